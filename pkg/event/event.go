@@ -1,0 +1,128 @@
+package event
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Event is one thing an engine says. The set is sealed.
+type Event interface{ event() }
+
+// Action is what became of one object of the input.
+type Action string
+
+// Actions of apply.
+const (
+	Created    Action = "created"
+	Configured Action = "configured"
+	Unchanged  Action = "unchanged"
+	InConflict Action = "conflict"
+	Failed     Action = "failed"
+	Skipped    Action = "skipped"
+	Pruned     Action = "pruned"
+)
+
+// Actions of diff.
+const (
+	Create  Action = "create"
+	Update  Action = "update"
+	Delete  Action = "delete"
+	None    Action = "none"
+	Unknown Action = "unknown"
+)
+
+// Planned comes first and once: what is going to be worked through.
+type Planned struct {
+	Phases []Phase
+}
+
+// Phase is one group of objects that are worked on side by side.
+type Phase struct {
+	Name  string
+	Total int
+}
+
+// PhaseStarted: the phase with this index of Planned begins.
+type PhaseStarted struct {
+	Index int
+}
+
+// Started: work on the object is under way. It is followed by one Applied or
+// Compared for the same object.
+type Started struct {
+	Ref object.Ref
+}
+
+// Applied is the result of one object of an apply.
+type Applied struct {
+	Ref    object.Ref
+	Source object.Source
+	Action Action
+	// DryRun tells that nothing was persisted.
+	DryRun bool
+	// Err is set with Failed, and with Skipped it says why.
+	Err error
+	// Conflicts are all contested paths, with InConflict.
+	Conflicts []managedfields.Conflict
+	// Released are paths that left the manifest but stay, kept by others; Removed
+	// those that left the object; Taken those that others owned until now.
+	Released, Removed, Taken []managedfields.Change
+	// Yielded are paths that were left to their owners.
+	Yielded []managedfields.Path
+	// Adopted are the managers whose fields became ours in this run.
+	Adopted []string
+	// Object as the server answered it, only where the output prints objects.
+	Object *unstructured.Unstructured
+}
+
+// Compared is the result of one object of a diff.
+type Compared struct {
+	Ref    object.Ref
+	Source object.Source
+	Action Action
+	// Reason says why the action is Unknown, or what was not checked.
+	Reason string
+	Err    error
+	// Changes of the managed projection, sorted by path.
+	Changes []managedfields.Change
+	// Before and After are the projection now and as the server would make it;
+	// Before is nil for Create, After for Delete.
+	Before, After map[string]any
+}
+
+// Warned: the server or we warn of something about one object. The zero Ref
+// stands for the run as a whole.
+type Warned struct {
+	Ref  object.Ref
+	Text string
+}
+
+// Retrying: a request did not come through for a reason that may pass.
+type Retrying struct {
+	// Ref of the object concerned; zero when the server as a whole is away.
+	Ref object.Ref
+	Err error
+	// In is the pause before the next try; Left is what remains of the time to
+	// keep trying.
+	In, Left time.Duration
+}
+
+// Waiting: nothing can be done before something else has happened, such as a
+// definition being served.
+type Waiting struct {
+	Ref object.Ref
+	For string
+}
+
+func (Planned) event()      {}
+func (PhaseStarted) event() {}
+func (Started) event()      {}
+func (Applied) event()      {}
+func (Compared) event()     {}
+func (Warned) event()       {}
+func (Retrying) event()     {}
+func (Waiting) event()      {}

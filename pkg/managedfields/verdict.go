@@ -1,0 +1,52 @@
+package managedfields
+
+// Verdict is what can be said of applying a manifest from the live object
+// alone, without asking the server.
+type Verdict int
+
+const (
+	// Doubtful: something may be contested, or the sets do not tell. Ask the
+	// server.
+	Doubtful Verdict = iota
+	// Clear: the manifest changes something, and nobody else owns any of it with
+	// another value.
+	Clear
+	// Settled: applying the manifest is a no-op.
+	Settled
+)
+
+// Conflict is a contested path: we would set it to another value than its
+// present owners'.
+type Conflict struct {
+	Path Path
+	// Yours is the manifest's value, Live the object's; nil is null or absent,
+	// which HasLive tells apart.
+	Yours, Live any
+	HasLive     bool
+	// Owners are all who hold the path, or a path above or below it, sorted.
+	Owners []Owner
+}
+
+// ChangeKind says what happens to a path.
+type ChangeKind string
+
+// What may happen to a path of a projection.
+const (
+	Added     ChangeKind = "added"
+	Removed   ChangeKind = "removed"
+	Changed   ChangeKind = "changed"
+	Contested ChangeKind = "contested"
+	// Released: we stop owning the path, and it stays because others own it.
+	Released ChangeKind = "released"
+)
+
+// Change is one path of which two projections differ.
+type Change struct {
+	Path     Path
+	From, To any
+	Kind     ChangeKind
+	// Owners other than us of the path, in the object as it is now.
+	Owners []Owner
+	// Atomic is set where the value is one path with everything in it.
+	Atomic bool
+}

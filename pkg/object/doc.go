@@ -1,0 +1,10 @@
+// Package object names things: which object is meant ([Ref]), where somebody
+// wrote it down ([Manifest], [Source]), and what the cluster says of its kind
+// ([Kind]).
+//
+//	ref := object.RefOf(u)
+//	ref.String()   // "Deployment/prod/web", in warnings and logs
+//	ref.Resource() // "deployment.apps/web", as kubectl prints it
+//
+// It does not read files, talk to a server or look at managed fields.
+package object

@@ -1,0 +1,32 @@
+package object
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// Kind is what the cluster (or a definition in the same set) says of a kind.
+type Kind struct {
+	GVK schema.GroupVersionKind
+	// Resource is the plural under which the API server serves the kind; empty
+	// while only a definition that is not applied yet tells of it.
+	Resource   string
+	Namespaced bool
+	// Verbs that the server offers for the resource, such as "list" or "patch".
+	Verbs []string
+}
+
+// GVR returns the resource under which objects of the kind are addressed.
+func (k Kind) GVR() schema.GroupVersionResource {
+	return k.GVK.GroupVersion().WithResource(k.Resource)
+}
+
+// Write says how one server-side apply is to be done.
+type Write struct {
+	// Manager is the field manager, at most 128 characters.
+	Manager string
+	// Force makes the manager the owner of every contested path.
+	Force bool
+	// DryRun asks what would happen, and persists nothing.
+	DryRun bool
+	// Validation is the server's field validation: Strict, Warn or Ignore.
+	// Empty means Strict.
+	Validation string
+}
