@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/internal/flock"
 )
 
 // toolsDir is where the module of the control plane is, below the repository's root.
@@ -56,11 +58,11 @@ func Build(ctx context.Context, out io.Writer) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lockFile(ctx, dir+".lock")
+	lock, err := flock.Wait(ctx, dir+".lock")
 	if err != nil {
 		return "", err
 	}
-	defer unlock()
+	defer lock.Close()
 	if isBuilt(dir) {
 		return dir, nil
 	}
@@ -184,22 +186,4 @@ func goCommand(ctx context.Context, tools string, args ...string) *exec.Cmd {
 	cmd.Dir = tools
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	return cmd
-}
-
-// lockFile waits for the lock on path, and returns what gives it back.
-func lockFile(ctx context.Context, path string) (unlock func(), err error) {
-	for {
-		file, err := tryLock(path)
-		if err != nil {
-			return nil, err
-		}
-		if file != nil {
-			return func() { _ = file.Close() }, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for the lock %s: %w", path, context.Cause(ctx))
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
 }
