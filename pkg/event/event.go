@@ -44,6 +44,9 @@ type Planned struct {
 type Phase struct {
 	Name  string
 	Total int
+	// Refs are its objects in the order of the plan: the order of results, which
+	// come in any.
+	Refs []object.Ref
 }
 
 // PhaseStarted says that the phase with this index of Planned begins.
