@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// valueFault is a value that YAML knows and JSON does not.
-type valueFault struct {
+// valueError is a value that YAML knows and JSON does not.
+type valueError struct {
 	path []any // keys and positions, from the top
 	text string
 	hint string
 }
 
-func (f *valueFault) Error() string { return pathString(f.path) + " " + f.text }
+func (f *valueError) Error() string { return pathString(f.path) + " " + f.text }
 
-func (f *valueFault) under(step any) *valueFault {
+func (f *valueError) under(step any) *valueError {
 	f.path = append([]any{step}, f.path...)
 	return f
 }
@@ -23,7 +23,7 @@ func (f *valueFault) under(step any) *valueFault {
 // toJSON turns a value of yaml/v2 into what it becomes on its way through
 // sigs.k8s.io/yaml and apimachinery's JSON decoder, without writing and reading
 // the JSON in between. A fuzz test holds the two together.
-func toJSON(value any) (any, *valueFault) {
+func toJSON(value any) (any, *valueError) {
 	switch v := value.(type) {
 	case map[any]any:
 		return mapToJSON(v)
@@ -38,7 +38,7 @@ func toJSON(value any) (any, *valueFault) {
 		return v, nil
 	case string:
 		if !utf8.ValidString(v) {
-			return nil, &valueFault{
+			return nil, &valueError{
 				text: "is not text",
 				hint: "write base64 without the tag !!binary",
 			}
@@ -55,15 +55,15 @@ func toJSON(value any) (any, *valueFault) {
 	}
 }
 
-func mapToJSON(in map[any]any) (any, *valueFault) {
+func mapToJSON(in map[any]any) (any, *valueError) {
 	out := make(map[string]any, len(in))
 	for k, v := range in {
 		key, ok := keyToJSON(k)
 		if !ok {
-			return nil, &valueFault{text: "has an empty key, or one that is not text", hint: "quote the key"}
+			return nil, &valueError{text: "has an empty key, or one that is not text", hint: "quote the key"}
 		}
 		if _, twice := out[key]; twice {
-			return nil, &valueFault{text: "has the key " + strconv.Quote(key) + " twice, in two spellings"}
+			return nil, &valueError{text: "has the key " + strconv.Quote(key) + " twice, in two spellings"}
 		}
 		value, fault := toJSON(v)
 		if fault != nil {
@@ -101,10 +101,10 @@ func keyToJSON(key any) (string, bool) {
 
 // numberToJSON gives what JSON's text of the number reads as: 1.0 and 1e3 are
 // whole numbers.
-func numberToJSON(f float64) (any, *valueFault) {
+func numberToJSON(f float64) (any, *valueError) {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
-		return nil, &valueFault{text: "is not a number that JSON can hold", hint: "quote it if it is text"}
+		return nil, &valueError{text: "is not a number that JSON can hold", hint: "quote it if it is text"}
 	case f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64:
 		return int64(f), nil
 	}

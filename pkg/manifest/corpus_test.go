@@ -47,8 +47,12 @@ func TestCorpus(t *testing.T) {
 			if len(got.Objects) != want.objects {
 				t.Errorf("%d objects, want %d", len(got.Objects), want.objects)
 			}
-			for _, w := range got.Warnings { t.Logf("%v %v %s", w.Ref, w.Source, w.Text) }
-			for _, w := range got.Skipped { t.Logf("skipped %+v", w) }
+			for _, w := range got.Warnings {
+				t.Logf("%v %v %s", w.Ref, w.Source, w.Text)
+			}
+			for _, w := range got.Skipped {
+				t.Logf("skipped %+v", w)
+			}
 		})
 	}
 }

@@ -224,4 +224,3 @@ func await(ctx context.Context, f func() ([]byte, error)) ([]byte, error) {
 		return nil, context.Cause(ctx)
 	}
 }
-

@@ -9,23 +9,26 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // written, which is there when the object was copied from a cluster. It returns
 // a warning that names what was left out, or nothing.
 //
-// The API server does not take these fields kindly:
-//   - managedFields: the request is refused (KEP-555).
-//   - uid, resourceVersion: preconditions. An object of another uid, or one that
-//     has changed since, is a conflict, also when there is no object at all.
-//   - creationTimestamp, generation, deletionTimestamp,
-//     deletionGracePeriodSeconds: immutable, so another value is refused.
-//   - selfLink: gone since Kubernetes 1.24.
-//   - the last-applied annotation: it would be owned as it was at the time of
-//     the copy, and mislead the next client-side apply.
+// What the API server (1.36) makes of them in a server-side apply:
+//   - managedFields, even empty: the request is refused (KEP-555).
+//   - uid: refused unless the object is there and has this very uid.
+//   - resourceVersion: refused unless the object is still at this version; that
+//     it is not there at all is accepted.
+//   - deletionTimestamp, deletionGracePeriodSeconds: refused as immutable.
+//   - creationTimestamp, generation, selfLink: ignored.
+//   - the last-applied annotation: owned as it was at the time of the copy; it
+//     misleads the next client-side apply, and shows what a Secret once held.
 //
-// status is harder. A server that serves it as a subresource ignores it here;
-// for a custom kind without that subresource it is a field like any other, which
-// the author may mean. So it is left out where something else shows that the
-// object is a copy: then it is the state of another day, and to apply it would be
-// to take it from its controller. Otherwise it is kept, unless it is empty: Go
-// programs write "status: {}" and "creationTimestamp: null" where they mean
-// nothing, and that goes without a warning.
+// An author can mean uid and resourceVersion as preconditions. In a file that is
+// kept and applied again they hold once at most, so they are taken for a copy's.
+//
+// status is harder. Where it is a subresource, the server ignores it. Of a custom
+// kind without that subresource it is a field like any other, which the author
+// may mean, and whoever applies it owns it. So it is left out where something
+// else shows that the object is a copy: then it is the state of another day, and
+// to apply it would be to take it from its controller. Otherwise it is kept,
+// unless it is empty: Go programs write "status: {}" and "creationTimestamp:
+// null" where they mean nothing, and that goes without a warning.
 func withoutServerFields(fields map[string]any) string {
 	metadata, _ := fields["metadata"].(map[string]any)
 	var out []string
