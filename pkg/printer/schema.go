@@ -43,6 +43,7 @@ type appliedObject struct {
 	Action    event.Action    `json:"action"`
 	Source    string          `json:"source,omitempty"`
 	DryRun    bool            `json:"dryRun,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
 	Error     *fault          `json:"error,omitempty"`
 	Warnings  []string        `json:"warnings,omitempty"`
 	Conflicts []contestedPath `json:"conflicts,omitempty"`
