@@ -30,7 +30,12 @@ type applyTable struct {
 	base
 	applied   planned[event.Applied]
 	conflicts planned[event.Applied]
-	written   bool // there are lines above
+	phases    map[int]bool // that have conflicts
+	written   bool         // there are lines above
+}
+
+func newApplyTable(b base) *applyTable {
+	return &applyTable{base: b, phases: map[int]bool{}}
 }
 
 func (t *applyTable) take(e event.Event) {
@@ -42,6 +47,7 @@ func (t *applyTable) take(e event.Event) {
 	switch {
 	case applied.Action == event.InConflict:
 		t.conflicts.add(at, applied)
+		t.phases[at.phase] = true
 	case t.listed(applied):
 		t.applied.add(at, applied)
 	}

@@ -21,7 +21,7 @@ func newApplyNames(b base) *applyNames {
 	beside.paint = newPalette(false)
 	beside.Width = nil
 	beside.screen = b.screen.notes()
-	return &applyNames{base: b, table: &applyTable{base: beside}}
+	return &applyNames{base: b, table: newApplyTable(beside)}
 }
 
 func (n *applyNames) take(e event.Event) {

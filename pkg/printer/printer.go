@@ -88,7 +88,7 @@ func ForApply(o Options) (*Printer, error) {
 	return newPrinter(o, func(b base) results {
 		switch b.Format {
 		case Table:
-			return &applyTable{base: b}
+			return newApplyTable(b)
 		case JSON, YAML, JUnit:
 			return newApplyDocument(b)
 		case Name:
