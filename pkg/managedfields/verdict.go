@@ -27,6 +27,11 @@ type Conflict struct {
 	Owners []Owner
 }
 
+// Change returns what taking the path changes.
+func (c Conflict) Change() Change {
+	return Change{Path: c.Path, From: c.Live, To: c.Yours, Kind: Contested, Owners: c.Owners}
+}
+
 // ChangeKind says what happens to a path.
 type ChangeKind string
 
