@@ -111,8 +111,10 @@ Nothing in this phase was written. For each path, choose:
 `},
 		"several phases": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}, {Name: "two"}}},
-			event.PhaseStarted{Index: 0}, conflict("a", ".data.a"),
-			event.PhaseStarted{Index: 1}, conflict("b", ".data.a"),
+			event.PhaseStarted{Index: 0},
+			conflict("a", ".data.a"),
+			event.PhaseStarted{Index: 1},
+			conflict("b", ".data.a"),
 		}, want: `
 Nothing in these phases was written. For each path, choose:
   take it    --take=configmap/a:.data.a
