@@ -97,10 +97,12 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 		return err
 	}
 	for _, change := range redact.Changes(t.Item.Ref, left) {
-		if change.Kind == managedfields.Released {
-			out.Released = append(out.Released, change)
-		} else {
+		switch {
+		case change.Kind != managedfields.Released:
 			out.Removed = append(out.Removed, change)
+		case len(change.Owners) > 0:
+			out.Released = append(out.Released, change)
+		default: // the server's default is the same: no news
 		}
 	}
 	for _, c := range redact.Conflicts(t.Item.Ref, t.Taken) {

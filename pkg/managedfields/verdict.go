@@ -5,13 +5,13 @@ package managedfields
 type Verdict int
 
 const (
-	// Doubtful: something may be contested, or the sets do not tell. Ask the
+	// Doubtful means that something may be contested, or the sets do not tell. Ask the
 	// server.
 	Doubtful Verdict = iota
-	// Clear: the manifest changes something, and nobody else owns any of it with
+	// Clear means that the manifest changes something, and nobody else owns any of it with
 	// another value.
 	Clear
-	// Settled: applying the manifest is a no-op.
+	// Settled means that applying the manifest is a no-op.
 	Settled
 )
 

@@ -184,19 +184,48 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 			gone = append(gone, c.Path)
 		}
 	}
-	without := managedfields.Without(in.Answer, gone)
-	if without == nil {
-		return nil
+	answer := in.Answer
+	if without := managedfields.Without(answer, gone); without != nil {
+		answer, err = server.Update(ctx, in.Item.Kind, without, object.Write{
+			Manager: p.Manager, Validation: p.Validation, DryRun: true,
+		})
+		if err != nil {
+			return err
+		}
 	}
-	answer, err := server.Update(ctx, in.Item.Kind, without, object.Write{
-		Manager: p.Manager, Validation: p.Validation, DryRun: true,
-	})
+	entries, err := p.letGo(in.Answer)
 	if err != nil {
 		return err
 	}
-	answer.SetManagedFields(in.Answer.GetManagedFields())
 	in.Answer = answer
-	return nil
+	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
+}
+
+// letGo returns the managed fields of the answer to a dry run without what the
+// adopted managers still hold there.
+func (p Predictor) letGo(answer *unstructured.Unstructured) ([]any, error) {
+	entries, _, err := unstructured.NestedSlice(answer.Object, "metadata", "managedFields")
+	if err != nil {
+		return nil, err
+	}
+	adoption, err := managedfields.Adopt(answer, p.Manager, p.AdoptFrom)
+	if err != nil || adoption.Fields == nil {
+		return entries, err
+	}
+	// Our entry gained what the others lose; what we hold is what the manifest
+	// states.
+	ours := slices.IndexFunc(entries, p.isOurs)
+	rest := slices.DeleteFunc(adoption.Fields, p.isOurs)
+	if ours < 0 {
+		return rest, nil
+	}
+	return append(rest, entries[ours]), nil
+}
+
+// isOurs tells whether an entry of managed fields is the manager's own.
+func (p Predictor) isOurs(entry any) bool {
+	m, _ := entry.(map[string]any)
+	return m["manager"] == p.Manager && m["operation"] == managedfields.Apply && m["subresource"] == nil
 }
 
 // takes tells whether the user takes the path of the item.
