@@ -150,6 +150,12 @@ func TestExternalDiffVerdict(t *testing.T) {
 	}
 }
 
+func TestExternalDiffWithoutRun(t *testing.T) {
+	if _, err := printer.ForDiff(printer.Options{External: &printer.External{Name: "differ"}}); err == nil {
+		t.Error("no error although nothing can run the program")
+	}
+}
+
 // Nothing changes, so there is nothing to run a program for.
 func TestExternalDiffWithoutChanges(t *testing.T) {
 	p := &program{answer: errors.New("it ran")}
