@@ -129,7 +129,7 @@ func binaryDir(tools string) (string, error) {
 		return "", err
 	}
 	hash := sha256.New()
-	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, buildFlags)
+	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, buildFlags, stagesDir)
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join("etcd", "main.go")} {
 		content, err := os.ReadFile(filepath.Join(tools, name))
 		if err != nil {
@@ -166,7 +166,7 @@ func buildInto(ctx context.Context, tools, dir string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return writeStages(filepath.Join(kwok, "kustomize", "stage"), filepath.Join(dir, stagesFile))
+	return os.CopyFS(filepath.Join(dir, stagesDir), os.DirFS(filepath.Join(kwok, "kustomize", "stage")))
 }
 
 // goList asks about a module of the tools module.

@@ -21,7 +21,7 @@ const egressConfig = `apiVersion: apiserver.k8s.io/v1beta1
 kind: EgressSelectorConfiguration
 egressSelections:
 - name: cluster
-  connection: &harness
+  connection:
     proxyProtocol: HTTPConnect
     transport:
       uds:
@@ -39,8 +39,7 @@ egressSelections:
 type egress struct {
 	server http.Server
 	client func() *apiClient
-	ctx    context.Context //nolint:containedctx // its life, not a call's
-	cancel context.CancelFunc
+	closed chan struct{}
 
 	mu       sync.Mutex
 	services map[string]string // namespace/name → address
@@ -88,10 +87,10 @@ func (c *Cluster) startEgress() error {
 	}
 	e := &egress{
 		client:   func() *apiClient { return c.client },
+		closed:   make(chan struct{}),
 		services: map[string]string{},
 		hosts:    map[string]string{},
 	}
-	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.server = http.Server{Handler: e, ReadHeaderTimeout: 10 * time.Second}
 	c.egress = e
 	go func() { _ = e.server.Serve(listener) }()
@@ -121,13 +120,18 @@ func (e *egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	stop := context.AfterFunc(e.ctx, func() { _, _ = client.Close(), server.Close() })
-	defer stop()
 	_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n")
-	var both sync.WaitGroup
-	both.Go(func() { pipe(server, buffered) })
-	both.Go(func() { pipe(client, server) })
-	both.Wait()
+	ended := make(chan struct{}, 2)
+	go func() { pipe(server, buffered); ended <- struct{}{} }()
+	go func() { pipe(client, server); ended <- struct{}{} }()
+	for range 2 {
+		select {
+		case <-ended:
+		case <-e.closed:
+			_, _ = client.Close(), server.Close()
+			return
+		}
+	}
 }
 
 // pipe copies until the end, and passes the end on.
@@ -172,7 +176,7 @@ func (e *egress) clusterIPs(ctx context.Context, service string) []string {
 }
 
 func (e *egress) close() {
-	e.cancel()
+	close(e.closed)
 	_ = e.server.Close()
 }
 

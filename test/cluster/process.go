@@ -15,17 +15,23 @@ import (
 
 // process is one program of the control plane, with a log of its own.
 type process struct {
-	name string
-	log  string
-	pid  int
-	done chan struct{} // closed when it has ended
-	err  error         // why it ended; read after done
+	name   string
+	binary string
+	args   []string
+	log    string
+	pid    int
+	done   chan struct{} // closed when it has ended
+	err    error         // why it ended; read after done
 }
 
 // startProcess starts a program in dir. It dies with this process, also when
 // this process is killed: see dieWithParent.
 func startProcess(dir, name, binary string, args ...string) (*process, error) {
-	p := &process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
+	p := &process{
+		name: name, binary: binary, args: args,
+		log:  filepath.Join(dir, name+".log"),
+		done: make(chan struct{}),
+	}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
