@@ -62,7 +62,7 @@ func Build(ctx context.Context, out io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()
 	if isBuilt(dir) {
 		return dir, nil
 	}
@@ -146,17 +146,17 @@ func buildInto(ctx context.Context, tools, dir string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ldflags := "-s -w"
+	ldflags := []string{"-s -w"}
 	major, minor, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ = strings.Cut(minor, ".")
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
-		ldflags += fmt.Sprintf(" -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean",
-			pkg, version, major, minor)
+		ldflags = append(ldflags, fmt.Sprintf("-X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean",
+			pkg, version, major, minor))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	args := append([]string{"build", "-ldflags", ldflags, "-o", dir + string(filepath.Separator)}, strings.Fields(buildFlags)...)
+	args := append([]string{"build", "-ldflags", strings.Join(ldflags, " "), "-o", dir + string(filepath.Separator)}, strings.Fields(buildFlags)...)
 	build := goCommand(ctx, tools, append(args, "tool", "./etcd")...)
 	build.Stdout, build.Stderr = out, out
 	if err := build.Run(); err != nil {
@@ -172,8 +172,7 @@ func buildInto(ctx context.Context, tools, dir string, out io.Writer) error {
 // goList asks about a module of the tools module.
 func goList(ctx context.Context, tools, format, module string) (string, error) {
 	out, err := goCommand(ctx, tools, "list", "-m", "-f", format, module).Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", fmt.Errorf("go list %s: %w: %s", module, err, exit.Stderr)
 	}
 	return strings.TrimSpace(string(out)), err

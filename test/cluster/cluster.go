@@ -134,6 +134,7 @@ func (c *Cluster) Stop() {
 	wait.Wait()
 	if c.egress != nil {
 		c.egress.close()
+		c.egress = nil
 	}
 	if c.client != nil {
 		c.client.close()

@@ -130,6 +130,7 @@ func TestAuditLogKnowsTheAnswer(t *testing.T) {
 
 func TestStartQuotesTheLog(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	dir := filepath.Join(t.TempDir(), "cluster")
 	_, err := Start(t.Context(), Options{Dir: dir, APIServerArgs: []string{"--no-such-flag"}})
 	if err == nil || !strings.Contains(err.Error(), "kube-apiserver ended") || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
@@ -143,9 +144,7 @@ func TestStartQuotesTheLog(t *testing.T) {
 
 func TestBuildOnce(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("may build for minutes")
-	}
+	skipShort(t)
 	dir := must[string](t)(binaries())
 	if again := must[string](t)(Build(t.Context(), io.Discard)); again != dir {
 		t.Errorf("build: %s, then %s", dir, again)
@@ -172,5 +171,21 @@ func TestUse(t *testing.T) {
 		if !errors.Is(err, errExternal) {
 			t.Errorf("%s: %v, want %v", name, err, errExternal)
 		}
+	}
+}
+
+func TestEnvironmentNamesAnotherCluster(t *testing.T) {
+	own := small.Cluster(t)
+	t.Setenv(EnvKubeconfig, own.KubeconfigPath)
+	shared := Shared{Options: Options{Nodes: 1}}
+	for _, c := range []*Cluster{shared.Cluster(t), ForTest(t, Options{})} {
+		if !c.External() || c.URL != own.URL {
+			t.Errorf("cluster at %s, external is %t", c.URL, c.External())
+		}
+		c.Stop()
+		c.Stop() // does no harm
+	}
+	if err := own.client.get(t.Context(), "/readyz", nil); err != nil {
+		t.Errorf("stopping ended somebody else's cluster: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -144,10 +145,7 @@ func pipe(to net.Conn, from io.Reader) {
 func (e *egress) resolve(ctx context.Context, target string) (string, bool) {
 	e.mu.Lock()
 	address, known := e.hosts[target]
-	services := make(map[string]string, len(e.services))
-	for name, address := range e.services {
-		services[name] = address
-	}
+	services := maps.Clone(e.services)
 	e.mu.Unlock()
 	if known {
 		return address, true

@@ -153,6 +153,7 @@ func TestHTTPProxyWithoutServer(t *testing.T) {
 	if err := client.get(t.Context(), configMaps, nil); err != nil {
 		t.Errorf("with a server: %v", err)
 	}
+	defer c.Stop() // once more when the test ends, which does no harm
 	if got := p.Requests()[0].Status; got != http.StatusBadGateway {
 		t.Errorf("the log says %d, want 502", got)
 	}

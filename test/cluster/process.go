@@ -36,7 +36,7 @@ func startProcess(dir, name, binary string, args ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	cmd := exec.Command(binary, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
 	// Nothing of the user's: no settings in HOME, no HTTPS_PROXY, no KUBECONFIG.
@@ -113,7 +113,7 @@ func (p *process) tail() string {
 	if err != nil {
 		return err.Error()
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	if end, err := file.Seek(0, io.SeekEnd); err == nil {
 		_, _ = file.Seek(max(0, end-size), io.SeekStart)
 	}
