@@ -165,7 +165,12 @@ func (c *Cluster) Failure() error {
 
 // Binary returns the path of a program of the control plane, most of all
 // kubectl, of the same version as the API server.
-func (c *Cluster) Binary(name string) string { return filepath.Join(c.binaries, name) }
+func (c *Cluster) Binary(name string) string {
+	if c.binaries == "" {
+		return name // the PATH's, for a cluster that is not ours
+	}
+	return filepath.Join(c.binaries, name)
+}
 
 func (c *Cluster) add(p *process) {
 	if p == nil {
