@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery/cached/memory"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -79,6 +80,9 @@ func (c *Client) cached(ctx context.Context, gv schema.GroupVersion) ([]metav1.A
 	err := c.do(ctx, object.Ref{}, func(ctx context.Context) error {
 		var err error
 		list, err = c.discovery.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
+		if errors.Is(err, memory.ErrCacheNotFound) { // not in what the server listed of itself
+			return &NoKindError{GVK: gv.WithKind("")}
+		}
 		return err
 	})
 	if apierrors.IsNotFound(err) {
