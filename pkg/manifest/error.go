@@ -10,6 +10,7 @@ import (
 // inputError is one fault of the input: where it is, what it is, and what to do.
 type inputError struct {
 	where string
+	line  int // the one in where, if there is one
 	text  string
 	hint  string
 	err   error
@@ -32,8 +33,8 @@ func (e *inputError) Hint() string { return e.hint }
 func (e *inputError) Unwrap() error { return e.err }
 
 // at makes the fault of a place in a file.
-func at(s object.Source, text, hint string) error {
-	return &inputError{where: s.String(), text: text, hint: hint}
+func at(s object.Source, text, hint string) *inputError {
+	return &inputError{where: s.String(), line: s.Line, text: text, hint: hint}
 }
 
 // unreadable is the fault of a whole input. The operating system's own error
