@@ -44,14 +44,17 @@ type Planned struct {
 type Phase struct {
 	Name  string
 	Total int
+	// Refs are its objects in the order of the plan: the order of results, which
+	// come in any.
+	Refs []object.Ref
 }
 
-// PhaseStarted: the phase with this index of Planned begins.
+// PhaseStarted says that the phase with this index of Planned begins.
 type PhaseStarted struct {
 	Index int
 }
 
-// Started: work on the object is under way. It is followed by one Applied or
+// Started says that work on the object is under way. It is followed by one Applied or
 // Compared for the same object.
 type Started struct {
 	Ref object.Ref
@@ -66,11 +69,16 @@ type Applied struct {
 	DryRun bool
 	// Err is set with Failed, and with Skipped it says why.
 	Err error
+	// Reason says what was not checked, such as an object in a namespace that the
+	// same dry run would create.
+	Reason string
 	// Conflicts are all contested paths, with InConflict.
 	Conflicts []managedfields.Conflict
 	// Released are paths that left the manifest but stay, kept by others; Removed
-	// those that left the object; Taken those that others owned until now.
-	Released, Removed, Taken []managedfields.Change
+	// those that left the object.
+	Released, Removed []managedfields.Change
+	// Taken are contested paths that the user chose to take.
+	Taken []managedfields.Change
 	// Yielded are paths that were left to their owners.
 	Yielded []managedfields.Path
 	// Adopted are the managers whose fields became ours in this run.
@@ -94,14 +102,14 @@ type Compared struct {
 	Before, After map[string]any
 }
 
-// Warned: the server or we warn of something about one object. The zero Ref
+// Warned is a warning, of the server or ours, about one object. The zero Ref
 // stands for the run as a whole.
 type Warned struct {
 	Ref  object.Ref
 	Text string
 }
 
-// Retrying: a request did not come through for a reason that may pass.
+// Retrying says that a request did not come through for a reason that may pass.
 type Retrying struct {
 	// Ref of the object concerned; zero when the server as a whole is away.
 	Ref object.Ref
@@ -111,7 +119,7 @@ type Retrying struct {
 	In, Left time.Duration
 }
 
-// Waiting: nothing can be done before something else has happened, such as a
+// Waiting says that nothing can be done before something else has happened, such as a
 // definition being served.
 type Waiting struct {
 	Ref object.Ref

@@ -1,0 +1,134 @@
+package apply
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// finish reports the end of one object and remembers it for those that need it.
+func (e *Engine) finish(a event.Applied) {
+	a.DryRun = e.DryRun != DryRunNone
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.actions[a.Ref.Key()] = a.Action
+	switch a.Action {
+	case event.InConflict:
+		e.outcome.Conflicts++
+	case event.Failed:
+		if couldNotTell(a.Err) {
+			e.outcome.Unknown++
+		} else {
+			e.outcome.Rejected++
+		}
+	default:
+	}
+	e.Emit(a)
+}
+
+// couldNotTell: the server did not refuse the object; it could not be asked, or
+// not by us.
+func couldNotTell(err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	return errors.As(err, &unreachable) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+}
+
+func (e *Engine) fail(item plan.Item, err error) {
+	e.finish(event.Applied{
+		Ref: item.Ref, Source: item.Source, Action: event.Failed,
+		Err: redact.Error(item.Object, err),
+	})
+}
+
+func (e *Engine) skip(item plan.Item, why error) {
+	e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Skipped, Err: why})
+}
+
+func (e *Engine) skipAll(ph plan.Phase, why error) {
+	for _, item := range ph.Items {
+		e.skip(item, why)
+	}
+}
+
+func (e *Engine) conflict(t *target) {
+	t.done = true
+	e.finish(event.Applied{
+		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
+		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded,
+	})
+}
+
+// accepted reports an object that the server accepted, or would accept.
+func (e *Engine) accepted(t *target, answer *unstructured.Unstructured) {
+	out := event.Applied{
+		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
+		Yielded: t.Yielded, Object: e.show(answer),
+	}
+	if t.Live != nil {
+		if err := e.compare(t, answer, &out); err != nil {
+			e.fail(t.Item, err)
+			return
+		}
+	}
+	e.finish(out)
+}
+
+// compare tells what an apply made of an object that was there. A write that
+// only changed who owns a field, or only the resource version, is no change
+// (edge case 27).
+func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
+	view, err := e.Predictor.View(&t.Prediction, answer)
+	if err != nil {
+		return err
+	}
+	out.Action = event.Unchanged
+	if len(view.Changes()) > 0 {
+		out.Action = event.Configured
+	}
+	left, err := e.Predictor.Left(&t.Prediction, answer)
+	if err != nil {
+		return err
+	}
+	for _, change := range redact.Changes(t.Item.Ref, left) {
+		switch {
+		case change.Kind != managedfields.Released:
+			out.Removed = append(out.Removed, change)
+		case len(change.Owners) > 0:
+			out.Released = append(out.Released, change)
+		default: // the server's default is the same: no news
+		}
+	}
+	for _, c := range redact.Conflicts(t.Item.Ref, t.Taken) {
+		out.Taken = append(out.Taken, c.Change())
+	}
+	for _, owner := range t.Adoption.Adopted {
+		out.Adopted = append(out.Adopted, owner.Manager)
+	}
+	return nil
+}
+
+// show returns the object for outputs that print objects, without what must not
+// be shown.
+func (e *Engine) show(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if !e.Objects || u == nil {
+		return nil
+	}
+	return redact.Object(u)
+}
+
+// unchecked says why the server was not asked about the item.
+func unchecked(item plan.Item) string {
+	for _, need := range item.Needs {
+		return "not checked by the server: " + describe(need) + " is created by this set"
+	}
+	return errUnchecked.Error()
+}
+
+func describe(key object.Key) string { return key.Kind + "/" + key.Name }

@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const (
+	serviceCIDR = "10.96.0.0/16"
+	serviceIP   = "10.96.0.1" // of the service kubernetes, the first of the range
+)
+
+func (c *Cluster) startEtcd() error {
+	// Sockets in the cluster's folder instead of ports: no other cluster's API
+	// server can meet this etcd. Both programs run in the folder, because a
+	// socket's path must be short.
+	etcd, err := startProcess(c.Dir, "etcd", c.Binary("etcd"),
+		"--data-dir="+filepath.Join(c.Dir, "etcd"),
+		"--listen-client-urls=unix://etcd:1",
+		"--advertise-client-urls=unix://etcd:1",
+		"--listen-peer-urls=unix://etcd:2",
+		"--initial-advertise-peer-urls=unix://etcd:2",
+		"--initial-cluster=default=unix://etcd:2",
+		"--unsafe-no-fsync",
+		"--quota-backend-bytes=8589934592",
+		"--log-level=warn",
+	)
+	c.add(etcd)
+	return err
+}
+
+// StartAPIServer starts the API server that StopAPIServer or KillAPIServer
+// ended, at the same address, with the same data, and waits until it is ready.
+func (c *Cluster) StartAPIServer(ctx context.Context) error {
+	if c.External() {
+		return errExternal
+	}
+	if p := c.process(apiServer); p != nil && !p.ended() {
+		return errors.New("the API server is running")
+	}
+	if err := c.launchAPIServer(); err != nil {
+		return err
+	}
+	return c.awaitAPIServer(ctx)
+}
+
+// StopAPIServer ends the API server gracefully, or by force when ctx ends.
+// Until StartAPIServer, connecting to its address is refused.
+func (c *Cluster) StopAPIServer(ctx context.Context) error {
+	p := c.process(apiServer)
+	if p == nil {
+		return errExternal
+	}
+	c.forget(p)
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+	}
+	p.kill()
+	return nil
+}
+
+// KillAPIServer ends the API server as a power cut would.
+func (c *Cluster) KillAPIServer() error {
+	p := c.process(apiServer)
+	if p == nil {
+		return errExternal
+	}
+	c.forget(p)
+	p.kill()
+	return nil
+}
+
+func (c *Cluster) launchAPIServer() error {
+	server, err := startProcess(c.Dir, apiServer, c.Binary(apiServer), c.apiServerArgs()...)
+	c.add(server)
+	return err
+}
+
+func (c *Cluster) apiServerArgs() []string {
+	pki := filepath.Join(c.Dir, "pki") + string(filepath.Separator)
+	_, number, _ := net.SplitHostPort(c.port.address)
+	args := []string{
+		"--etcd-servers=unix://etcd:1",
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + number,
+		"--permit-port-sharing", // with the socket that reserves the port
+		// Loopback addresses are not allowed in endpoints, so nobody writes those
+		// of the service kubernetes.
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=" + serviceCIDR,
+		"--tls-cert-file=" + pki + "apiserver.crt",
+		"--tls-private-key-file=" + pki + "apiserver.key",
+		"--client-ca-file=" + pki + "ca.crt",
+		"--authorization-mode=Node,RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + pki + "service-account.crt",
+		"--service-account-signing-key-file=" + pki + "service-account.key",
+		"--requestheader-client-ca-file=" + pki + "front-proxy-ca.crt",
+		"--requestheader-allowed-names=front-proxy-client",
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + pki + "front-proxy.crt",
+		"--proxy-client-key-file=" + pki + "front-proxy.key",
+		"--egress-selector-config-file=" + filepath.Join(c.Dir, egressConfigFile),
+		"--allow-privileged",
+	}
+	if c.auditLog != "" {
+		args = append(args,
+			"--audit-policy-file="+filepath.Join(c.Dir, "audit-policy.yaml"),
+			"--audit-log-path="+c.auditLog)
+	}
+	return append(args, c.options.APIServerArgs...)
+}
+
+// awaitAPIServer returns when the API server is ready, or has ended.
+func (c *Cluster) awaitAPIServer(ctx context.Context) error {
+	var last error
+	err := c.poll(ctx, func() bool {
+		last = c.client.get(ctx, "/readyz", nil)
+		return last == nil
+	})
+	if err != nil && last != nil {
+		return fmt.Errorf("%w; its last answer: %w", err, last)
+	}
+	return err
+}
+
+// poll asks again and again until done says so, a program ends, or ctx does.
+func (c *Cluster) poll(ctx context.Context, done func() bool) error {
+	for !done() {
+		for _, p := range c.running() {
+			if err := p.failure(); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the control plane: %w; logs are in %s", context.Cause(ctx), c.Dir)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+)
+
+// apiClient is the little that the harness itself asks of the API server.
+type apiClient struct {
+	url  string
+	http *http.Client
+}
+
+func newAPIClient(config *rest.Config) (*apiClient, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return &apiClient{url: config.Host, http: client}, nil
+}
+
+// get reads path into the JSON value that into points to, if it is not nil.
+func (a *apiClient) get(ctx context.Context, path string, into any) error {
+	return a.do(ctx, http.MethodGet, path, nil, into)
+}
+
+func (a *apiClient) create(ctx context.Context, path string, object any) error {
+	return a.do(ctx, http.MethodPost, path, object, nil)
+}
+
+func (a *apiClient) do(ctx context.Context, method, path string, object, into any) error {
+	var body bytes.Buffer
+	if object != nil {
+		if err := json.NewEncoder(&body).Encode(object); err != nil {
+			return err
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, a.url+path, &body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := a.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%s %s: %s: %s", method, path, response.Status, bytes.TrimSpace(content))
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(content, into)
+}
+
+func (a *apiClient) close() { a.http.CloseIdleConnections() }

@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+const apiServer = "kube-apiserver"
+
+// errExternal says that a cluster that somebody else runs was asked for
+// something that only one of our own can do.
+var errExternal = errors.New("not possible on a cluster that is not the harness's own") //nolint:gochecknoglobals // a sentinel
+
+// Cluster is a control plane on loopback, or, if External, somebody else's.
+type Cluster struct {
+	// Dir holds everything that belongs to the cluster.
+	Dir string
+	// KubeconfigPath is the administrator's kubeconfig.
+	KubeconfigPath string
+	// URL is the API server's address, also while it is stopped.
+	URL string
+
+	options   Options
+	binaries  string
+	temporary []string // folders to remove
+	auditLog  string
+	external  bool
+	port      *port
+	pki       *pki
+	client    *apiClient
+	egress    *egress
+
+	mu        sync.Mutex
+	processes []*process
+	names     int // kubeconfigs written so far
+}
+
+// Start starts a cluster and returns when it is ready: the API server, and of
+// what Options adds, the default service account and the nodes. Stop ends it;
+// the end of this process does so too, however it comes.
+func Start(ctx context.Context, options Options) (*Cluster, error) {
+	dir, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{options: options, binaries: dir}
+	if err := c.start(ctx); err != nil {
+		c.Stop()
+		return nil, fmt.Errorf("start a cluster: %w", err)
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	if err := c.makeDir(); err != nil {
+		return err
+	}
+	if err := c.startEtcd(); err != nil { // first: it needs nothing, and time
+		return err
+	}
+	var err error
+	if c.port, err = reservePort(); err != nil {
+		return err
+	}
+	c.URL = "https://" + c.port.address
+	if c.pki, err = newPKI(filepath.Join(c.Dir, "pki")); err != nil {
+		return err
+	}
+	if err := c.prepareAudit(); err != nil {
+		return err
+	}
+	if err := c.startEgress(); err != nil {
+		return err
+	}
+	if err := c.launchAPIServer(); err != nil {
+		return err
+	}
+	if err := c.writeAdmin(); err != nil {
+		return err
+	}
+	if err := c.awaitAPIServer(ctx); err != nil {
+		return err
+	}
+	return c.startComponents(ctx)
+}
+
+func (c *Cluster) makeDir() (err error) {
+	if c.options.Dir == "" {
+		c.Dir, err = c.tempDir()
+		return err
+	}
+	if c.Dir, err = filepath.Abs(c.options.Dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(c.Dir, "pki")); err == nil {
+		return fmt.Errorf("%s holds a cluster already", c.Dir)
+	}
+	return nil
+}
+
+func (c *Cluster) tempDir() (string, error) {
+	dir, err := os.MkdirTemp("", "cluster-")
+	if err == nil {
+		c.temporary = append(c.temporary, dir)
+	}
+	return dir, err
+}
+
+// Stop ends everything that Start started. There is nothing to lose, so it
+// does not ask: it kills.
+func (c *Cluster) Stop() {
+	c.mu.Lock()
+	processes := c.processes
+	c.processes = nil
+	c.mu.Unlock()
+	var wait sync.WaitGroup
+	for _, p := range processes {
+		wait.Go(p.kill)
+	}
+	wait.Wait()
+	if c.egress != nil {
+		c.egress.close()
+	}
+	if c.client != nil {
+		c.client.close()
+	}
+	if c.port != nil {
+		c.port.release()
+		c.port = nil
+	}
+	for _, dir := range c.temporary {
+		_ = os.RemoveAll(dir)
+	}
+	c.temporary = nil
+}
+
+// External reports whether the cluster is one that KUBECONFIG_E2E names: it
+// can be used, but not stopped, restarted or asked for certificates.
+func (c *Cluster) External() bool { return c.external }
+
+// Failure says which program has ended that nobody stopped, with the end of
+// its log, or is nil.
+func (c *Cluster) Failure() error {
+	var failures []error
+	for _, p := range c.running() {
+		failures = append(failures, p.failure())
+	}
+	return errors.Join(failures...)
+}
+
+// Binary returns the path of a program of the control plane, most of all
+// kubectl, of the same version as the API server.
+func (c *Cluster) Binary(name string) string { return filepath.Join(c.binaries, name) }
+
+func (c *Cluster) add(p *process) {
+	if p == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.processes = append(c.processes, p)
+}
+
+// forget takes a process off the list of those that have to run.
+func (c *Cluster) forget(gone *process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.processes = slices.DeleteFunc(c.processes, func(p *process) bool { return p == gone })
+}
+
+func (c *Cluster) running() []*process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.processes)
+}
+
+func (c *Cluster) process(name string) *process {
+	for _, p := range c.running() {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}

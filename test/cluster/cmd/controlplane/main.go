@@ -1,0 +1,83 @@
+// Command controlplane brings up a control plane on loopback for people:
+//
+//	controlplane up      # prints export KUBECONFIG=…
+//	controlplane status
+//	controlplane down
+//
+// A process of its own in the background holds the cluster. Everything belongs
+// to the folder .cluster, or to the one that --dir names.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+const usage = `usage: controlplane build | up | down | status [flags]
+
+  build   build the binaries, if they are not there yet
+  up      start a cluster in the background, unless it runs
+  down    stop it, and remove its folder
+  status  say what runs; exit status 1 if nothing does
+
+flags:
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "controlplane:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("controlplane", flag.ExitOnError)
+	dir := flags.String("dir", ".cluster", "folder of the cluster")
+	nodes := flags.Int("nodes", 2, "number of nodes; 0 for no controllers and no nodes")
+	audit := flags.Bool("audit", true, "write the API server's audit log")
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), usage)
+		flags.PrintDefaults()
+	}
+	verb := ""
+	if len(args) > 0 {
+		verb, args = args[0], args[1:]
+	}
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	path, err := filepath.Abs(*dir)
+	if err != nil {
+		return err
+	}
+	options := cluster.Options{Nodes: *nodes}
+	if *audit {
+		options.AuditLog = "audit.log"
+	}
+	home := home(path)
+	switch verb {
+	case "build":
+		_, err := cluster.Build(ctx, os.Stderr)
+		return err
+	case "up":
+		return home.up(ctx, args)
+	case "hold":
+		return home.hold(ctx, options)
+	case "down":
+		return home.down(ctx)
+	case "status":
+		return home.status()
+	default:
+		flags.Usage()
+		return fmt.Errorf("no command %q", verb)
+	}
+}

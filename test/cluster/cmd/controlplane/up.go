@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/internal/flock"
+)
+
+// up makes sure that a cluster runs, and prints how to use it: the one line on
+// stdout is for the shell, eval "$(controlplane up)".
+func (h home) up(ctx context.Context, args []string) error {
+	holder, err := h.holder()
+	if err != nil {
+		return err
+	}
+	if holder != 0 && h.ready() {
+		fmt.Fprintln(os.Stderr, "the cluster is up already")
+		return h.export()
+	}
+	if holder == 0 {
+		if err := h.clean(ctx); err != nil { // of one that was killed
+			return err
+		}
+		if _, err := cluster.Build(ctx, os.Stderr); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	if err := h.startHolder(ctx, args); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "the cluster is up after %.1f s; logs are in %s\n", time.Since(start).Seconds(), h.cluster())
+	return h.export()
+}
+
+func (h home) export() error {
+	_, err := fmt.Printf("export KUBECONFIG=%s\n", h.kubeconfig())
+	return err
+}
+
+// startHolder starts the process that holds the cluster, and returns when the
+// cluster is ready. If somebody else brings the same cluster up at this moment,
+// the new process ends at once, and theirs is waited for.
+func (h home) startHolder(ctx context.Context, args []string) error {
+	if err := os.MkdirAll(string(h), 0o700); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(h.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, append([]string{"hold"}, args...)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives the terminal
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for !h.ready() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; the cluster still starts in the background", context.Cause(ctx))
+		case err := <-ended:
+			holder, other := h.holder()
+			if holder == 0 || other != nil {
+				content, _ := os.ReadFile(h.log())
+				return errors.Join(fmt.Errorf("the cluster did not start: %w\n%s", err, content), other)
+			}
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// hold runs the cluster until somebody ends this process.
+func (h home) hold(ctx context.Context, options cluster.Options) error {
+	lock, err := flock.Try(h.lock())
+	if err != nil {
+		return err
+	}
+	if lock == nil {
+		return errors.New("somebody else brings this cluster up")
+	}
+	defer lock.Close()
+	if err := lock.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(lock, os.Getpid()); err != nil {
+		return err
+	}
+	options.Dir = h.cluster()
+	starting, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	c, err := cluster.Start(starting, options)
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	content, err := os.ReadFile(c.KubeconfigPath)
+	if err != nil {
+		return err
+	}
+	partial := h.kubeconfig() + ".partial"
+	if err := os.WriteFile(partial, content, 0o600); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, h.kubeconfig()); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return c.Failure()
+}

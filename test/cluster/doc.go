@@ -1,0 +1,19 @@
+// Package cluster runs a real Kubernetes control plane on loopback, for tests:
+// etcd, kube-apiserver, the controllers, the scheduler, and kwok, which plays
+// the nodes. Server-side apply is never faked, because a fake that merges
+// differently proves nothing.
+//
+//	c, err := cluster.Start(ctx, cluster.Options{Nodes: 1})
+//	if err != nil { … }
+//	defer c.Stop()
+//	config, err := c.RESTConfig()
+//
+// In tests, [Shared] gives all tests of a package one cluster, and [ForTest]
+// gives one test its own. [Proxy] and [HTTPProxy] stand in front of an API
+// server and do to it what networks and busy servers do. The binaries come from
+// the module in tools, by way of [Build].
+//
+// What it does not do: no kubelet, so no container ever runs; no DNS and no
+// service network, except what [Cluster.RouteService] answers to the API server;
+// nothing that leaves loopback; not Windows.
+package cluster

@@ -1,0 +1,186 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+const egressConfigFile = "egress.yaml"
+
+// egressConfig sends everything that the API server dials, except etcd,
+// through the harness: webhooks, aggregated APIs, kubelets.
+const egressConfig = `apiVersion: apiserver.k8s.io/v1beta1
+kind: EgressSelectorConfiguration
+egressSelections:
+- name: cluster
+  connection: &harness
+    proxyProtocol: HTTPConnect
+    transport:
+      uds:
+        udsName: %[1]s
+- name: controlplane
+  connection:
+    proxyProtocol: HTTPConnect
+    transport:
+      uds:
+        udsName: %[1]s
+`
+
+// egress is the HTTP CONNECT proxy that stands between the API server and
+// whatever it dials. It knows some services, and refuses the rest at once.
+type egress struct {
+	server http.Server
+	client func() *apiClient
+	ctx    context.Context //nolint:containedctx // its life, not a call's
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	services map[string]string // namespace/name → address
+	hosts    map[string]string // host:port → address
+}
+
+// RouteService makes the API server reach a service of the cluster, on any of
+// its ports, at a loopback address such as 127.0.0.1:8443: that is where its
+// webhook or aggregated API then runs. (An APIService also wants the service to
+// have a ready endpoint, whatever its address, before it is asked anything.)
+func (c *Cluster) RouteService(namespace, name, address string) error {
+	return c.route(func(e *egress) { e.services[namespace+"/"+name] = address }, address)
+}
+
+// RouteHost makes the API server reach what it knows as host:port at a loopback address.
+func (c *Cluster) RouteHost(hostPort, address string) error {
+	return c.route(func(e *egress) { e.hosts[hostPort] = address }, address)
+}
+
+func (c *Cluster) route(set func(*egress), address string) error {
+	if c.egress == nil {
+		return errExternal
+	}
+	if !isLoopback(address) {
+		return fmt.Errorf("route to %s: not a loopback address with port", address)
+	}
+	c.egress.mu.Lock()
+	defer c.egress.mu.Unlock()
+	set(c.egress)
+	return nil
+}
+
+func (c *Cluster) startEgress() error {
+	socket := filepath.Join(c.Dir, "egress.sock")
+	if len(socket) > 100 { // a socket's path must fit 104 bytes on some systems
+		short, err := c.tempDir()
+		if err != nil {
+			return err
+		}
+		socket = filepath.Join(short, "egress.sock")
+	}
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return err
+	}
+	e := &egress{
+		client:   func() *apiClient { return c.client },
+		services: map[string]string{},
+		hosts:    map[string]string{},
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.server = http.Server{Handler: e, ReadHeaderTimeout: 10 * time.Second}
+	c.egress = e
+	go func() { _ = e.server.Serve(listener) }()
+	return os.WriteFile(filepath.Join(c.Dir, egressConfigFile), fmt.Appendf(nil, egressConfig, socket), 0o644)
+}
+
+// ServeHTTP answers a CONNECT request.
+func (e *egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodConnect {
+		http.Error(w, "CONNECT only", http.StatusMethodNotAllowed)
+		return
+	}
+	address, ok := e.resolve(r.Context(), r.Host)
+	if !ok {
+		http.Error(w, "the test cluster has no route to "+r.Host, http.StatusBadGateway)
+		return
+	}
+	var dialer net.Dialer
+	server, err := dialer.DialContext(r.Context(), "tcp", address)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	client, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		_ = server.Close()
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	stop := context.AfterFunc(e.ctx, func() { _, _ = client.Close(), server.Close() })
+	defer stop()
+	_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n")
+	var both sync.WaitGroup
+	both.Go(func() { pipe(server, buffered) })
+	both.Go(func() { pipe(client, server) })
+	both.Wait()
+}
+
+// pipe copies until the end, and passes the end on.
+func pipe(to net.Conn, from io.Reader) {
+	_, _ = io.Copy(to, from)
+	_ = to.Close()
+}
+
+// resolve finds the loopback address for what the API server wants to dial.
+func (e *egress) resolve(ctx context.Context, target string) (string, bool) {
+	e.mu.Lock()
+	address, known := e.hosts[target]
+	services := make(map[string]string, len(e.services))
+	for name, address := range e.services {
+		services[name] = address
+	}
+	e.mu.Unlock()
+	if known {
+		return address, true
+	}
+	if isLoopback(target) { // a webhook by URL
+		return target, true
+	}
+	host, _, err := net.SplitHostPort(target)
+	if err != nil {
+		return "", false
+	}
+	for name, address := range services {
+		if slices.Contains(e.clusterIPs(ctx, name), host) {
+			return address, true
+		}
+	}
+	return "", false
+}
+
+// clusterIPs asks each time: a service that is made again has another address.
+func (e *egress) clusterIPs(ctx context.Context, service string) []string {
+	namespace, name := filepath.Split(service)
+	var found struct{ Spec struct{ ClusterIPs []string } }
+	_ = e.client().get(ctx, "/api/v1/namespaces/"+namespace+"services/"+name, &found)
+	return found.Spec.ClusterIPs
+}
+
+func (e *egress) close() {
+	e.cancel()
+	_ = e.server.Close()
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return ip.IsLoopback() || host == "localhost"
+}

@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// port is a TCP port on 127.0.0.1 that stays ours while nobody listens on it.
+//
+// It is held by a socket that is bound but does not listen. The kernel gives
+// such a port to nobody who asks for a free one, only to sockets of the same
+// user that ask for this number and set SO_REUSEPORT as well. So there is no
+// moment in which somebody else could take it: not between choosing it and the
+// start of the API server, nor while that is stopped.
+type port struct {
+	fd      int
+	address string // 127.0.0.1:number
+}
+
+func reservePort() (*port, error) {
+	syscall.ForkLock.RLock() // no child may inherit it
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err == nil {
+		unix.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, err
+	}
+	p := &port{fd: fd}
+	if err := p.bind(); err != nil {
+		p.release()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *port) bind() error {
+	if err := unix.SetsockoptInt(p.fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
+		return err
+	}
+	if err := unix.Bind(p.fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return err
+	}
+	name, err := unix.Getsockname(p.fd)
+	if err != nil {
+		return err
+	}
+	p.address = (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: name.(*unix.SockaddrInet4).Port}).String()
+	return nil
+}
+
+// listen listens on the reserved port. When the listener is closed, connecting
+// is refused, and listen works again.
+func (p *port) listen(ctx context.Context) (net.Listener, error) {
+	config := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) error {
+		var set error
+		err := conn.Control(func(fd uintptr) {
+			set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+		})
+		if err != nil {
+			return err
+		}
+		return set
+	}}
+	return config.Listen(ctx, "tcp4", p.address)
+}
+
+func (p *port) release() { _ = unix.Close(p.fd) }

@@ -1,0 +1,117 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// process is one program of the control plane, with a log of its own.
+type process struct {
+	name string
+	log  string
+	pid  int
+	done chan struct{} // closed when it has ended
+	err  error         // why it ended; read after done
+}
+
+// startProcess starts a program in dir. It dies with this process, also when
+// this process is killed: see dieWithParent.
+func startProcess(dir, name, binary string, args ...string) (*process, error) {
+	p := &process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(binary, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
+	// Nothing of the user's: no settings in HOME, no HTTPS_PROXY, no KUBECONFIG.
+	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
+
+	started := make(chan error)
+	go func() {
+		// Linux ends the child with the thread that started it, so the thread
+		// has to live as long as the child.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	p.pid = cmd.Process.Pid
+	if err := os.WriteFile(p.pidFile(), []byte(strconv.Itoa(p.pid)+"\n"), 0o644); err != nil {
+		p.kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *process) pidFile() string { return strings.TrimSuffix(p.log, ".log") + ".pid" }
+
+// signal reaches the whole process group, unless it has ended.
+func (p *process) signal(signal syscall.Signal) {
+	if !p.ended() {
+		_ = syscall.Kill(-p.pid, signal)
+	}
+}
+
+// kill ends the process and returns when it has ended.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.done
+	_ = os.Remove(p.pidFile())
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// failure explains an end that nobody asked for, with the tail of the log.
+func (p *process) failure() error {
+	if !p.ended() {
+		return nil
+	}
+	reason := p.err
+	if reason == nil {
+		reason = errors.New("exit status 0")
+	}
+	return fmt.Errorf("%s ended: %w; the end of its log:\n%s", p.name, reason, p.tail())
+}
+
+// tail returns the last lines of the log.
+func (p *process) tail() string {
+	const size, lines = 8 << 10, 20
+	file, err := os.Open(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	defer file.Close()
+	if end, err := file.Seek(0, io.SeekEnd); err == nil {
+		_, _ = file.Seek(max(0, end-size), io.SeekStart)
+	}
+	content, _ := io.ReadAll(file)
+	all := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
