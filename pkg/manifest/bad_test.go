@@ -38,8 +38,10 @@ func TestBadInput(t *testing.T) {
 		},
 		"tab": {
 			text: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n\tname: a\n",
-			want: []string{"app.yaml:4: not YAML: found character that cannot start any token",
-				"  the line is indented with a tab; YAML takes spaces only"},
+			want: []string{
+				"app.yaml:4: not YAML: found character that cannot start any token",
+				"  the line is indented with a tab; YAML takes spaces only",
+			},
 		},
 		"indentation": {
 			text: configMap("a") + "---\n" + configMap("b") + " labels: {}\n",
@@ -63,13 +65,17 @@ func TestBadInput(t *testing.T) {
 		},
 		"the end of the text is less indented, and would be lost": {
 			text: "  apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\ndata:\n  a: b\n",
-			want: []string{"app.yaml:5: text after the end of the object, which begins at line 1",
-				"  the lines of one object begin in one column; objects are separated by ---"},
+			want: []string{
+				"app.yaml:5: text after the end of the object, which begins at line 1",
+				"  the lines of one object begin in one column; objects are separated by ---",
+			},
 		},
 		"two objects in flow style, the second would be lost": {
 			text: "{apiVersion: v1, kind: A, metadata: {name: a}}\n{apiVersion: v1, kind: A, metadata: {name: b}}\n",
-			want: []string{"app.yaml:2: text after the end of the object, which begins at line 1",
-				"  the lines of one object begin in one column; objects are separated by ---"},
+			want: []string{
+				"app.yaml:2: text after the end of the object, which begins at line 1",
+				"  the lines of one object begin in one column; objects are separated by ---",
+			},
 		},
 		"binary": {
 			text: configMap("a") + "data:\n  ok: fine\n  a.bin: !!binary /w==\n",
@@ -105,8 +111,10 @@ func TestBadInput(t *testing.T) {
 		},
 		"of other types": {
 			text: "apiVersion: 1\nkind: [a]\nmetadata: b\n",
-			want: []string{"app.yaml:1: .apiVersion is a number, not text", "  quote it",
-				"app.yaml:2: .kind is a list, not text", "app.yaml:3: .metadata is text, not a mapping"},
+			want: []string{
+				"app.yaml:1: .apiVersion is a number, not text", "  quote it",
+				"app.yaml:2: .kind is a list, not text", "app.yaml:3: .metadata is text, not a mapping",
+			},
 		},
 		"apiVersion with too many parts": {
 			text: "apiVersion: a/b/c\nkind: K\nmetadata: {name: a}\n",
@@ -118,25 +126,33 @@ func TestBadInput(t *testing.T) {
 		},
 		"edge case 23: generateName": {
 			text: "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\n",
-			want: []string{"app.yaml:4: Job: generateName without a name: apply has to know which object is meant",
-				"  set metadata.name, or make a new object each time with kubectl create"},
+			want: []string{
+				"app.yaml:4: Job: generateName without a name: apply has to know which object is meant",
+				"  set metadata.name, or make a new object each time with kubectl create",
+			},
 		},
 		"a name that YAML takes for something else": {
 			text: configMap("no") + "  namespace: 007\n",
-			want: []string{"app.yaml:4: ConfigMap: .metadata.name is true or false, not text", "  quote it",
-				"app.yaml:5: ConfigMap: .metadata.namespace is a number, not text", "  quote it"},
+			want: []string{
+				"app.yaml:4: ConfigMap: .metadata.name is true or false, not text", "  quote it",
+				"app.yaml:5: ConfigMap: .metadata.namespace is a number, not text", "  quote it",
+			},
 		},
 		"labels and annotations": {
 			text: configMap("a") + "  labels:\n    version: 1.0\n    on: \"x\"\n  annotations:\n  - a\n",
-			want: []string{"app.yaml:6: ConfigMap/a: .metadata.labels.version is a number, not text", "  quote it",
-				"app.yaml:8: ConfigMap/a: .metadata.annotations is a list, not a mapping"},
+			want: []string{
+				"app.yaml:6: ConfigMap/a: .metadata.labels.version is a number, not text", "  quote it",
+				"app.yaml:8: ConfigMap/a: .metadata.annotations is a list, not a mapping",
+			},
 		},
 		"items of a list": {
 			text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n" +
 				"- kind: Secret\n  metadata: {name: b}\n-\n- apiVersion: v1\n  kind: Secret\n  metadata:\n    name: 1\n",
-			want: []string{"app.yaml:7: Secret/b: .items[1].apiVersion is missing",
+			want: []string{
+				"app.yaml:7: Secret/b: .items[1].apiVersion is missing",
 				"app.yaml:9: an item of a list is null, not an object",
-				"app.yaml:13: Secret: .items[3].metadata.name is a number, not text", "  quote it"},
+				"app.yaml:13: Secret: .items[3].metadata.name is a number, not text", "  quote it",
+			},
 		},
 		"several objects, and one document that is none": {
 			text: configMap("a") + "---\nreplicas: 1\n---\n" + configMap("b"),

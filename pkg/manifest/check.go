@@ -94,7 +94,7 @@ func (r *reader) notText(path []any, value any, want string) {
 
 // under returns the path one step further down, in an array of its own.
 func under(path []any, steps ...any) []any {
-	return append(path[:len(path):len(path)], steps...)
+	return append(slices.Clip(path), steps...)
 }
 
 // typeName says what a value is, in the words of a message.

@@ -40,8 +40,7 @@ func at(s object.Source, text, hint string) *inputError {
 // unreadable is the fault of a whole input. The operating system's own error
 // names the file a second time, so only its cause is kept.
 func unreadable(name string, err error) error {
-	var onPath *fs.PathError
-	if errors.As(err, &onPath) {
+	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = onPath.Err
 	}
 	return &inputError{where: name, err: err}
