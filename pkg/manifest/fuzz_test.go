@@ -24,7 +24,7 @@ func samples() []string {
 		"a: 2001-01-01\nb: 2001-01-01T00:00:00Z\nc: !!timestamp 2001-01-01\nd: !!str 1\ne: !!int \"1\"\nf: !!float 1\ng: !x y\n",
 		"a: |\n  x\n  ---\n  y\nb: >-\n  folded\n  text\n", "  a: 1\nb: 2\n", "{a: b}\n{c: d}\n", "a: 1\r\nb: 2\r\n---\r\nc: 3\r\n",
 		"\xef\xbb\xbfa: 1\n", "\xff\xfea\x00:\x00 \x001\x00", "\xfe\xff\x00a\x00:\x00 \x001", "\xff\xfea", "a: \xff\n", "a: \x01\n",
-		"a:\n\tb: 1\n", "a: \"b\n", "a: [b\n", "a: *nope\n", "a: b: c\n", "\t", "-", "--- a\n--- b\n", "--- |\n x\n",
+		"a:\n\tb: 1\n", "a: \"b\n", "a: [b\n", "a: *nope\n", "a: b: c\n", "0:\r \r00\r\r", "a: b: c # {{", "\t", "-", "--- a\n--- b\n", "--- |\n x\n",
 		`{"a":1}{"b":2}` + "\n" + `{"c":[1,2.5,1e400,-0,9223372036854775808]}`, `{"a":1,"a":2}`, `{"a":{"b":1,"b":2}}`, `{"a":1`, `{"a":1,}`, `{"a":"\ud83d\ude00\/"}`, `{a: b}`, `[{"a":1}]`,
 		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n- null\n- {}\n- 1\n",
 		"apiVersion: v1\nkind: ConfigMapList\nmetadata: {resourceVersion: \"1\"}\nitems:\n- metadata: {name: a}\n- metadata: {name: 1}\n",

@@ -69,11 +69,11 @@ func (d *document) isTemplate(faults []error) bool {
 		if !errors.As(f, &fault) {
 			continue
 		}
-		here := fault.line - d.line
-		for _, line := range lines[max(here-1, 0):min(here+1, len(lines))] {
-			if bytes.Contains(line, braces) {
-				return true
-			}
+		// YAML breaks lines at more characters than we do, so the fault may be below
+		// our last line.
+		here := max(0, min(fault.line-d.line, len(lines)-1))
+		if bytes.Contains(lines[here], braces) || here > 0 && bytes.Contains(lines[here-1], braces) {
+			return true
 		}
 	}
 	return false
