@@ -3,8 +3,6 @@ package event
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -83,8 +81,6 @@ type Applied struct {
 	Yielded []managedfields.Path
 	// Adopted are the managers whose fields became ours in this run.
 	Adopted []string
-	// Object as the server answered it, only where the output prints objects.
-	Object *unstructured.Unstructured
 }
 
 // Compared is the result of one object of a diff.
@@ -97,6 +93,8 @@ type Compared struct {
 	Err    error
 	// Changes of the managed projection, sorted by path.
 	Changes []managedfields.Change
+	// Adopted are the managers whose fields would become ours.
+	Adopted []string
 	// Before and After are the projection now and as the server would make it;
 	// Before is nil for Create, After for Delete.
 	Before, After map[string]any

@@ -41,6 +41,7 @@ func objectOrNil(ref object.Ref) any {
 type appliedObject struct {
 	objectName
 	Action    event.Action    `json:"action"`
+	Reason    string          `json:"reason,omitempty"`
 	Source    string          `json:"source,omitempty"`
 	DryRun    bool            `json:"dryRun,omitempty"`
 	Error     *fault          `json:"error,omitempty"`
