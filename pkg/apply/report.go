@@ -20,7 +20,11 @@ func (e *Engine) finish(a event.Applied) {
 	a.DryRun = e.DryRun != DryRunNone
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.actions[a.Ref.Key()] = a.Action
+	key := a.Ref.Key()
+	if planned, ok := e.aliases[key]; ok {
+		key = planned
+	}
+	e.actions[key] = a.Action
 	if a.Action == event.InConflict {
 		e.outcome.Conflicts++
 	}
@@ -98,16 +102,12 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 }
 
 // compare tells what an apply made of an object that was there. A write that
-// only changed who owns a field, or only the resource version, is no change
-// (edge case 27).
+// changed only the resource version, or made us a further owner of what is the
+// same, is no change (edge case 27); letting go of a field is.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
 	if err != nil {
 		return err
-	}
-	out.Action = event.Unchanged
-	if len(view.Changes()) > 0 {
-		out.Action = event.Configured
 	}
 	left, err := e.Predictor.Left(&t.Prediction, answer)
 	if err != nil {
@@ -127,6 +127,10 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	}
 	for _, owner := range t.Adoption.Adopted {
 		out.Adopted = append(out.Adopted, owner.Manager)
+	}
+	out.Action = event.Unchanged
+	if len(view.Changes()) > 0 || len(out.Released) > 0 {
+		out.Action = event.Configured
 	}
 	return nil
 }
