@@ -50,6 +50,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":     status,
 			"eventually": eventually,
+			"like":       like,
 		},
 	})
 }
