@@ -51,6 +51,7 @@ func TestScript(t *testing.T) {
 			"status":     status,
 			"eventually": eventually,
 			"like":       like,
+			"expand":     expand,
 		},
 	})
 }
