@@ -103,7 +103,7 @@ func New(o Options) (*Client, error) {
 func (c *Client) Version(ctx context.Context) (*version.Info, error) {
 	var info version.Info
 	err := c.do(ctx, object.Ref{}, func(ctx context.Context) error {
-		body, err := c.rest.Get().AbsPath("/version").MaxRetries(0).DoRaw(ctx)
+		body, err := send(ctx, c.rest.Get().AbsPath("/version"))
 		if err != nil {
 			return err
 		}
@@ -113,6 +113,17 @@ func (c *Client) Version(ctx context.Context) (*version.Info, error) {
 		return nil, fmt.Errorf("version of the server: %w", err)
 	}
 	return &info, nil
+}
+
+// send sends a request once and returns the answer's body. The error is the
+// server's own status where it sent one, which DoRaw would leave undecoded.
+// Retries are ours: client-go's would be silent.
+func send(ctx context.Context, request *rest.Request) ([]byte, error) {
+	result := request.MaxRetries(0).Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
 }
 
 // resourcePath returns where objects of the kind are served.

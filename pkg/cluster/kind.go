@@ -102,7 +102,7 @@ func (c *Client) fresh(ctx context.Context, gvk schema.GroupVersionKind) (object
 	}
 	var list metav1.APIResourceList
 	err := c.do(ctx, object.Ref{}, func(ctx context.Context) error {
-		body, err := c.rest.Get().AbsPath(path...).MaxRetries(0).DoRaw(ctx)
+		body, err := send(ctx, c.rest.Get().AbsPath(path...))
 		if err != nil {
 			return err
 		}

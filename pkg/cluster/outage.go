@@ -132,7 +132,7 @@ func (c *Client) probe(ctx context.Context) error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err := c.rest.Get().AbsPath("/readyz").MaxRetries(0).DoRaw(ctx)
+	_, err := send(ctx, c.rest.Get().AbsPath("/readyz"))
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		if class := classify(err); class == final {

@@ -85,7 +85,7 @@ func withOptions(r *rest.Request, how object.Write) *rest.Request {
 func (c *Client) object(ctx context.Context, ref object.Ref, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	var out *unstructured.Unstructured
 	err := c.do(ctx, ref, func(ctx context.Context) error {
-		body, err := build().MaxRetries(0).DoRaw(ctx)
+		body, err := send(ctx, build())
 		if err != nil {
 			return err
 		}
@@ -129,8 +129,8 @@ func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref
 		return false, err
 	}
 	err = c.do(ctx, ref, func(ctx context.Context) error {
-		answer, err := c.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
-			Body(body).MaxRetries(0).DoRaw(ctx)
+		answer, err := send(ctx, c.rest.Post().
+			AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").Body(body))
 		if err != nil {
 			return err
 		}
