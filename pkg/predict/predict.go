@@ -66,7 +66,7 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if err != nil {
 		return out, err
 	}
-	out.Body, out.Yielded, err = managedfields.Yield(item.Object, live, p.Manager, paths)
+	out.Body, out.Yielded, err = managedfields.Yield(withoutStringData(item.Object), live, p.Manager, paths)
 	if err != nil {
 		return out, err
 	}
