@@ -119,7 +119,10 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 			return err
 		}
 		if in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion() {
-			return p.accept(ctx, server, in, answer)
+			err := p.accept(ctx, server, in, answer)
+			if !in.Adopts() || !apierrors.IsConflict(err) {
+				return err
+			} // Else the object changed before the second half of the prediction.
 		}
 		if err := p.Refresh(ctx, server, in); err != nil {
 			return err
@@ -150,8 +153,8 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		how.Force = false
 		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
-		if len(conflicts) > 0 && !in.Adopts() {
-			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: conflicts}
+		if open := p.open(in, conflicts); len(open) > 0 && !in.Adopts() {
+			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open}
 		}
 		if in.Adopts() && p.ValidAlone(ctx, server, in) {
 			return nil, &heldUpError{conflicts}
@@ -180,15 +183,23 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 // sort tells apart what is contested and taken, what is contested and nobody
 // said what to do, and what is not contested any more after the adoption.
 func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
+	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {
-		switch {
-		case in.adopted(c):
-		case p.takes(in.Item, c.Path):
+		if !in.adopted(c) && p.takes(in.Item, c.Path) {
 			in.Taken = append(in.Taken, c)
-		default:
-			in.Conflicts = append(in.Conflicts, c)
 		}
 	}
+}
+
+// open returns the conflicts of which nobody said what to do.
+func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []managedfields.Conflict {
+	var out []managedfields.Conflict
+	for _, c := range contested {
+		if !in.adopted(c) && !p.takes(in.Item, c.Path) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // heldUpError says that the apply is not valid as long as an adopted manager

@@ -62,5 +62,8 @@ func (t *diffTable) note(c managedfields.Change) string {
 
 // remarks say why an object could not be compared, or what was not checked.
 func remarks(c event.Compared) []string {
+	if c.Err != nil && c.Reason == c.Err.Error() {
+		return explain(c.Err)
+	}
 	return append(lines(c.Reason), explain(c.Err)...)
 }
