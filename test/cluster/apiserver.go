@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -15,14 +14,6 @@ const (
 	serviceCIDR = "10.96.0.0/16"
 	serviceIP   = "10.96.0.1" // of the service kubernetes, the first of the range
 )
-
-// auditPolicy records who did what with which answer, not what was in it.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- level: Metadata
-`
 
 func (c *Cluster) startEtcd() error {
 	// Sockets in the cluster's folder instead of ports: no other cluster's API
@@ -158,15 +149,4 @@ func (c *Cluster) poll(ctx context.Context, done func() bool) error {
 		}
 	}
 	return nil
-}
-
-func (c *Cluster) prepareAudit() error {
-	if c.options.AuditLog == "" {
-		return nil
-	}
-	c.auditLog = c.options.AuditLog
-	if !filepath.IsAbs(c.auditLog) {
-		c.auditLog = filepath.Join(c.Dir, c.auditLog)
-	}
-	return os.WriteFile(filepath.Join(c.Dir, "audit-policy.yaml"), []byte(auditPolicy), 0o644)
 }

@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"bytes"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// inFlight bounds the bytes under way in one direction of one connection: the
+	// network's memory. 16 MiB at 100 ms of round-trip time are 320 MiB a second.
+	inFlight   = 16 << 20
+	parcelSize = 16 << 10
+)
+
+// link is one connection through a Proxy: two TCP connections and what is
+// under way between them.
+type link struct {
+	client, server *net.TCPConn
+	once           sync.Once
+	done           chan struct{} // closed when the link is cut
+}
+
+// lane is one direction of a link.
+type lane struct {
+	due   func(arrived time.Time) time.Time // when a byte arrives at the other end
+	gate  func() <-chan struct{}            // closed when bytes may arrive; nil if always
+	count *atomic.Int64
+}
+
+// parcel is some bytes under way; the last one, the end of the stream, has none.
+type parcel struct {
+	bytes []byte
+	due   time.Time
+}
+
+// carry takes bytes off from, and brings each to its destination when it is
+// due: a line in which any number of parcels are under way, so that a delay
+// costs time once and not throughput.
+func (l *link) carry(to, from *net.TCPConn, lane lane) {
+	parcels := make(chan parcel, inFlight/parcelSize)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer close(parcels)
+		buffer := make([]byte, parcelSize)
+		for {
+			n, err := from.Read(buffer)
+			if n > 0 && !l.send(parcels, parcel{bytes.Clone(buffer[:n]), lane.due(time.Now())}) {
+				return
+			}
+			if err != nil {
+				l.send(parcels, parcel{nil, lane.due(time.Now())})
+				return
+			}
+		}
+	})
+	l.deliver(to, parcels, lane)
+	reader.Wait()
+}
+
+func (l *link) send(parcels chan<- parcel, p parcel) bool {
+	select {
+	case parcels <- p:
+		return true
+	case <-l.done:
+		return false
+	}
+}
+
+func (l *link) deliver(to *net.TCPConn, parcels <-chan parcel, lane lane) {
+	for p := range parcels {
+		if !l.sleep(time.Until(p.due)) || !l.pass(lane.gate) {
+			return
+		}
+		if p.bytes == nil {
+			_ = to.CloseWrite()
+			return
+		}
+		n, err := to.Write(p.bytes)
+		lane.count.Add(int64(n))
+		if err != nil {
+			l.reset() // the receiver is gone, so the sender has to know
+			return
+		}
+	}
+}
+
+func (l *link) sleep(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.done:
+		return false
+	}
+}
+
+// pass waits at the gate until it is open.
+func (l *link) pass(gate func() <-chan struct{}) bool {
+	open := gate()
+	if open == nil {
+		return true
+	}
+	select {
+	case <-open:
+		return true
+	case <-l.done:
+		return false
+	}
+}
+
+// reset cuts the link so that both sides see "connection reset by peer".
+func (l *link) reset() {
+	l.once.Do(func() {
+		close(l.done)
+		reset(l.client)
+		reset(l.server)
+	})
+}
+
+// close ends the link after both sides have said their last.
+func (l *link) close() {
+	l.once.Do(func() {
+		close(l.done)
+		_, _ = l.client.Close(), l.server.Close()
+	})
+}
+
+// reset closes a connection with RST instead of FIN.
+func reset(conn *net.TCPConn) {
+	_ = conn.SetLinger(0)
+	_ = conn.Close()
+}

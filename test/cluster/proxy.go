@@ -1,0 +1,229 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Proxy is a stretch of network in front of an API server, or of anything else
+// that speaks TCP: it adds round-trip time, and loses what it is told to lose.
+// It does not look into what it carries. Its methods may be called at any time.
+//
+//	p, err := cluster.NewProxy(c.URL)
+//	kubeconfig, err := c.Kubeconfig(p.URL())
+//	p.SetRTT(100 * time.Millisecond)
+type Proxy struct {
+	target string
+	port   *port
+	rtt    atomic.Int64
+	hangUp atomic.Bool
+	stats  struct{ connections, sent, received atomic.Int64 }
+
+	mu       sync.Mutex
+	listener net.Listener // nil while connections are refused
+	links    map[*link]struct{}
+	held     chan struct{} // closed while answers flow
+	closed   bool
+
+	wait sync.WaitGroup
+}
+
+// Stats counts what went through a Proxy since it was made.
+type Stats struct {
+	Connections int64 // accepted
+	Sent        int64 // bytes, to the server
+	Received    int64 // bytes, from the server
+}
+
+// NewProxy starts a proxy for a server, which is host:port or a URL with both.
+func NewProxy(server string) (*Proxy, error) {
+	if _, rest, found := strings.Cut(server, "://"); found {
+		server, _, _ = strings.Cut(rest, "/")
+	}
+	port, err := reservePort()
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{target: server, port: port, links: map[*link]struct{}{}, held: make(chan struct{})}
+	close(p.held)
+	if err := p.listen(); err != nil {
+		port.release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Address returns the proxy's own host:port.
+func (p *Proxy) Address() string { return p.port.address }
+
+// URL returns the proxy's own address as an https URL.
+func (p *Proxy) URL() string { return "https://" + p.port.address }
+
+// SetRTT sets the round-trip time that is added from now on, to the bytes of
+// every connection and to the making of new ones. It is a delay, not a limit:
+// any number of bytes can be on their way.
+func (p *Proxy) SetRTT(rtt time.Duration) { p.rtt.Store(int64(rtt)) }
+
+// Hold holds the server's answers back: requests still reach the server, and
+// what it answers arrives after Release.
+func (p *Proxy) Hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.held:
+		p.held = make(chan struct{})
+	default: // held already
+	}
+}
+
+// Release lets the answers flow that Hold holds back.
+func (p *Proxy) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.held:
+	default:
+		close(p.held)
+	}
+}
+
+// Break resets every connection there is; what is under way is lost. New ones
+// can be made at once.
+func (p *Proxy) Break() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		l.reset()
+	}
+}
+
+// Refuse refuses new connections, as if no server listened. Those that exist
+// stay: Break ends them.
+func (p *Proxy) Refuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != nil {
+		_ = p.listener.Close()
+		p.listener = nil
+	}
+}
+
+// HangUp accepts new connections and closes them at once, so that clients see
+// EOF: so do servers that still bootstrap, behind a load balancer.
+func (p *Proxy) HangUp() { p.hangUp.Store(true) }
+
+// Restore ends Hold, Refuse and HangUp.
+func (p *Proxy) Restore() error {
+	p.hangUp.Store(false)
+	p.Release()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != nil || p.closed {
+		return nil
+	}
+	return p.listen()
+}
+
+// Stats returns what went through so far.
+func (p *Proxy) Stats() Stats {
+	return Stats{
+		Connections: p.stats.connections.Load(),
+		Sent:        p.stats.sent.Load(),
+		Received:    p.stats.received.Load(),
+	}
+}
+
+// Close ends the proxy and its connections.
+func (p *Proxy) Close() {
+	p.Refuse()
+	p.mu.Lock()
+	p.closed = true
+	for l := range p.links {
+		l.reset()
+	}
+	p.mu.Unlock()
+	p.wait.Wait()
+	p.port.release()
+}
+
+func (p *Proxy) listen() error {
+	listener, err := p.port.listen(context.Background())
+	if err != nil {
+		return err
+	}
+	p.listener = listener
+	p.wait.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			p.wait.Go(func() { p.serve(client.(*net.TCPConn)) })
+		}
+	})
+	return nil
+}
+
+// serve carries one connection.
+func (p *Proxy) serve(client *net.TCPConn) {
+	accepted := time.Now()
+	p.stats.connections.Add(1)
+	if p.hangUp.Load() {
+		_ = client.Close()
+		return
+	}
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		reset(client)
+		return
+	}
+	l := &link{client: client, server: server.(*net.TCPConn), done: make(chan struct{})}
+	p.mu.Lock()
+	if p.closed {
+		l.reset()
+	}
+	p.links[l] = struct{}{}
+	p.mu.Unlock()
+
+	var both sync.WaitGroup
+	both.Go(func() {
+		l.carry(l.server, l.client, lane{
+			// The first byte of a client can leave when the handshake has come back.
+			due:   func(now time.Time) time.Time { return later(now, accepted.Add(p.delay(1))).Add(p.delay(2)) },
+			gate:  func() <-chan struct{} { return nil },
+			count: &p.stats.sent,
+		})
+	})
+	both.Go(func() {
+		l.carry(l.client, l.server, lane{
+			due:   func(now time.Time) time.Time { return now.Add(p.delay(2)) },
+			gate:  p.gate,
+			count: &p.stats.received,
+		})
+	})
+	both.Wait()
+	l.close()
+	p.mu.Lock()
+	delete(p.links, l)
+	p.mu.Unlock()
+}
+
+// delay returns the round-trip time, divided.
+func (p *Proxy) delay(by int64) time.Duration { return time.Duration(p.rtt.Load() / by) }
+
+func (p *Proxy) gate() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
