@@ -89,7 +89,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	e.actions = map[object.Key]event.Action{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
 	for i, ph := range p.Phases {
-		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items)}
+		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
 	}
 	e.emit(planned)
 

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
 // RefusedError is the server's refusal of an object, with what can be done.
@@ -34,7 +34,7 @@ func (e *Engine) explain(ctx context.Context, t *target, err error) error {
 	if t.Live == nil || !apierrors.IsInvalid(err) {
 		return err
 	}
-	causes := causesOf(err)
+	causes := predict.Causes(err)
 	if hint := e.leftBehind(t, causes); hint != "" {
 		return &RefusedError{Err: err, hint: hint}
 	}
@@ -42,14 +42,6 @@ func (e *Engine) explain(ctx context.Context, t *target, err error) error {
 		return &RefusedError{Err: err, hint: hint}
 	}
 	return err
-}
-
-func causesOf(err error) []metav1.StatusCause {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return nil
-	}
-	return status.Status().Details.Causes
 }
 
 // leftBehind explains a duplicate in a list whose items others own too: an item
@@ -71,7 +63,7 @@ func (e *Engine) leftBehind(t *target, causes []metav1.StatusCause) string {
 		}
 		var names []string
 		for _, owner := range managedfields.Owners(entries, path) {
-			if owner.Manager != e.Predictor.Manager || owner.Operation != managedfields.Apply {
+			if !owner.Is(e.Predictor.Manager) {
 				names = append(names, owner.Manager)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -64,25 +65,53 @@ func (e *Engine) conflict(t *target) {
 	})
 }
 
-// applied describes an object that the server accepted.
-func (e *Engine) applied(t *target, answer *unstructured.Unstructured, did event.Action) event.Applied {
+// accepted reports an object that the server accepted, or would accept.
+func (e *Engine) accepted(t *target, answer *unstructured.Unstructured) {
 	out := event.Applied{
-		Ref: t.Item.Ref, Source: t.Item.Source, Action: did,
+		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
 		Yielded: t.Yielded, Object: e.show(answer),
 	}
-	if t.Live == nil {
-		return out
+	if t.Live != nil {
+		if err := e.compare(t, answer, &out); err != nil {
+			e.fail(t.Item, err)
+			return
+		}
 	}
-	removed, released := t.Left(answer)
-	out.Removed = redact.Changes(t.Item.Ref, removed)
-	out.Released = redact.Changes(t.Item.Ref, released)
+	e.finish(out)
+}
+
+// compare tells what an apply made of an object that was there. A write that
+// only changed who owns a field, or only the resource version, is no change
+// (edge case 27).
+func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
+	view, err := e.Predictor.View(&t.Prediction, answer)
+	if err != nil {
+		return err
+	}
+	out.Action = event.Unchanged
+	if len(view.Changes()) > 0 {
+		out.Action = event.Configured
+	}
+	left, err := e.Predictor.Left(&t.Prediction, answer)
+	if err != nil {
+		return err
+	}
+	for _, change := range redact.Changes(t.Item.Ref, left) {
+		switch {
+		case change.Kind != managedfields.Released:
+			out.Removed = append(out.Removed, change)
+		case len(change.Owners) > 0:
+			out.Released = append(out.Released, change)
+		default: // the server's default is the same: no news
+		}
+	}
 	for _, c := range redact.Conflicts(t.Item.Ref, t.Taken) {
-		out.Taken = append(out.Taken, c)
+		out.Taken = append(out.Taken, c.Change())
 	}
-	if t.Adoption != nil {
-		out.Adopted = t.Adoption.Managers()
+	for _, owner := range t.Adoption.Adopted {
+		out.Adopted = append(out.Adopted, owner.Manager)
 	}
-	return out
+	return nil
 }
 
 // show returns the object for outputs that print objects, without what must not

@@ -121,12 +121,9 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 		t.done = true
 		e.fail(t.Item, e.explain(ctx, t, err))
 	case len(t.Conflicts) > 0:
-	case t.Live != nil && t.Adoption == nil && predict.Same(t.Live, t.Answer):
+	case t.NoChange(), e.DryRun == DryRunServer:
 		t.done = true
-		e.finish(e.applied(t, t.Answer, event.Unchanged))
-	case e.DryRun == DryRunServer:
-		t.done = true
-		e.finish(e.applied(t, t.Answer, action(&t.Prediction, t.Answer)))
+		e.accepted(t, t.Answer)
 	}
 }
 

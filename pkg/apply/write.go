@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
@@ -24,16 +23,16 @@ func (e *Engine) write(ctx context.Context, t *target) {
 		answer, err := e.send(ctx, t)
 		switch {
 		case err == nil:
-			e.finish(e.applied(t, answer, action(&t.Prediction, answer)))
+			e.accepted(t, answer)
 			return
-		case managedfields.IsConflict(err):
+		case predict.IsContested(err):
 			// Somebody was faster than our look at the phase.
-			conflicts, readErr := e.contested(ctx, t, err)
+			live, readErr := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 			if readErr != nil {
 				e.fail(t.Item, readErr)
 				return
 			}
-			t.Conflicts = conflicts
+			t.Conflicts = e.Predictor.Contested(err, live, t.Body)
 			e.conflict(t)
 			return
 		case apierrors.IsConflict(err) && t.guarded():
@@ -55,7 +54,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 
 // guarded tells that the write holds only for the version that was read: it
 // takes fields from others, and who they are must not have changed meanwhile.
-func (t *target) guarded() bool { return len(t.Taken) > 0 || t.Adoption != nil }
+func (t *target) guarded() bool { return len(t.Taken) > 0 || t.Adopts() }
 
 // send writes the target once.
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
@@ -65,7 +64,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 	if how.Force {
 		version = t.Live.GetResourceVersion()
 	}
-	if t.Adoption != nil {
+	if t.Adopts() {
 		moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.Adoption.Fields)
 		if err != nil {
 			return nil, err
@@ -86,28 +85,4 @@ func (e *Engine) again(ctx context.Context, t *target) error {
 		return err
 	}
 	return e.Predictor.Ask(ctx, e.Server, &t.Prediction)
-}
-
-// contested reads the conflicts out of a refusal, with the owners that the
-// object has now.
-func (e *Engine) contested(ctx context.Context, t *target, refusal error) ([]managedfields.Conflict, error) {
-	live, err := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
-	if err != nil {
-		return nil, err
-	}
-	return managedfields.ConflictsOf(refusal, live, t.Body)
-}
-
-// action tells what became of an object, by its content: a write that only
-// changed who owns a field, or only the resource version, is no change (edge
-// case 27).
-func action(p *predict.Prediction, answer *unstructured.Unstructured) event.Action {
-	switch {
-	case p.Live == nil:
-		return event.Created
-	case p.SameProjection(answer):
-		return event.Unchanged
-	default:
-		return event.Configured
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
@@ -122,7 +121,7 @@ func (o *applyOptions) run(ctx context.Context, c *connection, streams genericio
 	}
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, scope, emit
 	err = o.engine.Run(ctx, p)
-	return finish(err, out.Close())
+	return finish(err, out.Close(ctx))
 }
 
 // finish turns the end of an engine and of its printer into the verb's.
@@ -139,5 +138,3 @@ func finish(ran, closed error) error {
 		return ran
 	}
 }
-
-var _ = event.Created

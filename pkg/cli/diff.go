@@ -97,7 +97,7 @@ func (o *diffOptions) run(ctx context.Context, c *connection, streams genericioo
 	}
 	o.engine.Server, o.engine.Emit = client, emit
 	err = o.engine.Run(ctx, p)
-	if closed := out.Close(); closed != nil {
+	if closed := out.Close(ctx); closed != nil {
 		return closed
 	}
 	var unknown *diff.UnknownError

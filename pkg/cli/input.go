@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/spf13/pflag"
@@ -68,7 +67,7 @@ func (o *inputOptions) read(ctx context.Context, streams genericiooptions.IOStre
 		fmt.Fprintf(streams.ErrOut, "skipped %s: %s\n", skipped.Source, skipped.Reason)
 	}
 	for _, warning := range result.Warnings {
-		fmt.Fprintf(streams.ErrOut, "warning: %s\n", warning)
+		fmt.Fprintf(streams.ErrOut, "warning: %s: %s: %s\n", warning.Source, warning.Ref, warning.Text)
 	}
 	return result.Objects, nil
 }
@@ -107,5 +106,3 @@ func serial[T any](fn func(T)) func(T) {
 		fn(v)
 	}
 }
-
-var _ io.Reader

@@ -59,7 +59,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	e.known = map[object.Key]bool{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
 	for i, ph := range p.Phases {
-		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items)}
+		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
 	}
 	e.emit(planned)
 	// Nothing is written, so nothing has to wait, but for whether an object that
@@ -143,16 +143,20 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	}
 	err := e.Predictor.Ask(ctx, e.Server, p)
 	var conflict *managedfields.ConflictError
-	switch {
-	case errors.As(err, &conflict):
-		e.compared(contestedOnly(p, conflict.Conflicts))
-	case err != nil:
-		e.cannotTell(p.Item, err)
-	case p.Live == nil:
-		e.compared(e.create(p.Item, p.Project(p.Answer)))
-	default:
-		e.compared(update(p))
+	if errors.As(err, &conflict) {
+		e.compared(contestedOnly(p.Item.Ref, p.Item.Source, conflict.Conflicts))
+		return
 	}
+	if err != nil {
+		e.cannotTell(p.Item, err)
+		return
+	}
+	compared, err := e.compare(p)
+	if err != nil {
+		e.cannotTell(p.Item, err)
+		return
+	}
+	e.compared(compared)
 }
 
 // absent tells which object that the item needs does not exist yet.
@@ -180,14 +184,11 @@ func (e *Engine) unserved(item plan.Item) {
 // uncheckedCreate reports an object that would be created, but of which the
 // server can not be asked (edge case 38).
 func (e *Engine) uncheckedCreate(item plan.Item, why string) {
-	c := e.create(item, item.Object.Object)
-	c.Reason = "not checked by the server: " + why
-	e.compared(c)
-}
-
-func (e *Engine) create(item plan.Item, after map[string]any) event.Compared {
-	_, after = redact.Pair(item.Ref, nil, after)
-	return event.Compared{Ref: item.Ref, Source: item.Source, Action: event.Create, After: after}
+	_, after := redact.Pair(item.Ref, nil, item.Object.Object)
+	e.compared(event.Compared{
+		Ref: item.Ref, Source: item.Source, Action: event.Create, After: after,
+		Reason: "not checked by the server: " + why,
+	})
 }
 
 func (e *Engine) cannotTell(item plan.Item, err error) {

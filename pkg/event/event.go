@@ -44,6 +44,9 @@ type Planned struct {
 type Phase struct {
 	Name  string
 	Total int
+	// Refs are its objects in the order of the plan: the order of results, which
+	// come in any.
+	Refs []object.Ref
 }
 
 // PhaseStarted says that the phase with this index of Planned begins.
@@ -75,7 +78,7 @@ type Applied struct {
 	// those that left the object.
 	Released, Removed []managedfields.Change
 	// Taken are contested paths that the user chose to take.
-	Taken []managedfields.Conflict
+	Taken []managedfields.Change
 	// Yielded are paths that were left to their owners.
 	Yielded []managedfields.Path
 	// Adopted are the managers whose fields became ours in this run.

@@ -1,6 +1,7 @@
 package managedfields
 
 import (
+	"cmp"
 	"time"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -15,6 +16,13 @@ const (
 	Update = "Update"
 )
 
+// LastAppliedAnnotation holds what client-side apply last applied.
+const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+
+// BeforeFirstApply is the manager under whose name the API server enters all
+// that an object without managed fields holds when somebody first applies it.
+const BeforeFirstApply = "before-first-apply"
+
 // Owner holds paths of an object: one entry of metadata.managedFields. Two
 // entries of one manager that differ in operation or subresource are two
 // owners (KEP-555).
@@ -28,6 +36,37 @@ type Owner struct {
 	// Time of the owner's last change; zero where the entry has none, as the
 	// horizontal pod autoscaler's through /scale.
 	Time time.Time
+}
+
+// String returns the manager with what tells its entries apart: the
+// subresource where there is one, else the operation.
+func (o Owner) String() string {
+	return o.Manager + " (" + cmp.Or(o.Subresource, o.Operation) + ")"
+}
+
+// Is tells whether the owner is what a manager holds by applying the main
+// resource. A manager's updates and its subresources are owners of their own.
+func (o Owner) Is(manager string) bool {
+	return o.Manager == manager && o.Operation == Apply && o.Subresource == ""
+}
+
+// Compare orders owners by manager, operation, subresource and version.
+func (o Owner) Compare(other Owner) int {
+	return cmp.Or(
+		cmp.Compare(o.Manager, other.Manager),
+		cmp.Compare(o.Operation, other.Operation),
+		cmp.Compare(o.Subresource, other.Subresource),
+		cmp.Compare(o.APIVersion, other.APIVersion),
+		o.Time.Compare(other.Time),
+	)
+}
+
+// same tells whether both are one entry in two versions of an object. An
+// applier keeps its entry when it goes to another version, an updater does not:
+// so the API server identifies them.
+func (o Owner) same(other Owner) bool {
+	return o.Manager == other.Manager && o.Operation == other.Operation && o.Subresource == other.Subresource &&
+		(o.Operation == Apply || o.APIVersion == other.APIVersion)
 }
 
 // Entry is an owner with the paths that it holds.

@@ -1,6 +1,132 @@
 package managedfields
 
-import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
 
-// Path names one field of an object: list items by key, never by position.
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// Path names one field of an object: list items by key, never by position. Its
+// text form is read by [ParsePath]:
+//
+//	.spec.template.spec.containers[name="app"].image
+//	.metadata.labels["app.kubernetes.io/name"]
+//	.metadata.finalizers[="example.com/cleanup"]
+//	.spec.ports[port=53,protocol="UDP"].targetPort
 type Path fieldpath.Path
+
+// Field returns the path of a field that lies below maps only.
+func Field(names ...string) Path {
+	p := make(Path, len(names))
+	for i, name := range names {
+		p[i] = fieldpath.FieldNameElement(name)
+	}
+	return p
+}
+
+// String returns the text form. Two paths have one text only if they are equal.
+func (p Path) String() string {
+	var b []byte
+	for _, pe := range p {
+		b = appendElement(b, pe)
+	}
+	return string(b)
+}
+
+// Equal tells whether both paths name the same field; numbers in keys are
+// compared by value.
+func (p Path) Equal(other Path) bool {
+	return fieldpath.Path(p).Equals(fieldpath.Path(other))
+}
+
+// Compare orders paths element by element, a field before what lies below it.
+func (p Path) Compare(other Path) int {
+	return fieldpath.Path(p).Compare(fieldpath.Path(other))
+}
+
+// HasPrefix tells whether p is prefix, or lies below it.
+func (p Path) HasPrefix(prefix Path) bool {
+	return len(p) >= len(prefix) && p[:len(prefix)].Equal(prefix)
+}
+
+// child returns p with one more element. It never shares memory with another
+// child of p.
+func (p Path) child(pe fieldpath.PathElement) Path {
+	return append(p[:len(p):len(p)], pe)
+}
+
+func appendElement(b []byte, pe fieldpath.PathElement) []byte {
+	switch {
+	case pe.FieldName != nil:
+		return appendField(b, *pe.FieldName)
+	case pe.Key != nil:
+		return appendKey(b, *pe.Key)
+	case pe.Value != nil:
+		return append(appendScalar(append(b, "[="...), (*pe.Value).Unstructured()), ']')
+	case pe.Index != nil:
+		return append(strconv.AppendInt(append(b, '['), int64(*pe.Index), 10), ']')
+	default:
+		return append(b, "[?]"...)
+	}
+}
+
+func appendField(b []byte, name string) []byte {
+	if isPlain(name) {
+		return append(append(b, '.'), name...)
+	}
+	return append(strconv.AppendQuote(append(b, '['), name), ']')
+}
+
+func appendKey(b []byte, fields value.FieldList) []byte {
+	if len(fields) == 0 {
+		return append(b, "[{}]"...)
+	}
+	for i, f := range fields {
+		b = append(b, "[,"[min(i, 1)])
+		if isPlain(f.Name) {
+			b = append(b, f.Name...)
+		} else {
+			b = strconv.AppendQuote(b, f.Name)
+		}
+		b = appendScalar(append(b, '='), f.Value.Unstructured())
+	}
+	return append(b, ']')
+}
+
+// appendScalar writes a key's value. Keys are scalars in every schema that the
+// API server accepts; whatever else turns up is written as JSON.
+func appendScalar(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return strconv.AppendQuote(b, v)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return strconv.AppendInt(b, int64(v), 10)
+		}
+		return strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	text, err := json.Marshal(v)
+	if err != nil { // Not from JSON, so not from an API server either.
+		return append(b, '?')
+	}
+	return append(b, text...)
+}
+
+// isPlain tells whether a name needs no quotes.
+func isPlain(name string) bool {
+	return name != "" && strings.IndexFunc(name, isOdd) < 0
+}
+
+func isOdd(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+		return false
+	}
+	return true
+}

@@ -42,8 +42,8 @@ type Prediction struct {
 	Body *unstructured.Unstructured
 	// Verdict is what the live object alone tells.
 	Verdict managedfields.Verdict
-	// Adoption is what has to happen to the managed fields first; nil mostly.
-	Adoption *managedfields.Adoption
+	// Adoption is what has to happen to the managed fields first; mostly nothing.
+	Adoption managedfields.Adoption
 	// Yielded are the paths that are left to their owners.
 	Yielded []managedfields.Path
 
@@ -74,7 +74,7 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if err != nil {
 		return out, err
 	}
-	if out.Adoption == nil {
+	if !out.Adopts() {
 		out.Verdict, _ = managedfields.Judge(live, out.Body, p.Manager)
 	}
 	return out, nil
@@ -137,11 +137,8 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 	answer, err := server.Apply(ctx, in.Item.Kind, in.Body, how)
 	if apierrors.IsInvalid(err) && how.Force {
 		how.Force = false
-		if _, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how); managedfields.IsConflict(unforced) {
-			in.Conflicts, err = managedfields.ConflictsOf(unforced, in.Live, in.Body)
-			if err == nil {
-				return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: in.Conflicts}
-			}
+		if _, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how); IsContested(unforced) {
+			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: p.Contested(unforced, in.Live, in.Body)}
 		}
 	}
 	return answer, err
@@ -159,37 +156,76 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	}
 	for _, c := range contested {
 		switch {
-		case in.Adoption.Covers(c):
+		case in.adopted(c):
 		case p.takes(in.Item, c.Path):
 			in.Taken = append(in.Taken, c)
 		default:
 			in.Conflicts = append(in.Conflicts, c)
 		}
 	}
-	if in.Adoption != nil {
-		return p.adopted(ctx, server, in)
+	if in.Adopts() {
+		return p.afterAdoption(ctx, server, in)
 	}
 	return nil
 }
 
-// adopted predicts what becomes of the fields that an adopted manager holds and
-// the manifest does not state. A dry run can not move their ownership first, so
-// they are taken out of the answer, and the server is asked to complete what is
-// left with its defaults.
-func (p Predictor) adopted(ctx context.Context, server Server, in *Prediction) error {
-	without, changed, err := in.Adoption.Drop(in.Live, in.Answer)
-	if err != nil || !changed {
-		return err
-	}
-	answer, err := server.Update(ctx, in.Item.Kind, without, object.Write{
-		Manager: p.Manager, Validation: p.Validation, DryRun: true,
-	})
+// afterAdoption predicts what becomes of the fields that an adopted manager
+// holds and the manifest does not state. A dry run can not move their ownership
+// first, so they are taken out of the answer, and the server is asked to
+// complete what is left with its defaults.
+func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
+	dropped, err := managedfields.Dropped(in.Live, in.Answer, p.Manager, p.AdoptFrom...)
 	if err != nil {
 		return err
 	}
-	answer.SetManagedFields(in.Answer.GetManagedFields())
+	var gone []managedfields.Path
+	for _, c := range dropped {
+		if c.Kind == managedfields.Removed {
+			gone = append(gone, c.Path)
+		}
+	}
+	answer := in.Answer
+	if without := managedfields.Without(answer, gone); without != nil {
+		answer, err = server.Update(ctx, in.Item.Kind, without, object.Write{
+			Manager: p.Manager, Validation: p.Validation, DryRun: true,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	entries, err := p.letGo(in.Answer)
+	if err != nil {
+		return err
+	}
 	in.Answer = answer
-	return nil
+	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
+}
+
+// letGo returns the managed fields of the answer to a dry run without what the
+// adopted managers still hold there.
+func (p Predictor) letGo(answer *unstructured.Unstructured) ([]any, error) {
+	entries, _, err := unstructured.NestedSlice(answer.Object, "metadata", "managedFields")
+	if err != nil {
+		return nil, err
+	}
+	adoption, err := managedfields.Adopt(answer, p.Manager, p.AdoptFrom)
+	if err != nil || adoption.Fields == nil {
+		return entries, err
+	}
+	// Our entry gained what the others lose; what we hold is what the manifest
+	// states.
+	ours := slices.IndexFunc(entries, p.isOurs)
+	rest := slices.DeleteFunc(adoption.Fields, p.isOurs)
+	if ours < 0 {
+		return rest, nil
+	}
+	return append(rest, entries[ours]), nil
+}
+
+// isOurs tells whether an entry of managed fields is the manager's own.
+func (p Predictor) isOurs(entry any) bool {
+	m, _ := entry.(map[string]any)
+	return m["manager"] == p.Manager && m["operation"] == managedfields.Apply && m["subresource"] == nil
 }
 
 // takes tells whether the user takes the path of the item.

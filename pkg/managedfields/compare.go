@@ -1,0 +1,199 @@
+package managedfields
+
+import (
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Compare returns what differs between two projections of an object by the same
+// field set, sorted by path: items of keyed lists and sets by what they are,
+// never by position; an atomic value as one path, labelled so; null, absent and
+// empty as three things; numbers by value. An item that is new or gone is one
+// change with all that is in it. Where items that both sides have changed places, their
+// list is one change with the keys in both orders.
+//
+// Owners are not looked up: see [WithOwners]. Either side may be nil.
+func Compare(before, after map[string]any, set *Set) []Change {
+	c := comparer{}
+	c.maps(nil, before, after, set)
+	slices.SortFunc(c.changes, func(a, b Change) int { return a.Path.Compare(b.Path) })
+	return c.changes
+}
+
+// WithOwners returns the changes with the owners that each path has in entries,
+// except for what the manager itself has applied.
+func WithOwners(changes []Change, entries []Entry, manager string) []Change {
+	others := Others(entries, manager)
+	out := slices.Clone(changes)
+	for i := range out {
+		out[i].Owners = Owners(others, out[i].Path)
+	}
+	return out
+}
+
+type comparer struct {
+	changes []Change
+}
+
+// side is a value, or its absence.
+type side struct {
+	value any
+	has   bool
+}
+
+func (c *comparer) maps(path Path, before, after map[string]any, set *Set) {
+	for name, v := range before {
+		v2, ok := after[name]
+		c.child(path, fieldpath.FieldNameElement(name), side{v, true}, side{v2, ok}, set)
+	}
+	for name, v := range after {
+		if _, ok := before[name]; !ok {
+			c.child(path, fieldpath.FieldNameElement(name), side{}, side{v, true}, set)
+		}
+	}
+}
+
+// child compares both sides of one element of a set. Nil sets stand for nothing
+// known.
+func (c *comparer) child(path Path, pe fieldpath.PathElement, before, after side, set *Set) {
+	var below *Set
+	if set != nil {
+		below, _ = set.Children.Get(pe)
+	}
+	path = path.child(pe)
+	shape := shapeOf(below)
+	if c.inside(path, before, after, below, shape) {
+		return
+	}
+	change := Change{
+		Path: path, From: before.value, To: after.value, Kind: Changed,
+		Atomic: shape == leaf && (isContainer(before.value) || isContainer(after.value)),
+	}
+	switch {
+	case !before.has:
+		change.Kind = Added
+	case !after.has:
+		change.Kind = Removed
+	case equal(before.value, after.value):
+		return
+	}
+	c.changes = append(c.changes, change)
+}
+
+// inside compares what lies below a path, and tells whether that says all there
+// is to say of the path.
+func (c *comparer) inside(path Path, before, after side, below *Set, shape shape) bool {
+	b, bMap := before.value.(map[string]any)
+	a, aMap := after.value.(map[string]any)
+	if shape == fields && (bMap || !before.has) && (aMap || !after.has) {
+		if len(b)+len(a) == 0 && before.has != after.has {
+			return false // Empty is not absent.
+		}
+		c.maps(path, b, a, below)
+		return true
+	}
+	bl, bList := before.value.([]any)
+	al, aList := after.value.([]any)
+	if (shape == keyed || shape == values) && (bList || !before.has) && (aList || !after.has) {
+		if len(bl)+len(al) == 0 && before.has != after.has {
+			return false
+		}
+		return c.lists(path, bl, al, below)
+	}
+	return false
+}
+
+// lists compares lists by element. It gives up, for the list to be compared as
+// one value, where an item has no element or two items have the same.
+func (c *comparer) lists(path Path, before, after []any, set *Set) bool {
+	names := keyNames(elements(set))
+	b, ok := byElement(before, names)
+	if !ok {
+		return false
+	}
+	a, ok := byElement(after, names)
+	if !ok {
+		return false
+	}
+	for i, pe := range b.order {
+		j, has := a.find(pe)
+		if !has {
+			c.changes = append(c.changes, Change{Path: path.child(pe), From: before[i], Kind: Removed})
+			continue
+		}
+		c.child(path, pe, side{before[i], true}, side{after[j], true}, set)
+	}
+	for j, pe := range a.order {
+		if _, has := b.find(pe); !has {
+			c.changes = append(c.changes, Change{Path: path.child(pe), To: after[j], Kind: Added})
+		}
+	}
+	was, is := b.common(a), a.common(b)
+	if !slices.EqualFunc(was, is, fieldpath.PathElement.Equals) {
+		c.changes = append(c.changes, Change{Path: path, From: keys(was), To: keys(is), Kind: Changed})
+	}
+	return true
+}
+
+// indexed is a list by element.
+type indexed struct {
+	order  []fieldpath.PathElement
+	sorted []int
+}
+
+func byElement(list []any, names []string) (indexed, bool) {
+	x := indexed{order: make([]fieldpath.PathElement, len(list)), sorted: make([]int, len(list))}
+	for i, item := range list {
+		pe, _, ok := elementOf(item, names)
+		if !ok {
+			return x, false
+		}
+		x.order[i], x.sorted[i] = pe, i
+	}
+	slices.SortFunc(x.sorted, func(i, j int) int { return x.order[i].Compare(x.order[j]) })
+	for n := 1; n < len(x.sorted); n++ {
+		if x.order[x.sorted[n-1]].Equals(x.order[x.sorted[n]]) {
+			return x, false
+		}
+	}
+	return x, true
+}
+
+func (x indexed) find(pe fieldpath.PathElement) (int, bool) {
+	n, ok := slices.BinarySearchFunc(x.sorted, pe, func(i int, pe fieldpath.PathElement) int {
+		return x.order[i].Compare(pe)
+	})
+	if !ok {
+		return 0, false
+	}
+	return x.sorted[n], true
+}
+
+// common returns, in the order of x, the elements that other has too.
+func (x indexed) common(other indexed) []fieldpath.PathElement {
+	var out []fieldpath.PathElement
+	for _, pe := range x.order {
+		if _, ok := other.find(pe); ok {
+			out = append(out, pe)
+		}
+	}
+	return out
+}
+
+// keys shows elements as values: a set item as itself, a keyed one as its key.
+func keys(els []fieldpath.PathElement) []any {
+	out := make([]any, len(els))
+	for i, pe := range els {
+		if pe.Value != nil {
+			out[i] = (*pe.Value).Unstructured()
+			continue
+		}
+		key := make(map[string]any, len(*pe.Key))
+		for _, f := range *pe.Key {
+			key[f.Name] = f.Value.Unstructured()
+		}
+		out[i] = key
+	}
+	return slices.Clip(out)
+}

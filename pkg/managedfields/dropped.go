@@ -1,0 +1,116 @@
+package managedfields
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Dropped tells what becomes of the paths that a manager held and no longer
+// states (edge case 33), sorted by path. Live is the object before, answer what
+// the server made of the apply, or of its dry run:
+//
+//   - Removed: the path is gone from the object, or will be;
+//   - Released: it stays, because its Owners hold it, or, without owners, since
+//     the server's default is the same;
+//   - Changed: nobody holds it, and the server's default differs.
+//
+// From names the managers that are adopted together with this apply (see
+// [Adopt]), if that has not reached the live object yet. A dry run can not show
+// what it leads to: what they held and the manifest does not state is Removed.
+//
+// An item of a list is one change with all that is in it, unless others keep
+// part of it.
+func Dropped(live, answer *unstructured.Unstructured, manager string, from ...string) ([]Change, error) {
+	before, err := Entries(live)
+	if err != nil {
+		return nil, fmt.Errorf("live object: %w", err)
+	}
+	after, err := Entries(answer)
+	if err != nil {
+		return nil, fmt.Errorf("the server's answer: %w", err)
+	}
+	d := dropper{live: live.Object, answer: answer.Object, now: Managed(after, manager)}
+	held := Managed(before, manager)
+	a := adopter{manager: manager, from: from, live: live.Object}
+	for _, e := range before {
+		if e.APIVersion == answer.GetAPIVersion() {
+			held = held.Union(a.takes(e))
+		}
+	}
+	for _, e := range Others(after, manager) {
+		if set := a.takes(e); !set.Empty() && e.APIVersion == answer.GetAPIVersion() {
+			d.pending = append(d.pending, Entry{Owner: e.Owner, Fields: set})
+			e.Fields = e.Fields.Difference(set)
+		}
+		if !e.Fields.Empty() {
+			d.keepers = append(d.keepers, e)
+		}
+	}
+	d.walk(nil, held)
+	slices.SortFunc(d.changes, func(a, b Change) int { return a.Path.Compare(b.Path) })
+	return d.changes, nil
+}
+
+type dropper struct {
+	live, answer map[string]any
+	// now is what the manager holds after the apply, keepers what others do.
+	now     *Set
+	keepers []Entry
+	// pending is what the answer still has only since an adoption has yet to be made.
+	pending []Entry
+	changes []Change
+}
+
+// walk looks at the elements of what was held below a path.
+func (d *dropper) walk(path Path, held *Set) {
+	for _, pe := range elements(held) {
+		p := path.child(pe)
+		child, inner := below(held, pe)
+		switch {
+		case pe.FieldName == nil && held.Members.Has(pe) && !holds(d.now, p):
+			d.item(p, child)
+		case inner:
+			d.walk(p, child)
+		case !holds(d.now, p):
+			d.leaf(p)
+		}
+	}
+}
+
+// item looks at a list item that we do not state any more.
+func (d *dropper) item(p Path, child *Set) {
+	d.leaf(p)
+	if child == nil || len(Owners(d.keepers, p)) == 0 {
+		return
+	}
+	kept := len(d.changes)
+	d.walk(p, child)
+	// The item was reported as kept by its owners; what else they keep of it goes
+	// without saying.
+	d.changes = append(d.changes[:kept], slices.DeleteFunc(d.changes[kept:], func(c Change) bool {
+		return c.Kind == Released
+	})...)
+}
+
+func (d *dropper) leaf(p Path) {
+	from, ok := p.Get(d.live)
+	if !ok {
+		return
+	}
+	c := Change{Path: p, From: from, Kind: Removed, Owners: Owners(d.keepers, p)}
+	to, stays := p.Get(d.answer)
+	switch {
+	case len(c.Owners) > 0:
+		c.To, c.Kind = to, Released
+	case !stays || len(Owners(d.pending, p)) > 0:
+	case equal(from, to):
+		c.To, c.Kind = to, Released
+	default:
+		c.To, c.Kind = to, Changed
+	}
+	last := p[len(p)-1]
+	c.Atomic = last.FieldName != nil && isContainer(from)
+	d.changes = append(d.changes, c)
+}

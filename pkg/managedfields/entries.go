@@ -1,0 +1,185 @@
+package managedfields
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Entries reads metadata.managedFields. An object without any has no entries;
+// an entry need not have a time. The error names the manager whose entry can
+// not be read.
+func Entries(u *unstructured.Unstructured) ([]Entry, error) {
+	raw := rawEntries(u)
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	entries := make([]Entry, 0, len(raw))
+	for i, r := range raw {
+		m, ok := r.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("metadata.managedFields: entry %d is not a map", i)
+		}
+		if len(m) == 0 { // A request to clear managed fields has this form.
+			continue
+		}
+		owner := ownerOf(m)
+		set, err := fieldsOf(m)
+		if err != nil {
+			return nil, fmt.Errorf("metadata.managedFields of manager %q: %w", owner.Manager, err)
+		}
+		entries = append(entries, Entry{Owner: owner, Fields: set})
+	}
+	return entries, nil
+}
+
+// Managed returns what a manager holds by applying the main resource. It is
+// empty, never nil, where the manager holds nothing.
+func Managed(entries []Entry, manager string) *Set {
+	set := fieldpath.NewSet()
+	for _, e := range entries {
+		if !e.Is(manager) {
+			continue
+		}
+		if set.Empty() {
+			set = e.Fields
+		} else {
+			set = set.Union(e.Fields)
+		}
+	}
+	return set
+}
+
+// AppliedBy returns the entry of what a manager applied to the main resource.
+func AppliedBy(entries []Entry, manager string) (Entry, bool) {
+	for _, e := range entries {
+		if e.Is(manager) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Others returns the entries of everybody but a manager's Apply entry. What the
+// same manager holds by updates or on a subresource is among them: to the API
+// server these are other owners, which do not let go when we apply.
+func Others(entries []Entry, manager string) []Entry {
+	out := make([]Entry, 0, len(entries))
+	for _, e := range entries {
+		if !e.Is(manager) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Owners returns, sorted, all who hold a path, an atomic value around it, or
+// something below it: equal values are shared, so there may be many. Entries of
+// another version than the path's are not told apart here; their APIVersion
+// says it.
+func Owners(entries []Entry, p Path) []Owner {
+	var owners []Owner
+	for _, e := range entries {
+		if holds(e.Fields, p) {
+			owners = append(owners, e.Owner)
+		}
+	}
+	slices.SortFunc(owners, Owner.Compare)
+	return owners
+}
+
+// holds tells whether a set has the path, a leaf above it, or any path below.
+func holds(set *Set, p Path) bool {
+	for i, pe := range p {
+		child, below := set.Children.Get(pe)
+		if set.Members.Has(pe) && (i == len(p)-1 || !below) {
+			return true
+		}
+		if !below {
+			return false
+		}
+		set = child
+	}
+	return len(p) > 0 && !set.Empty()
+}
+
+func rawEntries(u *unstructured.Unstructured) []any {
+	if u == nil {
+		return nil
+	}
+	meta, _ := u.Object["metadata"].(map[string]any)
+	raw, _ := meta["managedFields"].([]any)
+	return raw
+}
+
+func ownerOf(m map[string]any) Owner {
+	text := func(name string) string {
+		s, _ := m[name].(string)
+		return s
+	}
+	o := Owner{
+		Manager: text("manager"), Operation: text("operation"),
+		Subresource: text("subresource"), APIVersion: text("apiVersion"),
+	}
+	if t, err := time.Parse(time.RFC3339, text("time")); err == nil {
+		o.Time = t
+	}
+	return o
+}
+
+func fieldsOf(m map[string]any) (*Set, error) {
+	if t := m["fieldsType"]; t != "FieldsV1" {
+		return nil, fmt.Errorf("fieldsType is %v, not FieldsV1", t)
+	}
+	set := fieldpath.NewSet()
+	raw := m["fieldsV1"]
+	if raw == nil {
+		return set, nil
+	}
+	tree, ok := raw.(map[string]any)
+	if !ok {
+		return nil, errors.New("fieldsV1 is not a map")
+	}
+	return set, decodeFields(set, tree)
+}
+
+// decodeFields fills a set from the tree of one fieldsV1. A key of a sort that
+// is not known is passed over, as the API server does.
+func decodeFields(set *Set, tree map[string]any) error {
+	keys := make([]string, 0, len(tree))
+	for key := range tree {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys) // Inserting in order is what the set is fast at.
+	for _, key := range keys {
+		if key == "." {
+			continue
+		}
+		pe, err := fieldpath.DeserializePathElement(key)
+		if errors.Is(err, fieldpath.ErrUnknownPathElementType) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("fieldsV1 key %q: %w", key, err)
+		}
+		below, ok := tree[key].(map[string]any)
+		if !ok {
+			return fmt.Errorf("fieldsV1 key %q is not a map", key)
+		}
+		_, self := below["."]
+		if self || len(below) == 0 {
+			set.Members.Insert(pe)
+		}
+		if len(below) == 0 || self && len(below) == 1 {
+			continue
+		}
+		if err := decodeFields(set.Children.Descend(pe), below); err != nil {
+			return err
+		}
+	}
+	return nil
+}

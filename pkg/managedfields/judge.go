@@ -1,0 +1,171 @@
+package managedfields
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Judge says what can be said of applying a manifest as a manager from the live
+// object alone, both at one apiVersion.
+//
+// [Settled] promises that the apply is a no-op: the manager's Apply entry holds
+// exactly the paths that the manifest states, and every value is the live one.
+// [Clear] promises that an apply without force meets no conflict, as long as
+// the live object stays as it is: nobody else holds a path that the manifest
+// would set to another value. Everything else is [Doubtful], with the conflicts
+// that are likely, as far as the sets show them; only a dry run knows.
+//
+// The promises rest on the object's managed fields and on the rules of
+// structured-merge-diff's Updater. They do not see a schema that turned from
+// atomic to granular or back since the last write, and one case of ownership
+// (not of content) stays hidden: who applied {} to a granular map before, and
+// now states exactly what the server's defaults made of it, is told Settled,
+// though the server would enter the manager as owner of what it states.
+func Judge(live, manifest *unstructured.Unstructured, manager string) (Verdict, []Conflict) {
+	if live == nil || manifest == nil {
+		return Doubtful, nil
+	}
+	j := judge{live: live.Object, manifest: manifest.Object, manager: manager}
+	if !j.comparable() {
+		return Doubtful, nil
+	}
+	entries, err := Entries(live)
+	if err != nil {
+		return Doubtful, nil
+	}
+	if len(entries) == 0 {
+		return j.unowned(), nil
+	}
+	j.read(entries)
+	if j.settled() {
+		return Settled, nil
+	}
+	conflicts, sure := j.contested()
+	if sure && len(conflicts) == 0 {
+		return Clear, nil
+	}
+	return Doubtful, conflicts
+}
+
+type judge struct {
+	live, manifest map[string]any
+	manager        string
+	ours           *Set
+	others         []Entry
+	// oneVersion: all entries are written at the manifest's version.
+	oneVersion bool
+	// statusApart: the kind has a status subresource, so that status is dropped
+	// from what is applied to the main resource.
+	statusApart bool
+}
+
+// comparable tells whether manifest and live object are of one version, and the
+// manifest asks nothing of the fields that managed fields never speak of.
+func (j *judge) comparable() bool {
+	for _, name := range []string{"apiVersion", "kind"} {
+		if s, ok := j.manifest[name].(string); !ok || s == "" || j.live[name] != any(s) {
+			return false
+		}
+	}
+	meta, ok := j.manifest["metadata"].(map[string]any)
+	if !ok {
+		return false
+	}
+	live, _ := j.live["metadata"].(map[string]any)
+	for name, v := range meta {
+		if !isUnowned(name) || v == nil && name == "creationTimestamp" {
+			continue
+		}
+		if lv, has := live[name]; !has || name == "managedFields" || !equal(v, lv) {
+			return false
+		}
+	}
+	return true
+}
+
+// isUnowned tells whether a field of metadata is one that the API server strips
+// from every field set.
+func isUnowned(name string) bool {
+	switch name {
+	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName",
+		"generation", "managedFields", "resourceVersion":
+		return true
+	}
+	return false
+}
+
+// unowned judges an object without managed fields (edge case 17). Either there
+// is nothing to own, as in a ServiceAccount that has but a name, or somebody
+// cleared the entries; then the server would first enter all that the object
+// holds as its manager "before-first-apply".
+func (j *judge) unowned() Verdict {
+	if statesNothing(j.manifest) && statesNothing(j.live) {
+		return Settled
+	}
+	return Doubtful
+}
+
+// statesNothing tells whether an object has no field that could be owned.
+func statesNothing(object map[string]any) bool {
+	for name := range object {
+		if name != "apiVersion" && name != "kind" && name != "metadata" {
+			return false
+		}
+	}
+	meta, _ := object["metadata"].(map[string]any)
+	for name := range meta {
+		if !isUnowned(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func (j *judge) read(entries []Entry) {
+	j.oneVersion, j.others = true, make([]Entry, 0, len(entries))
+	for _, e := range entries {
+		if e.APIVersion != j.manifest["apiVersion"] {
+			j.oneVersion = false
+		}
+		if e.Subresource == "status" {
+			j.statusApart = true
+		}
+		if e.Is(j.manager) {
+			j.ours = e.Fields
+		} else {
+			j.others = append(j.others, e)
+		}
+	}
+	if j.ours == nil {
+		j.ours = fieldpath.NewSet()
+	}
+}
+
+// stated calls f for each field at the top of the manifest, and of its metadata,
+// that an owner can hold, until f returns false.
+func (j *judge) stated(f func(name string, v any, inMetadata bool) bool) bool {
+	for name, v := range j.manifest {
+		switch {
+		case name == "apiVersion" || name == "kind" || name == "metadata":
+		case name == "status" && j.statusApart:
+		case !f(name, v, false):
+			return false
+		}
+	}
+	meta, _ := j.manifest["metadata"].(map[string]any)
+	for name, v := range meta {
+		if !isUnowned(name) && !f(name, v, true) {
+			return false
+		}
+	}
+	return true
+}
+
+// below returns what a set holds below an element, if it holds anything there.
+func below(set *Set, pe fieldpath.PathElement) (*Set, bool) {
+	child, ok := set.Children.Get(pe)
+	if !ok || child.Empty() {
+		return nil, false
+	}
+	return child, true
+}

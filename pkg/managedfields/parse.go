@@ -1,0 +1,276 @@
+package managedfields
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// ParsePath reads the text form of a path. It is forgiving of what people type
+// and of what a shell leaves of it: the first dot may be missing, quotes may be
+// single ones, and inside brackets they may be absent where nothing is
+// ambiguous ([name=app], [app.kubernetes.io/name]). The error names the column,
+// from 1, at which the text stops making sense.
+func ParsePath(s string) (Path, error) {
+	p := parser{text: s}
+	path, err := p.path()
+	if err != nil {
+		column := utf8.RuneCountInString(s[:min(p.pos, len(s))]) + 1
+		return nil, fmt.Errorf("path %q, column %d: %w", s, column, err)
+	}
+	return path, nil
+}
+
+type parser struct {
+	text string
+	pos  int
+}
+
+// syntaxError says what is wrong at the parser's position.
+type syntaxError string
+
+func (e syntaxError) Error() string { return string(e) }
+
+const (
+	errEmpty    = syntaxError("the path is empty")
+	errName     = syntaxError("expected a field name")
+	errStart    = syntaxError(`expected "." or "["`)
+	errQuote    = syntaxError("the quoted text does not end")
+	errClose    = syntaxError(`expected "]"`)
+	errEquals   = syntaxError(`expected "="`)
+	errValue    = syntaxError("expected a value")
+	errTwice    = syntaxError("this key is named twice")
+	errWildcard = syntaxError("wildcards are not supported: name one item by its key")
+)
+
+func (p *parser) path() (Path, error) {
+	p.text = strings.TrimRight(p.text, " \t\r\n")
+	p.space()
+	if p.end() || p.text[p.pos:] == "." {
+		return nil, errEmpty
+	}
+	var path Path
+	for !p.end() {
+		pe, err := p.element(len(path) == 0)
+		if err != nil {
+			return nil, err
+		}
+		path = append(path, pe)
+	}
+	return path, nil
+}
+
+func (p *parser) element(first bool) (fieldpath.PathElement, error) {
+	dotted := p.take('.')
+	switch {
+	case p.take('['):
+		return p.bracket()
+	case !dotted && !first:
+		return fieldpath.PathElement{}, errStart
+	}
+	name, ok, err := p.quoted()
+	if err != nil {
+		return fieldpath.PathElement{}, err
+	}
+	if !ok {
+		name = p.until(".[]\"'=, \t\r\n")
+	}
+	switch {
+	case !ok && name == "":
+		return fieldpath.PathElement{}, errName
+	case !ok && name == "*":
+		p.pos--
+		return fieldpath.PathElement{}, errWildcard
+	}
+	return fieldpath.FieldNameElement(name), nil
+}
+
+// bracket reads what follows "[": a quoted field, a key, a value or an index.
+func (p *parser) bracket() (fieldpath.PathElement, error) {
+	p.space()
+	if p.take('=') {
+		v, err := p.value("]")
+		if err != nil {
+			return fieldpath.PathElement{}, err
+		}
+		return fieldpath.ValueElement(value.NewValueInterface(v)), p.close()
+	}
+	if strings.HasPrefix(p.text[p.pos:], "{}") {
+		p.pos += 2
+		return fieldpath.PathElement{Key: &value.FieldList{}}, p.close()
+	}
+	start := p.pos
+	name, quoted, err := p.name("=,]")
+	if err != nil {
+		return fieldpath.PathElement{}, err
+	}
+	if p.peek('=') {
+		return p.key(name)
+	}
+	if err := p.close(); err != nil {
+		return fieldpath.PathElement{}, err
+	}
+	if !quoted {
+		switch i, err := strconv.Atoi(name); {
+		case err == nil:
+			return fieldpath.IndexElement(i), nil
+		case name == "*":
+			p.pos = start
+			return fieldpath.PathElement{}, errWildcard
+		}
+	}
+	return fieldpath.FieldNameElement(name), nil
+}
+
+// key reads the rest of a key whose first name has been read.
+func (p *parser) key(name string) (fieldpath.PathElement, error) {
+	var fields value.FieldList
+	for {
+		if !p.take('=') {
+			return fieldpath.PathElement{}, errEquals
+		}
+		for _, f := range fields {
+			if f.Name == name {
+				return fieldpath.PathElement{}, errTwice
+			}
+		}
+		v, err := p.value(",]")
+		if err != nil {
+			return fieldpath.PathElement{}, err
+		}
+		fields = append(fields, value.Field{Name: name, Value: value.NewValueInterface(v)})
+		p.space()
+		if !p.take(',') {
+			fields.Sort()
+			return fieldpath.PathElement{Key: &fields}, p.close()
+		}
+		p.space()
+		if name, _, err = p.name("=,]"); err != nil {
+			return fieldpath.PathElement{}, err
+		}
+	}
+}
+
+// name reads a name inside brackets, quoted or up to one of stop.
+func (p *parser) name(stop string) (name string, quoted bool, err error) {
+	name, quoted, err = p.quoted()
+	if err == nil && !quoted {
+		if name = strings.TrimSpace(p.until(stop + "\"'")); name == "" {
+			err = errName
+		}
+	}
+	p.space()
+	return name, quoted, err
+}
+
+// value reads a scalar up to one of stop. What is neither quoted, nor a number,
+// a boolean or null is a string whose quotes a shell has eaten.
+func (p *parser) value(stop string) (any, error) {
+	p.space()
+	if s, ok, err := p.quoted(); ok || err != nil {
+		return s, err
+	}
+	if p.peek('{') || p.peek('[') {
+		d := json.NewDecoder(strings.NewReader(p.text[p.pos:]))
+		var v any
+		if err := d.Decode(&v); err != nil {
+			return nil, errValue
+		}
+		p.pos += int(d.InputOffset())
+		return v, nil
+	}
+	word := strings.TrimSpace(p.until(stop + "\"'"))
+	switch word {
+	case "":
+		return nil, errValue
+	case "null":
+		return nil, nil
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	var number float64
+	if json.Unmarshal([]byte(word), &number) != nil {
+		return word, nil
+	}
+	if i, err := strconv.ParseInt(word, 10, 64); err == nil {
+		return i, nil
+	}
+	return number, nil
+}
+
+// quoted reads a quoted text, if one comes next. Double quotes take Go's
+// escapes, between single quotes only \' and \\ mean something else.
+func (p *parser) quoted() (s string, ok bool, err error) {
+	switch {
+	case p.peek('"'):
+		prefix, err := strconv.QuotedPrefix(p.text[p.pos:])
+		if err != nil {
+			return "", false, errQuote
+		}
+		if s, err = strconv.Unquote(prefix); err != nil {
+			return "", false, errQuote
+		}
+		p.pos += len(prefix)
+		return s, true, nil
+	case p.peek('\''):
+		var b strings.Builder
+		for i := p.pos + 1; i < len(p.text); i++ {
+			switch c := p.text[i]; {
+			case c == '\'':
+				p.pos = i + 1
+				return b.String(), true, nil
+			case c == '\\' && i+1 < len(p.text) && strings.IndexByte(`\'`, p.text[i+1]) >= 0:
+				i++
+				b.WriteByte(p.text[i])
+			default:
+				b.WriteByte(c)
+			}
+		}
+		return "", false, errQuote
+	}
+	return "", false, nil
+}
+
+func (p *parser) close() error {
+	p.space()
+	if !p.take(']') {
+		return errClose
+	}
+	return nil
+}
+
+func (p *parser) end() bool { return p.pos >= len(p.text) }
+
+func (p *parser) peek(c byte) bool { return !p.end() && p.text[p.pos] == c }
+
+func (p *parser) take(c byte) bool {
+	if p.peek(c) {
+		p.pos++
+		return true
+	}
+	return false
+}
+
+func (p *parser) space() {
+	for p.peek(' ') || p.peek('\t') {
+		p.pos++
+	}
+}
+
+// until takes the text up to the first of the bytes in stop.
+func (p *parser) until(stop string) string {
+	start := p.pos
+	if n := strings.IndexAny(p.text[start:], stop); n >= 0 {
+		p.pos += n
+	} else {
+		p.pos = len(p.text)
+	}
+	return p.text[start:p.pos]
+}

@@ -1,0 +1,119 @@
+package managedfields
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// ConflictsFromStatus returns the conflicts that the server answered to an
+// apply, sorted by path: each path once, with all its owners in the live object.
+// Owners come from the object's managed fields, never from the wording of a
+// message; a path that nobody holds there, since the object has changed or has
+// no entries, has none.
+//
+// The server names paths in a notation without quotes, which can not be parsed
+// for sure. So the paths that may be meant are written in that notation, and
+// compared.
+func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructured.Unstructured, manager string) []Conflict {
+	entries, err := Entries(live)
+	if err != nil {
+		entries = nil // The conflict is no less true.
+	}
+	others := Others(entries, manager)
+	names := make(map[string][]Path)
+	for _, e := range others {
+		e.Fields.Iterate(func(p fieldpath.Path) {
+			text := p.String()
+			names[text] = append(names[text], Path(p.Copy()))
+		})
+	}
+	var object, stated map[string]any
+	if live != nil {
+		object = live.Object
+	}
+	if manifest != nil {
+		stated = manifest.Object
+	}
+	paths := fieldpath.NewSet()
+	for _, cause := range causes {
+		if cause.Type != metav1.CauseTypeFieldManagerConflict {
+			continue
+		}
+		for _, p := range meant(cause.Field, names, stated, object) {
+			paths.Insert(fieldpath.Path(p))
+		}
+	}
+	t := taking{live: object, answer: object, manifest: stated}
+	return t.conflicts(paths, others)
+}
+
+// meant returns the paths that a cause's field may mean: held by somebody, else
+// those in the manifest or in the object, else what can be read from the text.
+func meant(field string, held map[string][]Path, objects ...map[string]any) []Path {
+	if paths := held[field]; len(paths) > 0 {
+		if stated := inObject(paths, objects[0]); len(stated) > 0 {
+			return stated
+		}
+		return paths
+	}
+	for _, object := range objects {
+		if p, ok := locate(object, field, nil); ok {
+			return []Path{p}
+		}
+	}
+	if p, err := ParsePath(field); err == nil {
+		return []Path{p}
+	}
+	return []Path{Field(field)}
+}
+
+func inObject(paths []Path, object map[string]any) []Path {
+	var out []Path
+	for _, p := range paths {
+		if _, ok := p.Get(object); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// locate finds the path in a value whose notation without quotes is text.
+func locate(v any, text string, path Path) (Path, bool) {
+	if text == "" {
+		return path, len(path) > 0
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, below := range v {
+			rest, ok := strings.CutPrefix(text, "."+name)
+			if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+				continue
+			}
+			if p, ok := locate(below, rest, path.child(fieldpath.FieldNameElement(name))); ok {
+				return p, true
+			}
+		}
+	case []any:
+		return locateItem(v, text, path)
+	}
+	return nil, false
+}
+
+func locateItem(list []any, text string, path Path) (Path, bool) {
+	p := parser{text: text}
+	if !p.take('[') {
+		return nil, false
+	}
+	pe, err := p.bracket()
+	if err != nil {
+		return nil, false
+	}
+	i := find(list, pe)
+	if i < 0 {
+		return nil, false
+	}
+	return locate(list[i], text[p.pos:], path.child(pe))
+}

@@ -1,0 +1,164 @@
+package managedfields
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Taken returns what a forced apply takes from others, sorted by path: the
+// paths for which the same apply without force would answer a conflict. Live is
+// the object that it was applied to, answer what the server made of it (a dry
+// run will do), manifest what was applied.
+//
+// A set loses a path in two ways. Either the manifest gave it another value;
+// then the path, or what lies below it, is now ours. Or it left the object;
+// that is no conflict. Paths of entries at another version than the answer's
+// are named as that version names them. An entry that vanished as a whole with
+// its version is not reported: the server forgets entries of versions that it
+// no longer serves (edge case 9).
+func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]Conflict, error) {
+	before, err := Entries(live)
+	if err != nil {
+		return nil, fmt.Errorf("live object: %w", err)
+	}
+	after, err := Entries(answer)
+	if err != nil {
+		return nil, fmt.Errorf("the server's answer: %w", err)
+	}
+	t := taking{
+		live: live.Object, answer: answer.Object, manifest: manifest.Object,
+		ours: Managed(after, manager), version: answer.GetAPIVersion(),
+	}
+	others := Others(before, manager)
+	paths := fieldpath.NewSet()
+	if len(before) == 0 {
+		others = []Entry{t.untracked(after, paths)}
+	}
+	for _, e := range Others(before, manager) {
+		t.from(e, after, paths)
+	}
+	conflicts := t.conflicts(paths, others)
+	if manager == "kubectl" {
+		conflicts = withoutLastApplied(conflicts, live)
+	}
+	return conflicts, nil
+}
+
+type taking struct {
+	live, answer, manifest map[string]any
+	// ours is what the manager holds after the apply.
+	ours    *Set
+	version string
+}
+
+// from adds the paths that were taken from one entry.
+func (t *taking) from(e Entry, after []Entry, paths *Set) {
+	kept, vanished := fieldpath.NewSet(), true
+	for _, a := range after {
+		if a.same(e.Owner) {
+			kept, vanished = a.Fields, false
+		}
+	}
+	lost := e.Fields.Difference(kept)
+	if e.APIVersion != t.version {
+		if !vanished || t.allChanged(lost) {
+			lost.Iterate(func(p fieldpath.Path) { paths.Insert(p.Copy()) })
+		}
+		return
+	}
+	lost.Iterate(func(p fieldpath.Path) {
+		if q := t.stated(p); q != nil && !kept.Has(q) {
+			paths.Insert(q.Copy())
+		}
+	})
+}
+
+// stated returns the path by which the manifest states a path that somebody
+// lost: the path itself, which may also be the parent of what we state, or the
+// atomic value around it, where the entry dates from before the value became
+// atomic. Nil if the manifest does not state it.
+func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
+	set := t.ours
+	for i, pe := range p {
+		child, ok := below(set, pe)
+		if set.Members.Has(pe) && (i == len(p)-1 || !ok) {
+			return p[:i+1]
+		}
+		if !ok {
+			return nil
+		}
+		set = child
+	}
+	return p
+}
+
+// allChanged tells whether each path is one that we state now, with another
+// value than before.
+func (t *taking) allChanged(set *Set) bool {
+	all := true
+	set.Iterate(func(p fieldpath.Path) {
+		was, hasWas := Path(p).Get(t.live)
+		is, hasIs := Path(p).Get(t.answer)
+		all = all && t.ours.Has(p) && (hasWas != hasIs || !equal(was, is))
+	})
+	return all
+}
+
+// untracked adds the paths that are taken from an object without entries. The
+// server first enters all that the object holds as [BeforeFirstApply], and what
+// the answer shows of that entry lacks what was taken.
+func (t *taking) untracked(after []Entry, paths *Set) Entry {
+	owner := Owner{Manager: BeforeFirstApply, Operation: Update, APIVersion: t.version}
+	kept := fieldpath.NewSet()
+	for _, a := range after {
+		if a.same(owner) {
+			kept = a.Fields
+		}
+	}
+	lost := fieldpath.NewSet()
+	t.ours.Iterate(func(p fieldpath.Path) {
+		was, has := Path(p).Get(t.live)
+		yours, stated := Path(p).Get(t.manifest)
+		if has && !kept.Has(p) && !(stated && equal(was, yours)) {
+			lost.Insert(p.Copy())
+			paths.Insert(p.Copy())
+		}
+	})
+	return Entry{Owner: owner, Fields: lost}
+}
+
+func (t *taking) conflicts(paths *Set, others []Entry) []Conflict {
+	var out []Conflict
+	paths.Iterate(func(fp fieldpath.Path) {
+		c := Conflict{Path: Path(fp.Copy())}
+		c.Live, c.HasLive = c.Path.Get(t.live)
+		var stated bool
+		if c.Yours, stated = c.Path.Get(t.manifest); !stated {
+			c.Yours, _ = c.Path.Get(t.answer)
+		}
+		c.Owners = Owners(others, c.Path)
+		out = append(out, c)
+	})
+	sortConflicts(out)
+	return out
+}
+
+// withoutLastApplied drops the conflicts that the API server passes over for
+// the manager "kubectl" alone: paths that client-side apply last set to what is
+// live.
+func withoutLastApplied(conflicts []Conflict, live *unstructured.Unstructured) []Conflict {
+	var last unstructured.Unstructured
+	if json.Unmarshal([]byte(lastApplied(live.Object)), &last.Object) != nil || last.GetAPIVersion() != live.GetAPIVersion() {
+		return conflicts
+	}
+	out := conflicts[:0]
+	for _, c := range conflicts {
+		if v, ok := c.Path.Get(last.Object); !ok || !c.HasLive || !equal(v, c.Live) {
+			out = append(out, c)
+		}
+	}
+	return out
+}

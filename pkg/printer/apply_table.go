@@ -1,0 +1,201 @@
+package printer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Up to this many objects fit on one screen: all are listed, unchanged or not.
+const oneScreen = 20
+
+// An object shows so many paths of one sort, and a phase so many objects skipped
+// for one reason, before the rest is only counted.
+const (
+	manyPaths   = 10
+	manySkipped = 3
+)
+
+// actionWidth aligns what follows the action in the table of an apply.
+const actionWidth = len(event.Configured)
+
+// applyTable is what a person reads: one line an object, and below it what is
+// worth knowing. Failures end a phase, conflicts end the table, for the eye is
+// at the end.
+type applyTable struct {
+	base
+	applied   planned[event.Applied]
+	conflicts planned[event.Applied]
+	written   bool // there are lines above
+}
+
+func (t *applyTable) take(e event.Event) {
+	applied, ok := e.(event.Applied)
+	if !ok {
+		return
+	}
+	at := t.course.place(applied.Ref)
+	switch {
+	case applied.Action == event.InConflict:
+		t.conflicts.add(at, applied)
+	case t.listed(applied):
+		t.applied.add(at, applied)
+	}
+}
+
+// listed tells whether an object gets a line.
+func (t *applyTable) listed(a event.Applied) bool {
+	return a.Action != event.Unchanged || t.Verbose || t.course.total <= oneScreen || len(t.details(a)) > 0
+}
+
+func (t *applyTable) flush() {
+	var done, skipped, failed []event.Applied
+	for _, a := range t.applied.drain() {
+		switch a.Action { //nolint:exhaustive // all others are done
+		case event.Skipped:
+			skipped = append(skipped, a)
+		case event.Failed:
+			failed = append(failed, a)
+		default:
+			done = append(done, a)
+		}
+	}
+	var b strings.Builder
+	for _, a := range done {
+		t.line(&b, a.Action, t.name(a), t.details(a))
+	}
+	t.skipped(&b, skipped)
+	for _, a := range failed {
+		t.line(&b, a.Action, t.name(a), append(explain(a.Err), t.details(a)...))
+	}
+	t.written = t.written || b.Len() > 0
+	t.screen.result(b.String())
+}
+
+func (t *applyTable) finish(context.Context) error {
+	var b strings.Builder
+	if conflicts := t.conflicts.drain(); len(conflicts) > 0 {
+		t.report(&b, conflicts)
+		b.WriteString("\n")
+	}
+	b.WriteString(applySummary(t.course, t.DryRun) + "\n")
+	t.screen.result(b.String())
+	return nil
+}
+
+func (t *applyTable) line(b *strings.Builder, action event.Action, text string, details []string) {
+	b.WriteString(t.paint.action(action, pad(string(action), actionWidth)) + "  " + text + "\n")
+	for _, detail := range details {
+		b.WriteString("    " + detail + "\n")
+	}
+}
+
+func (t *applyTable) name(a event.Applied) string {
+	text := label(a.Ref)
+	if a.DryRun && a.Action != event.Failed && a.Action != event.Skipped {
+		text += " (dry run)"
+	}
+	if a.Action == event.Failed && a.Source.File != "" {
+		text += "  " + t.paint.faint.Sprint("("+clean(a.Source.String())+")")
+	}
+	return text
+}
+
+// skipped writes one line for each object, or one for all that were skipped for
+// the same reason where they are many.
+func (t *applyTable) skipped(b *strings.Builder, skipped []event.Applied) {
+	var order []string
+	byReason := map[string][]event.Applied{}
+	for _, a := range skipped {
+		why := strings.Join(explain(a.Err), "; ")
+		if _, known := byReason[why]; !known {
+			order = append(order, why)
+		}
+		byReason[why] = append(byReason[why], a)
+	}
+	for _, why := range order {
+		group := byReason[why]
+		suffix := why
+		if why != "" {
+			suffix = ": " + why
+		}
+		if len(group) > manySkipped && !t.Verbose {
+			t.line(b, event.Skipped, count(len(group), "object")+suffix, nil)
+			continue
+		}
+		for _, a := range group {
+			t.line(b, event.Skipped, t.name(a)+suffix, t.details(a))
+		}
+	}
+}
+
+// details are the lines below an object that was applied: what the apply did to
+// the ownership of its fields.
+func (t *applyTable) details(a event.Applied) []string {
+	var all []string
+	all = append(all, t.paths("removed", a.Removed, func(c managedfields.Change) string {
+		return t.was(c)
+	})...)
+	all = append(all, t.paths("kept", a.Released, func(c managedfields.Change) string {
+		return "by " + ownerList(c.Owners, t.Now())
+	})...)
+	all = append(all, t.paths("taken", a.Taken, func(c managedfields.Change) string {
+		return "from " + ownerList(c.Owners, t.Now()) + t.fromTo(c)
+	})...)
+	all = append(all, t.paths("yielded", pathsOf(a.Yielded), nil)...)
+	for _, manager := range a.Adopted {
+		all = append(all, "adopted  the fields of "+clean(manager))
+	}
+	return all
+}
+
+// paths lists changes of one sort, one a line, the note of each beside its path.
+func (t *applyTable) paths(verb string, changes []managedfields.Change, note func(managedfields.Change) string) []string {
+	shown := changes
+	if len(shown) > manyPaths && !t.Verbose {
+		shown = shown[:manyPaths]
+	}
+	var rows []string
+	for _, c := range shown {
+		row := pad(verb, len("removed")) + "  " + clean(c.Path.String())
+		if c.Atomic {
+			row += " (atomic)"
+		}
+		if note != nil {
+			row += "  " + note(c)
+		}
+		rows = append(rows, strings.TrimRight(row, " "))
+	}
+	if more := len(changes) - len(shown); more > 0 {
+		rows = append(rows, fmt.Sprintf("%s  and %s more", pad(verb, len("removed")), count(more, "path")))
+	}
+	return slices.Clip(rows)
+}
+
+func (t *applyTable) was(c managedfields.Change) string {
+	if c.From == nil {
+		return ""
+	}
+	return "was " + cutMiddle(value(c.From), longest)
+}
+
+func (t *applyTable) fromTo(c managedfields.Change) string {
+	if c.From == nil && c.To == nil {
+		return ""
+	}
+	from, to := values(c.From, c.To, true)
+	from, to = cutPair(from, to, longest/2, longest/2)
+	return ": " + from + " → " + to
+}
+
+func pathsOf(paths []managedfields.Path) []managedfields.Change {
+	changes := make([]managedfields.Change, len(paths))
+	for i, path := range paths {
+		changes[i].Path = path
+	}
+	return changes
+}

@@ -1,0 +1,176 @@
+package redact
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// What stands in the place of a value. Two that differ are told apart, as
+// kubectl diff does it.
+const (
+	Mask   = "***"
+	before = Mask + " (before)"
+	after  = Mask + " (after)"
+	yours  = Mask + " (yours)"
+	live   = Mask + " (live)"
+)
+
+// IsSecret tells whether the values of an object are secret: those of Secrets of
+// the core group, at whatever version.
+func IsSecret(ref object.Ref) bool {
+	return ref.GVK.Group == "" && ref.GVK.Kind == "Secret"
+}
+
+// Pair masks an object, or a projection of it, at two points in time. Values
+// that are equal stay equal. Other objects than Secrets are returned as they
+// are, and what is not secret is shared with the arguments: neither result may
+// be changed in place.
+func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any) {
+	if !IsSecret(ref) {
+		return b, a
+	}
+	x, y := pair(nil, b, a, b != nil, a != nil, before, after)
+	masked, _ = x.(map[string]any)
+	maskedToo, _ = y.(map[string]any)
+	return masked, maskedToo
+}
+
+// Changes masks the values of changes of one object.
+func Changes(ref object.Ref, changes []managedfields.Change) []managedfields.Change {
+	if !IsSecret(ref) || changes == nil {
+		return changes
+	}
+	out := make([]managedfields.Change, len(changes))
+	for i, c := range changes {
+		c.From, c.To = pair(names(c.Path), c.From, c.To, c.Kind != managedfields.Added, c.Kind != managedfields.Removed, before, after)
+		out[i] = c
+	}
+	return out
+}
+
+// Conflicts masks the values of conflicts of one object.
+func Conflicts(ref object.Ref, conflicts []managedfields.Conflict) []managedfields.Conflict {
+	if !IsSecret(ref) || conflicts == nil {
+		return conflicts
+	}
+	out := make([]managedfields.Conflict, len(conflicts))
+	for i, c := range conflicts {
+		c.Yours, c.Live = pair(names(c.Path), c.Yours, c.Live, true, c.HasLive, yours, live)
+		out[i] = c
+	}
+	return out
+}
+
+// Object returns the object with its secret values masked; other objects than
+// Secrets as they are.
+func Object(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if u == nil || !IsSecret(object.RefOf(u)) {
+		return u
+	}
+	masked, _ := Pair(object.RefOf(u), u.Object, nil)
+	return &unstructured.Unstructured{Object: masked}
+}
+
+// names returns the field names of a path up to the first list.
+func names(p managedfields.Path) []string {
+	var out []string
+	for _, pe := range p {
+		if pe.FieldName == nil {
+			break
+		}
+		out = append(out, *pe.FieldName)
+	}
+	return out
+}
+
+// secrecy says what a path of a Secret has to do with its values.
+type secrecy int
+
+const (
+	open secrecy = iota
+	// holder: secret values lie below.
+	holder
+	secret
+)
+
+func secrecyOf(path []string) secrecy {
+	secrets := [][]string{
+		{"data"}, {"stringData"}, {"metadata", "annotations", managedfields.LastAppliedAnnotation},
+	}
+	for _, s := range secrets {
+		n := min(len(path), len(s))
+		equal := true
+		for i := range n {
+			equal = equal && path[i] == s[i]
+		}
+		switch {
+		case equal && len(path) >= len(s):
+			return secret
+		case equal:
+			return holder
+		}
+	}
+	return open
+}
+
+// pair masks the two values at one path; hasX and hasY tell which of them there
+// are. Null and empty are no secret.
+func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any) {
+	level := secrecyOf(path)
+	if level == open {
+		return x, y
+	}
+	xm, xIsMap := x.(map[string]any)
+	ym, yIsMap := y.(map[string]any)
+	// A map of values keeps its keys. Deeper down there should be no map.
+	if (level == holder || len(path) == 1) && (xIsMap || yIsMap) {
+		return pairMaps(path, x, y, xm, ym, tagX, tagY)
+	}
+	if level == holder {
+		return x, y
+	}
+	if hasX && hasY && equal(x, y) {
+		tagX, tagY = Mask, Mask
+	}
+	if !hasX || !hasY || x == nil || y == nil {
+		tagX, tagY = Mask, Mask
+	}
+	return mask(x, tagX), mask(y, tagY)
+}
+
+func pairMaps(path []string, x, y any, xm, ym map[string]any, tagX, tagY string) (any, any) {
+	outX, outY := maps.Clone(xm), maps.Clone(ym)
+	for name, v := range xm {
+		other, has := ym[name]
+		mx, my := pair(append(path[:len(path):len(path)], name), v, other, true, has, tagX, tagY)
+		outX[name] = mx
+		if has {
+			outY[name] = my
+		}
+	}
+	for name, v := range ym {
+		if _, has := xm[name]; !has {
+			_, outY[name] = pair(append(path[:len(path):len(path)], name), nil, v, false, true, tagX, tagY)
+		}
+	}
+	return orMask(x, outX, tagX), orMask(y, outY, tagY)
+}
+
+// orMask returns the masked map, or where the value is none, what is left of it.
+func orMask(v any, masked map[string]any, tag string) any {
+	if _, ok := v.(map[string]any); ok {
+		return masked
+	}
+	return mask(v, tag)
+}
+
+func mask(v any, tag string) any {
+	if v == nil {
+		return nil
+	}
+	return tag
+}
