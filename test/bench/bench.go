@@ -190,7 +190,7 @@ func (e *outcomeError) Error() string { return e.what }
 
 // perform lets a tool do one work, and checks what it did.
 func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work string, workers int) (measured, error) {
-	before, err := p.look(ctx)
+	before, err := p.versions(ctx)
 	if err != nil {
 		return measured{}, err
 	}
@@ -220,14 +220,30 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 	if err := p.settle(ctx); err != nil {
 		return m, err
 	}
-	after, err := p.look(ctx)
+	return m, b.check(ctx, p, work, before)
+}
+
+// check checks what a work has done: what it wrote, and whether that is right.
+// What was not written is as it was.
+func (b *bench) check(ctx context.Context, p *plot, work string, before versions) error {
+	after, err := p.versions(ctx)
 	if err != nil {
-		return m, err
+		return err
 	}
-	if err := b.references.check(p, work, before, after); err != nil {
-		return m, &outcomeError{err.Error()}
+	if err := p.written(work, before, after); err != nil {
+		return &outcomeError{err.Error()}
 	}
-	return m, nil
+	if work != workCreate && work != workChange {
+		return nil
+	}
+	live, err := p.look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.references.content(p, live); err != nil {
+		return &outcomeError{err.Error()}
+	}
+	return nil
 }
 
 func (b *bench) call(ctx context.Context, who contender, env, argv []string) (measured, error) {

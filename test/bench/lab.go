@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -18,13 +19,14 @@ import (
 // lab is where the tools are measured: a control plane without controllers,
 // and the stretch of network in front of it.
 type lab struct {
-	dir     string
-	cluster *cluster.Cluster
-	proxy   *cluster.Proxy
-	audit   *audit
-	client  dynamic.Interface // our own, beside the proxy
-	kinds   kinds
-	plots   int // so far
+	dir      string
+	cluster  *cluster.Cluster
+	proxy    *cluster.Proxy
+	audit    *audit
+	client   dynamic.Interface // our own, beside the proxy
+	metadata metadata.Interface
+	kinds    kinds
+	plots    int // so far
 }
 
 // newLab starts everything; close ends it.
@@ -64,6 +66,9 @@ func (l *lab) connect() error {
 		return err
 	}
 	if l.client, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	if l.metadata, err = metadata.NewForConfig(config); err != nil {
 		return err
 	}
 	l.kinds, err = discover(config)

@@ -88,32 +88,65 @@ func (p *plot) collections() ([]collection, map[collection][]*unstructured.Unstr
 	return order, members, nil
 }
 
-// look reads the sample's objects as they are on the server.
-func (p *plot) look(ctx context.Context) (map[name]*unstructured.Unstructured, error) {
-	order, members, err := p.collections()
-	if err != nil {
-		return nil, err
-	}
-	found := map[name]*unstructured.Unstructured{}
-	for _, c := range order {
+// objects are a sample's, as they are on the server.
+type objects = map[name]*unstructured.Unstructured
+
+// versions are the resource versions of a sample's objects on the server.
+type versions = map[name]string
+
+// look reads the sample's objects.
+func (p *plot) look(ctx context.Context) (objects, error) {
+	found := objects{}
+	err := p.each(func(c collection, wanted map[string]name) error {
 		list, err := p.resource(c).List(ctx, metav1.ListOptions{})
-		if apierrors.IsNotFound(err) {
-			continue // not served
-		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		byName := make(map[string]*unstructured.Unstructured, len(list.Items))
 		for i := range list.Items {
-			byName[list.Items[i].GetName()] = &list.Items[i]
-		}
-		for _, u := range members[c] {
-			if live := byName[u.GetName()]; live != nil {
-				found[nameOf(u)] = live
+			if name, ok := wanted[list.Items[i].GetName()]; ok {
+				found[name] = &list.Items[i]
 			}
 		}
+		return nil
+	})
+	return found, err
+}
+
+// versions reads their resource versions only, which is cheap.
+func (p *plot) versions(ctx context.Context) (versions, error) {
+	found := versions{}
+	err := p.each(func(c collection, wanted map[string]name) error {
+		list, err := p.lab.metadata.Resource(c.resource).Namespace(c.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, item := range list.Items {
+			if name, ok := wanted[item.Name]; ok {
+				found[name] = item.ResourceVersion
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// each calls read for each collection that is served, with the names that the
+// sample's objects have there.
+func (p *plot) each(read func(c collection, wanted map[string]name) error) error {
+	order, members, err := p.collections()
+	if err != nil {
+		return err
 	}
-	return found, nil
+	for _, c := range order {
+		wanted := make(map[string]name, len(members[c]))
+		for _, u := range members[c] {
+			wanted[u.GetName()] = nameOf(u)
+		}
+		if err := read(c, wanted); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *plot) resource(c collection) dynamic.ResourceInterface {
@@ -130,15 +163,11 @@ func (p *plot) settle(ctx context.Context) error {
 		return nil
 	}
 	const pause = 300 * time.Millisecond
-	var before map[name]string
+	var before versions
 	for {
-		live, err := p.look(ctx)
-		if err != nil {
+		now, err := p.versions(ctx)
+		if err != nil || maps.Equal(before, now) {
 			return err
-		}
-		now := versions(live)
-		if maps.Equal(before, now) {
-			return nil
 		}
 		before = now
 		select {
@@ -147,15 +176,6 @@ func (p *plot) settle(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// versions are the resource versions of objects.
-func versions(live map[name]*unstructured.Unstructured) map[name]string {
-	out := make(map[name]string, len(live))
-	for name, u := range live {
-		out[name] = u.GetResourceVersion()
-	}
-	return out
 }
 
 // clear deletes the sample's objects and waits until they are gone.
@@ -173,16 +193,16 @@ func (p *plot) clear(ctx context.Context) error {
 			return err
 		}
 	}
-	const pause, patience = 50 * time.Millisecond, time.Minute
+	const pause, patience = 50 * time.Millisecond, 3 * time.Minute
 	for start := time.Now(); ; time.Sleep(pause) {
-		live, err := p.look(ctx)
+		left, err := p.versions(ctx)
 		switch {
 		case err != nil:
 			return err
-		case len(live) == 0:
+		case len(left) == 0:
 			return os.RemoveAll(p.home)
 		case time.Since(start) > patience:
-			return fmt.Errorf("%d objects can not be deleted: %v", len(live), slices.Collect(maps.Keys(live)))
+			return fmt.Errorf("%d objects can not be deleted: %v", len(left), slices.Collect(maps.Keys(left)))
 		}
 	}
 }

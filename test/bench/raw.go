@@ -43,7 +43,7 @@ func readRequests(path string) ([]rawRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	var requests []rawRequest
 	for decoder := json.NewDecoder(bufio.NewReader(file)); ; {
 		var request rawRequest
@@ -146,7 +146,7 @@ func once(ctx context.Context, client *http.Client, host string, r rawRequest) (
 	if err != nil {
 		return 0, nil, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode < http.StatusMultipleChoices {
 		_, err = io.Copy(io.Discard, response.Body)
 		return response.StatusCode, nil, err
