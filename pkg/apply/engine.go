@@ -54,8 +54,6 @@ type Engine struct {
 	// Namespace is what a kind that was not known when the plan was made needs to
 	// settle its scope.
 	Scope plan.Options
-	// Objects makes Applied events carry the server's answer.
-	Objects bool
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 

@@ -69,7 +69,7 @@ func (e *Engine) conflict(t *target) {
 func (e *Engine) accepted(t *target, answer *unstructured.Unstructured) {
 	out := event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
-		Yielded: t.Yielded, Object: e.show(answer),
+		Yielded: t.Yielded,
 	}
 	if t.Live != nil {
 		if err := e.compare(t, answer, &out); err != nil {
@@ -112,15 +112,6 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 		out.Adopted = append(out.Adopted, owner.Manager)
 	}
 	return nil
-}
-
-// show returns the object for outputs that print objects, without what must not
-// be shown.
-func (e *Engine) show(u *unstructured.Unstructured) *unstructured.Unstructured {
-	if !e.Objects || u == nil {
-		return nil
-	}
-	return redact.Object(u)
 }
 
 // unchecked says why the server was not asked about the item.

@@ -69,7 +69,7 @@ func (e *Engine) judge(item plan.Item, live *unstructured.Unstructured, err erro
 	if p.Verdict == managedfields.Settled {
 		e.finish(event.Applied{
 			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,
-			Yielded: p.Yielded, Object: e.show(live),
+			Yielded: p.Yielded,
 		})
 		return nil
 	}
@@ -135,7 +135,7 @@ func (e *Engine) guess(t *target) {
 	}
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: did,
-		Yielded: t.Yielded, Object: e.show(t.Body),
+		Yielded: t.Yielded,
 	})
 }
 

@@ -94,6 +94,7 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	if o.printer, err = printing(c, streams, f.output); err != nil {
 		return nil, err
 	}
+	o.printer.DryRun = o.engine.DryRun != apply.DryRunNone
 	return o, nil
 }
 

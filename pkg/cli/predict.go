@@ -3,10 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
@@ -25,8 +27,8 @@ func (f *predictFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Who we are to the server: the owner of what is applied")
 	flags.StringArrayVar(&f.take, "take", nil, "[KIND/NAME:]PATH to become the owner of, though it is contested; all for every one. Repeatable")
 	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND/NAME:]PATH to leave to whoever owns it, or at its live value. Repeatable")
-	flags.StringSliceVar(&f.adoptFrom, "adopt-from", []string{"kubectl-client-side-apply"},
-		"Managers whose fields become ours, so that what leaves the manifest leaves the cluster; empty for none")
+	flags.StringSliceVar(&f.adoptFrom, "adopt-from", []string{managedfields.ClientSideApply},
+		"Managers whose fields become ours, besides those of kubectl apply, so that what leaves the manifest leaves the cluster; empty for none, not even those")
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
 
@@ -37,6 +39,9 @@ func (f *predictFlags) toPredictor() (predict.Predictor, error) {
 	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.adoptFrom}
 	if f.manager == "" || len(f.manager) > maxManager {
 		return p, fmt.Errorf("--field-manager must have 1 to %d characters", maxManager)
+	}
+	if len(p.AdoptFrom) > 0 && !slices.Contains(p.AdoptFrom, managedfields.ClientSideApply) {
+		p.AdoptFrom = append(p.AdoptFrom, managedfields.ClientSideApply)
 	}
 	switch f.validate {
 	case "strict", "true":

@@ -34,7 +34,8 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 		return out, err
 	}
 	for _, change := range left {
-		if change.Kind == managedfields.Released {
+		// Without owners, only the server's default is the same: that is no news.
+		if change.Kind == managedfields.Released && len(change.Owners) > 0 {
 			changes = append(changes, change)
 		}
 	}

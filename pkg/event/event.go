@@ -3,8 +3,6 @@ package event
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -83,8 +81,6 @@ type Applied struct {
 	Yielded []managedfields.Path
 	// Adopted are the managers whose fields became ours in this run.
 	Adopted []string
-	// Object as the server answered it, only where the output prints objects.
-	Object *unstructured.Unstructured
 }
 
 // Compared is the result of one object of a diff.

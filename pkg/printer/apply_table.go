@@ -2,23 +2,17 @@ package printer
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
 // Up to this many objects fit on one screen: all are listed, unchanged or not.
 const oneScreen = 20
 
-// An object shows so many paths of one sort, and a phase so many objects skipped
-// for one reason, before the rest is only counted.
-const (
-	manyPaths   = 10
-	manySkipped = 3
-)
+// manySkipped is how many objects of a phase are listed that were skipped for the
+// same reason; more are only counted.
+const manySkipped = 3
 
 // actionWidth aligns what follows the action in the table of an apply.
 const actionWidth = len(event.Configured)
@@ -30,7 +24,12 @@ type applyTable struct {
 	base
 	applied   planned[event.Applied]
 	conflicts planned[event.Applied]
-	written   bool // there are lines above
+	phases    map[int]bool // that have conflicts
+	written   bool         // there are lines above
+}
+
+func newApplyTable(b base) *applyTable {
+	return &applyTable{base: b, phases: map[int]bool{}}
 }
 
 func (t *applyTable) take(e event.Event) {
@@ -42,6 +41,7 @@ func (t *applyTable) take(e event.Event) {
 	switch {
 	case applied.Action == event.InConflict:
 		t.conflicts.add(at, applied)
+		t.phases[at.phase] = true
 	case t.listed(applied):
 		t.applied.add(at, applied)
 	}
@@ -49,13 +49,14 @@ func (t *applyTable) take(e event.Event) {
 
 // listed tells whether an object gets a line.
 func (t *applyTable) listed(a event.Applied) bool {
-	return a.Action != event.Unchanged || t.Verbose || t.course.total <= oneScreen || len(t.details(a)) > 0
+	return a.Action != event.Unchanged || t.Verbose || t.course.total <= oneScreen ||
+		a.Reason != "" || len(t.details(a)) > 0
 }
 
 func (t *applyTable) flush() {
 	var done, skipped, failed []event.Applied
 	for _, a := range t.applied.drain() {
-		switch a.Action { //nolint:exhaustive // all others are done
+		switch a.Action {
 		case event.Skipped:
 			skipped = append(skipped, a)
 		case event.Failed:
@@ -102,6 +103,9 @@ func (t *applyTable) name(a event.Applied) string {
 	if a.Action == event.Failed && a.Source.File != "" {
 		text += "  " + t.paint.faint.Sprint("("+clean(a.Source.String())+")")
 	}
+	if reason := strings.Join(lines(a.Reason), "; "); reason != "" {
+		text += ": " + reason
+	}
 	return text
 }
 
@@ -131,71 +135,4 @@ func (t *applyTable) skipped(b *strings.Builder, skipped []event.Applied) {
 			t.line(b, event.Skipped, t.name(a)+suffix, t.details(a))
 		}
 	}
-}
-
-// details are the lines below an object that was applied: what the apply did to
-// the ownership of its fields.
-func (t *applyTable) details(a event.Applied) []string {
-	var all []string
-	all = append(all, t.paths("removed", a.Removed, func(c managedfields.Change) string {
-		return t.was(c)
-	})...)
-	all = append(all, t.paths("kept", a.Released, func(c managedfields.Change) string {
-		return "by " + ownerList(c.Owners, t.Now())
-	})...)
-	all = append(all, t.paths("taken", a.Taken, func(c managedfields.Change) string {
-		return "from " + ownerList(c.Owners, t.Now()) + t.fromTo(c)
-	})...)
-	all = append(all, t.paths("yielded", pathsOf(a.Yielded), nil)...)
-	for _, manager := range a.Adopted {
-		all = append(all, "adopted  the fields of "+clean(manager))
-	}
-	return all
-}
-
-// paths lists changes of one sort, one a line, the note of each beside its path.
-func (t *applyTable) paths(verb string, changes []managedfields.Change, note func(managedfields.Change) string) []string {
-	shown := changes
-	if len(shown) > manyPaths && !t.Verbose {
-		shown = shown[:manyPaths]
-	}
-	var rows []string
-	for _, c := range shown {
-		row := pad(verb, len("removed")) + "  " + clean(c.Path.String())
-		if c.Atomic {
-			row += " (atomic)"
-		}
-		if note != nil {
-			row += "  " + note(c)
-		}
-		rows = append(rows, strings.TrimRight(row, " "))
-	}
-	if more := len(changes) - len(shown); more > 0 {
-		rows = append(rows, fmt.Sprintf("%s  and %s more", pad(verb, len("removed")), count(more, "path")))
-	}
-	return slices.Clip(rows)
-}
-
-func (t *applyTable) was(c managedfields.Change) string {
-	if c.From == nil {
-		return ""
-	}
-	return "was " + cutMiddle(value(c.From), longest)
-}
-
-func (t *applyTable) fromTo(c managedfields.Change) string {
-	if c.From == nil && c.To == nil {
-		return ""
-	}
-	from, to := values(c.From, c.To, true)
-	from, to = cutPair(from, to, longest/2, longest/2)
-	return ": " + from + " → " + to
-}
-
-func pathsOf(paths []managedfields.Path) []managedfields.Change {
-	changes := make([]managedfields.Change, len(paths))
-	for i, path := range paths {
-		changes[i].Path = path
-	}
-	return changes
 }

@@ -20,12 +20,10 @@ func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 	if t.Width != nil {
 		width = t.Width()
 	}
-	phases := map[int]bool{}
 	for i, a := range conflicts {
 		if i > 0 || t.written {
 			b.WriteString("\n")
 		}
-		phases[t.course.place(a.Ref).phase] = true
 		b.WriteString(t.paint.action(a.Action, string(a.Action)) + "  " + label(a.Ref) + "\n")
 		shown := a.Conflicts
 		if len(shown) > 2*manyPaths && !t.Verbose {
@@ -45,7 +43,7 @@ func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 		}
 	}
 	b.WriteString("\n")
-	for _, line := range advice(conflicts, len(phases), t.DryRun) {
+	for _, line := range advice(conflicts, len(t.phases), t.DryRun) {
 		b.WriteString(line + "\n")
 	}
 }

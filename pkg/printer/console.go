@@ -36,13 +36,6 @@ type warning struct {
 	text string
 }
 
-// hold is a reason for which nothing goes on.
-type hold struct {
-	text  string
-	until time.Time // when the run gives up; zero if unknown
-	cause string    // in a word, empty if unknown
-}
-
 func newConsole(o Options, course *course, screen *screen) *console {
 	c := &console{
 		course: course,
@@ -180,28 +173,4 @@ func (c *console) say(line string) {
 // draw brings the live line up to date.
 func (c *console) draw() {
 	c.screen.draw(c.live.line(c.course, c.hold, c.now()))
-}
-
-func plainRetry(e event.Retrying) string {
-	text := "the API server does not answer"
-	if e.Ref != (object.Ref{}) {
-		text = label(e.Ref) + " did not come through"
-	}
-	text += ", trying again"
-	if e.Left > 0 {
-		text += " for up to " + seconds(e.Left)
-	}
-	return text + ": " + oneLine(e.Err)
-}
-
-func oneLine(err error) string {
-	if err == nil {
-		return "no reason given"
-	}
-	return clean(err.Error())
-}
-
-// seconds are what one reads off a countdown.
-func seconds(d time.Duration) string {
-	return fmt.Sprintf("%d s", int64(max(0, d).Round(time.Second)/time.Second))
 }

@@ -12,6 +12,7 @@ func appliedOf(a event.Applied) appliedObject {
 	o := appliedObject{
 		objectName: nameOf(a.Ref),
 		Action:     a.Action,
+		Reason:     a.Reason,
 		Source:     sourceOf(a.Source),
 		DryRun:     a.DryRun,
 		Error:      faultOf(a.Err),

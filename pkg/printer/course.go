@@ -17,7 +17,8 @@ type course struct {
 	current int // index into phases, -1 before the first
 	places  map[object.Key]place
 	// total is known once the run is planned; inPhase counts the results of the
-	// phase under way, done those of the run, tally what they are.
+	// phase under way, done those of the run, tally what they are. What is pruned
+	// has left the plan and counts in the tally alone.
 	total, inPhase, done int
 	tally                map[event.Action]int
 	underway             []object.Ref // the longest first
@@ -68,9 +69,11 @@ func (c *course) plan(e event.Planned) {
 }
 
 func (c *course) result(ref object.Ref, action event.Action) {
-	c.done++
-	c.inPhase++
 	c.tally[action]++
+	if _, named := c.places[ref.Key()]; named || action != event.Pruned {
+		c.done++
+		c.inPhase++
+	}
 	same := func(r object.Ref) bool { return r.Key() == ref.Key() }
 	if i := slices.IndexFunc(c.underway, same); i >= 0 {
 		c.underway = slices.Delete(c.underway, i, i+1)

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
 // contextLines surround each change of a diff.
@@ -93,54 +92,6 @@ func (t *diffTable) head(c event.Compared) string {
 	return b.String()
 }
 
-// notes tell what a diff of texts can not.
-func (t *diffTable) notes(c event.Compared) []string {
-	notes := remarks(c)
-	removed := 0
-	for _, change := range c.Changes {
-		if change.Kind == managedfields.Removed && len(change.Owners) == 0 && !change.Atomic {
-			// The diff shows it; only a few are worth a word besides.
-			if removed++; removed > manyPaths && !t.Verbose {
-				continue
-			}
-		}
-		if note := t.note(change); note != "" {
-			notes = append(notes, note)
-		}
-	}
-	if more := removed - manyPaths; more > 0 && !t.Verbose {
-		notes = append(notes, "removed    and "+count(more, "path")+" more")
-	}
-	return notes
-}
-
-// note says whose a path is where that matters.
-func (t *diffTable) note(c managedfields.Change) string {
-	word, whose := string(c.Kind), ""
-	switch c.Kind {
-	case managedfields.Contested:
-		t.contested++
-		whose = "owned by "
-	case managedfields.Released:
-		whose = "stays, kept by "
-	case managedfields.Removed:
-		whose = "also owned by "
-	case managedfields.Added, managedfields.Changed:
-		if !c.Atomic {
-			return ""
-		}
-		whose = "also owned by "
-	}
-	text := fmt.Sprintf("%-9s  %s", word, clean(c.Path.String()))
-	if c.Atomic {
-		text += " (atomic: one value, replaced as a whole)"
-	}
-	if len(c.Owners) > 0 {
-		text += "  " + whose + ownerList(c.Owners, t.Now())
-	}
-	return text
-}
-
 // changes is the unified diff of one object.
 func (t *diffTable) changes(c event.Compared, before, after string) string {
 	from, to := "live", "applied"
@@ -176,11 +127,6 @@ func (t *diffTable) painted(line string) string {
 	default:
 		return line
 	}
-}
-
-// remarks say why an object could not be compared, or what was not checked.
-func remarks(c event.Compared) []string {
-	return append(lines(c.Reason), explain(c.Err)...)
 }
 
 // projections are the two sides of an object as YAML; a side that is not there

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -167,35 +166,4 @@ func encode(v any, indent string) ([]byte, error) {
 		}
 	}
 	return []byte(escaped.String()), nil
-}
-
-// warnings gathers what was warned of, each with the name of its object.
-type warnings map[object.Key][]string
-
-func (w warnings) add(e event.Warned) {
-	text := e.Text
-	if e.Ref != (object.Ref{}) {
-		text = e.Ref.String() + ": " + text
-	}
-	if key := e.Ref.Key(); !slices.Contains(w[key], text) {
-		w[key] = append(w[key], text)
-	}
-}
-
-// of hands out the warnings of one object, once.
-func (w warnings) of(ref object.Ref) []string {
-	texts := w[ref.Key()]
-	delete(w, ref.Key())
-	return texts
-}
-
-// rest returns what no result was found for: warnings of the run as a whole, and
-// of objects without a result.
-func (w warnings) rest() []string {
-	var texts []string
-	for _, list := range w {
-		texts = append(texts, list...)
-	}
-	slices.Sort(texts)
-	return texts
 }

@@ -11,7 +11,7 @@ import (
 func hints(err error) []string {
 	var found []string
 	visit(err, func(e error) {
-		hinter, ok := e.(interface{ Hint() string }) //nolint:errorlint // visit unwraps
+		hinter, ok := e.(interface{ Hint() string })
 		if !ok {
 			return
 		}

@@ -44,7 +44,7 @@ type (
 func applySuite(result applyResult) junitSuite {
 	suite := junitSuite{Name: "apply", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
-		c := newCase("apply", o.objectName, o.Source, o.Warnings)
+		c := newCase("apply", o.objectName, o.Source, append(lines(o.Reason), o.Warnings...))
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.InConflict:
 			c.Failure = problem(o.Action, o.Error, contestedLines(o.Conflicts))

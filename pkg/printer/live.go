@@ -97,25 +97,13 @@ func phaseName(c *course) string {
 }
 
 func troubles(c *course) string {
-	var text string
+	var text strings.Builder
 	for _, trouble := range []event.Action{event.InConflict, event.Failed, event.Unknown} {
 		if n := c.tally[trouble]; n > 0 {
-			text += fmt.Sprintf(", %d %s", n, trouble)
+			fmt.Fprintf(&text, ", %d %s", n, trouble)
 		}
 	}
-	return text
-}
-
-// line says what is waited for, how long still, and why.
-func (h *hold) line(now time.Time) string {
-	text := h.text
-	if !h.until.IsZero() {
-		text += ", " + seconds(h.until.Sub(now)) + " left"
-	}
-	if h.cause != "" {
-		text += ": " + h.cause
-	}
-	return text
+	return text.String()
 }
 
 // underway names the two objects that have been worked on longest.

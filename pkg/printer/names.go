@@ -21,7 +21,7 @@ func newApplyNames(b base) *applyNames {
 	beside.paint = newPalette(false)
 	beside.Width = nil
 	beside.screen = b.screen.notes()
-	return &applyNames{base: b, table: &applyTable{base: beside}}
+	return &applyNames{base: b, table: newApplyTable(beside)}
 }
 
 func (n *applyNames) take(e event.Event) {
@@ -29,7 +29,7 @@ func (n *applyNames) take(e event.Event) {
 	if !ok {
 		return
 	}
-	switch applied.Action { //nolint:exhaustive // these are in the cluster now
+	switch applied.Action {
 	case event.Created, event.Configured, event.Unchanged:
 		n.names.add(n.course.place(applied.Ref), clean(applied.Ref.Resource())+"\n")
 	default:

@@ -88,7 +88,7 @@ func ForApply(o Options) (*Printer, error) {
 	return newPrinter(o, func(b base) results {
 		switch b.Format {
 		case Table:
-			return &applyTable{base: b}
+			return newApplyTable(b)
 		case JSON, YAML, JUnit:
 			return newApplyDocument(b)
 		case Name:
@@ -102,8 +102,11 @@ func ForApply(o Options) (*Printer, error) {
 }
 
 // ForDiff returns a printer for the events of a diff. The error names a format
-// that there is not.
+// that there is not, or an external program that nobody would run.
 func ForDiff(o Options) (*Printer, error) {
+	if o.External != nil && o.External.Run == nil {
+		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
+	}
 	return newPrinter(o, func(b base) results {
 		switch b.Format {
 		case Table:

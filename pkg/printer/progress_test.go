@@ -114,8 +114,13 @@ func TestLiveLine(t *testing.T) {
 		"before the plan": {80, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}}, "waiting for the API server, 29 s left: connection refused"},
 		"nothing done":    {80, []event.Event{phases()}, "[           ] 0/200"},
 		"under way": {80, []event.Event{
-			phases(), event.PhaseStarted{Index: 0}, event.Started{Ref: config("a")}, event.Started{Ref: config("b")}, event.Started{Ref: config("c")},
-			event.Applied{Ref: config("a"), Action: event.Created}, event.Started{Ref: config("d")},
+			phases(),
+			event.PhaseStarted{Index: 0},
+			event.Started{Ref: config("a")},
+			event.Started{Ref: config("b")},
+			event.Started{Ref: config("c")},
+			event.Applied{Ref: config("a"), Action: event.Created},
+			event.Started{Ref: config("d")},
 		}, "configuration [>          ] 1/200  configmap/b -n prod, configmap/c -n prod, +1"},
 		"narrow": {40, []event.Event{
 			phases(), event.PhaseStarted{Index: 0}, event.Started{Ref: config("a")},

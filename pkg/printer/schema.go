@@ -41,8 +41,10 @@ func objectOrNil(ref object.Ref) any {
 type appliedObject struct {
 	objectName
 	Action    event.Action    `json:"action"`
+	Reason    string          `json:"reason,omitempty"`
 	Source    string          `json:"source,omitempty"`
 	DryRun    bool            `json:"dryRun,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
 	Error     *fault          `json:"error,omitempty"`
 	Warnings  []string        `json:"warnings,omitempty"`
 	Conflicts []contestedPath `json:"conflicts,omitempty"`
