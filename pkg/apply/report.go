@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,32 +21,47 @@ func (e *Engine) finish(a event.Applied) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.actions[a.Ref.Key()] = a.Action
-	switch a.Action {
-	case event.InConflict:
+	if a.Action == event.InConflict {
 		e.outcome.Conflicts++
-	case event.Failed:
-		if couldNotTell(a.Err) {
-			e.outcome.Unknown++
-		} else {
-			e.outcome.Rejected++
-		}
-	default:
 	}
 	e.Emit(a)
 }
 
-// couldNotTell: the server did not refuse the object; it could not be asked, or
-// not by us.
-func couldNotTell(err error) bool {
-	var unreachable interface{ Unreachable() bool }
-	return errors.As(err, &unreachable) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
-}
-
-func (e *Engine) fail(item plan.Item, err error) {
+// fail reports an object that was not applied.
+func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
+	unknown := e.couldNotTell(ctx, item, err)
+	e.mu.Lock()
+	if unknown {
+		e.outcome.Unknown++
+	} else {
+		e.outcome.Rejected++
+	}
+	e.mu.Unlock()
 	e.finish(event.Applied{
 		Ref: item.Ref, Source: item.Source, Action: event.Failed,
 		Err: redact.Error(item.Object, err),
 	})
+}
+
+// couldNotTell tells whether the server did not refuse the object: it could not
+// be asked, or not by us. Quotas and admission refuse with the same code as a
+// lack of permission, so after that we ask which it was.
+func (e *Engine) couldNotTell(ctx context.Context, item plan.Item, err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	switch {
+	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil:
+		return true
+	case !apierrors.IsForbidden(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return false
+	}
+	// An apply is a patch, and a create where there is nothing to patch.
+	for _, verb := range []string{"get", "patch", "create"} {
+		permitted, err := e.Server.Permitted(ctx, item.Kind, item.Ref, verb)
+		if err != nil || !permitted {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *Engine) skip(item plan.Item, why error) {
@@ -66,14 +83,14 @@ func (e *Engine) conflict(t *target) {
 }
 
 // accepted reports an object that the server accepted, or would accept.
-func (e *Engine) accepted(t *target, answer *unstructured.Unstructured) {
+func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.Unstructured) {
 	out := event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
 		Yielded: t.Yielded,
 	}
 	if t.Live != nil {
 		if err := e.compare(t, answer, &out); err != nil {
-			e.fail(t.Item, err)
+			e.fail(ctx, t.Item, err)
 			return
 		}
 	}

@@ -34,12 +34,12 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []plan.Item {
 				continue
 			}
 			if known.err != nil {
-				e.fail(item, known.err)
+				e.fail(ctx, item, known.err)
 				continue
 			}
 			resolved, err := item.Resolve(known.value, e.Scope)
 			if err != nil {
-				e.fail(item, err)
+				e.fail(ctx, item, err)
 				continue
 			}
 			item = resolved

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -47,8 +48,11 @@ type Prediction struct {
 	// Yielded are the paths that are left to their owners.
 	Yielded []managedfields.Path
 
-	// Answer is the server's to a dry run; nil until Ask.
+	// Answer is the server's to a dry run; nil until Ask, and with Unchecked.
 	Answer *unstructured.Unstructured
+	// Unchecked is set when the server can not be asked what the apply makes of
+	// the object, and says why.
+	Unchecked string
 	// Conflicts are contested and nobody said what to do; Taken are contested and
 	// the user takes them. Empty until Ask.
 	Conflicts, Taken []managedfields.Conflict
@@ -104,6 +108,13 @@ const attempts = 5
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for range attempts {
 		answer, err := p.dryRun(ctx, server, in)
+		var heldUp *heldUpError
+		if errors.As(err, &heldUp) {
+			in.Unchecked = "not checked by the server: it can be asked only when what " +
+				in.Adoption.Adopted[0].Manager + " owns is adopted"
+			p.sort(in, heldUp.conflicts)
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -137,8 +148,13 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 	answer, err := server.Apply(ctx, in.Item.Kind, in.Body, how)
 	if apierrors.IsInvalid(err) && how.Force {
 		how.Force = false
-		if _, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how); IsContested(unforced) {
-			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: p.Contested(unforced, in.Live, in.Body)}
+		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
+		conflicts := p.Contested(unforced, in.Live, in.Body)
+		if len(conflicts) > 0 && !in.Adopts() {
+			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: conflicts}
+		}
+		if in.Adopts() && p.ValidAlone(ctx, server, in) {
+			return nil, &heldUpError{conflicts}
 		}
 	}
 	return answer, err
@@ -146,7 +162,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 
 // accept reads an answer that belongs to the live object we know.
 func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
-	in.Answer, in.Conflicts, in.Taken = answer, nil, nil
+	in.Answer, in.Conflicts, in.Taken, in.Unchecked = answer, nil, nil, ""
 	if in.Live == nil {
 		return nil
 	}
@@ -154,6 +170,16 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	if err != nil {
 		return err
 	}
+	p.sort(in, contested)
+	if in.Adopts() {
+		return p.afterAdoption(ctx, server, in)
+	}
+	return nil
+}
+
+// sort tells apart what is contested and taken, what is contested and nobody
+// said what to do, and what is not contested any more after the adoption.
+func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	for _, c := range contested {
 		switch {
 		case in.adopted(c):
@@ -163,10 +189,27 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 			in.Conflicts = append(in.Conflicts, c)
 		}
 	}
-	if in.Adopts() {
-		return p.afterAdoption(ctx, server, in)
-	}
-	return nil
+}
+
+// heldUpError says that the apply is not valid as long as an adopted manager
+// still owns its fields: an item of a list that goes keeps the name or number
+// that another one gets. A dry run can not move ownership first.
+type heldUpError struct {
+	conflicts []managedfields.Conflict
+}
+
+func (e *heldUpError) Error() string { return "not valid before the adoption" }
+
+// ValidAlone tells whether the manifest is valid as a new object: what the
+// server refuses then is not the manifest but the change. It asks by a dry run
+// under another name.
+func (p Predictor) ValidAlone(ctx context.Context, server Server, in *Prediction) bool {
+	twin := in.Body.DeepCopy()
+	twin.SetName(twin.GetName() + "-k8sconnect-probe")
+	_, err := server.Apply(ctx, in.Item.Kind, twin, object.Write{
+		Manager: p.Manager, Validation: p.Validation, DryRun: true,
+	})
+	return err == nil
 }
 
 // afterAdoption predicts what becomes of the fields that an adopted manager

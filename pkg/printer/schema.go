@@ -44,7 +44,6 @@ type appliedObject struct {
 	Reason    string          `json:"reason,omitempty"`
 	Source    string          `json:"source,omitempty"`
 	DryRun    bool            `json:"dryRun,omitempty"`
-	Reason    string          `json:"reason,omitempty"`
 	Error     *fault          `json:"error,omitempty"`
 	Warnings  []string        `json:"warnings,omitempty"`
 	Conflicts []contestedPath `json:"conflicts,omitempty"`
