@@ -40,6 +40,22 @@ func TestYield(t *testing.T) {
 			[]string{entry(us, "Apply", `{f:spec: {f:b: {}}}`)},
 			`{b: null}`, `{b: x}`, []string{".spec.b"}, `{b: null}`, []string{".spec.b"},
 		},
+		"a field of our item is theirs, its key ours alone": {
+			[]string{
+				entry("kubectl-set", "Update", `{f:spec: {f:l: {'k:{"name":"app"}': {f:image: {}}}}}`),
+				entry(us, "Apply", `{f:spec: {f:l: {'k:{"name":"app"}': {.: {}, f:name: {}}}}}`),
+			},
+			`{l: [{name: app, image: "1"}]}`, `{l: [{name: app, image: "2"}]}`, []string{".spec.l"},
+			`{l: [{name: app}]}`, []string{".spec.l"},
+		},
+		"an item whose key is theirs too": {
+			[]string{
+				entry("them", "Apply", `{f:spec: {f:l: {'k:{"name":"app"}': {.: {}, f:name: {}, f:image: {}}}}}`),
+				entry(us, "Apply", `{f:spec: {f:a: {}, f:l: {'k:{"name":"app"}': {.: {}, f:name: {}}}}}`),
+			},
+			`{a: x, l: [{name: app, image: "1"}]}`, `{a: x, l: [{name: app, image: "2"}]}`, []string{".spec.l"},
+			`{a: x}`, []string{".spec.l"},
+		},
 		"not stated": {
 			[]string{entry("hpa", "Update", `{f:spec: {f:replicas: {}}}`)},
 			`{replicas: 5}`, `{a: x}`, []string{".spec.replicas", `.spec.l[name="x"]`}, `{a: x}`, nil,
