@@ -29,7 +29,7 @@ func TestRewritten(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			head := "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n"
-			answer := read(t, head+"  managedFields:"+held+"\nspec: "+tt.answered)
+			answer := read(t, head+"  managedFields:\n  - "+held+"\nspec: "+tt.answered)
 			changes, err := managedfields.Rewritten(answer, read(t, head+"spec: "+tt.sent), us)
 			if err != nil {
 				t.Fatal(err)
