@@ -27,6 +27,8 @@ type Server interface {
 	// Live reads the objects of one kind and calls visit once for each of them,
 	// one call at a time, with nil for one that does not exist.
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
+	// Permitted tells whether we may do what verb says with the object.
+	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// SetManagedFields replaces the managed fields of the object at that
 	// resource version.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
@@ -60,6 +62,7 @@ type Engine struct {
 	mu      sync.Mutex
 	outcome Outcome
 	actions map[object.Key]event.Action
+	aliases map[object.Key]object.Key
 }
 
 // Outcome counts what kept a run from doing all it was asked to.

@@ -82,6 +82,10 @@ func (f *fake) Update(_ context.Context, _ object.Kind, u *unstructured.Unstruct
 	return u, nil
 }
 
+func (f *fake) Permitted(context.Context, object.Kind, object.Ref, string) (bool, error) {
+	return true, nil
+}
+
 func (f *fake) SetManagedFields(_ context.Context, _ object.Kind, live *unstructured.Unstructured, _ []any) (*unstructured.Unstructured, error) {
 	f.note("adopt %s", live.GetName())
 	return live, nil

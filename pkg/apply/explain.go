@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
@@ -27,6 +27,12 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Hint says what can be done about it.
 func (e *RefusedError) Hint() string { return e.hint }
+
+// errTerminating: nothing can be created in a namespace that goes (edge case 19).
+var errTerminating error = &RefusedError{
+	Err:  errors.New("the namespace is being deleted"),
+	hint: "wait until it is gone, then apply again",
+}
 
 // explain adds to a refusal what the server does not say, where we can find it
 // out. The causes decide, never the text.
@@ -91,12 +97,7 @@ func (e *Engine) immutable(ctx context.Context, t *target, causes []metav1.Statu
 	if len(fields) == 0 {
 		return ""
 	}
-	twin := t.Body.DeepCopy()
-	twin.SetName(twin.GetName() + "-k8sconnect-probe")
-	_, err := e.Server.Apply(ctx, t.Item.Kind, twin, object.Write{
-		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation, DryRun: true,
-	})
-	if err != nil {
+	if !e.Predictor.ValidAlone(ctx, e.Server, &t.Prediction) {
 		return ""
 	}
 	slices.Sort(fields)

@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -18,33 +20,52 @@ func (e *Engine) finish(a event.Applied) {
 	a.DryRun = e.DryRun != DryRunNone
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.actions[a.Ref.Key()] = a.Action
-	switch a.Action {
-	case event.InConflict:
+	key := a.Ref.Key()
+	if planned, ok := e.aliases[key]; ok {
+		key = planned
+	}
+	e.actions[key] = a.Action
+	if a.Action == event.InConflict {
 		e.outcome.Conflicts++
-	case event.Failed:
-		if couldNotTell(a.Err) {
-			e.outcome.Unknown++
-		} else {
-			e.outcome.Rejected++
-		}
-	default:
 	}
 	e.Emit(a)
 }
 
-// couldNotTell: the server did not refuse the object; it could not be asked, or
-// not by us.
-func couldNotTell(err error) bool {
-	var unreachable interface{ Unreachable() bool }
-	return errors.As(err, &unreachable) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
-}
-
-func (e *Engine) fail(item plan.Item, err error) {
+// fail reports an object that was not applied.
+func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
+	unknown := e.couldNotTell(ctx, item, err)
+	e.mu.Lock()
+	if unknown {
+		e.outcome.Unknown++
+	} else {
+		e.outcome.Rejected++
+	}
+	e.mu.Unlock()
 	e.finish(event.Applied{
 		Ref: item.Ref, Source: item.Source, Action: event.Failed,
 		Err: redact.Error(item.Object, err),
 	})
+}
+
+// couldNotTell tells whether the server did not refuse the object: it could not
+// be asked, or not by us. Quotas and admission refuse with the same code as a
+// lack of permission, so after that we ask which it was.
+func (e *Engine) couldNotTell(ctx context.Context, item plan.Item, err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	switch {
+	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil:
+		return true
+	case !apierrors.IsForbidden(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return false
+	}
+	// An apply is a patch, and a create where there is nothing to patch.
+	for _, verb := range []string{"get", "patch", "create"} {
+		permitted, err := e.Server.Permitted(ctx, item.Kind, item.Ref, verb)
+		if err != nil || !permitted {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *Engine) skip(item plan.Item, why error) {
@@ -66,14 +87,14 @@ func (e *Engine) conflict(t *target) {
 }
 
 // accepted reports an object that the server accepted, or would accept.
-func (e *Engine) accepted(t *target, answer *unstructured.Unstructured) {
+func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.Unstructured) {
 	out := event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
 		Yielded: t.Yielded,
 	}
 	if t.Live != nil {
 		if err := e.compare(t, answer, &out); err != nil {
-			e.fail(t.Item, err)
+			e.fail(ctx, t.Item, err)
 			return
 		}
 	}
@@ -81,16 +102,12 @@ func (e *Engine) accepted(t *target, answer *unstructured.Unstructured) {
 }
 
 // compare tells what an apply made of an object that was there. A write that
-// only changed who owns a field, or only the resource version, is no change
-// (edge case 27).
+// changed only the resource version, or made us a further owner of what is the
+// same, is no change (edge case 27); letting go of a field is.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
 	if err != nil {
 		return err
-	}
-	out.Action = event.Unchanged
-	if len(view.Changes()) > 0 {
-		out.Action = event.Configured
 	}
 	left, err := e.Predictor.Left(&t.Prediction, answer)
 	if err != nil {
@@ -110,6 +127,10 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	}
 	for _, owner := range t.Adoption.Adopted {
 		out.Adopted = append(out.Adopted, owner.Manager)
+	}
+	out.Action = event.Unchanged
+	if len(view.Changes()) > 0 || len(out.Released) > 0 {
+		out.Action = event.Configured
 	}
 	return nil
 }

@@ -34,19 +34,33 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []plan.Item {
 				continue
 			}
 			if known.err != nil {
-				e.fail(item, known.err)
+				e.fail(ctx, item, known.err)
 				continue
 			}
 			resolved, err := item.Resolve(known.value, e.Scope)
 			if err != nil {
-				e.fail(item, err)
+				e.fail(ctx, item, err)
 				continue
+			}
+			if resolved.Key() != item.Key() {
+				e.alias(resolved.Key(), item.Key())
 			}
 			item = resolved
 		}
 		ready = append(ready, item)
 	}
 	return ready
+}
+
+// alias makes what becomes of an object count for the key that the plan knows it
+// by: until its kind was known, its namespace was not.
+func (e *Engine) alias(key, planned object.Key) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.aliases == nil {
+		e.aliases = map[object.Key]object.Key{}
+	}
+	e.aliases[key] = planned
 }
 
 // result is a value or the error instead of it.

@@ -40,7 +40,7 @@ func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
 				refs[i] = item.Ref
 			}
 			e.Server.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
-				if t := e.judge(group[i], live, err); t != nil {
+				if t := e.judge(ctx, group[i], live, err); t != nil {
 					mu.Lock()
 					defer mu.Unlock()
 					targets = append(targets, t)
@@ -53,17 +53,21 @@ func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
 }
 
 // judge judges one object; nil means that nothing is left to do about it.
-func (e *Engine) judge(item plan.Item, live *unstructured.Unstructured, err error) *target {
+func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
 	if err != nil {
-		e.fail(item, err)
+		e.fail(ctx, item, err)
 		return nil
 	}
 	p, err := e.Predictor.Judge(item, live)
 	if err != nil {
-		e.fail(item, err)
+		e.fail(ctx, item, err)
 		return nil
 	}
 	if live != nil && live.GetDeletionTimestamp() != nil {
+		if item.GVK.Group == "" && item.GVK.Kind == "Namespace" {
+			e.fail(ctx, item, errTerminating)
+			return nil
+		}
 		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it goes with it"})
 	}
 	if p.Verdict == managedfields.Settled {
@@ -119,11 +123,17 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 		t.Conflicts = conflict.Conflicts
 	case err != nil:
 		t.done = true
-		e.fail(t.Item, e.explain(ctx, t, err))
+		e.fail(ctx, t.Item, e.explain(ctx, t, err))
 	case len(t.Conflicts) > 0:
+	case t.Unchecked != "" && e.DryRun == DryRunServer:
+		t.done = true
+		e.finish(event.Applied{
+			Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Configured, Reason: t.Unchecked, Yielded: t.Yielded,
+		})
+	case t.Unchecked != "":
 	case t.NoChange(), e.DryRun == DryRunServer:
 		t.done = true
-		e.accepted(t, t.Answer)
+		e.accepted(ctx, t, t.Answer)
 	}
 }
 

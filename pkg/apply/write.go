@@ -2,7 +2,7 @@ package apply
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,17 +19,27 @@ const attempts = 5
 // write applies one target and reports what became of it.
 func (e *Engine) write(ctx context.Context, t *target) {
 	e.emit(event.Started{Ref: t.Item.Ref})
+	if t.Unchecked != "" {
+		if err := e.adoptFirst(ctx, t); err != nil {
+			e.fail(ctx, t.Item, e.explain(ctx, t, err))
+			return
+		}
+		if len(t.Conflicts) > 0 {
+			e.conflict(t)
+			return
+		}
+	}
 	for range attempts {
 		answer, err := e.send(ctx, t)
 		switch {
 		case err == nil:
-			e.accepted(t, answer)
+			e.accepted(ctx, t, answer)
 			return
 		case predict.IsContested(err):
 			// Somebody was faster than our look at the phase.
 			live, readErr := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 			if readErr != nil {
-				e.fail(t.Item, readErr)
+				e.fail(ctx, t.Item, readErr)
 				return
 			}
 			t.Conflicts = e.Predictor.Contested(err, live, t.Body)
@@ -37,7 +47,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			return
 		case apierrors.IsConflict(err) && t.guarded():
 			if err := e.again(ctx, t); err != nil {
-				e.fail(t.Item, err)
+				e.fail(ctx, t.Item, err)
 				return
 			}
 			if len(t.Conflicts) > 0 {
@@ -45,12 +55,14 @@ func (e *Engine) write(ctx context.Context, t *target) {
 				return
 			}
 		default:
-			e.fail(t.Item, e.explain(ctx, t, err))
+			e.fail(ctx, t.Item, e.explain(ctx, t, err))
 			return
 		}
 	}
-	e.fail(t.Item, fmt.Errorf("%s changes faster than it can be read", t.Item.Ref))
+	e.fail(ctx, t.Item, errChanging)
 }
+
+var errChanging = errors.New("the object changes faster than it can be read")
 
 // guarded tells that the write holds only for the version that was read: it
 // takes fields from others, and who they are must not have changed meanwhile.
@@ -77,6 +89,21 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		body.SetResourceVersion(version)
 	}
 	return e.Server.Apply(ctx, t.Item.Kind, body, how)
+}
+
+// adoptFirst makes the adopted fields ours, and asks what could not be asked
+// before.
+func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
+	for range attempts {
+		_, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.Adoption.Fields)
+		if err != nil && !apierrors.IsConflict(err) {
+			return err
+		}
+		if err := e.again(ctx, t); err != nil || t.Unchecked == "" {
+			return err
+		}
+	}
+	return errChanging
 }
 
 // again reads, judges and asks once more.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
@@ -99,8 +100,7 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 }
 
 func (o *applyOptions) run(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
-	manifests, err := o.read(ctx, streams)
-	if err != nil {
+	if err := o.read(ctx, streams); err != nil {
 		return err
 	}
 	o.printer.Run = newRun()
@@ -108,34 +108,20 @@ func (o *applyOptions) run(ctx context.Context, c *connection, streams genericio
 	if err != nil {
 		return err
 	}
-	emit := serial(out.Print)
+	err = o.work(ctx, c, out.Print)
+	return finish(err, out.Close(ctx))
+}
+
+// work does the run, telling emit of it.
+func (o *applyOptions) work(ctx context.Context, c *connection, emit func(event.Event)) error {
 	client, err := c.connect(o.printer.Run, o.concurrency, emit)
 	if err != nil {
 		return err
 	}
-	p, scope, err := o.plan(ctx, client, manifests)
+	p, err := o.plan(ctx, client, o.engine.Predictor, emit)
 	if err != nil {
 		return err
 	}
-	if err := unmatched(p, o.engine.Predictor); err != nil {
-		return err
-	}
-	o.engine.Server, o.engine.Scope, o.engine.Emit = client, scope, emit
-	err = o.engine.Run(ctx, p)
-	return finish(err, out.Close(ctx))
-}
-
-// finish turns the end of an engine and of its printer into the verb's.
-func finish(ran, closed error) error {
-	var incomplete *apply.IncompleteError
-	switch {
-	case closed != nil:
-		return closed
-	case errors.As(ran, &incomplete) && incomplete.Unknown > 0:
-		return errUnknown
-	case errors.As(ran, &incomplete):
-		return errNo
-	default:
-		return ran
-	}
+	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.scope, emit
+	return o.engine.Run(ctx, p)
 }

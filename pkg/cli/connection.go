@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -44,12 +45,8 @@ func (c *connection) addFlags(flags *pflag.FlagSet) {
 // run prepares what every verb needs before it works: log verbosity and the
 // bound on the whole run.
 func (c *connection) run(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	if c.verbosity > 0 {
-		logs := flag.NewFlagSet("klog", flag.ContinueOnError)
-		klog.InitFlags(logs)
-		if err := logs.Set("v", strconv.Itoa(c.verbosity)); err != nil {
-			return nil, nil, fmt.Errorf("-v: %w", err)
-		}
+	if err := c.logs(); err != nil {
+		return nil, nil, err
 	}
 	if c.timeout < 0 || c.serverTimeout < 0 {
 		return nil, nil, errors.New("--timeout and --server-timeout must not be negative")
@@ -61,6 +58,21 @@ func (c *connection) run(ctx context.Context) (context.Context, context.CancelFu
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout,
 		fmt.Errorf("the run's --timeout of %s is over", c.timeout))
 	return ctx, cancel, nil
+}
+
+// logs settles what the Kubernetes libraries log: nothing, unless -v asks for
+// it. What a person has to know they are told by us.
+func (c *connection) logs() error {
+	if c.verbosity <= 0 {
+		klog.SetLogger(logr.Discard())
+		return nil
+	}
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	if err := flags.Set("v", strconv.Itoa(c.verbosity)); err != nil {
+		return fmt.Errorf("-v: %w", err)
+	}
+	return nil
 }
 
 // namespace returns the namespace for objects that name none, and whether the

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
@@ -71,42 +71,34 @@ func (f *diffFlags) toOptions(c *connection, streams genericiooptions.IOStreams)
 	if o.printer, err = printing(c, streams, f.output); err != nil {
 		return nil, err
 	}
-	return o, nil
+	o.printer.External, err = externalDiff(streams)
+	return o, err
 }
 
 func (o *diffOptions) run(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
-	manifests, err := o.read(ctx, streams)
-	if err != nil {
+	if err := o.read(ctx, streams); err != nil {
 		return err
 	}
+	o.printer.Run = newRun()
 	out, err := printer.ForDiff(o.printer)
 	if err != nil {
 		return err
 	}
-	emit := serial(out.Print)
-	client, err := c.connect(newRun(), 0, emit)
+	err = o.work(ctx, c, out.Print)
+	return finish(err, out.Close(ctx))
+}
+
+// work does the run, telling emit of it.
+func (o *diffOptions) work(ctx context.Context, c *connection, emit func(event.Event)) error {
+	const pace = 0 // as the server allows
+	client, err := c.connect(o.printer.Run, pace, emit)
 	if err != nil {
 		return err
 	}
-	p, _, err := o.plan(ctx, client, manifests)
+	p, err := o.plan(ctx, client, o.engine.Predictor, emit)
 	if err != nil {
-		return err
-	}
-	if err := unmatched(p, o.engine.Predictor); err != nil {
 		return err
 	}
 	o.engine.Server, o.engine.Emit = client, emit
-	err = o.engine.Run(ctx, p)
-	if closed := out.Close(ctx); closed != nil {
-		return closed
-	}
-	var unknown *diff.UnknownError
-	switch {
-	case errors.As(err, &unknown):
-		return errUnknown
-	case errors.Is(err, diff.ErrDiffers):
-		return errNo
-	default:
-		return err
-	}
+	return o.engine.Run(ctx, p)
 }

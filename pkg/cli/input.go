@@ -7,13 +7,16 @@ import (
 	"sync"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
 // input is the flags of verbs that read manifests.
@@ -27,8 +30,10 @@ type input struct {
 
 // inputOptions is what those flags mean.
 type inputOptions struct {
-	manifests manifest.Options
+	files     manifest.Options
 	scope     plan.Options
+	manifests []object.Manifest
+	warnings  []manifest.Warning
 }
 
 func (f *input) add(flags *pflag.FlagSet) {
@@ -49,7 +54,7 @@ func (f *input) toOptions(c *connection, streams genericiooptions.IOStreams) (in
 		return inputOptions{}, err
 	}
 	return inputOptions{
-		manifests: manifest.Options{
+		files: manifest.Options{
 			Filenames: f.filenames, Recursive: f.recursive, Kustomize: f.kustomize,
 			Selector: f.selector, SkipNonObjects: f.skipNonObjects, In: streams.In,
 		},
@@ -57,52 +62,66 @@ func (f *input) toOptions(c *connection, streams genericiooptions.IOStreams) (in
 	}, nil
 }
 
-// read reads the manifests, and says on stderr what was left out.
-func (o *inputOptions) read(ctx context.Context, streams genericiooptions.IOStreams) ([]object.Manifest, error) {
-	result, err := manifest.Read(ctx, o.manifests)
+// read reads the manifests, and says on stderr what was left out of them.
+func (o *inputOptions) read(ctx context.Context, streams genericiooptions.IOStreams) error {
+	result, err := manifest.Read(ctx, o.files)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, skipped := range result.Skipped {
 		fmt.Fprintf(streams.ErrOut, "skipped %s: %s\n", skipped.Source, skipped.Reason)
 	}
-	for _, warning := range result.Warnings {
-		fmt.Fprintf(streams.ErrOut, "warning: %s: %s: %s\n", warning.Source, warning.Ref, warning.Text)
-	}
-	return result.Objects, nil
+	o.manifests, o.warnings = result.Objects, result.Warnings
+	return nil
 }
 
 // plan asks the cluster for the kinds of the manifests and puts them in order.
-func (o *inputOptions) plan(ctx context.Context, client *cluster.Client, manifests []object.Manifest) (*plan.Plan, plan.Options, error) {
-	scope := o.scope
-	scope.Kinds = map[schema.GroupVersionKind]object.Kind{}
-	asked := map[schema.GroupVersionKind]bool{}
+// Choices that no object of the plan is meant by are an error.
+func (o *inputOptions) plan(ctx context.Context, client *cluster.Client, choices predict.Predictor, emit func(event.Event)) (*plan.Plan, error) {
+	for _, w := range o.warnings {
+		emit(event.Warned{Ref: w.Ref, Text: w.Text + " (" + w.Source.String() + ")"})
+	}
+	var err error
+	if o.scope.Kinds, err = kinds(ctx, client, o.manifests); err != nil {
+		return nil, err
+	}
+	p, err := plan.Build(o.manifests, o.scope)
+	if err != nil {
+		return nil, err
+	}
+	o.manifests = nil // The plan has them now.
+	for _, w := range p.Warnings {
+		emit(event.Warned{Ref: w.Ref, Text: w.Text})
+	}
+	return p, unmatched(p, choices)
+}
+
+// kinds asks, side by side, how the cluster serves each kind of the manifests.
+// What it does not serve is left out: perhaps the set defines it.
+func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
+	var (
+		mu    sync.Mutex
+		group errgroup.Group
+		asked = map[schema.GroupVersionKind]bool{}
+		known = map[schema.GroupVersionKind]object.Kind{}
+	)
 	for _, m := range manifests {
 		gvk := m.Object.GroupVersionKind()
 		if asked[gvk] {
 			continue
 		}
 		asked[gvk] = true
-		kind, err := client.Kind(ctx, gvk)
-		var missing *cluster.NoKindError
-		switch {
-		case errors.As(err, &missing): // perhaps defined by the set
-		case err != nil:
-			return nil, scope, err
-		default:
-			scope.Kinds[gvk] = kind
-		}
+		group.Go(func() error {
+			kind, err := client.Kind(ctx, gvk)
+			var missing *cluster.NoKindError
+			if errors.As(err, &missing) {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			known[gvk] = kind
+			return err
+		})
 	}
-	p, err := plan.Build(manifests, scope)
-	return p, scope, err
-}
-
-// serial makes calls of fn wait for each other.
-func serial[T any](fn func(T)) func(T) {
-	var mu sync.Mutex
-	return func(v T) {
-		mu.Lock()
-		defer mu.Unlock()
-		fn(v)
-	}
+	return known, group.Wait()
 }

@@ -13,7 +13,7 @@ import (
 // compare describes what an apply would make of one object, by the server's
 // answer to the dry run.
 func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
-	out := event.Compared{Ref: p.Item.Ref, Source: p.Item.Source, Action: event.None}
+	out := event.Compared{Ref: p.Item.Ref, Source: p.Item.Source, Action: event.None, Reason: p.Unchecked}
 	view, err := e.Predictor.View(p, p.Answer)
 	if err != nil {
 		return out, err
@@ -28,16 +28,19 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 		return out, err
 	}
 	changes := managedfields.WithOwners(view.Changes(), entries, e.Predictor.Manager)
-	mark(changes, p.Conflicts)
+	attribute(changes, p)
 	left, err := e.Predictor.Left(p, p.Answer)
 	if err != nil {
 		return out, err
 	}
 	for _, change := range left {
-		// Without owners, only the server's default is the same: that is no news.
+		// Without owners, what stays is the server's default: no news.
 		if change.Kind == managedfields.Released && len(change.Owners) > 0 {
 			changes = append(changes, change)
 		}
+	}
+	for _, owner := range p.Adoption.Adopted {
+		out.Adopted = append(out.Adopted, owner.Manager)
 	}
 	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
 	if len(changes) > 0 {
@@ -47,16 +50,37 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 	return out, nil
 }
 
-// mark marks the changes that are contested: at the path of a conflict, above
-// it, or below it.
-func mark(changes []managedfields.Change, conflicts []managedfields.Conflict) {
+// attribute says whose the changed paths are, and which of them are contested.
+// What is adopted with the apply counts as ours. Owners that the live object does
+// not name (before-first-apply) come from the conflict.
+func attribute(changes []managedfields.Change, p *predict.Prediction) {
+	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
 	for i := range changes {
-		for _, c := range conflicts {
-			if changes[i].Path.HasPrefix(c.Path) || c.Path.HasPrefix(changes[i].Path) {
-				changes[i].Kind = managedfields.Contested
+		c := &changes[i]
+		c.Owners = slices.DeleteFunc(c.Owners, adopted)
+		for _, contested := range p.Conflicts {
+			if touch(*c, contested) {
+				c.Kind = managedfields.Contested
+				c.Owners = union(c.Owners, contested.Owners)
+			}
+		}
+		for _, taken := range p.Taken {
+			if touch(*c, taken) {
+				c.Owners = union(c.Owners, taken.Owners)
 			}
 		}
 	}
+}
+
+// touch tells whether a change is at the path of a conflict, above it or below it.
+func touch(change managedfields.Change, c managedfields.Conflict) bool {
+	return change.Path.HasPrefix(c.Path) || c.Path.HasPrefix(change.Path)
+}
+
+func union(a, b []managedfields.Owner) []managedfields.Owner {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, managedfields.Owner.Compare)
+	return slices.Compact(all)
 }
 
 // contestedOnly describes an object of which the server told only the conflicts,

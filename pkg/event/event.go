@@ -93,6 +93,8 @@ type Compared struct {
 	Err    error
 	// Changes of the managed projection, sorted by path.
 	Changes []managedfields.Change
+	// Adopted are the managers whose fields would become ours.
+	Adopted []string
 	// Before and After are the projection now and as the server would make it;
 	// Before is nil for Create, After for Delete.
 	Before, After map[string]any

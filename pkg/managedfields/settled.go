@@ -119,25 +119,17 @@ func (s *settler) value(v any, live side, member bool, child *Set) bool {
 
 // whole compares a map or list that is a leaf of the set. It is atomic, or it
 // was empty when it was applied. If it is granular, then others' paths below it
-// show that.
+// may show that; if nobody's do, a map has to be known as atomic.
 func (s *settler) whole(v, live any) bool {
 	if isEmpty(v) {
 		return equal(v, live) || s.othersBelow()
 	}
-	if len(s.path) == 1 && isGranularRoot(*s.path[0].FieldName) {
-		return false
+	if _, isMap := v.(map[string]any); isMap {
+		if last := s.path[len(s.path)-1]; last.FieldName != nil && !isAtomicMap(*last.FieldName) {
+			return false
+		}
 	}
 	return equal(v, live) && !s.othersBelow()
-}
-
-// isGranularRoot tells whether a field at the top of an object is never atomic,
-// so that a leaf of a set there was applied as {}.
-func isGranularRoot(name string) bool {
-	switch name {
-	case "spec", "status", "data", "binaryData", "stringData":
-		return true
-	}
-	return false
 }
 
 func (s *settler) fields(m, live map[string]any, set *Set) bool {

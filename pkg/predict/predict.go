@@ -2,6 +2,7 @@ package predict
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -47,8 +48,11 @@ type Prediction struct {
 	// Yielded are the paths that are left to their owners.
 	Yielded []managedfields.Path
 
-	// Answer is the server's to a dry run; nil until Ask.
+	// Answer is the server's to a dry run; nil until Ask, and with Unchecked.
 	Answer *unstructured.Unstructured
+	// Unchecked is set when the server can not be asked what the apply makes of
+	// the object, and says why.
+	Unchecked string
 	// Conflicts are contested and nobody said what to do; Taken are contested and
 	// the user takes them. Empty until Ask.
 	Conflicts, Taken []managedfields.Conflict
@@ -62,7 +66,7 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if err != nil {
 		return out, err
 	}
-	out.Body, out.Yielded, err = managedfields.Yield(item.Object, live, p.Manager, paths)
+	out.Body, out.Yielded, err = managedfields.Yield(withoutStringData(item.Object), live, p.Manager, paths)
 	if err != nil {
 		return out, err
 	}
@@ -104,11 +108,21 @@ const attempts = 5
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for range attempts {
 		answer, err := p.dryRun(ctx, server, in)
+		var heldUp *heldUpError
+		if errors.As(err, &heldUp) {
+			in.Unchecked = "not checked by the server: it can be asked only when what " +
+				in.Adoption.Adopted[0].Manager + " owns is adopted"
+			p.sort(in, heldUp.conflicts)
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		if in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion() {
-			return p.accept(ctx, server, in, answer)
+			err := p.accept(ctx, server, in, answer)
+			if !in.Adopts() || !apierrors.IsConflict(err) {
+				return err
+			} // Else the object changed before the second half of the prediction.
 		}
 		if err := p.Refresh(ctx, server, in); err != nil {
 			return err
@@ -137,8 +151,13 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 	answer, err := server.Apply(ctx, in.Item.Kind, in.Body, how)
 	if apierrors.IsInvalid(err) && how.Force {
 		how.Force = false
-		if _, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how); IsContested(unforced) {
-			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: p.Contested(unforced, in.Live, in.Body)}
+		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
+		conflicts := p.Contested(unforced, in.Live, in.Body)
+		if open := p.open(in, conflicts); len(open) > 0 && !in.Adopts() {
+			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open}
+		}
+		if in.Adopts() && p.ValidAlone(ctx, server, in) {
+			return nil, &heldUpError{conflicts}
 		}
 	}
 	return answer, err
@@ -146,7 +165,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 
 // accept reads an answer that belongs to the live object we know.
 func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
-	in.Answer, in.Conflicts, in.Taken = answer, nil, nil
+	in.Answer, in.Conflicts, in.Taken, in.Unchecked = answer, nil, nil, ""
 	if in.Live == nil {
 		return nil
 	}
@@ -154,19 +173,54 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	if err != nil {
 		return err
 	}
-	for _, c := range contested {
-		switch {
-		case in.adopted(c):
-		case p.takes(in.Item, c.Path):
-			in.Taken = append(in.Taken, c)
-		default:
-			in.Conflicts = append(in.Conflicts, c)
-		}
-	}
+	p.sort(in, contested)
 	if in.Adopts() {
 		return p.afterAdoption(ctx, server, in)
 	}
 	return nil
+}
+
+// sort tells apart what is contested and taken, what is contested and nobody
+// said what to do, and what is not contested any more after the adoption.
+func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
+	in.Conflicts = p.open(in, contested)
+	for _, c := range contested {
+		if !in.adopted(c) && p.takes(in.Item, c.Path) {
+			in.Taken = append(in.Taken, c)
+		}
+	}
+}
+
+// open returns the conflicts of which nobody said what to do.
+func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []managedfields.Conflict {
+	var out []managedfields.Conflict
+	for _, c := range contested {
+		if !in.adopted(c) && !p.takes(in.Item, c.Path) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// heldUpError says that the apply is not valid as long as an adopted manager
+// still owns its fields: an item of a list that goes keeps the name or number
+// that another one gets. A dry run can not move ownership first.
+type heldUpError struct {
+	conflicts []managedfields.Conflict
+}
+
+func (e *heldUpError) Error() string { return "not valid before the adoption" }
+
+// ValidAlone tells whether the manifest is valid as a new object: what the
+// server refuses then is not the manifest but the change. It asks by a dry run
+// under another name.
+func (p Predictor) ValidAlone(ctx context.Context, server Server, in *Prediction) bool {
+	twin := in.Body.DeepCopy()
+	twin.SetName(twin.GetName() + "-k8sconnect-probe")
+	_, err := server.Apply(ctx, in.Item.Kind, twin, object.Write{
+		Manager: p.Manager, Validation: p.Validation, DryRun: true,
+	})
+	return err == nil
 }
 
 // afterAdoption predicts what becomes of the fields that an adopted manager

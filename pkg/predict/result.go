@@ -61,33 +61,66 @@ type View struct {
 	Set           *managedfields.Set
 }
 
-// View returns the managed projection before the apply and as in the answer,
-// which is the server's to the apply itself or to a dry run. What is adopted
-// counts as owned before.
+// View returns the managed projection before the apply and after it. answer is
+// the server's, to the apply itself or to a dry run; where it could not be asked,
+// nil: then the manifest stands for it. What is adopted counts as owned before.
 func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
-	after, err := managedfields.Entries(answer)
+	set, err := p.owned(answer)
 	if err != nil {
 		return View{}, err
 	}
-	set := managedfields.Managed(after, p.Manager)
-	if in.Live == nil {
-		return View{After: managedfields.Project(answer.Object, set), Set: set}, nil
+	var view View
+	if in.Live != nil {
+		before, err := p.owned(in.Live, in.Adoption.Adopted...)
+		if err != nil {
+			return View{}, err
+		}
+		set = set.Union(before)
+		view.Before = managedfields.Project(in.Live.Object, set)
 	}
-	before, err := managedfields.Entries(in.Live)
+	view.Set = set
+	if answer == nil {
+		view.After = stated(in.Body)
+	} else {
+		view.After = managedfields.Project(answer.Object, set)
+	}
+	return view, nil
+}
+
+// owned returns what the manager has applied of an object, and what the other
+// owners named hold.
+func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.Owner) (*managedfields.Set, error) {
+	if u == nil {
+		return &managedfields.Set{}, nil
+	}
+	entries, err := managedfields.Entries(u)
 	if err != nil {
-		return View{}, err
+		return nil, err
 	}
-	set = set.Union(managedfields.Managed(before, p.Manager))
-	for _, entry := range before {
-		if slices.Contains(in.Adoption.Adopted, entry.Owner) {
+	set := managedfields.Managed(entries, p.Manager)
+	for _, entry := range entries {
+		if slices.Contains(others, entry.Owner) {
 			set = set.Union(entry.Fields)
 		}
 	}
-	return View{
-		Before: managedfields.Project(in.Live.Object, set),
-		After:  managedfields.Project(answer.Object, set),
-		Set:    set,
-	}, nil
+	return set, nil
+}
+
+// stated returns what a manifest states: everything but which object it is.
+func stated(manifest *unstructured.Unstructured) map[string]any {
+	out := maps.Clone(manifest.Object)
+	delete(out, "apiVersion")
+	delete(out, "kind")
+	if meta, ok := out["metadata"].(map[string]any); ok {
+		meta = maps.Clone(meta)
+		delete(meta, "name")
+		delete(meta, "namespace")
+		out["metadata"] = meta
+		if len(meta) == 0 {
+			delete(out, "metadata")
+		}
+	}
+	return out
 }
 
 // Changes returns what differs between both sides of the view.
@@ -98,7 +131,7 @@ func (v View) Changes() []managedfields.Change {
 // Left returns what became of the paths that the manager owned and does not
 // state any more: removed from the object, or released to others.
 func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
-	if in.Live == nil {
+	if in.Live == nil || answer == nil {
 		return nil, nil
 	}
 	return managedfields.Dropped(in.Live, answer, p.Manager, p.AdoptFrom...)

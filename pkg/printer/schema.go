@@ -44,7 +44,6 @@ type appliedObject struct {
 	Reason    string          `json:"reason,omitempty"`
 	Source    string          `json:"source,omitempty"`
 	DryRun    bool            `json:"dryRun,omitempty"`
-	Reason    string          `json:"reason,omitempty"`
 	Error     *fault          `json:"error,omitempty"`
 	Warnings  []string        `json:"warnings,omitempty"`
 	Conflicts []contestedPath `json:"conflicts,omitempty"`
@@ -64,6 +63,7 @@ type comparedObject struct {
 	Error    *fault        `json:"error,omitempty"`
 	Warnings []string      `json:"warnings,omitempty"`
 	Changes  []changedPath `json:"changes,omitempty"`
+	Adopted  []string      `json:"adopted,omitempty"`
 }
 
 type contestedPath struct {

@@ -50,6 +50,8 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":     status,
 			"eventually": eventually,
+			"like":       like,
+			"expand":     expand,
 		},
 	})
 }
@@ -70,6 +72,24 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	env.Defer(func() { _, _ = run(context.WithoutCancel(ctx), kubectl, "delete", "namespace", ns, "--wait=false") })
+	return name(env.WorkDir, ns)
+}
+
+// name puts the namespace into the files of a script, where they say $NS.
+func name(dir, ns string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), "$NS") {
+			continue // a folder, or nothing to do
+		}
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "$NS", ns)), 0o600); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
