@@ -91,13 +91,9 @@ func (c *connection) connect(run string, concurrency int, emit func(event.Event)
 	if err != nil {
 		return nil, err
 	}
-	discovery, err := c.config.ToDiscoveryClient()
-	if err != nil {
-		return nil, err
-	}
 	return cluster.New(cluster.Options{
 		REST:          config,
-		Discovery:     discovery,
+		CacheDir:      *c.config.CacheDir,
 		ServerTimeout: c.serverTimeout,
 		Concurrency:   concurrency,
 		Run:           run,
