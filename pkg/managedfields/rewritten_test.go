@@ -11,14 +11,14 @@ import (
 // Edge case 15: what a mutating webhook makes of a field is recorded under the
 // name of who sent it. Edge case 11: the server's normal form is no rewriting.
 func TestRewritten(t *testing.T) {
-	held := entry(us, "Apply", `{f:spec: {f:mode: {}, f:cpu: {}, f:wait: {}, f:n: {}, f:list: {}, f:gone: {}}}`)
+	held := entry(us, "Apply", `{f:spec: {f:mode: {}, f:cpu: {}, f:wait: {}, f:count: {}, f:list: {}, f:gone: {}}}`)
 	tests := map[string]struct {
 		sent, answered string
 		want           []string
 	}{
-		"as sent":                {`{mode: mine, n: 3}`, `{mode: mine, n: 3}`, nil},
+		"as sent":                {`{mode: mine, count: 3}`, `{mode: mine, count: 3}`, nil},
 		"another value":          {`{mode: mine}`, `{mode: enforced}`, []string{".spec.mode"}},
-		"another number":         {`{n: 3}`, `{n: 5}`, []string{".spec.n"}},
+		"another number":         {`{count: 3}`, `{count: 5}`, []string{".spec.count"}},
 		"a quantity":             {`{cpu: 1000m}`, `{cpu: "1"}`, nil},
 		"another quantity":       {`{cpu: 1000m}`, `{cpu: "2"}`, []string{".spec.cpu"}},
 		"a duration":             {`{wait: 60s}`, `{wait: 1m0s}`, nil},
