@@ -112,8 +112,7 @@ func patience() wait.Backoff {
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for again := patience(); ; {
 		answer, err := p.dryRun(ctx, server, in)
-		var heldUp *heldUpError
-		if errors.As(err, &heldUp) {
+		if heldUp, ok := errors.AsType[*heldUpError](err); ok {
 			in.Unchecked = "not checked by the server: it can be asked only when what " +
 				in.Adoption.Adopted[0].Manager + " owns is adopted"
 			p.sort(in, heldUp.conflicts)
