@@ -1,8 +1,52 @@
-CONTROLPLANE = go run ./test/cluster/cmd/controlplane
+GO ?= go
+BIN := bin
+CONTROLPLANE = $(GO) run ./test/cluster/cmd/controlplane
+# How long one fuzz target runs in `make fuzz`.
+FUZZTIME ?= 30s
 
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build the plugin into bin/
+	$(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/kubectl-k8sconnect ./cmd/kubectl-k8sconnect
+
+.PHONY: install
+install: ## install the plugin where Go installs programs; kubectl finds it there if that is on the PATH
+	$(GO) install -trimpath -ldflags '-s -w' ./cmd/kubectl-k8sconnect
+
+.PHONY: demo
+demo: build cluster-build ## see it work: a real control plane, a conflict, and its three ways out
+	@bash test/demo/demo.sh
+
+.PHONY: test
+test: cluster-build ## all tests, on a real control plane
+	$(GO) test -timeout 20m ./...
+
+.PHONY: test-unit
+test-unit: ## the tests that need no control plane
+	$(GO) test -short ./...
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME
+	@set -e; for p in $$($(GO) list ./pkg/...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; \
+	  done; done
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## linters, formatting, tidy modules
+	$(BIN)/golangci-lint run ./...
+	$(BIN)/golangci-lint fmt --diff ./...
+	$(GO) mod tidy -diff
+
+.PHONY: fmt
+fmt: $(BIN)/golangci-lint ## format the code
+	$(BIN)/golangci-lint fmt ./...
+
+$(BIN)/golangci-lint: test/tools/go.mod test/tools/go.sum
+	$(GO) build -C test/tools -o $(abspath $(BIN))/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 .PHONY: cluster-build
 cluster-build: ## build etcd, kube-apiserver, controllers, scheduler, kwok and kubectl (once, several minutes)

@@ -3,8 +3,6 @@ package event
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -44,14 +42,17 @@ type Planned struct {
 type Phase struct {
 	Name  string
 	Total int
+	// Refs are its objects in the order of the plan: the order of results, which
+	// come in any.
+	Refs []object.Ref
 }
 
-// PhaseStarted: the phase with this index of Planned begins.
+// PhaseStarted says that the phase with this index of Planned begins.
 type PhaseStarted struct {
 	Index int
 }
 
-// Started: work on the object is under way. It is followed by one Applied or
+// Started says that work on the object is under way. It is followed by one Applied or
 // Compared for the same object.
 type Started struct {
 	Ref object.Ref
@@ -66,17 +67,20 @@ type Applied struct {
 	DryRun bool
 	// Err is set with Failed, and with Skipped it says why.
 	Err error
+	// Reason says what was not checked, such as an object in a namespace that the
+	// same dry run would create.
+	Reason string
 	// Conflicts are all contested paths, with InConflict.
 	Conflicts []managedfields.Conflict
 	// Released are paths that left the manifest but stay, kept by others; Removed
-	// those that left the object; Taken those that others owned until now.
-	Released, Removed, Taken []managedfields.Change
+	// those that left the object.
+	Released, Removed []managedfields.Change
+	// Taken are contested paths that the user chose to take.
+	Taken []managedfields.Change
 	// Yielded are paths that were left to their owners.
 	Yielded []managedfields.Path
 	// Adopted are the managers whose fields became ours in this run.
 	Adopted []string
-	// Object as the server answered it, only where the output prints objects.
-	Object *unstructured.Unstructured
 }
 
 // Compared is the result of one object of a diff.
@@ -89,19 +93,21 @@ type Compared struct {
 	Err    error
 	// Changes of the managed projection, sorted by path.
 	Changes []managedfields.Change
+	// Adopted are the managers whose fields would become ours.
+	Adopted []string
 	// Before and After are the projection now and as the server would make it;
 	// Before is nil for Create, After for Delete.
 	Before, After map[string]any
 }
 
-// Warned: the server or we warn of something about one object. The zero Ref
+// Warned is a warning, of the server or ours, about one object. The zero Ref
 // stands for the run as a whole.
 type Warned struct {
 	Ref  object.Ref
 	Text string
 }
 
-// Retrying: a request did not come through for a reason that may pass.
+// Retrying says that a request did not come through for a reason that may pass.
 type Retrying struct {
 	// Ref of the object concerned; zero when the server as a whole is away.
 	Ref object.Ref
@@ -111,7 +117,7 @@ type Retrying struct {
 	In, Left time.Duration
 }
 
-// Waiting: nothing can be done before something else has happened, such as a
+// Waiting says that nothing can be done before something else has happened, such as a
 // definition being served.
 type Waiting struct {
 	Ref object.Ref

@@ -5,13 +5,13 @@ package managedfields
 type Verdict int
 
 const (
-	// Doubtful: something may be contested, or the sets do not tell. Ask the
+	// Doubtful means that something may be contested, or the sets do not tell. Ask the
 	// server.
 	Doubtful Verdict = iota
-	// Clear: the manifest changes something, and nobody else owns any of it with
+	// Clear means that the manifest changes something, and nobody else owns any of it with
 	// another value.
 	Clear
-	// Settled: applying the manifest is a no-op.
+	// Settled means that applying the manifest is a no-op.
 	Settled
 )
 
@@ -37,6 +37,11 @@ type Conflict struct {
 	HasLive     bool
 	// Owners are all who hold the path, or a path above or below it, sorted.
 	Owners []Owner
+}
+
+// Change returns what taking the path changes.
+func (c Conflict) Change() Change {
+	return Change{Path: c.Path, From: c.Live, To: c.Yours, Kind: Contested, Owners: c.Owners}
 }
 
 // ChangeKind says what happens to a path.

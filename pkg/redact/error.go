@@ -2,9 +2,9 @@ package redact
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// Error returns an error about an object with the object's secret values masked
-// in its text. It is the error itself where there is nothing to mask; otherwise
-// the error is wrapped, so that its type and its reason can still be told.
+// Error returns err with a text that quotes no value of the Secret that it is
+// about; err itself, for what branches on it, stays below. Of any other object
+// the error is returned as it is.
 func Error(u *unstructured.Unstructured, err error) error {
 	if err == nil {
 		return nil
@@ -13,15 +13,14 @@ func Error(u *unstructured.Unstructured, err error) error {
 	if text == err.Error() {
 		return err
 	}
-	return &maskedError{text: text, err: err}
+	return &maskedError{err: err, text: text}
 }
 
 type maskedError struct {
-	text string
 	err  error
+	text string
 }
 
 func (e *maskedError) Error() string { return e.text }
 
-// Unwrap returns the error as it was. Its text is not to be shown.
 func (e *maskedError) Unwrap() error { return e.err }

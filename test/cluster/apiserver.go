@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -19,23 +20,37 @@ func (c *Cluster) startEtcd() error {
 	// Sockets in the cluster's folder instead of ports: no other cluster's API
 	// server can meet this etcd. Both programs run in the folder, because a
 	// socket's path must be short.
-	etcd, err := startProcess(c.Dir, "etcd", c.Binary("etcd"),
-		"--data-dir="+filepath.Join(c.Dir, "etcd"),
+	p, err := startProcess(c.Dir, etcd, c.Binary(etcd),
+		"--data-dir="+filepath.Join(c.Dir, "etcd-data"),
 		"--listen-client-urls=unix://etcd:1",
 		"--advertise-client-urls=unix://etcd:1",
 		"--listen-peer-urls=unix://etcd:2",
 		"--initial-advertise-peer-urls=unix://etcd:2",
 		"--initial-cluster=default=unix://etcd:2",
 		"--unsafe-no-fsync",
+		// It is alone: no need to wait long for other members' votes.
+		"--heartbeat-interval=20",
+		"--election-timeout=100",
 		"--quota-backend-bytes=8589934592",
 		"--log-level=warn",
 	)
-	c.add(etcd)
+	c.add(p)
 	return err
+}
+
+// awaitEtcd returns when etcd listens. An API server that is faster than that
+// sleeps a second before it tries again.
+func (c *Cluster) awaitEtcd(ctx context.Context) error {
+	return c.poll(ctx, func() bool {
+		_, err := os.Stat(filepath.Join(c.Dir, "etcd:1"))
+		return err == nil
+	})
 }
 
 // StartAPIServer starts the API server that StopAPIServer or KillAPIServer
 // ended, at the same address, with the same data, and waits until it is ready.
+// The controllers begin anew as well: by themselves, they would come back to
+// it as slowly as in life, after some twenty seconds.
 func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	if c.External() {
 		return errExternal
@@ -46,11 +61,14 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	if err := c.launchAPIServer(); err != nil {
 		return err
 	}
-	return c.awaitAPIServer(ctx)
+	if err := c.awaitAPIServer(ctx); err != nil {
+		return err
+	}
+	return c.restartComponents()
 }
 
-// StopAPIServer ends the API server gracefully, or by force when ctx ends.
-// Until StartAPIServer, connecting to its address is refused.
+// StopAPIServer ends the API server gracefully, or by force when ctx ends or
+// three seconds have passed: it would wait a minute for watches to end. Until StartAPIServer, connecting to its address is refused.
 func (c *Cluster) StopAPIServer(ctx context.Context) error {
 	p := c.process(apiServer)
 	if p == nil {
@@ -61,6 +79,7 @@ func (c *Cluster) StopAPIServer(ctx context.Context) error {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
+	case <-time.After(3 * time.Second):
 	}
 	p.kill()
 	return nil
@@ -78,8 +97,8 @@ func (c *Cluster) KillAPIServer() error {
 }
 
 func (c *Cluster) launchAPIServer() error {
-	server, err := startProcess(c.Dir, apiServer, c.Binary(apiServer), c.apiServerArgs()...)
-	c.add(server)
+	p, err := startProcess(c.Dir, apiServer, c.Binary(apiServer), c.apiServerArgs()...)
+	c.add(p)
 	return err
 }
 

@@ -50,7 +50,7 @@ func (a *apiClient) do(ctx context.Context, method, path string, object, into an
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		return err

@@ -10,11 +10,14 @@ import (
 	"sync"
 )
 
-const apiServer = "kube-apiserver"
+const (
+	etcd      = "etcd"
+	apiServer = "kube-apiserver"
+)
 
 // errExternal says that a cluster that somebody else runs was asked for
 // something that only one of our own can do.
-var errExternal = errors.New("not possible on a cluster that is not the harness's own") //nolint:gochecknoglobals // a sentinel
+var errExternal = errors.New("not possible on a cluster that is not the harness's own")
 
 // Cluster is a control plane on loopback, or, if External, somebody else's.
 type Cluster struct {
@@ -77,10 +80,13 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startEgress(); err != nil {
 		return err
 	}
-	if err := c.launchAPIServer(); err != nil {
+	if err := c.writeAdmin(); err != nil {
 		return err
 	}
-	if err := c.writeAdmin(); err != nil {
+	if err := c.awaitEtcd(ctx); err != nil {
+		return err
+	}
+	if err := c.launchAPIServer(); err != nil {
 		return err
 	}
 	if err := c.awaitAPIServer(ctx); err != nil {
@@ -128,6 +134,7 @@ func (c *Cluster) Stop() {
 	wait.Wait()
 	if c.egress != nil {
 		c.egress.close()
+		c.egress = nil
 	}
 	if c.client != nil {
 		c.client.close()
@@ -158,7 +165,12 @@ func (c *Cluster) Failure() error {
 
 // Binary returns the path of a program of the control plane, most of all
 // kubectl, of the same version as the API server.
-func (c *Cluster) Binary(name string) string { return filepath.Join(c.binaries, name) }
+func (c *Cluster) Binary(name string) string {
+	if c.binaries == "" {
+		return name // the PATH's, for a cluster that is not ours
+	}
+	return filepath.Join(c.binaries, name)
+}
 
 func (c *Cluster) add(p *process) {
 	if p == nil {

@@ -29,7 +29,6 @@ kind: KwokConfiguration
 options:
   podPlayStageParallelism: 16
   nodePlayStageParallelism: 8
-  nodeLeaseParallelism: 4
   podsOnNodeSyncParallelism: 8
 `
 
@@ -59,6 +58,22 @@ func (c *Cluster) startComponents(ctx context.Context) error {
 	return c.awaitObject(ctx, "/api/v1/namespaces/default/serviceaccounts/default")
 }
 
+func (c *Cluster) restartComponents() error {
+	for _, old := range c.running() {
+		if old.name == etcd || old.name == apiServer {
+			continue
+		}
+		c.forget(old)
+		old.kill()
+		renewed, err := startProcess(c.Dir, old.name, old.binary, old.args...)
+		if err != nil {
+			return err
+		}
+		c.add(renewed)
+	}
+	return nil
+}
+
 func (c *Cluster) awaitObject(ctx context.Context, path string) error {
 	return c.poll(ctx, func() bool { return c.client.get(ctx, path, nil) == nil })
 }
@@ -78,6 +93,9 @@ func (c *Cluster) startControllerManager() error {
 		"--root-ca-file=" + pki + "ca.crt",
 		"--cluster-signing-cert-file=" + pki + "ca.crt",
 		"--cluster-signing-key-file=" + pki + "ca.key",
+		// No node is ever lost: not while the API server is held, nor when the
+		// machine sleeps. So they need no heartbeat either.
+		"--node-monitor-grace-period=24h",
 		fmt.Sprintf("--kube-api-qps=%d", componentQPS),
 		fmt.Sprintf("--kube-api-burst=%d", componentBurst),
 	}
@@ -110,7 +128,7 @@ func (c *Cluster) startScheduler() error {
 }
 
 func (c *Cluster) startKwok() error {
-	stages, err := os.ReadFile(c.Binary(stagesFile))
+	stages, err := kwokStages(filepath.Join(c.binaries, stagesDir))
 	if err != nil {
 		return err
 	}
@@ -126,7 +144,9 @@ func (c *Cluster) startKwok() error {
 		"--config="+config,
 		"--kubeconfig="+kubeconfig,
 		"--manage-all-nodes",
-		"--node-lease-duration-seconds=40",
+		// Without leases: a kwok that starts again would wait until the one before
+		// it has lost them. See startControllerManager for what that takes.
+		"--node-lease-duration-seconds=0",
 		"--cidr=10.244.0.0/16", // addresses to write into status; nobody dials them
 		"--node-ip=10.0.0.1",
 	)

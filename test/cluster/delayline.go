@@ -36,6 +36,66 @@ type parcel struct {
 	due   time.Time
 }
 
+// serve carries one connection.
+func (p *Proxy) serve(client *net.TCPConn) {
+	accepted := time.Now()
+	p.stats.connections.Add(1)
+	if p.hangUp.Load() {
+		_ = client.Close()
+		return
+	}
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		reset(client)
+		return
+	}
+	l := &link{client: client, server: server.(*net.TCPConn), done: make(chan struct{})}
+	p.mu.Lock()
+	if p.closed {
+		l.reset()
+	}
+	p.links[l] = struct{}{}
+	p.mu.Unlock()
+
+	var both sync.WaitGroup
+	both.Go(func() {
+		l.carry(l.server, l.client, lane{
+			// The first byte of a client can leave when the handshake has come back.
+			due:   func(now time.Time) time.Time { return later(now, accepted.Add(p.delay(1))).Add(p.delay(2)) },
+			gate:  func() <-chan struct{} { return nil },
+			count: &p.stats.sent,
+		})
+	})
+	both.Go(func() {
+		l.carry(l.client, l.server, lane{
+			due:   func(now time.Time) time.Time { return now.Add(p.delay(2)) },
+			gate:  p.gate,
+			count: &p.stats.received,
+		})
+	})
+	both.Wait()
+	l.close()
+	p.mu.Lock()
+	delete(p.links, l)
+	p.mu.Unlock()
+}
+
+// delay returns the round-trip time, divided.
+func (p *Proxy) delay(by int64) time.Duration { return time.Duration(p.rtt.Load() / by) }
+
+func (p *Proxy) gate() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // carry takes bytes off from, and brings each to its destination when it is
 // due: a line in which any number of parcels are under way, so that a delay
 // costs time once and not throughput.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -21,7 +22,7 @@ const egressConfig = `apiVersion: apiserver.k8s.io/v1beta1
 kind: EgressSelectorConfiguration
 egressSelections:
 - name: cluster
-  connection: &harness
+  connection:
     proxyProtocol: HTTPConnect
     transport:
       uds:
@@ -39,8 +40,7 @@ egressSelections:
 type egress struct {
 	server http.Server
 	client func() *apiClient
-	ctx    context.Context //nolint:containedctx // its life, not a call's
-	cancel context.CancelFunc
+	closed chan struct{}
 
 	mu       sync.Mutex
 	services map[string]string // namespace/name → address
@@ -88,10 +88,10 @@ func (c *Cluster) startEgress() error {
 	}
 	e := &egress{
 		client:   func() *apiClient { return c.client },
+		closed:   make(chan struct{}),
 		services: map[string]string{},
 		hosts:    map[string]string{},
 	}
-	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.server = http.Server{Handler: e, ReadHeaderTimeout: 10 * time.Second}
 	c.egress = e
 	go func() { _ = e.server.Serve(listener) }()
@@ -121,13 +121,18 @@ func (e *egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	stop := context.AfterFunc(e.ctx, func() { _, _ = client.Close(), server.Close() })
-	defer stop()
 	_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n")
-	var both sync.WaitGroup
-	both.Go(func() { pipe(server, buffered) })
-	both.Go(func() { pipe(client, server) })
-	both.Wait()
+	ended := make(chan struct{}, 2)
+	go func() { pipe(server, buffered); ended <- struct{}{} }()
+	go func() { pipe(client, server); ended <- struct{}{} }()
+	for range 2 {
+		select {
+		case <-ended:
+		case <-e.closed:
+			_, _ = client.Close(), server.Close()
+			return
+		}
+	}
 }
 
 // pipe copies until the end, and passes the end on.
@@ -140,10 +145,7 @@ func pipe(to net.Conn, from io.Reader) {
 func (e *egress) resolve(ctx context.Context, target string) (string, bool) {
 	e.mu.Lock()
 	address, known := e.hosts[target]
-	services := make(map[string]string, len(e.services))
-	for name, address := range e.services {
-		services[name] = address
-	}
+	services := maps.Clone(e.services)
 	e.mu.Unlock()
 	if known {
 		return address, true
@@ -172,7 +174,7 @@ func (e *egress) clusterIPs(ctx context.Context, service string) []string {
 }
 
 func (e *egress) close() {
-	e.cancel()
+	close(e.closed)
 	_ = e.server.Close()
 }
 

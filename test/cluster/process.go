@@ -15,22 +15,28 @@ import (
 
 // process is one program of the control plane, with a log of its own.
 type process struct {
-	name string
-	log  string
-	pid  int
-	done chan struct{} // closed when it has ended
-	err  error         // why it ended; read after done
+	name   string
+	binary string
+	args   []string
+	log    string
+	pid    int
+	done   chan struct{} // closed when it has ended
+	err    error         // why it ended; read after done
 }
 
 // startProcess starts a program in dir. It dies with this process, also when
 // this process is killed: see dieWithParent.
 func startProcess(dir, name, binary string, args ...string) (*process, error) {
-	p := &process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
+	p := &process{
+		name: name, binary: binary, args: args,
+		log:  filepath.Join(dir, name+".log"),
+		done: make(chan struct{}),
+	}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	cmd := exec.Command(binary, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
 	// Nothing of the user's: no settings in HOME, no HTTPS_PROXY, no KUBECONFIG.
@@ -107,7 +113,7 @@ func (p *process) tail() string {
 	if err != nil {
 		return err.Error()
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	if end, err := file.Seek(0, io.SeekEnd); err == nil {
 		_, _ = file.Seek(max(0, end-size), io.SeekStart)
 	}

@@ -6,17 +6,16 @@ import (
 	"path/filepath"
 )
 
-// stagesFile is kwok's configuration: what happens to nodes, pods and volumes.
-const stagesFile = "kwok-stages.yaml"
+// stagesDir is the folder beside the binaries with kwok's stage files.
+const stagesDir = "kwok-stages"
 
-// writeStages joins the stage files of the kwok module that make everything
-// happen at once: nodes and pods become ready, jobs complete, what is deleted
-// goes, and claims get volumes.
-func writeStages(from, to string) error {
+// kwokStages makes kwok's configuration of those of its stage files that make
+// everything happen at once: nodes and pods become ready, jobs complete, what is
+// deleted goes, and claims get volumes.
+func kwokStages(dir string) ([]byte, error) {
 	var all bytes.Buffer
 	for _, name := range []string{
 		"node/fast/node-initialize.yaml",
-		"node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
 		"pod/fast/pod-ready.yaml",
 		"pod/fast/pod-complete.yaml",
 		"pod/fast/pod-delete.yaml",
@@ -25,12 +24,12 @@ func writeStages(from, to string) error {
 		"volume/fast/pvc-provision.yaml",
 		"volume/fast/pvc-delete.yaml",
 	} {
-		content, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(name)))
+		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all.WriteString("---\n")
 		all.Write(content)
 	}
-	return os.WriteFile(to, all.Bytes(), 0o644)
+	return all.Bytes(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/internal/flock"
 )
@@ -37,7 +38,13 @@ func (h home) holder() (int, error) {
 	if lock != nil {
 		return 0, lock.Close()
 	}
-	return readPid(h.lock())
+	// It writes its pid right after it has taken the lock.
+	pid, err := readPid(h.lock())
+	for end := time.Now().Add(time.Second); err != nil && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		pid, err = readPid(h.lock())
+	}
+	return pid, err
 }
 
 func (h home) ready() bool {

@@ -56,7 +56,7 @@ func (h home) startHolder(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -87,14 +87,14 @@ func (h home) startHolder(ctx context.Context, args []string) error {
 
 // hold runs the cluster until somebody ends this process.
 func (h home) hold(ctx context.Context, options cluster.Options) error {
-	lock, err := flock.Try(h.lock())
+	// Somebody who asks for the holder has the lock for a moment, too.
+	patient, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	lock, err := flock.Wait(patient, h.lock())
 	if err != nil {
-		return err
+		return fmt.Errorf("somebody else brings this cluster up: %w", err)
 	}
-	if lock == nil {
-		return errors.New("somebody else brings this cluster up")
-	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()
 	if err := lock.Truncate(0); err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (h home) hold(ctx context.Context, options cluster.Options) error {
 		return err
 	}
 	options.Dir = h.cluster()
-	starting, cancel := context.WithTimeout(ctx, 3*time.Minute)
-	defer cancel()
+	starting, stop := context.WithTimeout(ctx, 3*time.Minute)
+	defer stop()
 	c, err := cluster.Start(starting, options)
 	if err != nil {
 		return err

@@ -1,0 +1,10 @@
+// Package apply carries out a plan: phase by phase, reading what is there,
+// predicting, and writing by server-side apply only what would change.
+//
+//	engine := apply.Engine{Server: client, Predictor: predictor, Emit: emit}
+//	err := engine.Run(ctx, p)
+//
+// A phase with a conflict writes nothing, and neither do those after it. What
+// becomes of each object is told by events; the error says only whether all of
+// it went well. It does not read manifests, order objects or print.
+package apply

@@ -1,0 +1,157 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// Server is what the engine needs of a cluster. Its calls retry what may pass
+// and keep the pace that the server allows; the engine only says what it wants.
+type Server interface {
+	predict.Server
+	// Kind tells how the cluster serves a kind.
+	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
+	// Served waits until the cluster serves the kind.
+	Served(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
+	// Live reads the objects of one kind and calls visit once for each of them,
+	// one call at a time, with nil for one that does not exist.
+	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
+	// Permitted tells whether we may do what verb says with the object.
+	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
+	// SetManagedFields replaces the managed fields of the object at that
+	// resource version.
+	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
+}
+
+// DryRun says how much of a run is only tried.
+type DryRun string
+
+// The dry runs.
+const (
+	// DryRunNone writes.
+	DryRunNone DryRun = ""
+	// DryRunServer asks the server what would happen and writes nothing.
+	DryRunServer DryRun = "server"
+	// DryRunClient only reads, and tells what would be sent.
+	DryRunClient DryRun = "client"
+)
+
+// Engine carries out plans. Server and Emit are needed; one Engine is for one
+// run.
+type Engine struct {
+	Server    Server
+	Predictor predict.Predictor
+	DryRun    DryRun
+	// Namespace is what a kind that was not known when the plan was made needs to
+	// settle its scope.
+	Scope plan.Options
+	// Emit is called for each event, one at a time.
+	Emit func(event.Event)
+
+	mu      sync.Mutex
+	outcome Outcome
+	actions map[object.Key]event.Action
+	aliases map[object.Key]object.Key
+}
+
+// Outcome counts what kept a run from doing all it was asked to.
+type Outcome struct {
+	// Conflicts, Rejected and Unknown are numbers of objects: contested, refused
+	// by the server, and those of which nothing can be said because the server
+	// could not be asked.
+	Conflicts, Rejected, Unknown int
+}
+
+// IncompleteError says that not everything was applied. What happened to each
+// object was told by events.
+type IncompleteError struct {
+	Outcome
+}
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("not everything was applied: %d in conflict, %d refused, %d unknown",
+		e.Conflicts, e.Rejected, e.Unknown)
+}
+
+// Run carries out the plan. It returns an *IncompleteError when some object
+// could not be applied, and ctx's error when it was interrupted.
+func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
+	e.actions = map[object.Key]event.Action{}
+	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
+	for i, ph := range p.Phases {
+		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
+	}
+	e.emit(planned)
+
+	var blocked error
+	for i, ph := range p.Phases {
+		if blocked == nil && ctx.Err() != nil {
+			blocked = context.Cause(ctx)
+		}
+		if blocked != nil {
+			e.skipAll(ph, blocked)
+			continue
+		}
+		e.emit(event.PhaseStarted{Index: i})
+		if !e.phase(ctx, ph) {
+			blocked = errPhaseBefore
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if e.outcome != (Outcome{}) {
+		return &IncompleteError{e.outcome}
+	}
+	return nil
+}
+
+// Why objects are skipped.
+var (
+	errPhaseBefore = errors.New("an earlier phase has conflicts")
+	errSamePhase   = errors.New("other objects of its phase have conflicts")
+)
+
+// phase applies the items of one phase. It returns false when they are
+// contested and nothing was written.
+func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
+	targets := e.read(ctx, e.resolve(ctx, ph.Items))
+	targets = e.ask(ctx, targets)
+	if e.reportConflicts(targets) {
+		return false
+	}
+	e.each(ctx, targets, e.write)
+	return true
+}
+
+// each runs do for all targets side by side. The server's client keeps the pace,
+// so the bound here only limits memory.
+func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
+	const side = 256
+	var g errgroup.Group
+	g.SetLimit(side)
+	for _, t := range targets {
+		g.Go(func() error {
+			do(ctx, t)
+			return nil
+		})
+	}
+	_ = g.Wait() // do reports by events, never by an error
+}
+
+func (e *Engine) emit(ev event.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.Emit(ev)
+}

@@ -1,0 +1,146 @@
+package apply
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// finish reports the end of one object and remembers it for those that need it.
+func (e *Engine) finish(a event.Applied) {
+	a.DryRun = e.DryRun != DryRunNone
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := a.Ref.Key()
+	if planned, ok := e.aliases[key]; ok {
+		key = planned
+	}
+	e.actions[key] = a.Action
+	if a.Action == event.InConflict {
+		e.outcome.Conflicts++
+	}
+	e.Emit(a)
+}
+
+// fail reports an object that was not applied.
+func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
+	unknown := e.couldNotTell(ctx, item, err)
+	e.mu.Lock()
+	if unknown {
+		e.outcome.Unknown++
+	} else {
+		e.outcome.Rejected++
+	}
+	e.mu.Unlock()
+	e.finish(event.Applied{
+		Ref: item.Ref, Source: item.Source, Action: event.Failed,
+		Err: redact.Error(item.Object, err),
+	})
+}
+
+// couldNotTell tells whether the server did not refuse the object: it could not
+// be asked, or not by us. Quotas and admission refuse with the same code as a
+// lack of permission, so after that we ask which it was.
+func (e *Engine) couldNotTell(ctx context.Context, item plan.Item, err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	switch {
+	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil:
+		return true
+	case !apierrors.IsForbidden(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return false
+	}
+	// An apply is a patch, and a create where there is nothing to patch.
+	for _, verb := range []string{"get", "patch", "create"} {
+		permitted, err := e.Server.Permitted(ctx, item.Kind, item.Ref, verb)
+		if err != nil || !permitted {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Engine) skip(item plan.Item, why error) {
+	e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Skipped, Err: why})
+}
+
+func (e *Engine) skipAll(ph plan.Phase, why error) {
+	for _, item := range ph.Items {
+		e.skip(item, why)
+	}
+}
+
+func (e *Engine) conflict(t *target) {
+	t.done = true
+	e.finish(event.Applied{
+		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
+		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded,
+	})
+}
+
+// accepted reports an object that the server accepted, or would accept.
+func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.Unstructured) {
+	out := event.Applied{
+		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
+		Yielded: t.Yielded,
+	}
+	if t.Live != nil {
+		if err := e.compare(t, answer, &out); err != nil {
+			e.fail(ctx, t.Item, err)
+			return
+		}
+	}
+	e.finish(out)
+}
+
+// compare tells what an apply made of an object that was there. A write that
+// changed only the resource version, or made us a further owner of what is the
+// same, is no change (edge case 27); letting go of a field is.
+func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
+	view, err := e.Predictor.View(&t.Prediction, answer)
+	if err != nil {
+		return err
+	}
+	left, err := e.Predictor.Left(&t.Prediction, answer)
+	if err != nil {
+		return err
+	}
+	for _, change := range redact.Changes(t.Item.Ref, left) {
+		switch {
+		case change.Kind != managedfields.Released:
+			out.Removed = append(out.Removed, change)
+		case len(change.Owners) > 0:
+			out.Released = append(out.Released, change)
+		default: // the server's default is the same: no news
+		}
+	}
+	for _, c := range redact.Conflicts(t.Item.Ref, t.Taken) {
+		out.Taken = append(out.Taken, c.Change())
+	}
+	for _, owner := range t.Adoption.Adopted {
+		out.Adopted = append(out.Adopted, owner.Manager)
+	}
+	out.Action = event.Unchanged
+	if len(view.Changes()) > 0 || len(out.Released) > 0 {
+		out.Action = event.Configured
+	}
+	return nil
+}
+
+// unchecked says why the server was not asked about the item.
+func unchecked(item plan.Item) string {
+	for _, need := range item.Needs {
+		return "not checked by the server: " + describe(need) + " is created by this set"
+	}
+	return errUnchecked.Error()
+}
+
+func describe(key object.Key) string { return key.Kind + "/" + key.Name }

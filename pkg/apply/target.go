@@ -1,0 +1,170 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// target is one object that is still to be dealt with in this phase.
+type target struct {
+	predict.Prediction
+	done bool
+}
+
+// read reads the live objects and judges them. What is settled is reported at
+// once and forgotten, so that a large set which did not change costs no memory.
+func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
+	groups := map[schema.GroupVersionKind][]plan.Item{}
+	for _, item := range items {
+		groups[item.GVK] = append(groups[item.GVK], item)
+	}
+	var (
+		mu      sync.Mutex
+		targets []*target
+		wait    sync.WaitGroup
+	)
+	for _, group := range groups {
+		wait.Go(func() {
+			refs := make([]object.Ref, len(group))
+			for i, item := range group {
+				refs[i] = item.Ref
+			}
+			e.Server.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+				if t := e.judge(ctx, group[i], live, err); t != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					targets = append(targets, t)
+				}
+			})
+		})
+	}
+	wait.Wait()
+	return targets
+}
+
+// judge judges one object; nil means that nothing is left to do about it.
+func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
+	if err != nil {
+		e.fail(ctx, item, err)
+		return nil
+	}
+	p, err := e.Predictor.Judge(item, live)
+	if err != nil {
+		e.fail(ctx, item, err)
+		return nil
+	}
+	if live != nil && live.GetDeletionTimestamp() != nil {
+		if item.GVK.Group == "" && item.GVK.Kind == "Namespace" {
+			e.fail(ctx, item, errTerminating)
+			return nil
+		}
+		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it goes with it"})
+	}
+	if p.Verdict == managedfields.Settled {
+		e.finish(event.Applied{
+			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,
+			Yielded: p.Yielded,
+		})
+		return nil
+	}
+	return &target{Prediction: p}
+}
+
+// ask asks the server about the targets of which the live object alone does not
+// tell enough; in a dry run, about all of them. It returns those that are left
+// to write.
+func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
+	if e.DryRun == DryRunClient {
+		for _, t := range targets {
+			e.guess(t)
+		}
+		return nil
+	}
+	var doubtful []*target
+	for _, t := range targets {
+		if t.Verdict == managedfields.Doubtful || e.DryRun == DryRunServer {
+			doubtful = append(doubtful, t)
+		}
+	}
+	e.each(ctx, doubtful, e.askOne)
+	left := targets[:0]
+	for _, t := range targets {
+		if !t.done {
+			left = append(left, t)
+		}
+	}
+	return left
+}
+
+func (e *Engine) askOne(ctx context.Context, t *target) {
+	if e.DryRun == DryRunServer && t.Live == nil {
+		if _, ok := e.created(t.Item); ok {
+			t.done = true
+			e.finish(event.Applied{
+				Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created, Reason: unchecked(t.Item),
+			})
+			return
+		}
+	}
+	err := e.Predictor.Ask(ctx, e.Server, &t.Prediction)
+	var conflict *managedfields.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		t.Conflicts = conflict.Conflicts
+	case err != nil:
+		t.done = true
+		e.fail(ctx, t.Item, e.explain(ctx, t, err))
+	case len(t.Conflicts) > 0:
+	case t.Unchecked != "" && e.DryRun == DryRunServer:
+		t.done = true
+		e.finish(event.Applied{
+			Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Configured, Reason: t.Unchecked, Yielded: t.Yielded,
+		})
+	case t.Unchecked != "":
+	case t.NoChange(), e.DryRun == DryRunServer:
+		t.done = true
+		e.accepted(ctx, t, t.Answer)
+	}
+}
+
+// guess reports what a client-side dry run knows: what would be sent.
+func (e *Engine) guess(t *target) {
+	did := event.Configured
+	if t.Live == nil {
+		did = event.Created
+	}
+	e.finish(event.Applied{
+		Ref: t.Item.Ref, Source: t.Item.Source, Action: did,
+		Yielded: t.Yielded,
+	})
+}
+
+// reportConflicts reports every conflict of the phase, and what is not written
+// because of them. It returns false when there are none.
+func (e *Engine) reportConflicts(targets []*target) bool {
+	found := false
+	for _, t := range targets {
+		found = found || len(t.Conflicts) > 0
+	}
+	if !found {
+		return false
+	}
+	for _, t := range targets {
+		if len(t.Conflicts) > 0 {
+			e.conflict(t)
+			continue
+		}
+		e.skip(t.Item, errSamePhase)
+	}
+	return true
+}

@@ -1,0 +1,115 @@
+package apply
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// attempts bounds how often one object is judged anew because it changed between
+// the read and a write that must not overlook that.
+const attempts = 5
+
+// write applies one target and reports what became of it.
+func (e *Engine) write(ctx context.Context, t *target) {
+	e.emit(event.Started{Ref: t.Item.Ref})
+	if t.Unchecked != "" {
+		if err := e.adoptFirst(ctx, t); err != nil {
+			e.fail(ctx, t.Item, e.explain(ctx, t, err))
+			return
+		}
+		if len(t.Conflicts) > 0 {
+			e.conflict(t)
+			return
+		}
+	}
+	for range attempts {
+		answer, err := e.send(ctx, t)
+		switch {
+		case err == nil:
+			e.accepted(ctx, t, answer)
+			return
+		case predict.IsContested(err):
+			// Somebody was faster than our look at the phase.
+			live, readErr := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
+			if readErr != nil {
+				e.fail(ctx, t.Item, readErr)
+				return
+			}
+			t.Conflicts = e.Predictor.Contested(err, live, t.Body)
+			e.conflict(t)
+			return
+		case apierrors.IsConflict(err) && t.guarded():
+			if err := e.again(ctx, t); err != nil {
+				e.fail(ctx, t.Item, err)
+				return
+			}
+			if len(t.Conflicts) > 0 {
+				e.conflict(t)
+				return
+			}
+		default:
+			e.fail(ctx, t.Item, e.explain(ctx, t, err))
+			return
+		}
+	}
+	e.fail(ctx, t.Item, errChanging)
+}
+
+var errChanging = errors.New("the object changes faster than it can be read")
+
+// guarded tells that the write holds only for the version that was read: it
+// takes fields from others, and who they are must not have changed meanwhile.
+func (t *target) guarded() bool { return len(t.Taken) > 0 || t.Adopts() }
+
+// send writes the target once.
+func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
+	how := object.Write{Manager: e.Predictor.Manager, Validation: e.Predictor.Validation, Force: len(t.Taken) > 0}
+	body := t.Body
+	version := ""
+	if how.Force {
+		version = t.Live.GetResourceVersion()
+	}
+	if t.Adopts() {
+		moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.Adoption.Fields)
+		if err != nil {
+			return nil, err
+		}
+		// What is adopted can not be in conflict any more; what others own still can.
+		version = moved.GetResourceVersion()
+	}
+	if version != "" {
+		body = body.DeepCopy()
+		body.SetResourceVersion(version)
+	}
+	return e.Server.Apply(ctx, t.Item.Kind, body, how)
+}
+
+// adoptFirst makes the adopted fields ours, and asks what could not be asked
+// before.
+func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
+	for range attempts {
+		_, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.Adoption.Fields)
+		if err != nil && !apierrors.IsConflict(err) {
+			return err
+		}
+		if err := e.again(ctx, t); err != nil || t.Unchecked == "" {
+			return err
+		}
+	}
+	return errChanging
+}
+
+// again reads, judges and asks once more.
+func (e *Engine) again(ctx context.Context, t *target) error {
+	if err := e.Predictor.Refresh(ctx, e.Server, &t.Prediction); err != nil {
+		return err
+	}
+	return e.Predictor.Ask(ctx, e.Server, &t.Prediction)
+}

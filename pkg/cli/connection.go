@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/oklog/ulid/v2"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/klog/v2"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// connection is the flags that every verb takes: which cluster, as whom, and
+// for how long.
+type connection struct {
+	config        *genericclioptions.ConfigFlags
+	serverTimeout time.Duration
+	timeout       time.Duration
+	verbosity     int
+	color         string
+}
+
+func newConnection() *connection {
+	return &connection{config: genericclioptions.NewConfigFlags(true)}
+}
+
+func (c *connection) addFlags(flags *pflag.FlagSet) {
+	c.config.AddFlags(flags)
+	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
+		"How long to keep trying while the API server is not there; 10m survives a cluster that is still starting")
+	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; 0 is as long as it needs")
+	flags.IntVarP(&c.verbosity, "v", "v", 0, "Log verbosity; 6 shows each request")
+	flags.StringVar(&c.color, "color", "auto", "When to use colour: auto, always or never")
+}
+
+// run prepares what every verb needs before it works: log verbosity and the
+// bound on the whole run.
+func (c *connection) run(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if err := c.logs(); err != nil {
+		return nil, nil, err
+	}
+	if c.timeout < 0 || c.serverTimeout < 0 {
+		return nil, nil, errors.New("--timeout and --server-timeout must not be negative")
+	}
+	if c.timeout == 0 {
+		ctx, cancel := context.WithCancel(ctx)
+		return ctx, cancel, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout,
+		fmt.Errorf("the run's --timeout of %s is over", c.timeout))
+	return ctx, cancel, nil
+}
+
+// logs settles what the Kubernetes libraries log: nothing, unless -v asks for
+// it. What a person has to know they are told by us.
+func (c *connection) logs() error {
+	if c.verbosity <= 0 {
+		klog.SetLogger(logr.Discard())
+		return nil
+	}
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	if err := flags.Set("v", strconv.Itoa(c.verbosity)); err != nil {
+		return fmt.Errorf("-v: %w", err)
+	}
+	return nil
+}
+
+// namespace returns the namespace for objects that name none, and whether the
+// user asked for it with -n.
+func (c *connection) namespace() (name string, enforced bool, err error) {
+	return c.config.ToRawKubeConfigLoader().Namespace()
+}
+
+// newRun returns a fresh id for one run.
+func newRun() string { return ulid.Make().String() }
+
+// connect makes the client of a run; what it has to say while it works goes to
+// emit.
+func (c *connection) connect(run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
+	config, err := c.config.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	discovery, err := c.config.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.New(cluster.Options{
+		REST:          config,
+		Discovery:     discovery,
+		ServerTimeout: c.serverTimeout,
+		Concurrency:   concurrency,
+		Run:           run,
+		OnWarning: func(ref object.Ref, text string) {
+			emit(event.Warned{Ref: ref, Text: text})
+		},
+		OnRetry: func(ref object.Ref, err error, in, left time.Duration) {
+			emit(event.Retrying{Ref: ref, Err: err, In: in, Left: left})
+		},
+	})
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// input is the flags of verbs that read manifests.
+type input struct {
+	filenames      []string
+	recursive      bool
+	kustomize      string
+	selector       string
+	skipNonObjects bool
+}
+
+// inputOptions is what those flags mean.
+type inputOptions struct {
+	files     manifest.Options
+	scope     plan.Options
+	manifests []object.Manifest
+	warnings  []manifest.Warning
+}
+
+func (f *input) add(flags *pflag.FlagSet) {
+	flags.StringSliceVarP(&f.filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
+	flags.BoolVarP(&f.recursive, "recursive", "R", false, "Look into folders below the folders named with -f")
+	flags.StringVarP(&f.kustomize, "kustomize", "k", "", "Folder of a kustomization")
+	flags.StringVarP(&f.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
+	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
+		"Leave out files of a folder that hold no Kubernetes object, and say which")
+}
+
+func (f *input) toOptions(c *connection, streams genericiooptions.IOStreams) (inputOptions, error) {
+	if len(f.filenames) == 0 && f.kustomize == "" {
+		return inputOptions{}, errors.New("what to read is missing: give -f FILENAME or -k DIRECTORY")
+	}
+	namespace, enforced, err := c.namespace()
+	if err != nil {
+		return inputOptions{}, err
+	}
+	return inputOptions{
+		files: manifest.Options{
+			Filenames: f.filenames, Recursive: f.recursive, Kustomize: f.kustomize,
+			Selector: f.selector, SkipNonObjects: f.skipNonObjects, In: streams.In,
+		},
+		scope: plan.Options{Namespace: namespace, Enforced: enforced},
+	}, nil
+}
+
+// read reads the manifests, and says on stderr what was left out of them.
+func (o *inputOptions) read(ctx context.Context, streams genericiooptions.IOStreams) error {
+	result, err := manifest.Read(ctx, o.files)
+	if err != nil {
+		return err
+	}
+	for _, skipped := range result.Skipped {
+		fmt.Fprintf(streams.ErrOut, "skipped %s: %s\n", skipped.Source, skipped.Reason)
+	}
+	o.manifests, o.warnings = result.Objects, result.Warnings
+	return nil
+}
+
+// plan asks the cluster for the kinds of the manifests and puts them in order.
+// Choices that no object of the plan is meant by are an error.
+func (o *inputOptions) plan(ctx context.Context, client *cluster.Client, choices predict.Predictor, emit func(event.Event)) (*plan.Plan, error) {
+	for _, w := range o.warnings {
+		emit(event.Warned{Ref: w.Ref, Text: w.Text + " (" + w.Source.String() + ")"})
+	}
+	var err error
+	if o.scope.Kinds, err = kinds(ctx, client, o.manifests); err != nil {
+		return nil, err
+	}
+	p, err := plan.Build(o.manifests, o.scope)
+	if err != nil {
+		return nil, err
+	}
+	o.manifests = nil // The plan has them now.
+	for _, w := range p.Warnings {
+		emit(event.Warned{Ref: w.Ref, Text: w.Text})
+	}
+	return p, unmatched(p, choices)
+}
+
+// kinds asks, side by side, how the cluster serves each kind of the manifests.
+// What it does not serve is left out: perhaps the set defines it.
+func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
+	var (
+		mu    sync.Mutex
+		group errgroup.Group
+		asked = map[schema.GroupVersionKind]bool{}
+		known = map[schema.GroupVersionKind]object.Kind{}
+	)
+	for _, m := range manifests {
+		gvk := m.Object.GroupVersionKind()
+		if asked[gvk] {
+			continue
+		}
+		asked[gvk] = true
+		group.Go(func() error {
+			kind, err := client.Kind(ctx, gvk)
+			var missing *cluster.NoKindError
+			if errors.As(err, &missing) {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			known[gvk] = kind
+			return err
+		})
+	}
+	return known, group.Wait()
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+)
+
+// versions is what version prints.
+type versions struct {
+	Client clientVersion `json:"client"`
+	// Server is absent when it was not asked or did not answer.
+	Server *version.Info `json:"server,omitempty"`
+}
+
+type clientVersion struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go"`
+}
+
+func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var clientOnly bool
+	var output string
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Show the version of the plugin and of the API server",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel, err := c.run(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer cancel()
+			v := versions{Client: thisBuild()}
+			if !clientOnly {
+				v.Server, err = serverVersion(ctx, c)
+			}
+			if printErr := v.print(streams, output); printErr != nil {
+				return printErr
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&clientOnly, "client", false, "Only the plugin's version; no server is asked")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
+	return cmd
+}
+
+// thisBuild reads the version that the Go tool recorded in the binary.
+func thisBuild() clientVersion {
+	out := clientVersion{Version: "unknown"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return out
+	}
+	out.Version, out.Go = info.Main.Version, info.GoVersion
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			out.Commit = s.Value
+		}
+	}
+	return out
+}
+
+func serverVersion(ctx context.Context, c *connection) (*version.Info, error) {
+	client, err := c.connect(newRun(), 0, ignore)
+	if err != nil {
+		return nil, err
+	}
+	return client.Version(ctx)
+}
+
+func (v versions) print(streams genericiooptions.IOStreams, output string) error {
+	switch output {
+	case "":
+		fmt.Fprintf(streams.Out, "client: %s (%s)\n", v.Client.Version, v.Client.Go)
+		if v.Server != nil {
+			fmt.Fprintf(streams.Out, "server: %s\n", v.Server.GitVersion)
+		}
+		return nil
+	case "json":
+		enc := json.NewEncoder(streams.Out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	case "yaml":
+		text, err := yaml.Marshal(v)
+		if err == nil {
+			_, err = streams.Out.Write(text)
+		}
+		return err
+	default:
+		return fmt.Errorf("-o must be json or yaml, not %q", output)
+	}
+}

@@ -1,0 +1,168 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+const (
+	// pageSpare is how many more objects than we look for one page may hold.
+	pageSpare = 500
+	// farMore is how many objects we read past for one that we look for, before
+	// reading each by itself is less work.
+	farMore = 20
+)
+
+// list reads a namespace page by page, visits what is looked for and takes it
+// out of names. It returns false when what is left is better read one by one.
+// Most sets are one page.
+func (r *reading) list(ctx context.Context, namespace string, names map[string]int) (done bool, err error) {
+	size := 2*len(names) + pageSpare
+	next := ""
+	for {
+		var page metav1.ListMeta
+		err := r.client.do(ctx, object.Ref{}, func(ctx context.Context) error {
+			var err error
+			page, err = r.page(ctx, namespace, size, next, names)
+			return err
+		})
+		if apierrors.IsResourceExpired(err) && next != "" {
+			next = "" // The list is too old to go on with; what was visited stays.
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		next = page.Continue
+		if next == "" || len(names) == 0 {
+			return true, nil
+		}
+		if page.RemainingItemCount != nil && *page.RemainingItemCount > int64(farMore*len(names)) {
+			return false, nil
+		}
+	}
+}
+
+// page reads one page as a stream: of what nobody looks for, only the name is
+// decoded.
+func (r *reading) page(ctx context.Context, namespace string, size int, next string, names map[string]int) (metav1.ListMeta, error) {
+	request := r.client.rest.Get().AbsPath(resourcePath(r.kind, namespace)...).
+		Param("limit", strconv.Itoa(size)).MaxRetries(0)
+	if next != "" {
+		request = request.Param("continue", next)
+	}
+	body, err := request.Stream(ctx)
+	if err != nil {
+		return metav1.ListMeta{}, err
+	}
+	defer func() { _ = body.Close() }() // It was read, or it failed before.
+	return readList(body, func(item []byte) error {
+		var head struct {
+			Metadata struct {
+				Name string `json:"name"`
+			} `json:"metadata"`
+		}
+		if err := json.Unmarshal(item, &head); err != nil {
+			return err
+		}
+		i, wanted := names[head.Metadata.Name]
+		if !wanted {
+			return nil
+		}
+		live, err := r.decode(item)
+		if err != nil {
+			return err
+		}
+		delete(names, head.Metadata.Name)
+		r.see(i, live, nil)
+		return nil
+	})
+}
+
+// decode reads an item of a list, which does not say of what kind it is.
+func (r *reading) decode(item []byte) (*unstructured.Unstructured, error) {
+	var u unstructured.Unstructured
+	if err := unmarshal(item, &u.Object); err != nil {
+		return nil, err
+	}
+	u.SetGroupVersionKind(r.kind.GVK)
+	return &u, nil
+}
+
+// readList reads a list and calls see for each item, without holding more than
+// one of them.
+func readList(body io.Reader, see func(item []byte) error) (metav1.ListMeta, error) {
+	var meta metav1.ListMeta
+	dec := json.NewDecoder(body)
+	if err := expect(dec, json.Delim('{')); err != nil {
+		return meta, err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return meta, cut(err)
+		}
+		switch name {
+		case "metadata":
+			err = dec.Decode(&meta)
+		case "items":
+			err = readItems(dec, see)
+		default:
+			err = dec.Decode(&json.RawMessage{})
+		}
+		if err != nil {
+			return meta, cut(err)
+		}
+	}
+	return meta, expect(dec, json.Delim('}'))
+}
+
+func readItems(dec *json.Decoder, see func(item []byte) error) error {
+	first, err := dec.Token()
+	if err != nil || first == nil { // An empty list may be null.
+		return err
+	}
+	if first != json.Delim('[') {
+		return fmt.Errorf("items of a list: unexpected %v", first)
+	}
+	var item json.RawMessage
+	for dec.More() {
+		item = item[:0]
+		if err := dec.Decode(&item); err != nil {
+			return err
+		}
+		if err := see(item); err != nil {
+			return err
+		}
+	}
+	return expect(dec, json.Delim(']'))
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	got, err := dec.Token()
+	if err != nil {
+		return cut(err)
+	}
+	if got != want {
+		return fmt.Errorf("list: %v where %v should be", got, want)
+	}
+	return nil
+}
+
+// cut makes the end of a stream that ends too early an error of the connection.
+func cut(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,94 @@
+package diff
+
+import (
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// compare describes what an apply would make of one object, by the server's
+// answer to the dry run.
+func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
+	out := event.Compared{Ref: p.Item.Ref, Source: p.Item.Source, Action: event.None, Reason: p.Unchecked}
+	view, err := e.Predictor.View(p, p.Answer)
+	if err != nil {
+		return out, err
+	}
+	out.Before, out.After = redact.Pair(out.Ref, view.Before, view.After)
+	if p.Live == nil {
+		out.Action = event.Create
+		return out, nil
+	}
+	entries, err := managedfields.Entries(p.Live)
+	if err != nil {
+		return out, err
+	}
+	changes := managedfields.WithOwners(view.Changes(), entries, e.Predictor.Manager)
+	attribute(changes, p)
+	left, err := e.Predictor.Left(p, p.Answer)
+	if err != nil {
+		return out, err
+	}
+	for _, change := range left {
+		// Without owners, what stays is the server's default: no news.
+		if change.Kind == managedfields.Released && len(change.Owners) > 0 {
+			changes = append(changes, change)
+		}
+	}
+	for _, owner := range p.Adoption.Adopted {
+		out.Adopted = append(out.Adopted, owner.Manager)
+	}
+	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
+	if len(changes) > 0 {
+		out.Action = event.Update
+		out.Changes = redact.Changes(out.Ref, changes)
+	}
+	return out, nil
+}
+
+// attribute says whose the changed paths are, and which of them are contested.
+// What is adopted with the apply counts as ours. Owners that the live object does
+// not name (before-first-apply) come from the conflict.
+func attribute(changes []managedfields.Change, p *predict.Prediction) {
+	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
+	for i := range changes {
+		c := &changes[i]
+		c.Owners = slices.DeleteFunc(c.Owners, adopted)
+		for _, contested := range p.Conflicts {
+			if touch(*c, contested) {
+				c.Kind = managedfields.Contested
+				c.Owners = union(c.Owners, contested.Owners)
+			}
+		}
+		for _, taken := range p.Taken {
+			if touch(*c, taken) {
+				c.Owners = union(c.Owners, taken.Owners)
+			}
+		}
+	}
+}
+
+// touch tells whether a change is at the path of a conflict, above it or below it.
+func touch(change managedfields.Change, c managedfields.Conflict) bool {
+	return change.Path.HasPrefix(c.Path) || c.Path.HasPrefix(change.Path)
+}
+
+func union(a, b []managedfields.Owner) []managedfields.Owner {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, managedfields.Owner.Compare)
+	return slices.Compact(all)
+}
+
+// contestedOnly describes an object of which the server told only the conflicts,
+// since taking all of it would not be valid.
+func contestedOnly(ref object.Ref, source object.Source, conflicts []managedfields.Conflict) event.Compared {
+	out := event.Compared{Ref: ref, Source: source, Action: event.Update, Reason: "taking every contested path would not be valid"}
+	for _, c := range redact.Conflicts(ref, conflicts) {
+		out.Changes = append(out.Changes, c.Change())
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+package diff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// Server is what the engine needs of a cluster.
+type Server interface {
+	predict.Server
+	// Live reads the objects of one kind and calls visit once for each of them,
+	// one call at a time, with nil for one that does not exist.
+	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
+}
+
+// ErrDiffers says that something would change.
+var ErrDiffers = errors.New("something would change")
+
+// UnknownError says of how many objects nothing could be said. Why was told by
+// events.
+type UnknownError struct {
+	Objects int
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("nothing could be said of %d objects", e.Objects)
+}
+
+// Engine compares plans. Server and Emit are needed; one Engine is for one run.
+type Engine struct {
+	Server    Server
+	Predictor predict.Predictor
+	// Emit is called for each event, one at a time.
+	Emit func(event.Event)
+
+	mu      sync.Mutex
+	differs bool
+	unknown int
+	known   map[object.Key]bool // whether the object exists
+}
+
+// Run compares all objects of the plan. It returns nil when nothing would
+// change, ErrDiffers when something would, an *UnknownError when something could
+// not be told, and ctx's error when it was interrupted.
+func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
+	e.known = map[object.Key]bool{}
+	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
+	for i, ph := range p.Phases {
+		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
+	}
+	e.emit(planned)
+	// Nothing is written, so nothing has to wait, but for whether an object that
+	// others need is there already.
+	for i, ph := range p.Phases {
+		e.emit(event.PhaseStarted{Index: i})
+		e.phase(ctx, ph)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case e.unknown > 0:
+		return &UnknownError{Objects: e.unknown}
+	case e.differs:
+		return ErrDiffers
+	default:
+		return nil
+	}
+}
+
+func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
+	groups := map[schema.GroupVersionKind][]plan.Item{}
+	for _, item := range ph.Items {
+		if item.Kind.Resource == "" {
+			e.unserved(item)
+			continue
+		}
+		groups[item.GVK] = append(groups[item.GVK], item)
+	}
+	const side = 256
+	var asks errgroup.Group
+	asks.SetLimit(side)
+	var reads sync.WaitGroup
+	for _, group := range groups {
+		reads.Go(func() {
+			refs := make([]object.Ref, len(group))
+			for i, item := range group {
+				refs[i] = item.Ref
+			}
+			e.Server.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+				e.look(ctx, &asks, group[i], live, err)
+			})
+		})
+	}
+	reads.Wait()
+	_ = asks.Wait() // results are events
+}
+
+// look deals with one object that was read: what is settled is done, and what
+// is not is asked about while the reading goes on.
+func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
+	if err != nil {
+		e.cannotTell(item, err)
+		return
+	}
+	e.mu.Lock()
+	e.known[item.Key()] = live != nil
+	e.mu.Unlock()
+	p, err := e.Predictor.Judge(item, live)
+	switch {
+	case err != nil:
+		e.cannotTell(item, err)
+	case p.Verdict == managedfields.Settled:
+		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None})
+	default:
+		asks.Go(func() error {
+			e.ask(ctx, &p)
+			return nil
+		})
+	}
+}
+
+// ask gets the server's prediction and compares.
+func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
+	e.emit(event.Started{Ref: p.Item.Ref})
+	if p.Live == nil {
+		if need, ok := e.absent(p.Item); ok {
+			e.uncheckedCreate(p.Item, need.Kind+"/"+need.Name+" is created by this set")
+			return
+		}
+	}
+	err := e.Predictor.Ask(ctx, e.Server, p)
+	var conflict *managedfields.ConflictError
+	if errors.As(err, &conflict) {
+		e.compared(contestedOnly(p.Item.Ref, p.Item.Source, conflict.Conflicts))
+		return
+	}
+	if err != nil {
+		e.cannotTell(p.Item, err)
+		return
+	}
+	compared, err := e.compare(p)
+	if err != nil {
+		e.cannotTell(p.Item, err)
+		return
+	}
+	e.compared(compared)
+}
+
+// absent tells which object that the item needs does not exist yet.
+func (e *Engine) absent(item plan.Item) (object.Key, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, need := range item.Needs {
+		if exists, looked := e.known[need]; looked && !exists {
+			return need, true
+		}
+	}
+	return object.Key{}, false
+}
+
+// unserved deals with an item of a kind that the cluster does not serve: defined
+// by this set, or not at all.
+func (e *Engine) unserved(item plan.Item) {
+	if need, ok := e.absent(item); ok {
+		e.uncheckedCreate(item, need.Kind+"/"+need.Name+" is created by this set")
+		return
+	}
+	e.cannotTell(item, fmt.Errorf("the server does not serve %s %s", item.GVK.GroupVersion(), item.GVK.Kind))
+}
+
+// uncheckedCreate reports an object that would be created, but of which the
+// server can not be asked (edge case 38).
+func (e *Engine) uncheckedCreate(item plan.Item, why string) {
+	_, after := redact.Pair(item.Ref, nil, item.Object.Object)
+	e.compared(event.Compared{
+		Ref: item.Ref, Source: item.Source, Action: event.Create, After: after,
+		Reason: "not checked by the server: " + why,
+	})
+}
+
+func (e *Engine) cannotTell(item plan.Item, err error) {
+	err = redact.Error(item.Object, err)
+	e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.Unknown, Reason: err.Error(), Err: err})
+}
+
+func (e *Engine) compared(c event.Compared) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch c.Action {
+	case event.None:
+	case event.Unknown:
+		e.unknown++
+	default:
+		e.differs = true
+	}
+	e.Emit(c)
+}
+
+func (e *Engine) emit(ev event.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.Emit(ev)
+}

@@ -1,0 +1,127 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// check finds fault with what no kind allows. Everything else is for the API
+// server, which knows the kind.
+func (r *reader) check(fields map[string]any, path []any) {
+	r.subject = subject(fields)
+	apiVersion := r.text(fields, path, "apiVersion")
+	if _, err := schema.ParseGroupVersion(apiVersion); err != nil {
+		r.fault(under(path, "apiVersion"), fmt.Sprintf(".apiVersion %q is not GROUP/VERSION", apiVersion), "")
+	}
+	r.text(fields, path, "kind")
+	path = under(path, "metadata")
+	metadata, ok := fields["metadata"].(map[string]any)
+	if !ok {
+		r.notText(path, fields["metadata"], "a mapping")
+		return
+	}
+	if metadata["name"] == nil && metadata["generateName"] != nil {
+		r.fault(under(path, "generateName"), "generateName without a name: apply has to know which object is meant",
+			"set metadata.name, or make a new object each time with kubectl create")
+	} else {
+		r.text(metadata, path, "name")
+	}
+	if metadata["namespace"] != nil && metadata["namespace"] != "" {
+		r.text(metadata, path, "namespace")
+	}
+	r.texts(metadata, path, "labels")
+	r.texts(metadata, path, "annotations")
+}
+
+// subject names an object as far as it can be named: Kind/name, Kind, or nothing.
+func subject(fields map[string]any) string {
+	kind, _ := fields["kind"].(string)
+	metadata, _ := fields["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	if kind == "" || name == "" {
+		return kind
+	}
+	return kind + "/" + name
+}
+
+// text returns a field that has to be there and be text.
+func (r *reader) text(fields map[string]any, path []any, key string) string {
+	text, ok := fields[key].(string)
+	if !ok || text == "" {
+		r.notText(under(path, key), fields[key], "text")
+	}
+	return text
+}
+
+// texts looks through a map that may be missing, but may hold nothing but text.
+// Null is let pass, as the API server does.
+func (r *reader) texts(fields map[string]any, path []any, key string) {
+	path = under(path, key)
+	values, ok := fields[key].(map[string]any)
+	if !ok && fields[key] != nil {
+		r.notText(path, fields[key], "a mapping")
+	}
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		if _, ok := values[k].(string); !ok && values[k] != nil {
+			r.notText(under(path, k), values[k], "text")
+		}
+	}
+}
+
+// notText reports a field that is missing, empty or of another type.
+func (r *reader) notText(path []any, value any, want string) {
+	name := pathString(path)
+	switch value.(type) {
+	case nil:
+		r.fault(path, name+" is missing", "")
+	case string:
+		if want == "text" {
+			r.fault(path, name+" is empty", "")
+			return
+		}
+		r.fault(path, name+" is text, not "+want, "")
+	case int64, float64, bool:
+		r.fault(path, name+" is "+typeName(value)+", not "+want, "quote it")
+	default:
+		r.fault(path, name+" is "+typeName(value)+", not "+want, "")
+	}
+}
+
+// under returns the path one step further down, in an array of its own.
+func under(path []any, steps ...any) []any {
+	return append(slices.Clip(path), steps...)
+}
+
+// typeName says what a value is, in the words of a message.
+func typeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "text"
+	case bool:
+		return "true or false"
+	case int64, float64:
+		return "a number"
+	case []any:
+		return "a list"
+	}
+	return "a mapping"
+}
+
+// labelsOf returns the labels of an object; null reads as empty, as the API
+// server reads it.
+func labelsOf(u *unstructured.Unstructured) labels.Set {
+	set := labels.Set{}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	written, _ := metadata["labels"].(map[string]any)
+	for k, v := range written {
+		set[k], _ = v.(string)
+	}
+	return set
+}

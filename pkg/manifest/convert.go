@@ -1,0 +1,113 @@
+package manifest
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// valueError is a value that YAML knows and JSON does not.
+type valueError struct {
+	path []any // keys and positions, from the top
+	text string
+	hint string
+}
+
+func (f *valueError) Error() string { return pathString(f.path) + " " + f.text }
+
+func (f *valueError) under(step any) *valueError {
+	f.path = append([]any{step}, f.path...)
+	return f
+}
+
+// toJSON turns a value of yaml/v2 into what it becomes on its way through
+// sigs.k8s.io/yaml and apimachinery's JSON decoder, without writing and reading
+// the JSON in between. A fuzz test holds the two together.
+func toJSON(value any) (any, *valueError) {
+	switch v := value.(type) {
+	case map[any]any:
+		return mapToJSON(v)
+	case []any:
+		for i := range v {
+			item, fault := toJSON(v[i])
+			if fault != nil {
+				return nil, fault.under(i)
+			}
+			v[i] = item
+		}
+		return v, nil
+	case string:
+		if !utf8.ValidString(v) {
+			return nil, &valueError{
+				text: "is not text",
+				hint: "write base64 without the tag !!binary",
+			}
+		}
+		return v, nil
+	case int:
+		return int64(v), nil
+	case uint64: // only what does not fit into int64
+		return float64(v), nil
+	case float64:
+		return numberToJSON(v)
+	default: // nil, bool, int64
+		return v, nil
+	}
+}
+
+func mapToJSON(in map[any]any) (any, *valueError) {
+	out := make(map[string]any, len(in))
+	for k, v := range in {
+		key, ok := keyToJSON(k)
+		if !ok {
+			return nil, &valueError{text: "has an empty key, or one that is not text", hint: "quote the key"}
+		}
+		if _, twice := out[key]; twice {
+			return nil, &valueError{text: "has the key " + strconv.Quote(key) + " twice, in two spellings"}
+		}
+		value, fault := toJSON(v)
+		if fault != nil {
+			return nil, fault.under(key)
+		}
+		out[key] = value
+	}
+	return out, nil
+}
+
+// keyToJSON spells a key as sigs.k8s.io/yaml does.
+func keyToJSON(key any) (string, bool) {
+	switch k := key.(type) {
+	case string:
+		return k, utf8.ValidString(k)
+	case int:
+		return strconv.Itoa(k), true
+	case int64:
+		return strconv.FormatInt(k, 10), true
+	case bool:
+		return strconv.FormatBool(k), true
+	case float64:
+		switch {
+		case math.IsInf(k, 1):
+			return ".inf", true
+		case math.IsInf(k, -1):
+			return "-.inf", true
+		case math.IsNaN(k):
+			return ".nan", true
+		}
+		return strconv.FormatFloat(k, 'g', -1, 32), true
+	}
+	return "", false
+}
+
+// numberToJSON gives what JSON's text of the number reads as: 1.0 and 1e3 are
+// whole numbers. The text is the shortest one that means this float, and so may
+// be another whole number than the float itself, beyond 2^53.
+func numberToJSON(f float64) (any, *valueError) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, &valueError{text: "is not a number that JSON can hold", hint: "quote it if it is text"}
+	}
+	if whole, err := strconv.ParseInt(strconv.FormatFloat(f, 'f', -1, 64), 10, 64); err == nil {
+		return whole, nil
+	}
+	return f, nil
+}

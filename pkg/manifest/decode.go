@@ -1,0 +1,139 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v2"
+	"sigs.k8s.io/json"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// decode returns the document's value as the JSON decoder of apimachinery would:
+// maps, lists, strings, bools, nil, int64 and float64. A document without any
+// value gives nil.
+func (d *document) decode() (any, []error) {
+	if !isJSON(d.text) {
+		return d.decodeYAML()
+	}
+	var value any
+	duplicates, err := json.UnmarshalStrict(d.text, &value)
+	if err == nil && len(duplicates) == 0 {
+		return value, nil
+	}
+	if err == nil {
+		if faults := d.keyFaults(); len(faults) > 0 {
+			return nil, faults
+		}
+		return nil, []error{at(d.source(), duplicates[0].Error(), "")}
+	}
+	isSyntax, offset := json.SyntaxErrorOffset(err)
+	if !isSyntax { // a number out of range
+		return nil, []error{at(d.source(), err.Error(), "")}
+	}
+	value, faults := d.decodeYAML()
+	if len(faults) > 0 && d.quotesKeys() {
+		line := bytes.Count(d.text[:min(int(offset), len(d.text))], []byte("\n"))
+		return nil, []error{at(d.below(line), "not JSON: "+err.Error(), "")}
+	}
+	return value, faults
+}
+
+// quotesKeys tells JSON from YAML's flow style, for the choice of the message.
+func (d *document) quotesKeys() bool {
+	rest := bytes.TrimLeft(d.text, " \t\r\n{")
+	return len(rest) > 0 && rest[0] == '"'
+}
+
+// decodeYAML reads the text as kubectl does, which is YAML 1.1 by yaml/v2, but
+// finds fault with two things that kubectl lets pass in silence: a key that is
+// there twice, and text after the end of the value, which gets lost.
+func (d *document) decodeYAML() (any, []error) {
+	var value any
+	decoder := yaml.NewDecoder(bytes.NewReader(d.text))
+	decoder.SetStrict(true)
+	err := decoder.Decode(&value)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		if faults := d.keyFaults(); len(faults) > 0 {
+			return nil, faults
+		}
+	}
+	var duplicate *yaml.TypeError
+	if errors.As(err, &duplicate) && d.mergesKeys() {
+		// yaml/v2 also takes a key for a duplicate that overrides a merged one.
+		value = nil
+		decoder = yaml.NewDecoder(bytes.NewReader(d.text))
+		err = decoder.Decode(&value)
+	}
+	if err != nil {
+		return nil, []error{d.syntaxFault(err)}
+	}
+	var rest any
+	if err := decoder.Decode(&rest); !errors.Is(err, io.EOF) {
+		return nil, []error{at(d.below(max(yamlLine(err), 1)-1),
+			"text after the end of the object, which begins at line "+strconv.Itoa(max(d.line, 1)),
+			"the lines of one object begin in one column; objects are separated by ---")}
+	}
+	value, fault := toJSON(value)
+	if fault != nil {
+		return nil, []error{at(d.lineOf(fault.path), fault.Error(), fault.hint)}
+	}
+	return value, nil
+}
+
+// syntaxFault says why the text is not YAML.
+func (d *document) syntaxFault(err error) error {
+	line := max(yamlLine(err), 1)
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if _, after, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, "line ") {
+		text = after
+	}
+	hint := ""
+	if lines := bytes.SplitN(d.text, []byte("\n"), line+1); line <= len(lines) {
+		here := lines[line-1]
+		indent := here[:len(here)-len(bytes.TrimLeft(here, " \t"))]
+		if bytes.ContainsRune(indent, '\t') {
+			hint = "the line is indented with a tab; YAML takes spaces only"
+		}
+	}
+	return at(d.below(line-1), "not YAML: "+oneLine(text), hint)
+}
+
+// yamlLine reads the line out of an error of yaml/v2, which has it nowhere else;
+// 0 where there is none. The parser counts from 0, the scanner below it from 1.
+func yamlLine(err error) int {
+	if err == nil {
+		return 0
+	}
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 0
+	if number, rest, found := strings.Cut(strings.TrimPrefix(text, "line "), ": "); found {
+		if n, convErr := strconv.Atoi(number); convErr == nil {
+			line, text = n, rest
+		}
+	}
+	if strings.HasPrefix(text, "did not find expected") {
+		line++
+	}
+	return line
+}
+
+// below returns the source n lines below the document's first.
+func (d *document) below(n int) object.Source {
+	s := d.source()
+	if s.Line > 0 {
+		s.Line += n
+	}
+	return s
+}
+
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,60 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	neturl "net/url"
+	"time"
+)
+
+const (
+	fetchAttempts = 3
+	fetchPause    = time.Second
+	fetchTimeout  = time.Minute
+)
+
+// fetch reads a URL. Redirects are followed; what may pass (no answer, 429, 5xx)
+// is tried three times a second apart, as kubectl does.
+func fetch(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+	if client == nil {
+		client = &http.Client{Timeout: fetchTimeout}
+	}
+	for attempt := 1; ; attempt++ {
+		text, again, err := fetchOnce(ctx, client, url)
+		if err == nil || !again || attempt == fetchAttempts {
+			return text, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(fetchPause):
+		}
+	}
+}
+
+func fetchOnce(ctx context.Context, client *http.Client, url string) (text []byte, again bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, false, unreachable(url, err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, true, unreachable(url, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		again := resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests
+		return nil, again, &inputError{where: url, text: "the server answered " + resp.Status}
+	}
+	text, err = readAll(url, resp.Body, maxBytes)
+	return text, true, err
+}
+
+// unreachable drops the method and the URL that net/http puts before its cause.
+func unreachable(name string, err error) error {
+	if onURL, ok := errors.AsType[*neturl.Error](err); ok {
+		err = onURL.Err
+	}
+	return &inputError{where: name, err: err}
+}

@@ -1,0 +1,227 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxBytes bounds one file, URL or stream. The largest object that an API server
+// takes is 1.5 MB, and nobody keeps hundreds of those in one file.
+const maxBytes = 256 << 20
+
+// stdin is the name that stands for standard input.
+const stdin = "-"
+
+// input is one text to read.
+type input struct {
+	name string
+	// generated: the text is not what somebody wrote, and its lines mean nothing.
+	generated bool
+	open      func(context.Context) ([]byte, error)
+}
+
+// text returns the input as UTF-8.
+func (in input) text(ctx context.Context) ([]byte, error) {
+	text, err := in.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return toUTF8(in.name, text)
+}
+
+// expand turns what the user named into inputs, in the order of the names; what
+// a folder or a pattern stands for is in lexical order.
+func expand(o Options) ([]input, error) {
+	if o.Kustomize != "" {
+		if len(o.Filenames) > 0 || o.Recursive {
+			return nil, &inputError{text: "-k can not be used with -f or -R"}
+		}
+		return []input{kustomization(o.Kustomize)}, nil
+	}
+	if len(o.Filenames) == 0 {
+		return nil, &inputError{text: "nothing to read", hint: "name files with -f, or a kustomization with -k"}
+	}
+	e := expansion{recursive: o.Recursive, seen: map[string]bool{}}
+	var faults []error
+	for _, name := range o.Filenames {
+		switch {
+		case name == stdin:
+			faults = append(faults, e.addStdin(o.In))
+		case strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://"):
+			e.add(input{name: name, open: func(ctx context.Context) ([]byte, error) {
+				return fetch(ctx, o.Client, name)
+			}})
+		default:
+			faults = append(faults, e.addPath(name))
+		}
+	}
+	return e.inputs, errors.Join(faults...)
+}
+
+type expansion struct {
+	recursive bool
+	inputs    []input
+	seen      map[string]bool
+}
+
+// add appends an input, unless it is there already: to name a file and also its
+// folder is no mistake.
+func (e *expansion) add(in input) {
+	key := in.name
+	if in.name != stdin {
+		key = filepath.Clean(in.name)
+	}
+	if e.seen[key] {
+		return
+	}
+	e.seen[key] = true
+	e.inputs = append(e.inputs, in)
+}
+
+func (e *expansion) addStdin(r io.Reader) error {
+	if r == nil {
+		return &inputError{where: stdin, text: "there is no standard input"}
+	}
+	e.add(input{name: stdin, open: func(ctx context.Context) ([]byte, error) {
+		return await(ctx, func() ([]byte, error) { return readAll(stdin, r, maxBytes) })
+	}})
+	return nil
+}
+
+func (e *expansion) addPath(name string) error {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		// As kubectl does: a pattern that the shell did not expand.
+		if matches, globErr := filepath.Glob(name); globErr == nil && len(matches) > 0 {
+			var faults []error
+			for _, match := range matches {
+				faults = append(faults, e.addPath(match))
+			}
+			return errors.Join(faults...)
+		}
+	}
+	switch {
+	case name == "":
+		return &inputError{text: "-f names no file"}
+	case err != nil:
+		return unreadable(name, err)
+	case info.IsDir():
+		return e.addFolder(name)
+	}
+	e.add(localFile(name, info.Mode().IsRegular()))
+	return nil
+}
+
+// addFolder adds the manifests of a folder. Files of other names are not looked
+// at; a folder without any is a mistake.
+func (e *expansion) addFolder(root string) error {
+	var faults []error
+	found, deeper := false, false
+	// The separator makes WalkDir enter a root that is itself a link.
+	err := filepath.WalkDir(root+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			faults = append(faults, unreadable(path, err))
+			return nil
+		}
+		if d.IsDir() {
+			if filepath.Clean(path) == filepath.Clean(root) {
+				return nil
+			}
+			deeper = true
+			// A mounted ConfigMap keeps its files in a folder called "..<time>" and
+			// links to them from beside it.
+			if !e.recursive || strings.HasPrefix(d.Name(), "..") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !isManifestName(path) {
+			return nil
+		}
+		info, err := os.Stat(path) // not d: of a link we want what it leads to
+		switch {
+		case err != nil:
+			faults = append(faults, unreadable(path, err))
+		case info.IsDir():
+			return nil
+		case !info.Mode().IsRegular():
+			faults = append(faults, &inputError{where: path, text: "neither a file nor a folder"})
+		default:
+			e.add(localFile(filepath.Clean(path), true))
+		}
+		found = true
+		return nil
+	})
+	if !found && len(faults) == 0 {
+		hint := ""
+		if deeper && !e.recursive {
+			hint = "-R reads the folders inside it too"
+		}
+		faults = append(faults, &inputError{where: root, text: "no .yaml, .yml or .json file in this folder", hint: hint})
+	}
+	return errors.Join(append(faults, err)...)
+}
+
+func isManifestName(path string) bool {
+	switch filepath.Ext(path) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// localFile reads a file; one that is a pipe or a device may keep us waiting.
+func localFile(name string, regular bool) input {
+	read := func() ([]byte, error) {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, unreadable(name, err)
+		}
+		defer func() { _ = f.Close() }()
+		return readAll(name, f, maxBytes)
+	}
+	return input{name: name, open: func(ctx context.Context) ([]byte, error) {
+		if regular {
+			return read()
+		}
+		return await(ctx, read)
+	}}
+}
+
+// readAll reads at most limit bytes; more are an error.
+func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, unreadable(name, err)
+	}
+	if int64(len(text)) > limit {
+		return nil, &inputError{where: name, text: fmt.Sprintf("larger than %d MiB", limit>>20)}
+	}
+	return text, nil
+}
+
+// await waits for f or for the end of ctx. f itself can not be stopped: it goes
+// on until it returns or the process ends.
+func await(ctx context.Context, f func() ([]byte, error)) ([]byte, error) {
+	type answer struct {
+		text []byte
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		text, err := f()
+		done <- answer{text, err}
+	}()
+	select {
+	case a := <-done:
+		return a.text, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

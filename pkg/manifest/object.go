@@ -1,0 +1,186 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// outcome is what became of one document.
+type outcome struct {
+	source object.Source
+	// foreign says what the document is if it is nothing of Kubernetes'.
+	foreign string
+	// holdsObject: the document has an object, or one that is broken.
+	holdsObject bool
+	objects     []found
+	faults      []error
+}
+
+// found is an object with what is to be said of it.
+type found struct {
+	object.Manifest
+	warning string
+}
+
+// noObject is the fault of a document that is nothing of Kubernetes'.
+func (o *outcome) noObject(hint string) error {
+	return at(o.source, "no Kubernetes object, but "+o.foreign, hint)
+}
+
+// outcome decodes the document and takes the objects out of it.
+func (d *document) outcome() outcome {
+	o := outcome{source: d.source()}
+	value, faults := d.decode()
+	switch {
+	case len(faults) > 0 && d.isTemplate(faults):
+		o.foreign = "a template ({{ … }})"
+	case len(faults) > 0 && d.text[0] == '<':
+		o.foreign = "HTML or XML"
+	case len(faults) > 0:
+		o.holdsObject, o.faults = true, faults
+	case value == nil: // a document without content says nothing
+	default:
+		if o.foreign = foreign(value); o.foreign == "" {
+			o.holdsObject = true
+			r := reader{document: d}
+			r.read(value.(map[string]any), nil, group{})
+			o.objects, o.faults = r.objects, r.faults
+		}
+	}
+	return o
+}
+
+// isTemplate tells whether it is the braces of a template that keep the text
+// from being YAML: they are where the fault is, or at the very beginning. Braces
+// elsewhere say nothing; alerting rules, for one, are full of them.
+func (d *document) isTemplate(faults []error) bool {
+	braces := []byte("{{")
+	if bytes.HasPrefix(d.text, braces) {
+		return true
+	}
+	lines := bytes.Split(d.text, []byte("\n"))
+	for _, f := range faults {
+		var fault *inputError
+		if !errors.As(f, &fault) {
+			continue
+		}
+		// YAML breaks lines at more characters than we do, so the fault may be below
+		// our last line.
+		here := max(0, min(fault.line-d.line, len(lines)-1))
+		if bytes.Contains(lines[here], braces) || here > 0 && bytes.Contains(lines[here-1], braces) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreign says what a value is that was not meant for the API server; empty if
+// it was. An object has an apiVersion, a kind and metadata; whoever wrote two of
+// them meant to write all three, and wants to hear of the third.
+func foreign(value any) string {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return typeName(value)
+	}
+	if gv, _ := fields["apiVersion"].(string); strings.HasPrefix(gv, "kustomize.config.k8s.io/") {
+		return "a kustomization, which -k reads"
+	}
+	var missing []string
+	for _, key := range []string{"apiVersion", "kind", "metadata"} {
+		if _, ok := fields[key]; !ok {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) >= 2 {
+		return "a document without " + strings.Join(missing, ", ")
+	}
+	return ""
+}
+
+// group is what the items of a typed list take from it when they do not say it.
+type group struct{ apiVersion, kind string }
+
+// reader takes the objects out of one document.
+type reader struct {
+	*document
+	// subject is the object under way, as far as its name is known.
+	subject string
+	objects []found
+	faults  []error
+}
+
+// read takes an object, or every object of a list, however deep it is. path leads
+// to it from the top of the document.
+func (r *reader) read(fields map[string]any, path []any, parent group) {
+	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
+		fields["apiVersion"] = parent.apiVersion
+	}
+	if _, ok := fields["kind"]; !ok && parent.kind != "" {
+		fields["kind"] = parent.kind
+	}
+	items, isList := listItems(fields)
+	if !isList {
+		r.object(fields, path)
+		return
+	}
+	kind, _ := fields["kind"].(string)
+	of := group{kind: strings.TrimSuffix(kind, "List")}
+	if of.kind != "" {
+		of.apiVersion, _ = fields["apiVersion"].(string)
+	}
+	for i, item := range items {
+		here := under(path, "items", i)
+		m, ok := item.(map[string]any)
+		if !ok {
+			r.subject = ""
+			r.fault(here, "an item of a list is "+typeName(item)+", not an object", "")
+			continue
+		}
+		r.read(m, here, of)
+	}
+}
+
+// listItems returns the items of a list of objects. Any kind whose name ends in
+// List is one if it has items and no name: a custom kind may be called so too.
+func listItems(fields map[string]any) ([]any, bool) {
+	kind, _ := fields["kind"].(string)
+	items, has := fields["items"]
+	if !has || !strings.HasSuffix(kind, "List") {
+		return nil, false
+	}
+	if metadata, _ := fields["metadata"].(map[string]any); metadata["name"] != nil {
+		return nil, false
+	}
+	list, ok := items.([]any)
+	return list, ok || items == nil
+}
+
+// object takes one object, after it has been found to be whole.
+func (r *reader) object(fields map[string]any, path []any) {
+	before := len(r.faults)
+	r.check(fields, path)
+	if len(r.faults) > before {
+		return
+	}
+	source := r.source()
+	if len(path) > 0 {
+		source = r.lineOf(path)
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	r.objects = append(r.objects, found{
+		warning:  withoutServerFields(fields),
+		Manifest: object.Manifest{Object: u, Source: source},
+	})
+}
+
+func (r *reader) fault(path []any, text, hint string) {
+	if r.subject != "" {
+		text = r.subject + ": " + text
+	}
+	r.faults = append(r.faults, at(r.lineOf(path), text, hint))
+}

@@ -1,0 +1,159 @@
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Positions are needed only to report faults and for the items of lists. They
+// come from a second parse of the text, by yaml/v3, which keeps them; JSON passes
+// as YAML here. Values never come from it: it reads YAML 1.2.
+
+// nodes returns the top of the document's tree, or nil where yaml/v3 can not
+// make one.
+func (d *document) nodes() *yaml.Node {
+	if d.tree == nil {
+		d.tree = new(yaml.Node)
+		if err := yaml.Unmarshal(d.text, d.tree); err != nil {
+			d.tree.Content = nil
+		}
+	}
+	if len(d.tree.Content) == 0 {
+		return nil
+	}
+	return d.tree.Content[0]
+}
+
+// sourceOf returns the place of a node of the document.
+func (d *document) sourceOf(n *yaml.Node) object.Source { return d.below(n.Line - 1) }
+
+// lineOf returns the place of the key or item that a path of keys and positions
+// leads to, or of the last one on the way that is there.
+func (d *document) lineOf(path []any) object.Source {
+	source, n := d.source(), d.nodes()
+	for _, step := range path {
+		key, value := child(n, step)
+		if key == nil {
+			break
+		}
+		source, n = d.sourceOf(key), value
+	}
+	return source
+}
+
+// child returns the node that names the step, and the value it leads to.
+func child(n *yaml.Node, step any) (name, value *yaml.Node) {
+	if n == nil {
+		return nil, nil
+	}
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	switch s := step.(type) {
+	case string:
+		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == s {
+				return n.Content[i], n.Content[i+1]
+			}
+		}
+	case int:
+		if n.Kind == yaml.SequenceNode && s < len(n.Content) {
+			return n.Content[s], n.Content[s]
+		}
+	}
+	return nil, nil
+}
+
+// keyFaults finds the keys that are there twice, and those that no JSON object
+// can have, in the order of their lines.
+func (d *document) keyFaults() []error {
+	var faults []*inputError
+	var visit func(n *yaml.Node)
+	visit = func(n *yaml.Node) {
+		if n.Kind == yaml.MappingNode {
+			faults = append(faults, d.keyFaultsOf(n)...)
+		}
+		for _, c := range n.Content {
+			visit(c)
+		}
+	}
+	if top := d.nodes(); top != nil {
+		visit(top)
+	}
+	slices.SortStableFunc(faults, func(a, b *inputError) int { return cmp.Compare(a.line, b.line) })
+	var all []error
+	for _, f := range faults {
+		all = append(all, f)
+	}
+	return all
+}
+
+func (d *document) keyFaultsOf(mapping *yaml.Node) []*inputError {
+	var faults []*inputError
+	first := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		written := mapping.Content[i]
+		key := written
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		before := first[key.Value]
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			faults = append(faults, at(d.sourceOf(written), "a mapping or a list as a key", "quote values that begin with { or ["))
+		case key.Tag == "!!merge": // may be there several times
+		case before == nil:
+			first[key.Value] = written
+		default:
+			text := "duplicate key " + strconv.Quote(key.Value)
+			if d.line > 0 {
+				text += fmt.Sprintf(" (first at line %d)", d.sourceOf(before).Line)
+			}
+			faults = append(faults, at(d.sourceOf(written), text, ""))
+		}
+	}
+	return faults
+}
+
+// mergesKeys tells whether the document uses YAML's merge key.
+func (d *document) mergesKeys() bool {
+	var visit func(n *yaml.Node) bool
+	visit = func(n *yaml.Node) bool {
+		for i, c := range n.Content {
+			if n.Kind == yaml.MappingNode && i%2 == 0 && c.Tag == "!!merge" || visit(c) {
+				return true
+			}
+		}
+		return false
+	}
+	top := d.nodes()
+	return top != nil && visit(top)
+}
+
+// pathString writes a path as people read it: .spec.ports[0].name.
+func pathString(path []any) string {
+	var b strings.Builder
+	for _, step := range path {
+		switch s := step.(type) {
+		case string:
+			if strings.ContainsAny(s, `./[]" `) {
+				fmt.Fprintf(&b, "[%q]", s)
+				continue
+			}
+			b.WriteString("." + s)
+		case int:
+			fmt.Fprintf(&b, "[%d]", s)
+		}
+	}
+	if b.Len() == 0 {
+		return "the document"
+	}
+	return b.String()
+}

@@ -1,0 +1,192 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Options say what to read. They mean what kubectl's flags of the same names
+// mean.
+type Options struct {
+	// Filenames are files, folders, glob patterns, http and https URLs, and "-"
+	// for standard input. Of a folder the .yaml, .yml and .json files are read,
+	// in the order of their names; a file that is named itself may have any name.
+	Filenames []string
+	// Recursive reads the folders inside folders too. Links to folders are not
+	// followed.
+	Recursive bool
+	// Kustomize is a folder with a kustomization, or a URL of one. It excludes
+	// Filenames and Recursive.
+	Kustomize string
+	// Selector keeps the objects whose labels match it; empty keeps all.
+	Selector string
+	// SkipNonObjects lists files that hold no Kubernetes object in
+	// [Result].Skipped, where they otherwise are errors. A file that holds an
+	// object, even a broken one, is never skipped.
+	SkipNonObjects bool
+	// In is standard input.
+	In io.Reader
+	// Client fetches URLs; nil stands for one that gives up on a request after a
+	// minute.
+	Client *http.Client
+}
+
+// Result is what was read.
+type Result struct {
+	// Objects in the order in which they were named and written.
+	Objects []object.Manifest
+	// Skipped are the files that hold no object, with [Options].SkipNonObjects.
+	Skipped []Skipped
+	// Warnings tell what of an object was left out.
+	Warnings []Warning
+}
+
+// Skipped is a file that holds no Kubernetes object.
+type Skipped struct {
+	Source object.Source
+	// Reason says what it is instead, such as "a kustomization".
+	Reason string
+}
+
+// Warning is something that the author of an object should know, although the
+// object can be used.
+type Warning struct {
+	Ref    object.Ref
+	Source object.Source
+	// Text is one line; it names neither Ref nor Source.
+	Text string
+}
+
+// Read reads everything that the options name.
+//
+// The error joins one error of one line for each fault: first those of names that
+// can not be read, then those of what was read, in its order. Many have a
+// Hint() string. With an error, Objects are not to be used;
+// Skipped and Warnings may be shown. An input without a single object is an
+// error too.
+//
+// When ctx ends, Read returns at once, even while standard input or a
+// kustomization is silent; what reads them ends with the process.
+func Read(ctx context.Context, o Options) (Result, error) {
+	selector, err := labels.Parse(o.Selector)
+	if err != nil {
+		return Result{}, &inputError{where: "-l " + o.Selector, text: err.Error()}
+	}
+	inputs, expandErr := expand(o)
+	files, decodeErr := decode(ctx, inputs)
+	if ctx.Err() != nil {
+		return Result{}, context.Cause(ctx)
+	}
+	faults := []error{expandErr, decodeErr}
+	s := sieve{selector: selector, skip: o.SkipNonObjects}
+	for _, f := range files {
+		faults = append(faults, s.add(f))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return s.Result, err
+	}
+	if len(s.Objects) == 0 && s.unmatched > 0 {
+		return s.Result, &inputError{where: "-l " + o.Selector, text: "no object of the input has such labels"}
+	}
+	if len(s.Objects) == 0 {
+		return s.Result, &inputError{text: "no Kubernetes object in the input"}
+	}
+	return s.Result, nil
+}
+
+// decode reads the inputs one after the other, and decodes their documents side
+// by side. It gives the outcomes of each input, in order.
+func decode(ctx context.Context, inputs []input) ([][]*outcome, error) {
+	var (
+		files   = make([][]*outcome, 0, len(inputs))
+		faults  []error
+		workers errgroup.Group
+	)
+	// The limit also keeps the reading from running ahead of the decoding, and so
+	// bounds how many texts are held.
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	for _, in := range inputs {
+		if ctx.Err() != nil {
+			break
+		}
+		text, err := in.text(ctx)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		var outcomes []*outcome
+		for _, d := range split(in.name, text) {
+			if in.generated {
+				d.line = 0
+			}
+			o := new(outcome)
+			outcomes = append(outcomes, o)
+			workers.Go(func() error {
+				*o = d.outcome()
+				return nil
+			})
+		}
+		files = append(files, outcomes)
+	}
+	return files, errors.Join(errors.Join(faults...), workers.Wait())
+}
+
+// sieve collects what was asked for.
+type sieve struct {
+	Result
+	selector  labels.Selector
+	skip      bool
+	unmatched int
+}
+
+// add takes over the documents of one file, and returns its faults.
+func (s *sieve) add(file []*outcome) error {
+	var foreign []*outcome
+	holdsObject := false
+	for _, o := range file {
+		if o.foreign != "" {
+			foreign = append(foreign, o)
+		}
+		holdsObject = holdsObject || o.holdsObject
+	}
+	if len(foreign) > 0 && !holdsObject {
+		// The file is something else altogether: one line, not one a document.
+		if s.skip {
+			s.Skipped = append(s.Skipped, Skipped{Source: foreign[0].source, Reason: foreign[0].foreign})
+			return nil
+		}
+		return foreign[0].noObject("--skip-non-objects leaves such files out")
+	}
+	var faults []error
+	for _, o := range file {
+		if o.foreign != "" {
+			faults = append(faults, o.noObject(""))
+		}
+		faults = append(faults, o.faults...)
+		for _, f := range o.objects {
+			s.keep(f)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (s *sieve) keep(f found) {
+	if !s.selector.Empty() && !s.selector.Matches(labelsOf(f.Object)) {
+		s.unmatched++
+		return
+	}
+	s.Objects = append(s.Objects, f.Manifest)
+	if f.warning != "" {
+		s.Warnings = append(s.Warnings, Warning{
+			Ref: object.RefOf(f.Object), Source: f.Source, Text: f.warning,
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// document is one YAML document or one JSON value of a file. Its first line is
+// the first line of the content: comments above it are not part of it.
+type document struct {
+	file string
+	// line of the text's first line; 0 where lines mean nothing.
+	line int
+	text []byte
+	// tree of the text, once somebody has asked for a position.
+	tree *yaml.Node
+}
+
+func (d *document) source() object.Source { return object.Source{File: d.file, Line: d.line} }
+
+// toUTF8 takes a byte order mark off, and turns the UTF-16 that Windows
+// PowerShell writes into UTF-8.
+func toUTF8(name string, text []byte) ([]byte, error) {
+	bom := [][]byte{{0xEF, 0xBB, 0xBF}, {0xFE, 0xFF}, {0xFF, 0xFE}}
+	for _, mark := range bom {
+		if bytes.HasPrefix(text, mark) {
+			var err error
+			text, _, err = transform.Bytes(unicode.BOMOverride(transform.Nop), text)
+			if err != nil {
+				return nil, &inputError{where: name, err: err}
+			}
+			break
+		}
+	}
+	if utf8.Valid(text) {
+		return text, nil
+	}
+	line := 1
+	for rest := text; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		if r == '\n' {
+			line++
+		}
+		rest = rest[size:]
+	}
+	return nil, &inputError{where: fmt.Sprintf("%s:%d", name, line), text: "not UTF-8 text"}
+}
+
+// split cuts a text into its documents. A line that begins with --- or ... and
+// goes on with white space, or not at all, ends a document wherever it stands:
+// YAML forbids it even inside of quotes and block scalars, and JSON can not hold
+// it. Documents of nothing but comments are left out.
+func split(file string, text []byte) []*document {
+	var docs []*document
+	current := document{file: file, line: 1}
+	start := 0          // of the current document's content
+	directives := false // it consists only of lines that begin with % so far
+	for pos, line := 0, 1; pos < len(text); line++ {
+		next := len(text)
+		if i := bytes.IndexByte(text[pos:], '\n'); i >= 0 {
+			next = pos + i + 1
+		}
+		here := text[pos:next]
+		switch {
+		case isMarker(here, "---") && directives:
+			directives = false // they belong to the document that begins here
+		case isMarker(here, "---"):
+			docs = current.appendTo(docs, text[start:pos])
+			start, current.line = pos, line
+			if isInsignificant(here[len("---"):]) {
+				start, current.line = next, line+1
+			}
+		case isMarker(here, "..."):
+			docs = current.appendTo(docs, text[start:pos])
+			start, current.line, directives = next, line+1, false
+		case start == pos && isInsignificant(here):
+			start, current.line = next, line+1
+		case start == pos && here[0] == '%':
+			directives = true
+		}
+		pos = next
+	}
+	return current.appendTo(docs, text[start:])
+}
+
+// appendTo appends the document with this text, unless it is empty. JSON may
+// hold several values one after the other, which are documents each.
+func (d document) appendTo(docs []*document, text []byte) []*document {
+	if !isJSON(text) {
+		if len(text) > 0 {
+			d.text = text
+			docs = append(docs, &d)
+		}
+		return docs
+	}
+	values := json.NewDecoder(bytes.NewReader(text))
+	done := 0
+	for {
+		var value json.RawMessage
+		if err := values.Decode(&value); err != nil {
+			break
+		}
+		end := int(values.InputOffset())
+		begin := end - len(value)
+		d.line += bytes.Count(text[done:begin], []byte("\n"))
+		docs = append(docs, &document{file: d.file, line: d.line, text: text[begin:end]})
+		d.line += bytes.Count(text[begin:end], []byte("\n"))
+		done = end
+	}
+	// What is left is white space, or not JSON: then it is the decoder's to say so.
+	rest := bytes.TrimLeft(text[done:], " \t\r\n")
+	if len(rest) > 0 {
+		d.line += bytes.Count(text[done:len(text)-len(rest)], []byte("\n"))
+		docs = append(docs, &document{file: d.file, line: d.line, text: rest})
+	}
+	return docs
+}
+
+// isJSON tells whether the text may be JSON objects: it begins with a brace, as
+// kubectl decides it. YAML's flow style does too.
+func isJSON(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
+}
+
+// isMarker tells whether the line is a document marker.
+func isMarker(line []byte, marker string) bool {
+	if !bytes.HasPrefix(line, []byte(marker)) {
+		return false
+	}
+	return len(line) == len(marker) || bytes.IndexByte([]byte(" \t\r\n"), line[len(marker)]) >= 0
+}
+
+// isInsignificant tells whether the line is blank or a comment.
+func isInsignificant(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t\r\n")
+	return len(line) == 0 || line[0] == '#'
+}

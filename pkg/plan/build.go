@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Build settles the scope of the manifests and puts them in order. Within a
+// phase they keep the order of the input, so the same input gives the same plan.
+//
+// A kind that the cluster does not serve takes its scope from its definition in
+// the set. One that has no definition either does not fail the plan: an operator
+// of the set may install it, so it comes last, with an empty Kind.
+//
+// The error joins all faults: namespaces that contradict -n, objects that are in
+// the set twice (versions do not make a difference), malformed depends-on
+// annotations, and, if there are none of these, a *[CycleError] for each circle
+// of needs.
+func Build(manifests []object.Manifest, o Options) (*Plan, error) {
+	b := builder{
+		options:     o,
+		definitions: definitionsOf(manifests),
+		index:       make(map[object.Key]int, len(manifests)),
+	}
+	var faults []error
+	for _, m := range manifests {
+		faults = append(faults, b.add(m))
+	}
+	for i := range b.nodes {
+		faults = append(faults, b.link(i))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	if err := b.arrange(); err != nil {
+		return nil, err
+	}
+	return &Plan{Phases: b.phases(), Warnings: b.warnings}, nil
+}
+
+// builder holds the set as a graph: nodes are items, edges are needs.
+type builder struct {
+	options     Options
+	definitions map[groupKind]definition
+	nodes       []node
+	index       map[object.Key]int
+	warnings    []Warning
+}
+
+type node struct {
+	Item
+	needs []int
+	place place
+}
+
+// add settles one manifest and adds it to the set, if it is not there yet.
+func (b *builder) add(m object.Manifest) error {
+	it := Item{Ref: object.RefOf(m.Object), Source: m.Source, Object: m.Object}
+	it, err := it.settle(b.kind(it.GVK), b.options)
+	if err != nil {
+		return err
+	}
+	key := b.identity(it)
+	if first, twice := b.index[key]; twice {
+		return &itemError{it: it, text: "the same object is in the input twice, first at " + b.nodes[first].Source.String()}
+	}
+	b.index[key] = len(b.nodes)
+	b.nodes = append(b.nodes, node{Item: it})
+	return nil
+}
+
+// identity is the key under which an item is found. Where the scope is not
+// known, the item counts as namespaced: two of them that agree in this key are
+// one object whatever the scope turns out to be.
+func (b *builder) identity(it Item) object.Key {
+	key := it.Key()
+	if !it.known() && key.Namespace == "" {
+		key.Namespace = b.options.namespace()
+	}
+	return key
+}
+
+// link finds the needs of a node among the others.
+func (b *builder) link(i int) error {
+	it := b.nodes[i].Item
+	for _, key := range b.references(it) {
+		if on, ok := b.index[key]; ok {
+			b.need(i, on)
+		}
+	}
+	named, err := dependsOn(it)
+	for _, key := range named {
+		on, ok := b.find(key)
+		if !ok {
+			// It may be in the cluster, from an earlier run or somebody else's: that
+			// is no reason to refuse the rest. cli-utils makes it an error.
+			b.warnings = append(b.warnings, Warning{
+				Ref: it.Ref, Source: it.Source,
+				Text: fmt.Sprintf("depends on %s, which is not in the input: the order is not assured", refString(key)),
+			})
+			continue
+		}
+		b.need(i, on)
+	}
+	return err
+}
+
+// find looks up an object as somebody named it. One whose scope is not known
+// yet may be named either way.
+func (b *builder) find(key object.Key) (int, bool) {
+	i, ok := b.index[key]
+	if ok || key.Namespace != "" {
+		return i, ok
+	}
+	key.Namespace = b.options.namespace()
+	i, ok = b.index[key]
+	return i, ok && !b.nodes[i].known()
+}
+
+func (b *builder) need(i, on int) {
+	n := &b.nodes[i]
+	if !slices.Contains(n.needs, on) {
+		n.needs = append(n.needs, on)
+		n.Needs = append(n.Needs, b.nodes[on].Key())
+	}
+}
+
+// itemError is what is wrong with one item.
+type itemError struct {
+	it   Item
+	text string
+	hint string
+}
+
+func (e *itemError) Error() string {
+	return fmt.Sprintf("%s: %s: %s", e.it.Source, e.it.Ref, e.text)
+}
+
+// Hint says what to do about it; it may be empty.
+func (e *itemError) Hint() string { return e.hint }

@@ -1,0 +1,81 @@
+package plan
+
+// class is the earliest part of a plan that an object may be in.
+type class int
+
+const (
+	// definitions: what makes other objects possible at all.
+	definitions class = iota
+	// configuration: what others refer to, or are shaped by when they are written.
+	configuration
+	// workloads: everything else, custom objects too.
+	workloads
+	// registrations: what interferes with requests. What it calls has to be there
+	// first, or it would block the rest of the set.
+	registrations
+	// unknown: kinds that the operators, definitions or aggregated APIs of the set
+	// may bring into being.
+	unknown
+)
+
+func (c class) String() string {
+	switch c {
+	case definitions:
+		return "definitions"
+	case configuration:
+		return "configuration"
+	case workloads:
+		return "workloads"
+	case registrations:
+		return "registrations"
+	case unknown:
+		return "unknown kinds"
+	}
+	return ""
+}
+
+func crdKind() groupKind {
+	return groupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+}
+
+const (
+	coreGroup    = ""
+	rbacGroup    = "rbac.authorization.k8s.io"
+	serviceGroup = "apiregistration.k8s.io"
+)
+
+// classOf says where the objects of a kind belong. Scope and existence of a kind
+// come from the cluster; what a kind is for is known only to those who know it,
+// so these are the kinds of Kubernetes itself.
+func classOf(gk groupKind) class {
+	switch gk.Group {
+	case coreGroup:
+		return classOfCore(gk.Kind)
+	case "apiextensions.k8s.io":
+		return definitions
+	case "admissionregistration.k8s.io", serviceGroup:
+		return registrations
+	case rbacGroup, "storage.k8s.io", "scheduling.k8s.io", "node.k8s.io", "flowcontrol.apiserver.k8s.io":
+		return configuration
+	}
+	switch gk {
+	case groupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"},
+		groupKind{Group: "networking.k8s.io", Kind: "IngressClass"},
+		groupKind{Group: "networking.k8s.io", Kind: "ServiceCIDR"},
+		groupKind{Group: "resource.k8s.io", Kind: "DeviceClass"},
+		groupKind{Group: "certificates.k8s.io", Kind: "ClusterTrustBundle"}:
+		return configuration
+	}
+	return workloads
+}
+
+func classOfCore(kind string) class {
+	switch kind {
+	case "Namespace":
+		return definitions
+	case "ServiceAccount", "ConfigMap", "Secret", "Service", "LimitRange", "ResourceQuota",
+		"PersistentVolume", "PersistentVolumeClaim":
+		return configuration
+	}
+	return workloads
+}

@@ -1,0 +1,73 @@
+package plan_test
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// The real sets plan without an error, except for the duplicates that they have.
+func TestCorpus(t *testing.T) {
+	dir := cmp.Or(os.Getenv("CORPUS"), "../../../shared/corpus")
+	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {
+		t.Skipf("no corpus of real manifests at %s; set CORPUS. Our own samples are the tables of the other tests", dir)
+	}
+	for set, want := range map[string]struct {
+		phases     string
+		duplicates int
+	}{
+		"argocd":             {phases: "definitions, configuration, workloads"},
+		"cert-manager-crds":  {phases: "definitions"},
+		"cilium-1.18":        {phases: "configuration, configuration 2, workloads"},
+		"deprecated":         {duplicates: 20},
+		"flux-2.4.0":         {duplicates: 3},
+		"gateway-api":        {duplicates: 31},
+		"hcloud-ccm":         {duplicates: 4},
+		"hcloud-csi":         {phases: "configuration, configuration 2, workloads, unknown kinds"},
+		"k8zner-crd":         {phases: "definitions"},
+		"kops-hetzner":       {phases: "configuration, configuration 2, workloads"},
+		"kube-prometheus":    {phases: "definitions, configuration, configuration 2, workloads, registrations"},
+		"microservices-demo": {phases: "configuration, workloads"},
+	} {
+		t.Run(set, func(t *testing.T) {
+			// The set "deprecated" has broken documents, which are for package manifest
+			// to find; its whole objects are planned all the same.
+			in, err := manifest.Read(t.Context(), manifest.Options{
+				Filenames: []string{filepath.Join(dir, set)}, Recursive: true, SkipNonObjects: true,
+			})
+			if len(in.Objects) == 0 {
+				t.Fatal(err)
+			}
+			p, err := plan.Build(in.Objects, plan.Options{Kinds: builtIn(t)})
+			if want.duplicates > 0 {
+				lines := strings.Split(message(err), "\n")
+				for _, line := range lines {
+					if strings.Count(line, dir) != 2 || !strings.Contains(line, "is in the input twice") {
+						t.Errorf("%s: want a duplicate with both places", line)
+					}
+				}
+				if len(lines) != want.duplicates {
+					t.Errorf("%d duplicates, want %d", len(lines), want.duplicates)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var phases []string
+			items := 0
+			for _, phase := range p.Phases {
+				phases = append(phases, phase.Name)
+				items += len(phase.Items)
+			}
+			if got := strings.Join(phases, ", "); got != want.phases || items != len(in.Objects) {
+				t.Errorf("%d of %d objects in %s, want %s", items, len(in.Objects), got, want.phases)
+			}
+		})
+	}
+}

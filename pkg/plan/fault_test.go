@@ -1,0 +1,116 @@
+package plan_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+func TestFaults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		in   string
+		want []string
+	}{
+		"edge case 22: the same object twice": {
+			in: shorts("v1 ConfigMap prod/c", "v1 Secret c", "v1 ConfigMap c", "v1 ConfigMap c"),
+			want: []string{
+				"in.yaml:3: ConfigMap/prod/c: the same object is in the input twice, first at in.yaml:1",
+				"in.yaml:4: ConfigMap/prod/c: the same object is in the input twice, first at in.yaml:1",
+			},
+		},
+		"edge case 22: at two versions": {
+			in: crd + "\n---\n" + strings.ReplaceAll(crd, "apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n") +
+				"\n---\n" + shorts("x.io/v1 Thing t", "x.io/v2 Thing prod/t"),
+			want: []string{
+				"in.yaml:4: Thing/prod/t: the same object is in the input twice, first at in.yaml:3",
+			},
+		},
+		"edge case 22: without a namespace of its own": {
+			in: shorts("v1 Namespace a/x", "v1 Namespace b/x"),
+			want: []string{
+				"in.yaml:2: Namespace/x: the same object is in the input twice, first at in.yaml:1",
+			},
+		},
+		"depends-on that names nothing": {
+			in: shorts("v1 ConfigMap c web Deployment/web /namespaces//ConfigMap/x apps/Deployment/ //x"),
+			want: []string{
+				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "web", which is no reference`,
+				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "Deployment/web", which is no reference`,
+				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "/namespaces//ConfigMap/x", which is no reference`,
+				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "apps/Deployment/", which is no reference`,
+				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "//x", which is no reference`,
+			},
+		},
+		"a circle of two, once, and one of one": {
+			in: shorts("v1 ConfigMap c /namespaces/prod/ConfigMap/b", "v1 ConfigMap b /namespaces/prod/Secret/a",
+				"v1 Secret a /namespaces/prod/ConfigMap/b", "v1 Secret self /namespaces/prod/Secret/self"),
+			want: []string{
+				"objects need each other in a circle: ConfigMap/prod/b (in.yaml:2) → Secret/prod/a (in.yaml:3) → ConfigMap/prod/b",
+				"objects need each other in a circle: Secret/prod/self (in.yaml:4) → Secret/prod/self",
+			},
+		},
+		"a namespace that waits for what is in it": {
+			in: shorts("apps/v1 Deployment new/web", "v1 Namespace new apps/namespaces/new/Deployment/web"),
+			want: []string{
+				"objects need each other in a circle: Deployment/new/web (in.yaml:1) → Namespace/new (in.yaml:2) → Deployment/new/web",
+			},
+		},
+		"a definition that waits for its object": {
+			in: shorts("example.com/v1 Widget w") + "\n---\n" +
+				strings.Replace(crd, "  name: widgets", "  annotations: {config.kubernetes.io/depends-on: example.com/namespaces/prod/Widget/w}\n  name: widgets", 1),
+			want: []string{
+				"objects need each other in a circle: Widget/prod/w (in.yaml:1) → " +
+					"CustomResourceDefinition/widgets.example.com (in.yaml:2) → Widget/prod/w",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := plan.Build(manifests(t, tt.in), plan.Options{Kinds: builtIn(t), Namespace: "prod"})
+			if p != nil {
+				t.Error("a plan, and an error")
+			}
+			if diff := cmp.Diff(tt.want, strings.Split(message(err), "\n")); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCycleError(t *testing.T) {
+	in := shorts("v1 ConfigMap a /namespaces/prod/ConfigMap/b", "v1 ConfigMap b /namespaces/prod/ConfigMap/a")
+	_, err := plan.Build(manifests(t, in), plan.Options{Kinds: builtIn(t), Namespace: "prod"})
+	var cycle *plan.CycleError
+	if !errors.As(err, &cycle) {
+		t.Fatalf("%T, want a *plan.CycleError", err)
+	}
+	if len(cycle.Members) != 2 || cycle.Members[1].Ref.Name != "b" || cycle.Members[1].Source.Line != 2 {
+		t.Errorf("members %v", cycle.Members)
+	}
+	if hint(err) == "" {
+		t.Error("no hint")
+	}
+}
+
+// An object that is not in the input may well be in the cluster.
+func TestDependsOnAbsent(t *testing.T) {
+	in := shorts("v1 ConfigMap c apps/namespaces/prod/Deployment/db x.io/Thing/t")
+	p, err := plan.Build(manifests(t, in), plan.Options{Kinds: builtIn(t), Namespace: "prod"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range p.Warnings {
+		got = append(got, w.Source.String()+" "+w.Ref.String()+": "+w.Text)
+	}
+	want := []string{
+		"in.yaml:1 ConfigMap/prod/c: depends on apps/namespaces/prod/Deployment/db, which is not in the input: the order is not assured",
+		"in.yaml:1 ConfigMap/prod/c: depends on x.io/Thing/t, which is not in the input: the order is not assured",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}

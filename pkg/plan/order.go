@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// place is where an item is in the plan: the step within the class. There is
+// one phase for each place that is taken.
+type place struct {
+	class class
+	step  int
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.class, q.class), cmp.Compare(p.step, q.step))
+}
+
+func (p place) String() string {
+	if p.step == 0 {
+		return p.class.String()
+	}
+	return p.class.String() + " " + strconv.Itoa(p.step+1)
+}
+
+// arrange gives each node the earliest place that its class and its needs
+// permit.
+func (b *builder) arrange() error {
+	waiting := make([]int, len(b.nodes)) // for how many needs a node still waits
+	wanted := make([][]int, len(b.nodes))
+	var ready []int
+	for i, n := range b.nodes {
+		waiting[i] = len(n.needs)
+		for _, on := range n.needs {
+			wanted[on] = append(wanted[on], i)
+		}
+		if len(n.needs) == 0 {
+			ready = append(ready, i)
+		}
+	}
+	b.classify()
+	done := 0
+	for ; len(ready) > 0; done++ {
+		i := ready[0]
+		ready = ready[1:]
+		for _, next := range wanted[i] {
+			after := b.nodes[i].place
+			after.step++
+			if b.nodes[next].place.compare(after) < 0 {
+				b.nodes[next].place = after
+			}
+			if waiting[next]--; waiting[next] == 0 {
+				ready = append(ready, next)
+			}
+		}
+	}
+	if done < len(b.nodes) {
+		return b.cycles(waiting)
+	}
+	return nil
+}
+
+// classify puts each node at the beginning of its class.
+func (b *builder) classify() {
+	hasDefinitions := false
+	for i := range b.nodes {
+		n := &b.nodes[i]
+		n.place.class = unknown
+		if n.known() {
+			n.place.class = classOf(n.GVK.GroupKind())
+		}
+		hasDefinitions = hasDefinitions || n.place.class == definitions
+	}
+	for i := range b.nodes {
+		// Bindings come one step after their roles. Where there is a phase of
+		// definitions anyway, roles that can be in it spare the bindings one of
+		// their own.
+		n := &b.nodes[i]
+		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {
+			n.place.class = definitions
+		}
+	}
+}
+
+// phases groups the nodes by place. Within a phase they are in input order.
+func (b *builder) phases() []Phase {
+	at := map[place]int{}
+	var places []place
+	for _, n := range b.nodes {
+		if _, ok := at[n.place]; !ok {
+			at[n.place] = 0
+			places = append(places, n.place)
+		}
+	}
+	slices.SortFunc(places, place.compare)
+	phases := make([]Phase, len(places))
+	for i, p := range places {
+		at[p] = i
+		phases[i].Name = p.String()
+	}
+	for _, n := range b.nodes {
+		phase := &phases[at[n.place]]
+		phase.Items = append(phase.Items, n.Item)
+	}
+	return phases
+}

@@ -1,0 +1,12 @@
+package plan
+
+import "github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+
+// Refs returns what the objects of the phase are called, in its order.
+func (p Phase) Refs() []object.Ref {
+	refs := make([]object.Ref, len(p.Items))
+	for i, item := range p.Items {
+		refs[i] = item.Ref
+	}
+	return refs
+}

@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+type groupKind = schema.GroupKind
+
+// Resolve returns the item with what the cluster says of its kind, once it
+// serves it. The namespace is settled as Build would have done, with the same
+// error. Needs of other items keep naming it as it was in the plan.
+func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
+	return it.settle(kind, o)
+}
+
+// known tells whether the scope is known.
+func (it Item) known() bool { return !it.Kind.GVK.Empty() }
+
+// settle gives the item its kind and its namespace. The kind may be unknown.
+func (it Item) settle(kind object.Kind, o Options) (Item, error) {
+	it.Kind = kind
+	written := it.Object.GetNamespace()
+	switch {
+	case !it.known():
+		return it, nil
+	case !kind.Namespaced:
+		// As kubectl does: people copy the namespace along, and it means nothing.
+		it.Namespace = ""
+	case written == "":
+		it.Namespace = o.namespace()
+	case o.Enforced && written != o.namespace():
+		return it, &itemError{
+			it:   it,
+			text: fmt.Sprintf("namespace %q in the manifest, but -n %s", written, o.namespace()),
+			hint: "leave out -n, or the namespace in the manifest",
+		}
+	}
+	it.Object = inNamespace(it.Object, it.Namespace)
+	return it, nil
+}
+
+func (o Options) namespace() string {
+	if o.Namespace == "" {
+		return "default"
+	}
+	return o.Namespace
+}
+
+// inNamespace returns the object with this namespace, or with none. What has to
+// be changed is copied, the rest is shared.
+func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
+	old, _ := u.Object["metadata"].(map[string]any)
+	written, has := old["namespace"]
+	if has && written == namespace || !has && namespace == "" {
+		return u
+	}
+	metadata := maps.Clone(old)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	delete(metadata, "namespace")
+	if namespace != "" {
+		metadata["namespace"] = namespace
+	}
+	fields := maps.Clone(u.Object)
+	fields["metadata"] = metadata
+	return &unstructured.Unstructured{Object: fields}
+}
+
+// definition is what a CustomResourceDefinition of the set says of its kind.
+type definition struct {
+	key        object.Key
+	namespaced bool
+	served     map[string]bool // versions
+}
+
+// definitionsOf reads the definitions of a set. One that is not complete tells of
+// nothing; the API server will say what is wrong with it.
+func definitionsOf(manifests []object.Manifest) map[groupKind]definition {
+	definitions := map[groupKind]definition{}
+	for _, m := range manifests {
+		ref := object.RefOf(m.Object)
+		if ref.GVK.GroupKind() != crdKind() {
+			continue
+		}
+		ref.Namespace = ""
+		spec, _ := m.Object.Object["spec"].(map[string]any)
+		names, _ := spec["names"].(map[string]any)
+		gk := groupKind{Group: text(spec, "group"), Kind: text(names, "kind")}
+		if gk.Kind == "" || gk.Group == "" {
+			continue
+		}
+		definitions[gk] = definition{
+			key:        ref.Key(),
+			namespaced: text(spec, "scope") == "Namespaced",
+			served:     servedVersions(spec),
+		}
+	}
+	return definitions
+}
+
+func servedVersions(spec map[string]any) map[string]bool {
+	served := map[string]bool{}
+	versions, _ := spec["versions"].([]any)
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if on, _ := version["served"].(bool); on {
+			served[text(version, "name")] = true
+		}
+	}
+	return served
+}
+
+// kind says what is known of a kind: what the cluster says, else what a
+// definition of the set says, else nothing.
+func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
+	if kind, ok := b.options.Kinds[gvk]; ok {
+		kind.GVK = gvk
+		return kind
+	}
+	if d, ok := b.definitions[gvk.GroupKind()]; ok && d.served[gvk.Version] {
+		return object.Kind{GVK: gvk, Namespaced: d.namespaced}
+	}
+	return object.Kind{}
+}
+
+// text returns a field that is text, else nothing.
+func text(fields map[string]any, key string) string {
+	s, _ := fields[key].(string)
+	return s
+}

@@ -1,0 +1,290 @@
+package predict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// Server is what a prediction may need of a cluster.
+type Server interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+}
+
+// Predictor predicts for one field manager and one set of choices.
+type Predictor struct {
+	// Manager is who we are.
+	Manager string
+	// Take and Yield are the user's choices.
+	Take, Yield []Choice
+	// AdoptFrom are managers whose fields become ours, so that what is not in
+	// the manifest leaves the object.
+	AdoptFrom []string
+	// Validation is the server's field validation: Strict, Warn or Ignore.
+	Validation string
+}
+
+// Prediction is what is known of applying one manifest.
+type Prediction struct {
+	Item plan.Item
+	// Live is the object as it is; nil where there is none.
+	Live *unstructured.Unstructured
+	// Body is the manifest as it is to be sent: without what is yielded.
+	Body *unstructured.Unstructured
+	// Verdict is what the live object alone tells.
+	Verdict managedfields.Verdict
+	// Adoption is what has to happen to the managed fields first; mostly nothing.
+	Adoption managedfields.Adoption
+	// Yielded are the paths that are left to their owners.
+	Yielded []managedfields.Path
+
+	// Answer is the server's to a dry run; nil until Ask, and with Unchecked.
+	Answer *unstructured.Unstructured
+	// Unchecked is set when the server can not be asked what the apply makes of
+	// the object, and says why.
+	Unchecked string
+	// Conflicts are contested and nobody said what to do; Taken are contested and
+	// the user takes them. Empty until Ask.
+	Conflicts, Taken []managedfields.Conflict
+}
+
+// Judge tells what the live object alone tells of applying the item. A nil live
+// object means that there is none.
+func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
+	out := Prediction{Item: item, Live: live}
+	paths, err := p.yields(item)
+	if err != nil {
+		return out, err
+	}
+	out.Body, out.Yielded, err = managedfields.Yield(withoutStringData(item.Object), live, p.Manager, paths)
+	if err != nil {
+		return out, err
+	}
+	if live == nil {
+		out.Verdict = managedfields.Clear
+		return out, nil
+	}
+	out.Adoption, err = managedfields.Adopt(live, p.Manager, p.AdoptFrom)
+	if err != nil {
+		return out, err
+	}
+	if !out.Adopts() {
+		out.Verdict, _ = managedfields.Judge(live, out.Body, p.Manager)
+	}
+	return out, nil
+}
+
+// yields collects the paths of the item that flags and its annotation yield.
+func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
+	paths, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", item.Source, err)
+	}
+	for _, c := range p.Yield {
+		if c.Names(item.Ref, item.Kind.Resource) {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths, nil
+}
+
+// attempts bounds how often a prediction starts again because the object
+// changed between the read and the dry run.
+const attempts = 5
+
+// Ask asks the server by a forced dry run what the apply would make of the
+// object, and fills in Answer, Conflicts and Taken. It returns the server's
+// refusal as it is.
+func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
+	for range attempts {
+		answer, err := p.dryRun(ctx, server, in)
+		var heldUp *heldUpError
+		if errors.As(err, &heldUp) {
+			in.Unchecked = "not checked by the server: it can be asked only when what " +
+				in.Adoption.Adopted[0].Manager + " owns is adopted"
+			p.sort(in, heldUp.conflicts)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion() {
+			err := p.accept(ctx, server, in, answer)
+			if !in.Adopts() || !apierrors.IsConflict(err) {
+				return err
+			} // Else the object changed before the second half of the prediction.
+		}
+		if err := p.Refresh(ctx, server, in); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s changes faster than it can be read", in.Item.Ref)
+}
+
+// Refresh reads the live object again and judges anew.
+func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) error {
+	live, err := server.Get(ctx, in.Item.Kind, in.Item.Ref)
+	if apierrors.IsNotFound(err) {
+		live, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	*in, err = p.Judge(in.Item, live)
+	return err
+}
+
+// dryRun sends the forced dry run. Force can make an object invalid that is
+// only contested; then the unforced answer is the one that helps.
+func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
+	how := object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: in.Live != nil}
+	answer, err := server.Apply(ctx, in.Item.Kind, in.Body, how)
+	if apierrors.IsInvalid(err) && how.Force {
+		how.Force = false
+		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
+		conflicts := p.Contested(unforced, in.Live, in.Body)
+		if open := p.open(in, conflicts); len(open) > 0 && !in.Adopts() {
+			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open}
+		}
+		if in.Adopts() && p.ValidAlone(ctx, server, in) {
+			return nil, &heldUpError{conflicts}
+		}
+	}
+	return answer, err
+}
+
+// accept reads an answer that belongs to the live object we know.
+func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
+	in.Answer, in.Conflicts, in.Taken, in.Unchecked = answer, nil, nil, ""
+	if in.Live == nil {
+		return nil
+	}
+	contested, err := managedfields.Taken(in.Live, answer, in.Body, p.Manager)
+	if err != nil {
+		return err
+	}
+	p.sort(in, contested)
+	if in.Adopts() {
+		return p.afterAdoption(ctx, server, in)
+	}
+	return nil
+}
+
+// sort tells apart what is contested and taken, what is contested and nobody
+// said what to do, and what is not contested any more after the adoption.
+func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
+	in.Conflicts = p.open(in, contested)
+	for _, c := range contested {
+		if !in.adopted(c) && p.takes(in.Item, c.Path) {
+			in.Taken = append(in.Taken, c)
+		}
+	}
+}
+
+// open returns the conflicts of which nobody said what to do.
+func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []managedfields.Conflict {
+	var out []managedfields.Conflict
+	for _, c := range contested {
+		if !in.adopted(c) && !p.takes(in.Item, c.Path) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// heldUpError says that the apply is not valid as long as an adopted manager
+// still owns its fields: an item of a list that goes keeps the name or number
+// that another one gets. A dry run can not move ownership first.
+type heldUpError struct {
+	conflicts []managedfields.Conflict
+}
+
+func (e *heldUpError) Error() string { return "not valid before the adoption" }
+
+// ValidAlone tells whether the manifest is valid as a new object: what the
+// server refuses then is not the manifest but the change. It asks by a dry run
+// under another name.
+func (p Predictor) ValidAlone(ctx context.Context, server Server, in *Prediction) bool {
+	twin := in.Body.DeepCopy()
+	twin.SetName(twin.GetName() + "-k8sconnect-probe")
+	_, err := server.Apply(ctx, in.Item.Kind, twin, object.Write{
+		Manager: p.Manager, Validation: p.Validation, DryRun: true,
+	})
+	return err == nil
+}
+
+// afterAdoption predicts what becomes of the fields that an adopted manager
+// holds and the manifest does not state. A dry run can not move their ownership
+// first, so they are taken out of the answer, and the server is asked to
+// complete what is left with its defaults.
+func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
+	dropped, err := managedfields.Dropped(in.Live, in.Answer, p.Manager, p.AdoptFrom...)
+	if err != nil {
+		return err
+	}
+	var gone []managedfields.Path
+	for _, c := range dropped {
+		if c.Kind == managedfields.Removed {
+			gone = append(gone, c.Path)
+		}
+	}
+	answer := in.Answer
+	if without := managedfields.Without(answer, gone); without != nil {
+		answer, err = server.Update(ctx, in.Item.Kind, without, object.Write{
+			Manager: p.Manager, Validation: p.Validation, DryRun: true,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	entries, err := p.letGo(in.Answer)
+	if err != nil {
+		return err
+	}
+	in.Answer = answer
+	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
+}
+
+// letGo returns the managed fields of the answer to a dry run without what the
+// adopted managers still hold there.
+func (p Predictor) letGo(answer *unstructured.Unstructured) ([]any, error) {
+	entries, _, err := unstructured.NestedSlice(answer.Object, "metadata", "managedFields")
+	if err != nil {
+		return nil, err
+	}
+	adoption, err := managedfields.Adopt(answer, p.Manager, p.AdoptFrom)
+	if err != nil || adoption.Fields == nil {
+		return entries, err
+	}
+	// Our entry gained what the others lose; what we hold is what the manifest
+	// states.
+	ours := slices.IndexFunc(entries, p.isOurs)
+	rest := slices.DeleteFunc(adoption.Fields, p.isOurs)
+	if ours < 0 {
+		return rest, nil
+	}
+	return append(rest, entries[ours]), nil
+}
+
+// isOurs tells whether an entry of managed fields is the manager's own.
+func (p Predictor) isOurs(entry any) bool {
+	m, _ := entry.(map[string]any)
+	return m["manager"] == p.Manager && m["operation"] == managedfields.Apply && m["subresource"] == nil
+}
+
+// takes tells whether the user takes the path of the item.
+func (p Predictor) takes(item plan.Item, path managedfields.Path) bool {
+	return slices.ContainsFunc(p.Take, func(c Choice) bool {
+		return c.Names(item.Ref, item.Kind.Resource) && c.covers(path)
+	})
+}

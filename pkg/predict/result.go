@@ -1,0 +1,160 @@
+package predict
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Same tells whether two answers about one object have the same content and the
+// same owners. When somebody touched a field is neither.
+func Same(a, b *unstructured.Unstructured) bool {
+	return reflect.DeepEqual(content(a), content(b)) && managedfields.SameOwners(a, b)
+}
+
+// content returns an object without what the server counts and keeps for itself.
+func content(u *unstructured.Unstructured) map[string]any {
+	out := maps.Clone(u.Object)
+	meta, ok := out["metadata"].(map[string]any)
+	if !ok {
+		return out
+	}
+	meta = maps.Clone(meta)
+	for _, own := range []string{"managedFields", "resourceVersion", "generation"} {
+		delete(meta, own)
+	}
+	out["metadata"] = meta
+	return out
+}
+
+// Adopts tells whether the apply takes over what other managers hold.
+func (p *Prediction) Adopts() bool { return p.Adoption.Fields != nil }
+
+// adopted tells whether the conflict vanishes with the adoption: all who own the
+// path let go of it.
+func (p *Prediction) adopted(c managedfields.Conflict) bool {
+	for _, owner := range c.Owners {
+		if !slices.Contains(p.Adoption.Adopted, owner) {
+			return false
+		}
+	}
+	return len(c.Owners) > 0
+}
+
+// NoChange tells whether the server's answer has the content and the owners of
+// the live object, so that the apply need not be sent.
+func (p *Prediction) NoChange() bool {
+	return p.Live != nil && p.Answer != nil && !p.Adopts() && Same(p.Live, p.Answer)
+}
+
+// View is the managed projection of an object before and after an apply: both
+// cut to the union of what the manager owned and what it owns then.
+type View struct {
+	Before, After map[string]any
+	Set           *managedfields.Set
+}
+
+// View returns the managed projection before the apply and after it. answer is
+// the server's, to the apply itself or to a dry run; where it could not be asked,
+// nil: then the manifest stands for it. What is adopted counts as owned before.
+func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
+	set, err := p.owned(answer)
+	if err != nil {
+		return View{}, err
+	}
+	var view View
+	if in.Live != nil {
+		before, err := p.owned(in.Live, in.Adoption.Adopted...)
+		if err != nil {
+			return View{}, err
+		}
+		set = set.Union(before)
+		view.Before = managedfields.Project(in.Live.Object, set)
+	}
+	view.Set = set
+	if answer == nil {
+		view.After = stated(in.Body)
+	} else {
+		view.After = managedfields.Project(answer.Object, set)
+	}
+	return view, nil
+}
+
+// owned returns what the manager has applied of an object, and what the other
+// owners named hold.
+func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.Owner) (*managedfields.Set, error) {
+	if u == nil {
+		return &managedfields.Set{}, nil
+	}
+	entries, err := managedfields.Entries(u)
+	if err != nil {
+		return nil, err
+	}
+	set := managedfields.Managed(entries, p.Manager)
+	for _, entry := range entries {
+		if slices.Contains(others, entry.Owner) {
+			set = set.Union(entry.Fields)
+		}
+	}
+	return set, nil
+}
+
+// stated returns what a manifest states: everything but which object it is.
+func stated(manifest *unstructured.Unstructured) map[string]any {
+	out := maps.Clone(manifest.Object)
+	delete(out, "apiVersion")
+	delete(out, "kind")
+	if meta, ok := out["metadata"].(map[string]any); ok {
+		meta = maps.Clone(meta)
+		delete(meta, "name")
+		delete(meta, "namespace")
+		out["metadata"] = meta
+		if len(meta) == 0 {
+			delete(out, "metadata")
+		}
+	}
+	return out
+}
+
+// Changes returns what differs between both sides of the view.
+func (v View) Changes() []managedfields.Change {
+	return managedfields.Compare(v.Before, v.After, v.Set)
+}
+
+// Left returns what became of the paths that the manager owned and does not
+// state any more: removed from the object, or released to others.
+func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
+	if in.Live == nil || answer == nil {
+		return nil, nil
+	}
+	return managedfields.Dropped(in.Live, answer, p.Manager, p.AdoptFrom...)
+}
+
+// IsContested tells whether an error is the server's refusal of an apply because
+// others own what it would change.
+func IsContested(err error) bool {
+	return slices.ContainsFunc(Causes(err), func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeFieldManagerConflict
+	})
+}
+
+// Contested reads such a refusal.
+func (p Predictor) Contested(refusal error, live, body *unstructured.Unstructured) []managedfields.Conflict {
+	return managedfields.ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
+}
+
+// Causes returns the details of a server's refusal, if it gave any.
+func Causes(err error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	return status.Status().Details.Causes
+}

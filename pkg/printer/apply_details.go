@@ -1,0 +1,77 @@
+package printer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// manyPaths is how many paths of one sort an object shows; more are only counted.
+const manyPaths = 10
+
+// details are the lines below an object that was applied: what the apply did to
+// the ownership of its fields.
+func (t *applyTable) details(a event.Applied) []string {
+	var all []string
+	all = append(all, t.paths("removed", a.Removed, was)...)
+	all = append(all, t.paths("kept", a.Released, func(c managedfields.Change) string {
+		return "by " + ownerList(c.Owners, t.Now())
+	})...)
+	all = append(all, t.paths("taken", a.Taken, func(c managedfields.Change) string {
+		return "from " + ownerList(c.Owners, t.Now()) + fromTo(c)
+	})...)
+	all = append(all, t.paths("yielded", pathsOf(a.Yielded), nil)...)
+	for _, manager := range a.Adopted {
+		all = append(all, "adopted  the fields of "+clean(manager))
+	}
+	return all
+}
+
+// paths lists changes of one sort, one a line, the note of each beside its path.
+func (t *applyTable) paths(verb string, changes []managedfields.Change, note func(managedfields.Change) string) []string {
+	shown := changes
+	if len(shown) > manyPaths && !t.Verbose {
+		shown = shown[:manyPaths]
+	}
+	var rows []string
+	for _, c := range shown {
+		row := pad(verb, len("removed")) + "  " + clean(c.Path.String())
+		if c.Atomic {
+			row += " (atomic)"
+		}
+		if note != nil {
+			row += "  " + note(c)
+		}
+		rows = append(rows, strings.TrimRight(row, " "))
+	}
+	if more := len(changes) - len(shown); more > 0 {
+		rows = append(rows, fmt.Sprintf("%s  and %s more", pad(verb, len("removed")), count(more, "path")))
+	}
+	return rows
+}
+
+func was(c managedfields.Change) string {
+	if c.From == nil {
+		return ""
+	}
+	return "was " + cutMiddle(value(c.From), longest)
+}
+
+func fromTo(c managedfields.Change) string {
+	if c.From == nil && c.To == nil {
+		return ""
+	}
+	from, to := values(c.From, c.To, true)
+	from, to = cutPair(from, to, longest/2, longest/2)
+	return ": " + from + " → " + to
+}
+
+func pathsOf(paths []managedfields.Path) []managedfields.Change {
+	changes := make([]managedfields.Change, len(paths))
+	for i, path := range paths {
+		changes[i].Path = path
+	}
+	return changes
+}

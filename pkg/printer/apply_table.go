@@ -1,0 +1,138 @@
+package printer
+
+import (
+	"context"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// Up to this many objects fit on one screen: all are listed, unchanged or not.
+const oneScreen = 20
+
+// manySkipped is how many objects of a phase are listed that were skipped for the
+// same reason; more are only counted.
+const manySkipped = 3
+
+// actionWidth aligns what follows the action in the table of an apply.
+const actionWidth = len(event.Configured)
+
+// applyTable is what a person reads: one line an object, and below it what is
+// worth knowing. Failures end a phase, conflicts end the table, for the eye is
+// at the end.
+type applyTable struct {
+	base
+	applied   planned[event.Applied]
+	conflicts planned[event.Applied]
+	phases    map[int]bool // that have conflicts
+	written   bool         // there are lines above
+}
+
+func newApplyTable(b base) *applyTable {
+	return &applyTable{base: b, phases: map[int]bool{}}
+}
+
+func (t *applyTable) take(e event.Event) {
+	applied, ok := e.(event.Applied)
+	if !ok {
+		return
+	}
+	at := t.course.place(applied.Ref)
+	switch {
+	case applied.Action == event.InConflict:
+		t.conflicts.add(at, applied)
+		t.phases[at.phase] = true
+	case t.listed(applied):
+		t.applied.add(at, applied)
+	}
+}
+
+// listed tells whether an object gets a line.
+func (t *applyTable) listed(a event.Applied) bool {
+	return a.Action != event.Unchanged || t.Verbose || t.course.total <= oneScreen ||
+		a.Reason != "" || len(t.details(a)) > 0
+}
+
+func (t *applyTable) flush() {
+	var done, skipped, failed []event.Applied
+	for _, a := range t.applied.drain() {
+		switch a.Action {
+		case event.Skipped:
+			skipped = append(skipped, a)
+		case event.Failed:
+			failed = append(failed, a)
+		default:
+			done = append(done, a)
+		}
+	}
+	var b strings.Builder
+	for _, a := range done {
+		t.line(&b, a.Action, t.name(a), t.details(a))
+	}
+	t.skipped(&b, skipped)
+	for _, a := range failed {
+		t.line(&b, a.Action, t.name(a), append(explain(a.Err), t.details(a)...))
+	}
+	t.written = t.written || b.Len() > 0
+	t.screen.result(b.String())
+}
+
+func (t *applyTable) finish(context.Context) error {
+	var b strings.Builder
+	if conflicts := t.conflicts.drain(); len(conflicts) > 0 {
+		t.report(&b, conflicts)
+		b.WriteString("\n")
+	}
+	b.WriteString(applySummary(t.course, t.DryRun) + "\n")
+	t.screen.result(b.String())
+	return nil
+}
+
+func (t *applyTable) line(b *strings.Builder, action event.Action, text string, details []string) {
+	b.WriteString(t.paint.action(action, pad(string(action), actionWidth)) + "  " + text + "\n")
+	for _, detail := range details {
+		b.WriteString("    " + detail + "\n")
+	}
+}
+
+func (t *applyTable) name(a event.Applied) string {
+	text := label(a.Ref)
+	if a.DryRun && a.Action != event.Failed && a.Action != event.Skipped {
+		text += " (dry run)"
+	}
+	if a.Action == event.Failed && a.Source.File != "" {
+		text += "  " + t.paint.faint.Sprint("("+clean(a.Source.String())+")")
+	}
+	if reason := strings.Join(lines(a.Reason), "; "); reason != "" {
+		text += ": " + reason
+	}
+	return text
+}
+
+// skipped writes one line for each object, or one for all that were skipped for
+// the same reason where they are many.
+func (t *applyTable) skipped(b *strings.Builder, skipped []event.Applied) {
+	var order []string
+	byReason := map[string][]event.Applied{}
+	for _, a := range skipped {
+		why := strings.Join(explain(a.Err), "; ")
+		if _, known := byReason[why]; !known {
+			order = append(order, why)
+		}
+		byReason[why] = append(byReason[why], a)
+	}
+	for _, why := range order {
+		group := byReason[why]
+		suffix := why
+		if why != "" {
+			suffix = ": " + why
+		}
+		if len(group) > manySkipped && !t.Verbose {
+			t.line(b, event.Skipped, count(len(group), "object")+suffix, nil)
+			continue
+		}
+		for _, a := range group {
+			t.line(b, event.Skipped, t.name(a)+suffix, t.details(a))
+		}
+	}
+}

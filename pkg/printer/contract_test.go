@@ -1,0 +1,235 @@
+package printer_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+)
+
+// The conflict report is part of the contract, to the byte; the flags of the
+// second path follow those of the first.
+func TestConflictReport(t *testing.T) {
+	const want = `conflict  deployment.apps/web -n prod
+  .spec.replicas                                       yours 3        live 5        kube-controller-manager (scale)
+  .spec.template.spec.containers[name="app"].image     yours app:1.2  live app:1.1  kubectl-edit (Update, 1h ago)
+
+Nothing in this phase was written. For each path, choose:
+  take it    --take=deployment.apps/web:.spec.replicas
+             --take='deployment.apps/web:.spec.template.spec.containers[name="app"].image'
+  leave it   --yield=deployment.apps/web:.spec.replicas
+             --yield='deployment.apps/web:.spec.template.spec.containers[name="app"].image'
+  agree      put the live value into the manifest
+  take all   --take=all
+
+1 conflict
+`
+	got := run(t, printer.ForApply, printer.Options{Width: columns(120)}, []event.Event{contractConflict(t)})
+	if diff := cmp.Diff(want, got.out); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Edge case 35: one object that fails does not hide the others.
+func TestApplyResult(t *testing.T) {
+	events := []event.Event{
+		contractConflict(t),
+		event.Warned{Ref: web(), Text: "deprecated"},
+		event.Applied{Ref: config("a"), Action: event.Created},
+		event.Applied{Ref: config("b"), Action: event.Failed, Err: hinted{forbidden("b"), "ask"}},
+	}
+	got := run(t, printer.ForApply, printer.Options{Format: printer.JSON, Run: "01J"}, events)
+	equalJSON(t, got.out, `{
+	  "apiVersion":"cli.k8sconnect.io/v1alpha1","kind":"ApplyResult","run":"01J",
+	  "objects":[
+	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"a","action":"created"},
+	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"b","action":"failed",
+	     "error":{"reason":"Forbidden","hint":"ask",
+	       "message":"apply Service/prod/b: services \"b\" is forbidden: admission webhook denied it:\n\tno owner label\n\u001b[31mred\u001b[0m"}},
+	    {"apiVersion":"apps/v1","kind":"Deployment","namespace":"prod","name":"web","action":"conflict",
+	     "warnings":["Deployment/prod/web: deprecated"],
+	     "conflicts":[
+	       {"path":".spec.replicas","yours":3,"live":5,
+	        "owners":[{"manager":"kube-controller-manager","operation":"Update","subresource":"scale"}]},
+	       {"path":".spec.template.spec.containers[name=\"app\"].image","yours":"app:1.2","live":"app:1.1",
+	        "owners":[{"manager":"kubectl-edit","operation":"Update","time":"2026-03-01T11:00:00Z"}]}]}],
+	  "summary":{"created":1,"configured":0,"unchanged":0,"conflict":1,"failed":1,"skipped":0,"pruned":0}}`)
+}
+
+func TestDiffResult(t *testing.T) {
+	events := []event.Event{
+		event.Compared{Ref: web(), Action: event.Update, Changes: []managedfields.Change{
+			{Path: path(t, ".spec.replicas"), From: int64(5), To: int64(3), Kind: managedfields.Contested, Owners: []managedfields.Owner{autoscaler()}},
+			{Path: path(t, ".spec.paused"), To: nil, Kind: managedfields.Added},
+			{Path: path(t, ".spec.minReadySeconds"), From: int64(1), Kind: managedfields.Removed},
+		}},
+		event.Compared{Ref: config("a"), Action: event.Unknown, Reason: "no right to read it", Err: errors.New("no")},
+		event.Compared{Ref: config("b"), Action: event.None},
+	}
+	got := run(t, printer.ForDiff, printer.Options{Format: printer.JSON}, events)
+	equalJSON(t, got.out, `{
+	  "apiVersion":"cli.k8sconnect.io/v1alpha1","kind":"DiffResult",
+	  "objects":[
+	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"a","action":"unknown",
+	     "reason":"no right to read it","error":{"message":"no"}},
+	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"b","action":"none"},
+	    {"apiVersion":"apps/v1","kind":"Deployment","namespace":"prod","name":"web","action":"update",
+	     "changes":[
+	       {"path":".spec.replicas","from":5,"to":3,"change":"contested",
+	        "owners":[{"manager":"kube-controller-manager","operation":"Update","subresource":"scale"}]},
+	       {"path":".spec.paused","to":null,"change":"added"},
+	       {"path":".spec.minReadySeconds","from":1,"change":"removed"}]}],
+	  "summary":{"create":0,"update":1,"delete":0,"none":1,"unknown":1}}`)
+}
+
+// A document without objects is still a whole document.
+func TestEmptyDocuments(t *testing.T) {
+	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, make, printer.Options{Format: printer.JSON}, []event.Event{event.Planned{}})
+			var document struct{ Objects []any }
+			if err := json.Unmarshal([]byte(got.out), &document); err != nil {
+				t.Fatal(err)
+			}
+			if document.Objects == nil {
+				t.Errorf("objects is null:\n%s", got.out)
+			}
+		})
+	}
+}
+
+// A run that ends before it has a plan prints nothing: the error is on stderr,
+// and an empty document would look like an answer.
+func TestNothingWithoutPlan(t *testing.T) {
+	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
+		for _, format := range []string{printer.Table, printer.JSON, printer.JUnit} {
+			if got := run(t, make, printer.Options{Format: format}, nil); got.out != "" {
+				t.Errorf("%s -o %s: %q", name, format, got.out)
+			}
+		}
+	}
+}
+
+// Edge case 34: a warning carries its object. The same text for two objects is
+// two warnings, said twice for one object (dry run, then write) it is one.
+func TestWarnings(t *testing.T) {
+	events := []event.Event{
+		event.Warned{Ref: config("b"), Text: "old"},
+		event.Warned{Ref: config("a"), Text: "old"},
+		event.Warned{Ref: config("b"), Text: "old"},
+		event.Warned{Ref: config("nowhere"), Text: "old"},
+		event.Applied{Ref: config("a"), Action: event.Created},
+		event.Applied{Ref: config("b"), Action: event.Created},
+	}
+	const want = "warning: ConfigMap/prod/a: old\nwarning: ConfigMap/prod/b: old\nwarning: ConfigMap/prod/nowhere: old\n"
+	for _, format := range []string{printer.Table, printer.JSON, printer.Stream} {
+		got := run(t, printer.ForApply, printer.Options{Format: format}, events)
+		if diff := cmp.Diff(want, got.err); diff != "" {
+			t.Errorf("%s: stderr (-want +got):\n%s", format, diff)
+		}
+	}
+	var document struct {
+		Warnings []string
+		Objects  []struct{ Warnings []string }
+	}
+	got := run(t, printer.ForApply, printer.Options{Format: printer.JSON}, events)
+	if err := json.Unmarshal([]byte(got.out), &document); err != nil {
+		t.Fatal(err)
+	}
+	all := document.Warnings
+	for _, o := range document.Objects {
+		all = append(all, o.Warnings...)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap/prod/nowhere: old", "ConfigMap/prod/a: old", "ConfigMap/prod/b: old"}, all); diff != "" {
+		t.Errorf("json (-want +got):\n%s", diff)
+	}
+}
+
+func TestUnchangedObjects(t *testing.T) {
+	story := func(n int) []event.Event {
+		events := []event.Event{event.Planned{Phases: []event.Phase{{Name: "all", Total: n}}}, event.PhaseStarted{}}
+		for i := range n {
+			events = append(events, event.Applied{Ref: config("c" + strings.Repeat("x", i)), Action: event.Unchanged})
+		}
+		return events
+	}
+	tests := map[string]struct {
+		objects int
+		verbose bool
+		lines   int
+	}{
+		"a screenful":          {objects: 20, lines: 21},
+		"more":                 {objects: 21, lines: 1},
+		"more, asked for them": {objects: 21, verbose: true, lines: 22},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, printer.ForApply, printer.Options{Verbose: tt.verbose}, story(tt.objects))
+			if n := strings.Count(got.out, "\n"); n != tt.lines {
+				t.Errorf("%d lines, want %d:\n%s", n, tt.lines, got.out)
+			}
+		})
+	}
+}
+
+// What an apply does to ownership is told even of an object that it did not
+// change otherwise.
+func TestUnchangedButAdopted(t *testing.T) {
+	events := []event.Event{
+		event.Planned{Phases: []event.Phase{{Name: "all", Total: 1000}}},
+		event.Applied{Ref: config("a"), Action: event.Unchanged, Adopted: []string{"kubectl-client-side-apply"}},
+	}
+	got := run(t, printer.ForApply, printer.Options{}, events)
+	const want = "unchanged   configmap/a -n prod\n    adopted  the fields of kubectl-client-side-apply\n1 unchanged, 999 not reached\n"
+	if diff := cmp.Diff(want, got.out); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestManySkipped(t *testing.T) {
+	var events []event.Event
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		events = append(events, event.Applied{Ref: config(name), Action: event.Skipped, Err: errors.New("phase one failed")})
+	}
+	events = append(events, event.Applied{Ref: object.Ref{Name: "x"}, Action: event.Skipped, Err: errors.New("its namespace failed")})
+	const want = "skipped     /x: its namespace failed\nskipped     5 objects: phase one failed\n6 skipped\n"
+	got := run(t, printer.ForApply, printer.Options{}, events)
+	if diff := cmp.Diff(want, got.out); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func equalJSON(t *testing.T, got, want string) {
+	t.Helper()
+	var g, w any
+	if err := json.Unmarshal([]byte(got), &g); err != nil {
+		t.Fatalf("%v in:\n%s", err, got)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(w, g); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// namesIn lists the objects of a document in their order.
+func namesIn(t *testing.T, text string) []string {
+	t.Helper()
+	var document struct{ Objects []struct{ Name string } }
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range document.Objects {
+		names = append(names, o.Name)
+	}
+	return names
+}

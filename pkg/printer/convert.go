@@ -1,0 +1,97 @@
+package printer
+
+import (
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+func appliedOf(a event.Applied) appliedObject {
+	o := appliedObject{
+		objectName: nameOf(a.Ref),
+		Action:     a.Action,
+		Reason:     a.Reason,
+		Source:     sourceOf(a.Source),
+		DryRun:     a.DryRun,
+		Error:      faultOf(a.Err),
+		Removed:    changesOf(a.Removed),
+		Released:   changesOf(a.Released),
+		Taken:      changesOf(a.Taken),
+		Adopted:    a.Adopted,
+	}
+	for _, c := range a.Conflicts {
+		entry := contestedPath{Path: c.Path.String(), Yours: c.Yours, Owners: ownersOf(c.Owners)}
+		if c.HasLive {
+			entry.Live = &c.Live
+		}
+		o.Conflicts = append(o.Conflicts, entry)
+	}
+	for _, path := range a.Yielded {
+		o.Yielded = append(o.Yielded, path.String())
+	}
+	return o
+}
+
+func comparedOf(c event.Compared) comparedObject {
+	return comparedObject{
+		objectName: nameOf(c.Ref),
+		Action:     c.Action,
+		Reason:     c.Reason,
+		Source:     sourceOf(c.Source),
+		Error:      faultOf(c.Err),
+		Changes:    changesOf(c.Changes),
+		Adopted:    c.Adopted,
+	}
+}
+
+// changesOf leaves out the side on which a path is absent: null is a value.
+func changesOf(changes []managedfields.Change) []changedPath {
+	var list []changedPath
+	for _, c := range changes {
+		entry := changedPath{Path: c.Path.String(), Change: c.Kind, Atomic: c.Atomic}
+		if c.Kind != managedfields.Added {
+			entry.From = &c.From
+		}
+		if c.Kind != managedfields.Removed {
+			entry.To = &c.To
+		}
+		if len(c.Owners) > 0 {
+			entry.Owners = ownersOf(c.Owners)
+		}
+		list = append(list, entry)
+	}
+	return list
+}
+
+func ownersOf(owners []managedfields.Owner) []ownerEntry {
+	list := make([]ownerEntry, len(owners))
+	for i, o := range owners {
+		list[i] = ownerEntry{
+			Manager:     o.Manager,
+			Operation:   o.Operation,
+			Subresource: o.Subresource,
+			APIVersion:  o.APIVersion,
+		}
+		if !o.Time.IsZero() {
+			at := o.Time.UTC()
+			list[i].Time = &at
+		}
+	}
+	return list
+}
+
+func faultOf(err error) *fault {
+	if err == nil {
+		return nil
+	}
+	return &fault{Reason: reason(err), Message: err.Error(), Hint: strings.Join(hints(err), "\n")}
+}
+
+func sourceOf(s object.Source) string {
+	if s.File == "" {
+		return ""
+	}
+	return s.String()
+}

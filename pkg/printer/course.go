@@ -1,0 +1,151 @@
+package printer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// course is what the events so far tell of the run: its phases, which of them is
+// under way, what is being worked on, and where in the plan an object stands.
+type course struct {
+	// begun: there is a plan, or a result.
+	begun   bool
+	phases  []event.Phase
+	current int // index into phases, -1 before the first
+	places  map[object.Key]place
+	// total is known once the run is planned; inPhase counts the results of the
+	// phase under way, done those of the run, tally what they are. What is pruned
+	// has left the plan and counts in the tally alone.
+	total, inPhase, done int
+	tally                map[event.Action]int
+	underway             []object.Ref // the longest first
+}
+
+// place is where an object stands in the plan. What the plan does not name comes
+// after what it names, by name, in the phase in which it turned up.
+type place struct {
+	phase, index int
+	ref          object.Ref
+}
+
+func (p place) compare(other place) int {
+	return cmp.Or(
+		cmp.Compare(p.phase, other.phase),
+		cmp.Compare(p.index, other.index),
+		p.ref.Compare(other.ref),
+	)
+}
+
+func newCourse() *course {
+	return &course{current: -1, places: map[object.Key]place{}, tally: map[event.Action]int{}}
+}
+
+func (c *course) take(e event.Event) {
+	switch e := e.(type) {
+	case event.Planned:
+		c.plan(e)
+	case event.PhaseStarted:
+		c.current, c.inPhase = e.Index, 0
+	case event.Started:
+		c.underway = append(c.underway, e.Ref)
+	case event.Applied:
+		c.result(e.Ref, e.Action)
+	case event.Compared:
+		c.result(e.Ref, e.Action)
+	}
+}
+
+func (c *course) plan(e event.Planned) {
+	c.begun, c.phases = true, e.Phases
+	for i, phase := range e.Phases {
+		c.total += phase.Total
+		for j, ref := range phase.Refs {
+			c.places[ref.Key()] = place{phase: i, index: j, ref: ref}
+		}
+	}
+}
+
+func (c *course) result(ref object.Ref, action event.Action) {
+	c.begun = true
+	c.tally[action]++
+	if _, named := c.places[ref.Key()]; named || action != event.Pruned {
+		c.done++
+		c.inPhase++
+	}
+	same := func(r object.Ref) bool { return r.Key() == ref.Key() }
+	if i := slices.IndexFunc(c.underway, same); i >= 0 {
+		c.underway = slices.Delete(c.underway, i, i+1)
+	}
+}
+
+// endsPhase tells whether the results so far can be shown: another phase begins,
+// or the run waits for something although the phase has all its results.
+func (c *course) endsPhase(e event.Event) bool {
+	switch e.(type) {
+	case event.PhaseStarted:
+		return true
+	case event.Waiting:
+		phase, ok := c.phase()
+		return ok && c.inPhase >= phase.Total
+	default:
+		return false
+	}
+}
+
+// phase returns the phase that is under way, if one is.
+func (c *course) phase() (event.Phase, bool) {
+	if c.current < 0 || c.current >= len(c.phases) {
+		return event.Phase{}, false
+	}
+	return c.phases[c.current], true
+}
+
+func (c *course) place(ref object.Ref) place {
+	if p, ok := c.places[ref.Key()]; ok {
+		return p
+	}
+	return place{phase: c.current, index: math.MaxInt, ref: ref}
+}
+
+// planned collects values as they come and hands them out in the order of the
+// plan. Those of one object keep the order in which they came.
+type planned[T any] struct {
+	items []item[T]
+}
+
+type item[T any] struct {
+	at    place
+	value T
+}
+
+func (p *planned[T]) add(at place, value T) {
+	p.items = append(p.items, item[T]{at: at, value: value})
+}
+
+func (p *planned[T]) drain() []T {
+	slices.SortStableFunc(p.items, func(a, b item[T]) int { return a.at.compare(b.at) })
+	values := make([]T, len(p.items))
+	for i, it := range p.items {
+		values[i] = it.value
+	}
+	p.items = nil
+	return values
+}
+
+// title names the phase that is under way: "phase 2 of 5, workloads".
+func (c *course) title() string {
+	phase, ok := c.phase()
+	switch {
+	case !ok:
+		return "preparing"
+	case len(c.phases) == 1:
+		return clean(phase.Name)
+	default:
+		return fmt.Sprintf("phase %d of %d, %s", c.current+1, len(c.phases), clean(phase.Name))
+	}
+}

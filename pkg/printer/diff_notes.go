@@ -1,0 +1,69 @@
+package printer
+
+import (
+	"fmt"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// notes tell what a diff of texts can not.
+func (t *diffTable) notes(c event.Compared) []string {
+	notes := remarks(c)
+	removed := 0
+	for _, change := range c.Changes {
+		if change.Kind == managedfields.Removed && len(change.Owners) == 0 && !change.Atomic {
+			// The diff shows it; only a few are worth a word besides.
+			if removed++; removed > manyPaths && !t.Verbose {
+				continue
+			}
+		}
+		if note := t.note(change); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	if more := removed - manyPaths; more > 0 && !t.Verbose {
+		notes = append(notes, "removed    and "+count(more, "path")+" more")
+	}
+	for _, manager := range c.Adopted {
+		notes = append(notes, "adopted    the fields of "+clean(manager))
+	}
+	return notes
+}
+
+// note says whose a path is where that matters.
+func (t *diffTable) note(c managedfields.Change) string {
+	word, whose := string(c.Kind), ""
+	switch c.Kind {
+	case managedfields.Contested:
+		t.contested++
+		whose = "owned by "
+	case managedfields.Released:
+		whose = "stays, kept by "
+	case managedfields.Removed:
+		whose = "also owned by "
+	case managedfields.Added, managedfields.Changed:
+		switch {
+		case len(c.Owners) > 0: // Others own what is set to another value, and it is not contested.
+			word, whose = "taken", "from "
+		case !c.Atomic:
+			return ""
+		}
+	}
+	text := fmt.Sprintf("%-9s  %s", word, clean(c.Path.String()))
+	if c.Atomic {
+		text += " (atomic: one value, replaced as a whole)"
+	}
+	if len(c.Owners) > 0 {
+		text += "  " + whose + ownerList(c.Owners, t.Now())
+	}
+	return text
+}
+
+// remarks say why an object could not be compared, or what was not checked.
+func remarks(c event.Compared) []string {
+	if c.Err != nil && c.Reason == c.Err.Error() {
+		return explain(c.Err)
+	}
+	return append(lines(c.Reason), explain(c.Err)...)
+}

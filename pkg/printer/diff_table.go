@@ -1,0 +1,150 @@
+package printer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// contextLines surround each change of a diff.
+const contextLines = 3
+
+// diffTable is what a person reads: for each object that would change its name,
+// then what its text does not show (whose a path is, what was not checked) as
+// lines that begin with #, then the change as a unified diff of YAML.
+type diffTable struct {
+	base
+	texts     planned[string]
+	written   bool
+	contested int
+	outside   *outside // nil without an external program
+}
+
+func newDiffTable(b base) *diffTable {
+	t := &diffTable{base: b}
+	if b.External != nil {
+		t.outside = &outside{External: *b.External}
+	}
+	return t
+}
+
+func (t *diffTable) take(e event.Event) {
+	compared, ok := e.(event.Compared)
+	if !ok || compared.Action == event.None && compared.Err == nil && compared.Reason == "" {
+		return
+	}
+	at := t.course.place(compared.Ref)
+	before, after, err := projections(compared)
+	compared.Err = errors.Join(compared.Err, err)
+	if t.outside != nil {
+		t.outside.add(compared, before, after)
+		t.texts.add(at, t.head(compared))
+		return
+	}
+	t.texts.add(at, t.head(compared)+t.changes(compared, before, after))
+}
+
+// flush writes what is done; with an external program, the heads go to stderr,
+// since stdout is the program's.
+func (t *diffTable) flush() {
+	for _, text := range t.texts.drain() {
+		switch {
+		case t.outside != nil:
+			t.screen.note(text)
+		case t.written:
+			t.screen.result("\n" + text)
+		default:
+			t.screen.result(text)
+			t.written = true
+		}
+	}
+}
+
+func (t *diffTable) finish(ctx context.Context) error {
+	var err error
+	if t.outside != nil {
+		err = t.outside.run(ctx)
+	}
+	t.screen.note(diffSummary(t.course) + "\n")
+	if t.contested > 0 {
+		t.screen.note(count(t.contested, "contested path") + ": apply stops there unless you --take or --yield\n")
+	}
+	return err
+}
+
+// head is the name of the object, and its notes.
+func (t *diffTable) head(c event.Compared) string {
+	paint := t.paint
+	if t.outside != nil {
+		paint = newPalette(false)
+	}
+	var b strings.Builder
+	b.WriteString(paint.action(c.Action, string(c.Action)) + "  " + paint.bold.Sprint(label(c.Ref)) + "\n")
+	for _, note := range t.notes(c) {
+		b.WriteString(paint.change.Sprint("# "+note) + "\n")
+	}
+	return b.String()
+}
+
+// changes is the unified diff of one object.
+func (t *diffTable) changes(c event.Compared, before, after string) string {
+	from, to := "live", "applied"
+	if before == "" {
+		from = "/dev/null"
+	}
+	if after == "" {
+		to = "/dev/null"
+	}
+	text, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
+	if err != nil {
+		// The edits are the library's own: that they fit is its promise.
+		return "# " + clean(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(t.painted(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	return b.String()
+}
+
+func (t *diffTable) painted(line string) string {
+	line = escape(line, func(r rune) bool { return r == '\t' })
+	switch {
+	case strings.HasPrefix(line, "@@"):
+		return t.paint.hunk.Sprint(line)
+	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		return t.paint.faint.Sprint(line)
+	case strings.HasPrefix(line, "-"):
+		return t.paint.gone.Sprint(line)
+	case strings.HasPrefix(line, "+"):
+		return t.paint.good.Sprint(line)
+	default:
+		return line
+	}
+}
+
+// projections are the two sides of an object as YAML; a side that is not there
+// is empty.
+func projections(c event.Compared) (before, after string, err error) {
+	if before, err = text(c.Before); err != nil {
+		return "", "", fmt.Errorf("show the live %s: %w", c.Ref, err)
+	}
+	if after, err = text(c.After); err != nil {
+		return "", "", fmt.Errorf("show the applied %s: %w", c.Ref, err)
+	}
+	return before, after, nil
+}
+
+func text(projection map[string]any) (string, error) {
+	if projection == nil {
+		return "", nil
+	}
+	out, err := yaml.Marshal(projection)
+	return string(out), err
+}

@@ -1,0 +1,169 @@
+package printer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// applyResult is the document of an apply.
+type applyResult struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Run        string          `json:"run"`
+	DryRun     bool            `json:"dryRun,omitempty"`
+	Warnings   []string        `json:"warnings,omitempty"` // of the run as a whole
+	Objects    []appliedObject `json:"objects"`
+	Summary    summary         `json:"summary"`
+}
+
+// diffResult is the document of a diff.
+type diffResult struct {
+	APIVersion string           `json:"apiVersion"`
+	Kind       string           `json:"kind"`
+	Run        string           `json:"run,omitempty"`
+	Warnings   []string         `json:"warnings,omitempty"`
+	Objects    []comparedObject `json:"objects"`
+	Summary    summary          `json:"summary"`
+}
+
+// applyDocument gathers all results of an apply and writes them at the end.
+type applyDocument struct {
+	base
+	objects  planned[keyed[appliedObject]]
+	warnings warnings
+}
+
+// diffDocument gathers all results of a diff and writes them at the end.
+type diffDocument struct {
+	base
+	objects  planned[keyed[comparedObject]]
+	warnings warnings
+}
+
+// keyed is a result with the identity by which warnings find it.
+type keyed[T any] struct {
+	ref   object.Ref
+	value T
+}
+
+func newApplyDocument(b base) *applyDocument {
+	return &applyDocument{base: b, warnings: warnings{}}
+}
+
+func newDiffDocument(b base) *diffDocument {
+	return &diffDocument{base: b, warnings: warnings{}}
+}
+
+func (d *applyDocument) take(e event.Event) {
+	switch e := e.(type) {
+	case event.Applied:
+		d.objects.add(d.course.place(e.Ref), keyed[appliedObject]{e.Ref, appliedOf(e)})
+	case event.Warned:
+		d.warnings.add(e)
+	}
+}
+
+func (d *diffDocument) take(e event.Event) {
+	switch e := e.(type) {
+	case event.Compared:
+		d.objects.add(d.course.place(e.Ref), keyed[comparedObject]{e.Ref, comparedOf(e)})
+	case event.Warned:
+		d.warnings.add(e)
+	}
+}
+
+func (d *applyDocument) flush() {}
+
+func (d *diffDocument) flush() {}
+
+func (d *applyDocument) finish(context.Context) error {
+	result := applyResult{
+		APIVersion: apiVersion,
+		Kind:       "ApplyResult",
+		Run:        d.Run,
+		DryRun:     d.DryRun,
+		Objects:    []appliedObject{},
+		Summary:    summary{actions: applyActions(), tally: d.course.tally},
+	}
+	for _, o := range d.objects.drain() {
+		o.value.Warnings = d.warnings.of(o.ref)
+		result.Objects = append(result.Objects, o.value)
+	}
+	result.Warnings = d.warnings.rest()
+	if d.Format == JUnit {
+		return d.junit(applySuite(result))
+	}
+	return d.document(result)
+}
+
+func (d *diffDocument) finish(context.Context) error {
+	result := diffResult{
+		APIVersion: apiVersion,
+		Kind:       "DiffResult",
+		Run:        d.Run,
+		Objects:    []comparedObject{},
+		Summary:    summary{actions: diffActions(), tally: d.course.tally},
+	}
+	for _, o := range d.objects.drain() {
+		o.value.Warnings = d.warnings.of(o.ref)
+		result.Objects = append(result.Objects, o.value)
+	}
+	result.Warnings = d.warnings.rest()
+	if d.Format == JUnit {
+		return d.junit(diffSuite(result))
+	}
+	return d.document(result)
+}
+
+// document writes a value as JSON or as YAML.
+func (b base) document(v any) error {
+	text, err := encode(v, "  ")
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	if b.Format == YAML {
+		if text, err = yaml.JSONToYAML(text); err != nil {
+			return fmt.Errorf("write results: %w", err)
+		}
+	}
+	b.screen.result(string(text))
+	return nil
+}
+
+// encode returns the JSON of a value and a line break. It is plain text for a
+// terminal too: what is not printable is escaped, as JSON allows.
+func encode(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	plain := func(r rune) bool { return r == '\n' || strconv.IsPrint(r) }
+	text := b.String()
+	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return b.Bytes(), nil
+	}
+	var escaped strings.Builder
+	for _, r := range text {
+		if plain(r) {
+			escaped.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&escaped, `\u%04x`, unit)
+		}
+	}
+	return []byte(escaped.String()), nil
+}

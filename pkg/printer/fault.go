@@ -1,0 +1,78 @@
+package printer
+
+import (
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// hints collects what to do next from every part of an error that knows it.
+func hints(err error) []string {
+	var found []string
+	visit(err, func(e error) {
+		hinter, ok := e.(interface{ Hint() string })
+		if !ok {
+			return
+		}
+		if hint := hinter.Hint(); hint != "" && !slices.Contains(found, hint) {
+			found = append(found, hint)
+		}
+	})
+	return found
+}
+
+// visit calls see for an error and for all that it wraps.
+func visit(err error, see func(error)) {
+	if err == nil {
+		return
+	}
+	see(err)
+	switch e := err.(type) { //nolint:errorlint // this is what unwraps
+	case interface{ Unwrap() error }:
+		visit(e.Unwrap(), see)
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			visit(one, see)
+		}
+	}
+}
+
+// reason is the API server's word for the class of an error; empty where the
+// error is not the server's.
+func reason(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return ""
+	}
+	return string(status.Status().Reason)
+}
+
+// root is the error at the bottom, the shortest way to say what is wrong: of a
+// request that got no answer, "connection refused".
+func root(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
+
+// explain lists the lines of an error and of its hints, for people.
+func explain(err error) []string {
+	if err == nil {
+		return nil
+	}
+	text := lines(err.Error())
+	for _, hint := range hints(err) {
+		for i, line := range lines(hint) {
+			if i == 0 {
+				line = "hint: " + line
+			}
+			text = append(text, line)
+		}
+	}
+	return text
+}

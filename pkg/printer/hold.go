@@ -1,0 +1,52 @@
+package printer
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// hold is a reason for which nothing goes on.
+type hold struct {
+	text  string
+	until time.Time // when the run gives up; zero if unknown
+	cause string    // in a word, empty if unknown
+}
+
+// line says what is waited for, how long still, and why.
+func (h *hold) line(now time.Time) string {
+	text := h.text
+	if !h.until.IsZero() {
+		text += ", " + seconds(h.until.Sub(now)) + " left"
+	}
+	if h.cause != "" {
+		text += ": " + h.cause
+	}
+	return text
+}
+
+func plainRetry(e event.Retrying) string {
+	text := "the API server does not answer"
+	if e.Ref != (object.Ref{}) {
+		text = label(e.Ref) + " did not come through"
+	}
+	text += ", trying again"
+	if e.Left > 0 {
+		text += " for up to " + seconds(e.Left)
+	}
+	return text + ": " + oneLine(e.Err)
+}
+
+func oneLine(err error) string {
+	if err == nil {
+		return "no reason given"
+	}
+	return clean(err.Error())
+}
+
+// seconds are what one reads off a countdown.
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%d s", int64(max(0, d).Round(time.Second)/time.Second))
+}

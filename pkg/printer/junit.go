@@ -1,0 +1,171 @@
+package printer
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// The elements of JUnit's report that every reader of it knows.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Cases    []junitCase `xml:"testcase"`
+		Log      string      `xml:"system-out,omitempty"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		File    string        `xml:"file,attr,omitempty"`
+		Failure *junitProblem `xml:"failure"`
+		Error   *junitProblem `xml:"error"`
+		Skipped *junitProblem `xml:"skipped"`
+		Log     string        `xml:"system-out,omitempty"`
+	}
+	junitProblem struct {
+		Type    string `xml:"type,attr,omitempty"`
+		Message string `xml:"message,attr,omitempty"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// applySuite makes each object of an apply a test: it failed if the object was
+// not applied.
+func applySuite(result applyResult) junitSuite {
+	suite := junitSuite{Name: "apply", Log: xmlText(result.Warnings)}
+	for _, o := range result.Objects {
+		c := newCase("apply", o.objectName, o.Source, append(lines(o.Reason), o.Warnings...))
+		switch o.Action { //nolint:exhaustive // all others went well
+		case event.InConflict:
+			c.Failure = problem(o.Action, o.Error, contestedLines(o.Conflicts))
+		case event.Failed:
+			c.Failure = problem(o.Action, o.Error, nil)
+		case event.Skipped:
+			c.Skipped = problem(o.Action, o.Error, nil)
+		}
+		suite.add(c)
+	}
+	return suite
+}
+
+// diffSuite makes each object of a diff a test: it failed if the object would
+// change, and is an error if nobody can tell.
+func diffSuite(result diffResult) junitSuite {
+	suite := junitSuite{Name: "diff", Log: xmlText(result.Warnings)}
+	for _, o := range result.Objects {
+		c := newCase("diff", o.objectName, o.Source, o.Warnings)
+		switch o.Action { //nolint:exhaustive // all others went well
+		case event.Create, event.Update, event.Delete:
+			c.Failure = problem(o.Action, o.Error, changedLines(o.Changes))
+		case event.Unknown:
+			c.Error = problem(o.Action, o.Error, []string{o.Reason})
+		}
+		suite.add(c)
+	}
+	return suite
+}
+
+func (s *junitSuite) add(c junitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+func newCase(verb string, o objectName, file string, warnings []string) junitCase {
+	name := o.Kind + "/" + o.Name
+	if o.Namespace != "" {
+		name = o.Kind + "/" + o.Namespace + "/" + o.Name
+	}
+	return junitCase{
+		Class: clean(verb + "." + o.APIVersion),
+		Name:  clean(name),
+		File:  clean(file),
+		Log:   xmlText(warnings),
+	}
+}
+
+// problem tells what is wrong in one line, and in full below it.
+func problem(action event.Action, err *fault, details []string) *junitProblem {
+	text := details
+	p := &junitProblem{Type: string(action), Message: string(action)}
+	if err != nil {
+		text = append([]string{err.Message, err.Hint}, details...)
+		if all := lines(err.Message); len(all) > 0 {
+			p.Message = all[0]
+		}
+	}
+	p.Text = xmlText(text)
+	return p
+}
+
+func contestedLines(conflicts []contestedPath) []string {
+	var text []string
+	for _, c := range conflicts {
+		live := "(none)"
+		if c.Live != nil {
+			live = value(*c.Live)
+		}
+		text = append(text, fmt.Sprintf("%s: yours %s, live %s, owned by %s",
+			c.Path, value(c.Yours), live, managers(c.Owners)))
+	}
+	return text
+}
+
+func changedLines(changes []changedPath) []string {
+	var text []string
+	for _, c := range changes {
+		line := fmt.Sprintf("%s %s", c.Change, c.Path)
+		if c.From != nil {
+			line += ", from " + value(*c.From)
+		}
+		if c.To != nil {
+			line += ", to " + value(*c.To)
+		}
+		text = append(text, line)
+	}
+	return text
+}
+
+func managers(owners []ownerEntry) string {
+	names := make([]string, len(owners))
+	for i, o := range owners {
+		names[i] = o.Manager
+	}
+	return strings.Join(names, ", ")
+}
+
+// xmlText joins texts, each on lines of its own and without what a terminal or
+// XML can not take.
+func xmlText(texts []string) string {
+	var all []string
+	for _, text := range texts {
+		all = append(all, lines(text)...)
+	}
+	return strings.Join(all, "\n")
+}
+
+func (b base) junit(suite junitSuite) error {
+	text, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	b.screen.result(xml.Header + string(text) + "\n")
+	return nil
+}

@@ -1,0 +1,80 @@
+package printer
+
+import (
+	"context"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// applyNames writes the names of what was applied, as kubectl -o name does. What
+// was not applied goes to stderr as it would in a table, for stdout has no place
+// for it.
+type applyNames struct {
+	base
+	names planned[string]
+	table *applyTable
+}
+
+func newApplyNames(b base) *applyNames {
+	beside := b
+	beside.paint = newPalette(false)
+	beside.Width = nil
+	beside.screen = b.screen.notes()
+	return &applyNames{base: b, table: newApplyTable(beside)}
+}
+
+func (n *applyNames) take(e event.Event) {
+	applied, ok := e.(event.Applied)
+	if !ok {
+		return
+	}
+	switch applied.Action {
+	case event.Created, event.Configured, event.Unchanged:
+		n.names.add(n.course.place(applied.Ref), clean(applied.Ref.Resource())+"\n")
+	default:
+		n.table.take(e)
+	}
+}
+
+func (n *applyNames) flush() {
+	n.table.flush()
+	n.screen.result(strings.Join(n.names.drain(), ""))
+}
+
+func (n *applyNames) finish(ctx context.Context) error {
+	return n.table.finish(ctx)
+}
+
+// diffNames writes the names of what would change.
+type diffNames struct {
+	base
+	names   planned[string]
+	unknown planned[event.Compared]
+}
+
+func (n *diffNames) take(e event.Event) {
+	compared, ok := e.(event.Compared)
+	if !ok {
+		return
+	}
+	switch compared.Action { //nolint:exhaustive // these would change
+	case event.Create, event.Update, event.Delete:
+		n.names.add(n.course.place(compared.Ref), clean(compared.Ref.Resource())+"\n")
+	case event.Unknown:
+		n.unknown.add(n.course.place(compared.Ref), compared)
+	}
+}
+
+func (n *diffNames) flush() {
+	n.screen.result(strings.Join(n.names.drain(), ""))
+	for _, c := range n.unknown.drain() {
+		text := append([]string{string(c.Action) + "  " + label(c.Ref)}, remarks(c)...)
+		n.screen.note(strings.Join(text, "\n    ") + "\n")
+	}
+}
+
+func (n *diffNames) finish(context.Context) error {
+	n.screen.note(diffSummary(n.course) + "\n")
+	return nil
+}

@@ -1,0 +1,47 @@
+package printer
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// owner names who holds a path, and how: "kube-controller-manager (scale)",
+// "kubectl-edit (Update, 1h ago)". An update of a subresource is the usual case
+// and goes without the word.
+func owner(o managedfields.Owner, now time.Time) string {
+	name := clean(o.Manager)
+	if name == "" {
+		name = `""`
+	}
+	var how []string
+	if o.Operation != "" && (o.Subresource == "" || o.Operation != managedfields.Update) {
+		how = append(how, clean(o.Operation))
+	}
+	if o.Subresource != "" {
+		how = append(how, clean(o.Subresource))
+	}
+	if !o.Time.IsZero() {
+		// The clocks of two machines differ; a change in the future was just now.
+		how = append(how, duration.ShortHumanDuration(max(0, now.Sub(o.Time)))+" ago")
+	}
+	if len(how) == 0 {
+		return name
+	}
+	return name + " (" + strings.Join(how, ", ") + ")"
+}
+
+func owners(list []managedfields.Owner, now time.Time) []string {
+	names := make([]string, len(list))
+	for i, o := range list {
+		names[i] = owner(o, now)
+	}
+	return names
+}
+
+func ownerList(list []managedfields.Owner, now time.Time) string {
+	return strings.Join(owners(list, now), ", ")
+}

@@ -1,0 +1,74 @@
+package printer
+
+import (
+	"fmt"
+
+	"github.com/fatih/color"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// palette colours texts, or leaves them alone. A colour never says what the text
+// does not say.
+type palette struct {
+	good, change, gone, bad, faint, bold, hunk *color.Color
+}
+
+func newPalette(enabled bool) palette {
+	use := func(attributes ...color.Attribute) *color.Color {
+		c := color.New(attributes...)
+		if enabled {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+		return c
+	}
+	return palette{
+		good:   use(color.FgGreen),
+		change: use(color.FgYellow),
+		gone:   use(color.FgRed),
+		bad:    use(color.FgRed, color.Bold),
+		faint:  use(color.Faint),
+		bold:   use(color.Bold),
+		hunk:   use(color.FgCyan),
+	}
+}
+
+// action colours the word for what became of an object.
+func (p palette) action(a event.Action, text string) string {
+	switch a {
+	case event.Created, event.Create:
+		return p.good.Sprint(text)
+	case event.Configured, event.Update, event.Pruned, event.Delete:
+		return p.change.Sprint(text)
+	case event.InConflict, event.Failed, event.Unknown:
+		return p.bad.Sprint(text)
+	case event.Unchanged, event.Skipped, event.None:
+		return p.faint.Sprint(text)
+	default:
+		return text
+	}
+}
+
+// UseColor decides about colour from the --color flag (auto, always or never;
+// empty is auto), from whether the output is a terminal, and from NO_COLOR
+// (https://no-color.org) and TERM, which an explicit flag overrules.
+func UseColor(mode string, terminal bool, getenv func(string) string) (bool, error) {
+	switch mode {
+	case "always":
+		return true, nil
+	case "never":
+		return false, nil
+	case "auto", "":
+		return terminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb", nil
+	default:
+		return false, fmt.Errorf("unknown colour mode %q: use auto, always or never", mode)
+	}
+}
+
+// CanRedraw tells whether live progress can be shown: stderr is a terminal, and
+// one that can go back to the start of a line.
+func CanRedraw(terminal bool, getenv func(string) string) bool {
+	return terminal && getenv("TERM") != "dumb"
+}

@@ -1,0 +1,204 @@
+package printer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// Formats of the results.
+const (
+	Table  = "table"
+	JSON   = "json"
+	YAML   = "yaml"
+	Name   = "name"
+	Stream = "stream"
+	JUnit  = "junit"
+)
+
+// Options of a Printer. Out and Err are needed; of all others the zero value is
+// the default.
+type Options struct {
+	// Out takes the results, Err progress and warnings.
+	Out, Err io.Writer
+	// Format of the results; empty means Table.
+	Format string
+	// Color marks up results; Err is never coloured. See [UseColor].
+	Color bool
+	// Verbose lists what is otherwise only counted.
+	Verbose bool
+	// Progress keeps a live line at the bottom of Err, which has to be a terminal
+	// that understands it (see [CanRedraw]). Without it, plain lines tell how far
+	// the run is.
+	Progress bool
+	// Width is the number of columns of the terminal that Out is, asked anew each
+	// time; nil or 0 where it is none: lines may then have any length.
+	Width func() int
+	// ErrWidth is the same for Err, and is asked only with Progress; nil or 0
+	// means 80.
+	ErrWidth func() int
+	// Now is the clock by which owners have an age; nil means time.Now.
+	Now func() time.Time
+	// Run is the identifier of the run.
+	Run string
+	// DryRun tells that nothing is persisted.
+	DryRun bool
+	// External is the user's own diff program, which replaces the text of a diff
+	// in the table format.
+	External *External
+}
+
+// Printer writes what the events of one run say. It has to be closed.
+type Printer struct {
+	mu      sync.Mutex
+	course  *course
+	screen  *screen
+	console *console
+	results results
+	redraw  *redraw
+	closed  bool
+}
+
+// results is the half of a printer that one format of one verb makes up.
+type results interface {
+	// take receives every event, in the order of the run.
+	take(event.Event)
+	// flush is called when a phase is over.
+	flush()
+	// finish is called once, when the run is over.
+	finish(ctx context.Context) error
+}
+
+// base is what every format writes with.
+type base struct {
+	Options
+	course *course
+	screen *screen
+	paint  palette
+}
+
+// ForApply returns a printer for the events of an apply. The error names a
+// format that there is not.
+func ForApply(o Options) (*Printer, error) {
+	return newPrinter(o, func(b base) results {
+		switch b.Format {
+		case Table:
+			return newApplyTable(b)
+		case JSON, YAML, JUnit:
+			return newApplyDocument(b)
+		case Name:
+			return newApplyNames(b)
+		case Stream:
+			return &stream{base: b, actions: applyActions()}
+		default:
+			return nil
+		}
+	})
+}
+
+// ForDiff returns a printer for the events of a diff. The error names a format
+// that there is not, or an external program that nobody would run.
+func ForDiff(o Options) (*Printer, error) {
+	if o.External != nil && o.External.Run == nil {
+		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
+	}
+	return newPrinter(o, func(b base) results {
+		switch b.Format {
+		case Table:
+			return newDiffTable(b)
+		case JSON, YAML, JUnit:
+			return newDiffDocument(b)
+		case Name:
+			return &diffNames{base: b}
+		case Stream:
+			return &stream{base: b, actions: diffActions()}
+		default:
+			return nil
+		}
+	})
+}
+
+func newPrinter(o Options, choose func(base) results) (*Printer, error) {
+	if o.Format == "" {
+		o.Format = Table
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	course := newCourse()
+	screen := &screen{out: o.Out, err: o.Err}
+	results := choose(base{Options: o, course: course, screen: screen, paint: newPalette(o.Color)})
+	if results == nil {
+		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s or %s",
+			o.Format, Table, JSON, YAML, Name, Stream, JUnit)
+	}
+	p := &Printer{
+		course:  course,
+		screen:  screen,
+		console: newConsole(o, course, screen),
+		results: results,
+	}
+	return p, nil
+}
+
+// Print takes one event. It may be called from several goroutines; what can not
+// be written is told by Close.
+func (p *Printer) Print(e event.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if p.redraw == nil && p.console.live != nil {
+		p.redraw = startRedraw(p.tick)
+	}
+	if p.course.endsPhase(e) {
+		p.flush()
+	}
+	p.course.take(e)
+	p.results.take(e)
+	p.console.take(e)
+}
+
+// Close writes what comes last: the rest of the table, documents, the summary.
+// The terminal is left clean, whatever happens. ctx bounds the run of an
+// external diff program and nothing else: results are written even when it is
+// done. The error is the first of writing, or the program's.
+func (p *Printer) Close(ctx context.Context) error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	p.mu.Unlock()
+	p.redraw.stop()
+
+	p.screen.clear()
+	p.flush()
+	var err error
+	if p.course.begun { // Else the run ended before there was anything to print of it.
+		err = p.results.finish(ctx)
+	}
+	return errors.Join(err, p.screen.failure)
+}
+
+// flush writes what was held back until a phase is over, warnings first.
+func (p *Printer) flush() {
+	p.console.flush()
+	p.results.flush()
+}
+
+// tick redraws the live line.
+func (p *Printer) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.console.draw()
+	}
+}

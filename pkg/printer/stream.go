@@ -1,0 +1,95 @@
+package printer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// stream writes each event when it comes: one JSON object a line, as specified
+// in doc.go.
+type stream struct {
+	base
+	actions []event.Action
+	failure error
+}
+
+// streamLine holds the fields of all types of line; each type sets its own.
+type streamLine struct {
+	Time        string        `json:"time"`
+	Type        string        `json:"type"`
+	Run         string        `json:"run,omitempty"`
+	DryRun      bool          `json:"dryRun,omitempty"`
+	Phases      []streamPhase `json:"phases,omitempty"`
+	Phase       *streamPhase  `json:"phase,omitempty"`
+	Object      any           `json:"object,omitempty"`
+	Text        string        `json:"text,omitempty"`
+	For         string        `json:"for,omitempty"`
+	Error       *fault        `json:"error,omitempty"`
+	InSeconds   *float64      `json:"inSeconds,omitempty"`
+	LeftSeconds *float64      `json:"leftSeconds,omitempty"`
+	Summary     *summary      `json:"summary,omitempty"`
+}
+
+type streamPhase struct {
+	Index *int   `json:"index,omitempty"`
+	Name  string `json:"name"`
+	Total int    `json:"total"`
+}
+
+func (s *stream) take(e event.Event) {
+	switch e := e.(type) {
+	case event.Planned:
+		s.write(s.planned(e))
+	case event.PhaseStarted:
+		phase, _ := s.course.phase()
+		s.write(streamLine{Type: "phaseStarted", Phase: &streamPhase{Index: &e.Index, Name: phase.Name, Total: phase.Total}})
+	case event.Started:
+		s.write(streamLine{Type: "started", Object: nameOf(e.Ref)})
+	case event.Applied:
+		s.write(streamLine{Type: "applied", Object: appliedOf(e)})
+	case event.Compared:
+		s.write(streamLine{Type: "compared", Object: comparedOf(e)})
+	case event.Warned:
+		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.Text})
+	case event.Waiting:
+		s.write(streamLine{Type: "waiting", Object: objectOrNil(e.Ref), For: e.For})
+	case event.Retrying:
+		pause, left := e.In.Seconds(), e.Left.Seconds()
+		s.write(streamLine{
+			Type:        "retrying",
+			Object:      objectOrNil(e.Ref),
+			Error:       faultOf(e.Err),
+			InSeconds:   &pause,
+			LeftSeconds: &left,
+		})
+	}
+}
+
+func (s *stream) planned(e event.Planned) streamLine {
+	line := streamLine{Type: "planned", Run: s.Run, DryRun: s.DryRun}
+	for _, phase := range e.Phases {
+		line.Phases = append(line.Phases, streamPhase{Name: phase.Name, Total: phase.Total})
+	}
+	return line
+}
+
+func (s *stream) flush() {}
+
+func (s *stream) finish(context.Context) error {
+	s.write(streamLine{Type: "finished", Summary: &summary{actions: s.actions, tally: s.course.tally}})
+	return s.failure
+}
+
+func (s *stream) write(line streamLine) {
+	line.Time = s.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	text, err := encode(line, "")
+	if err != nil {
+		if s.failure == nil {
+			s.failure = fmt.Errorf("write %s to the stream: %w", line.Type, err)
+		}
+		return
+	}
+	s.screen.result(string(text))
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// references are, by the title of a foreign sample, what the first tool made of
+// it: every other tool has to come to the same.
+type references map[string]map[name]string
+
+// written checks that a work wrote as many objects as it should have.
+func (p *plot) written(work string, before, after versions) error {
+	want := 0
+	switch work {
+	case workCreate:
+		want = len(after)
+	case workChange:
+		want = p.sample.changed
+	}
+	written := 0
+	for name, version := range after {
+		if before[name] != version {
+			written++
+		}
+	}
+	if written != want || len(after) < len(before) {
+		return fmt.Errorf("%d of %d objects were written, not %d", written, len(after), want)
+	}
+	return nil
+}
+
+// content checks that every object is there and is what it should be.
+func (r references) content(p *plot, live objects) error {
+	wanted, err := p.sample.objects(p.version)
+	if err != nil {
+		return err
+	}
+	for _, u := range wanted {
+		there := live[nameOf(u)]
+		if there == nil {
+			return fmt.Errorf("%s is not there", nameOf(u))
+		}
+		if p.sample.foreign {
+			continue
+		}
+		if err := within(there.Object, u.Object, nameOf(u).name); err != nil {
+			return err
+		}
+	}
+	if p.sample.foreign {
+		return r.same(p.sample.title, live)
+	}
+	return nil
+}
+
+// within checks that whatever the manifest says is so in the live object.
+func within(live, manifest any, path string) error {
+	switch manifest := manifest.(type) {
+	case map[string]any:
+		there, _ := live.(map[string]any)
+		for key, value := range manifest {
+			if err := within(there[key], value, path+"."+key); err != nil {
+				return err
+			}
+		}
+		return nil
+	case []any:
+		there, _ := live.([]any)
+		if len(there) != len(manifest) {
+			return fmt.Errorf("%s has %d items, not %d", path, len(there), len(manifest))
+		}
+		for i, value := range manifest {
+			if err := within(there[i], value, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		if live != manifest {
+			return fmt.Errorf("%s is %v, not %v", path, live, manifest)
+		}
+		return nil
+	}
+}
+
+// same compares objects with what the first tool made of them.
+func (r references) same(title string, live objects) error {
+	now := make(map[name]string, len(live))
+	for name, u := range live {
+		text, err := canonical(u)
+		if err != nil {
+			return err
+		}
+		now[name] = text
+	}
+	reference, ok := r[title]
+	if !ok {
+		r[title] = now
+		return nil
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(reference), byText) {
+		if reference[name] != now[name] {
+			return fmt.Errorf("%s is not what another tool made of it:\n%s\n%s", name, now[name], reference[name])
+		}
+	}
+	return nil
+}
+
+func byText(a, b name) int { return cmp.Compare(a.String(), b.String()) }
+
+// String returns how the name is shown.
+func (n name) String() string { return fmt.Sprintf("%s %s/%s", n.kind, n.namespace, n.name) }
+
+// canonical is an object's content as text, without what differs each time it
+// is created, and without the API server's own account of it.
+func canonical(u *unstructured.Unstructured) (string, error) {
+	u = u.DeepCopy()
+	for _, path := range [][]string{
+		{"status"},
+		{"metadata", "creationTimestamp"},
+		{"metadata", "generation"},
+		{"metadata", "managedFields"},
+		{"metadata", "namespace"},
+		{"metadata", "resourceVersion"},
+		{"metadata", "uid"},
+		{"spec", "clusterIP"},
+		{"spec", "clusterIPs"},
+	} {
+		unstructured.RemoveNestedField(u.Object, path...)
+	}
+	ports, _, _ := unstructured.NestedSlice(u.Object, "spec", "ports")
+	for i := range ports {
+		if port, ok := ports[i].(map[string]any); ok {
+			delete(port, "nodePort")
+		}
+	}
+	if ports != nil {
+		if err := unstructured.SetNestedSlice(u.Object, ports, "spec", "ports"); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(u.Object)
+	return string(text), err
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// The works that are measured.
+const (
+	workCreate = "create"
+	workAgain  = "again"   // apply again, nothing changed
+	workChange = "change"  // apply again, some changed
+	workDryRun = "dry run" // of applying again, nothing changed
+	workDiff   = "diff"    // diff, nothing changed
+)
+
+// The tools, as the table calls them.
+const (
+	toolPlugin  = "k8sconnect"
+	toolKubectl = "kubectl"
+	toolPatch   = "raw PATCH" // the limit of whoever sends everything
+	toolLook    = "raw LIST"  // the limit of whoever looks first, and sends what changed
+)
+
+// contender is who works on a plot of its own. The raw client does a work in
+// two ways, one after the other.
+type contender struct {
+	name  string // of its user
+	tools []string
+	// argv is the call with which a tool does a work on a plot, as it is now.
+	argv func(p *plot, tool, work string, workers int) ([]string, error)
+}
+
+// does tells whether a tool knows how to do a work.
+func does(tool, work string) bool { return tool != toolLook || work != workCreate }
+
+func (l *lab) contenders(plugin string) []contender {
+	return []contender{
+		{"k8sconnect", []string{toolPlugin}, func(p *plot, _, work string, _ int) ([]string, error) {
+			return p.commandLine(plugin, work)
+		}},
+		{"kubectl", []string{toolKubectl}, func(p *plot, _, work string, _ int) ([]string, error) {
+			return p.commandLine(l.cluster.Binary("kubectl"), work, "--server-side")
+		}},
+		{"raw", []string{toolPatch, toolLook}, rawArgv},
+	}
+}
+
+func (p *plot) commandLine(program, work string, flags ...string) ([]string, error) {
+	argv := []string{program, "apply"}
+	switch work {
+	case workDiff:
+		argv[1] = "diff"
+	case workDryRun:
+		argv = append(argv, "--dry-run=server")
+	}
+	files, err := p.sample.args(p.version)
+	argv = slices.Concat(argv, flags, files)
+	if p.namespace != "" {
+		argv = append(argv, "-n", p.namespace)
+	}
+	return argv, err
+}
+
+func rawArgv(p *plot, tool, work string, workers int) ([]string, error) {
+	requests, err := p.requests(tool, work)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(p.lab.dir, "requests.json")
+	return []string{self, verbRaw, strconv.Itoa(workers), path}, writeRequests(path, requests)
+}
+
+// requests are those by which the raw client does a work.
+func (p *plot) requests(tool, work string) ([]rawRequest, error) {
+	order, members, err := p.collections()
+	if err != nil {
+		return nil, err
+	}
+	var gets, patches []rawRequest
+	for _, c := range order {
+		gets = append(gets, rawRequest{Method: http.MethodGet, Path: c.path()})
+		for i, u := range members[c] {
+			if tool == toolLook && (work != workChange || i >= p.sample.changed) {
+				continue // it is as the manifest says
+			}
+			patch, err := p.patch(c, u, work == workDiff || work == workDryRun)
+			if err != nil {
+				return nil, err
+			}
+			patches = append(patches, patch)
+		}
+	}
+	if tool == toolLook {
+		return inWaves(append(gets, patches...)), nil
+	}
+	return inWaves(patches), nil
+}
+
+// patch applies an object, whatever it conflicts with.
+func (p *plot) patch(c collection, u *unstructured.Unstructured, dryRun bool) (rawRequest, error) {
+	path := c.path() + "/" + u.GetName() + "?fieldManager=raw&force=true"
+	if dryRun {
+		path += "&dryRun=All"
+	}
+	r := rawRequest{Method: http.MethodPatch, Path: path, Wave: 2}
+	switch u.GetKind() {
+	case "Namespace", "CustomResourceDefinition":
+		r.Wave = 1
+	}
+	var err error
+	r.Body, err = json.Marshal(u)
+	return r, err
+}
+
+// inWaves sorts requests by wave, and keeps their order within each.
+func inWaves(requests []rawRequest) []rawRequest {
+	slices.SortStableFunc(requests, func(a, b rawRequest) int { return cmp.Compare(a.Wave, b.Wave) })
+	return requests
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// envCorpus names the folder of real manifests.
+const envCorpus = "CORPUS"
+
+// realSets are the sets that can be applied whole.
+func realSets() []string { return []string{"microservices-demo", "argocd", "kube-prometheus"} }
+
+// corpus returns the folder of real manifests, or an error that says that there
+// is none.
+func corpus() (string, error) {
+	dir := os.Getenv(envCorpus)
+	if dir == "" {
+		dir = filepath.FromSlash("../shared/corpus") // beside the project
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {
+		return "", fmt.Errorf("no real manifests: %s is not there (%s names its folder)", filepath.Join(filepath.Base(dir), "INDEX.md"), envCorpus)
+	}
+	return dir, nil
+}
+
+// fromCorpus is a sample of one of its sets.
+func fromCorpus(corpus, set string) (sample, error) {
+	dir := filepath.Join(corpus, set)
+	objects, err := readFolder(dir)
+	if err != nil {
+		return sample{}, fmt.Errorf("%s: %w", set, err)
+	}
+	return sample{
+		title:   fmt.Sprintf("%s (%d objects)", set, len(objects)),
+		args:    func(int) ([]string, error) { return []string{"-R", "-f", dir}, nil },
+		objects: func(int) ([]*unstructured.Unstructured, error) { return objects, nil },
+		foreign: true,
+	}, nil
+}
+
+func readFolder(dir string) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		more, err := decode(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
+		if err != nil {
+			return fmt.Errorf("%s: %w", filepath.Base(path), err)
+		}
+		objects = append(objects, more...)
+		return nil
+	})
+	if err == nil && len(objects) == 0 {
+		err = errors.New("no objects")
+	}
+	return objects, err
+}

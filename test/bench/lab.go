@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// lab is where the tools are measured: a control plane without controllers,
+// and the stretch of network in front of it.
+type lab struct {
+	dir      string
+	cluster  *cluster.Cluster
+	proxy    *cluster.Proxy
+	audit    *audit
+	client   dynamic.Interface // our own, beside the proxy
+	metadata metadata.Interface
+	kinds    kinds
+	plots    int // so far
+}
+
+// newLab starts everything; close ends it.
+func newLab(ctx context.Context) (_ *lab, err error) {
+	l := &lab{}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if l.dir, err = os.MkdirTemp("", "bench-"); err != nil {
+		return nil, err
+	}
+	log := filepath.Join(l.dir, "audit.log")
+	l.cluster, err = cluster.Start(ctx, cluster.Options{
+		AuditLog: log,
+		APIServerArgs: []string{
+			"--audit-log-maxsize=10000",      // MB: one file, however long the run
+			"--delete-collection-workers=16", // only the clearing up needs it
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if l.proxy, err = cluster.NewProxy(l.cluster.URL); err != nil {
+		return nil, err
+	}
+	if l.audit, err = openAudit(log); err != nil {
+		return nil, err
+	}
+	return l, l.connect()
+}
+
+func (l *lab) connect() error {
+	config, err := l.cluster.RESTConfig()
+	if err != nil {
+		return err
+	}
+	if l.client, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	if l.metadata, err = metadata.NewForConfig(config); err != nil {
+		return err
+	}
+	l.kinds, err = discover(config)
+	return err
+}
+
+func (l *lab) close() {
+	if l.audit != nil {
+		l.audit.close()
+	}
+	if l.proxy != nil {
+		l.proxy.Close()
+	}
+	if l.cluster != nil {
+		l.cluster.Stop()
+	}
+	_ = os.RemoveAll(l.dir)
+}
+
+// kubeconfig writes the kubeconfig of a user who may do everything, by way of
+// the proxy.
+func (l *lab) kubeconfig(user string) (string, error) {
+	path, err := l.cluster.KubeconfigFor(user, "system:masters")
+	if err != nil {
+		return "", err
+	}
+	config, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		return "", err
+	}
+	for _, server := range config.Clusters {
+		server.Server = l.proxy.URL()
+	}
+	return path, clientcmd.WriteToFile(*config, path)
+}
+
+// environment is that of a tool: its own home and discovery cache, and nothing
+// of the caller's that could change what it does.
+func environment(home, kubeconfig string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return name == "HOME" || strings.HasPrefix(name, "KUBE") || strings.HasSuffix(strings.ToUpper(name), "_PROXY")
+	})
+	return append(env, "HOME="+home, "KUBECACHEDIR="+filepath.Join(home, "cache"), "KUBECONFIG="+kubeconfig)
+}
+
+// network sets the added round-trip time.
+func (l *lab) network(rtt time.Duration) { l.proxy.SetRTT(rtt) }
+
+// measured is a call together with what the server and the network saw of it.
+type measured struct {
+	usage
+	Requests    int            // that the API server got
+	Verbs       map[string]int `json:",omitempty"` // the same by verb
+	Sent        int64          // bytes, to the server
+	Received    int64          // bytes, from the server
+	Connections int64          // that were made
+}
+
+// measure runs a program as a user.
+func (l *lab) measure(ctx context.Context, user string, env []string, argv ...string) (measured, error) {
+	if err := l.audit.skip(); err != nil {
+		return measured{}, err
+	}
+	before := l.proxy.Stats()
+	u, err := call(ctx, env, l.log(), argv...)
+	if err != nil {
+		return measured{}, err
+	}
+	after := l.proxy.Stats()
+	verbs, err := l.audit.verbs(ctx, user)
+	if err != nil {
+		return measured{}, fmt.Errorf("audit log: %w", err)
+	}
+	m := measured{usage: u, Verbs: verbs, Sent: after.Sent - before.Sent, Received: after.Received - before.Received, Connections: after.Connections - before.Connections}
+	for _, n := range verbs {
+		m.Requests += n
+	}
+	return m, l.cluster.Failure()
+}
+
+// log is the output of the program that was measured last.
+func (l *lab) log() string { return filepath.Join(l.dir, "output.log") }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// The program is its own helper, under these verbs.
+const (
+	verbLaunch = "launch" // LOG PROGRAM [ARG…]
+	verbRaw    = "raw"    // WORKERS FILE
+)
+
+var errWrong = errors.New("a tool did something wrong")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:])
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, errWrong):
+		os.Exit(1)
+	default:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) > 2 && args[0] == verbLaunch:
+		return launch(ctx, args[1], args[2:])
+	case len(args) == 3 && args[0] == verbRaw:
+		workers, err := strconv.Atoi(args[1])
+		if err != nil {
+			return err
+		}
+		return raw(ctx, os.Getenv("KUBECONFIG"), args[2], workers)
+	}
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	return measureAll(ctx, o)
+}
+
+// measureAll measures what the options ask for, and reports what it has, even
+// when it could not go on.
+func measureAll(ctx context.Context, o options) error {
+	l, err := newLab(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	results := newResults()
+	cells, err := plan(l.dir, o, func(format string, args ...any) {
+		results.note(format, args...)
+		fmt.Fprintf(os.Stderr, format+"\n", args...)
+	})
+	if err != nil {
+		return err
+	}
+	b, err := newBench(l, o, results, os.Stderr)
+	if err != nil {
+		return err
+	}
+	err = b.run(ctx, cells)
+	results.Took = time.Since(results.Started).Seconds()
+	results.report(os.Stdout)
+	if o.json != "" {
+		err = errors.Join(err, results.write(o.json))
+	}
+	if err == nil && len(results.Failures) > 0 {
+		err = errWrong
+	}
+	return err
+}

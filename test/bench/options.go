@@ -1,0 +1,144 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// options are what to measure, and how often.
+type options struct {
+	plugin      string // program
+	json        string // file for the results
+	works       []string
+	kinds       []string
+	counts      []int
+	rtts        []time.Duration
+	sets        []string
+	tools       []string // contenders; all if empty
+	repetitions int
+	budget      time.Duration
+	patience    time.Duration
+}
+
+const intro = `usage: bench [flags]
+
+Measures the plugin beside kubectl and the raw limit, and prints Markdown.
+Exit status: 0; 1 if a tool did something wrong; 2 if it could not measure.
+
+`
+
+// parse reads the command line. Naming kinds or counts leaves the real sets out,
+// and the other way round.
+func parse(args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), intro)
+		flags.PrintDefaults()
+	}
+	short := flags.Bool("short", false, "a few small cells, once each")
+	flags.StringVar(&o.plugin, "plugin", "bin/kubectl-k8sconnect", "the plugin's `program`")
+	flags.StringVar(&o.json, "json", "", "`file` to write the results into as JSON, with every single run")
+	flags.IntVar(&o.repetitions, "n", 3, "`times` that each row is measured")
+	flags.DurationVar(&o.budget, "budget", 30*time.Second, "a tool that has taken so long in a cell is not measured again there")
+	flags.DurationVar(&o.patience, "patience", 32*time.Minute, "kubectl is left out once the run has taken so long")
+	works := flags.String("work", strings.Join(allWorks(), ","), "`list` of works")
+	tools := flags.String("tools", "k8sconnect,kubectl,raw", "`list` of tools")
+	kinds := flags.String("kind", strings.Join(generatedKinds(), ","), "`list` of kinds of generated objects")
+	counts := flags.String("count", "1000,100,1,10000", "`list` of numbers of generated objects")
+	rtts := flags.String("rtt", "0s,20ms,100ms", "`list` of round-trip times to add")
+	sets := flags.String("set", strings.Join(realSets(), ","), "`list` of sets of the corpus, or none")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	preset := func(name string, value *string, to string) {
+		if !given[name] {
+			*value = to
+		}
+	}
+	if *short {
+		preset("count", counts, "1,100")
+		preset("rtt", rtts, "0s,5ms")
+		preset("set", sets, "microservices-demo")
+		if !given["n"] {
+			o.repetitions = 1
+		}
+	} else if given["kind"] || given["count"] {
+		preset("set", sets, "none")
+	} else if given["set"] {
+		preset("count", counts, "")
+	}
+	var err error
+	o.works, o.kinds, o.tools, o.sets = list(*works), list(*kinds), list(*tools), list(*sets)
+	if slices.Equal(o.sets, []string{"none"}) {
+		o.sets = nil
+	}
+	if o.counts, err = parsed(*counts, strconv.Atoi); err != nil {
+		return o, fmt.Errorf("-count: %w", err)
+	}
+	if o.rtts, err = parsed(*rtts, time.ParseDuration); err != nil {
+		return o, fmt.Errorf("-rtt: %w", err)
+	}
+	return o, o.check()
+}
+
+// check refuses what can not be measured.
+func (o options) check() error {
+	for _, choice := range []struct {
+		flag         string
+		given, known []string
+	}{
+		{"-work", o.works, allWorks()},
+		{"-kind", o.kinds, generatedKinds()},
+		{"-tools", o.tools, []string{"k8sconnect", "kubectl", "raw"}},
+	} {
+		for _, value := range choice.given {
+			if !slices.Contains(choice.known, value) {
+				return fmt.Errorf("%s: no %q; there are %s", choice.flag, value, strings.Join(choice.known, ", "))
+			}
+		}
+	}
+	for _, count := range o.counts {
+		if count < 1 || count > large {
+			return fmt.Errorf("-count: %d is not between 1 and %d", count, large)
+		}
+	}
+	for _, rtt := range o.rtts {
+		if rtt < 0 || rtt > time.Second {
+			return fmt.Errorf("-rtt: %s is not between 0 and a second", rtt)
+		}
+	}
+	if o.repetitions < 1 {
+		return fmt.Errorf("-n: %d is not 1 or more", o.repetitions)
+	}
+	if !slices.Contains(o.tools, "k8sconnect") {
+		return nil
+	}
+	if _, err := os.Stat(o.plugin); err != nil {
+		return fmt.Errorf("-plugin: %w; make build builds it", err)
+	}
+	return nil
+}
+
+func list(text string) []string {
+	return slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" })
+}
+
+func parsed[T any](text string, parse func(string) (T, error)) ([]T, error) {
+	var values []T
+	for _, one := range list(text) {
+		value, err := parse(one)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// cell is what is measured side by side: a sample at a round-trip time.
+type cell struct {
+	sample      sample
+	kind        string // of a generated sample
+	count       int    // of its objects
+	rtt         time.Duration
+	works       []string
+	repetitions int
+}
+
+func (c cell) String() string { return fmt.Sprintf("%s, %s", c.sample.title, c.rtt) }
+
+func allWorks() []string {
+	return []string{workCreate, workAgain, workChange, workDryRun, workDiff}
+}
+
+func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
+
+const (
+	small = 1     // object: here it is the start of a program that counts
+	large = 10000 // objects: here it is memory that counts
+)
+
+// worksOn are the works that make sense on a sample of so many objects.
+func worksOn(count int) []string {
+	switch count {
+	case small:
+		return []string{workCreate, workAgain, workChange, workDryRun, workDiff}
+	case large:
+		return []string{workCreate, workAgain}
+	default:
+		return []string{workCreate, workAgain, workChange, workDiff}
+	}
+}
+
+// plan returns the cells that the options ask for, those that matter most first.
+func plan(dir string, o options, note func(format string, args ...any)) ([]cell, error) {
+	var cells []cell
+	add := func(c cell) {
+		for _, c.rtt = range o.rtts {
+			if c.count >= large && c.rtt > 0 {
+				continue // the network costs no memory
+			}
+			c.repetitions = o.repetitions
+			c.works = slices.DeleteFunc(worksOn(c.count), func(work string) bool {
+				return !slices.Contains(o.works, work) || work == workChange && c.sample.changed == 0
+			})
+			cells = append(cells, c)
+		}
+	}
+	for _, count := range o.counts {
+		for _, kind := range o.kinds {
+			s, err := generated(dir, kind, count)
+			if err != nil {
+				return nil, err
+			}
+			add(cell{sample: s, kind: kind, count: count})
+		}
+	}
+	samples, err := realSamples(dir, o.sets, note)
+	for _, s := range samples {
+		add(cell{sample: s})
+	}
+	return cells, err
+}
+
+// realSamples returns the sets of the corpus; where there is no corpus, it says
+// so and returns a sample of our own.
+func realSamples(dir string, names []string, note func(format string, args ...any)) ([]sample, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	root, err := corpus()
+	if err != nil {
+		note("%v; a sample of our own stands in", err)
+		s, err := shop(dir)
+		return []sample{s}, err
+	}
+	var samples []sample
+	for _, name := range names {
+		s, err := fromCorpus(root, name)
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, s)
+	}
+	return samples, nil
+}
+
+// leftOut says why a contender does not do a work of a cell, if so: what kubectl
+// does one object after the other takes minutes, and tells nothing new.
+func leftOut(c cell, contender, work string) string {
+	const long, far = 1000, 100 * time.Millisecond
+	switch {
+	case contender != "kubectl" || c.count < long:
+		return ""
+	case c.count >= large:
+		return "not measured at this size"
+	case c.rtt >= far && work == workChange:
+		return "takes it as long as applying again with nothing changed"
+	case c.rtt >= far && work == workDiff && c.kind != "ConfigMap":
+		return "takes it as long as for ConfigMaps"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPlan(t *testing.T) {
+	t.Setenv(envCorpus, t.TempDir()) // none there
+	tests := map[string]struct {
+		args string
+		want string // cells, and works
+	}{
+		"what is named, and no real sets": {
+			args: "-kind Deployment -count 100 -rtt 20ms -work again",
+			want: "100 Deployments, 20ms: again",
+		},
+		"memory needs no network": {
+			args: "-kind ConfigMap -count 10000",
+			want: "10,000 ConfigMaps, 0s: create again",
+		},
+		"a sample of our own where there is no corpus": {
+			args: "-set argocd -rtt 0s",
+			want: "sample shop (48 objects), 0s: create again diff",
+		},
+		"short": {
+			args: "-short -kind ConfigMap",
+			want: "1 ConfigMap, 0s: create again change dry run diff; 1 ConfigMap, 5ms: create again change dry run diff; " +
+				"100 ConfigMaps, 0s: create again change diff; 100 ConfigMaps, 5ms: create again change diff; " +
+				"sample shop (48 objects), 0s: create again diff; sample shop (48 objects), 5ms: create again diff",
+		},
+	}
+	for title, test := range tests {
+		t.Run(title, func(t *testing.T) {
+			o, err := parse(append(strings.Fields(test.args), "-tools", "raw"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cells, err := plan(t.TempDir(), o, t.Logf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range cells {
+				got = append(got, c.String()+": "+strings.Join(c.works, " "))
+			}
+			if got := strings.Join(got, "; "); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, args := range []string{
+		"-work applying", "-kind Pod", "-tools helm", "-count 0", "-count many", "-rtt 2s", "-n 0",
+		"-plugin /nowhere/at/all",
+	} {
+		if _, err := parse(strings.Fields(args)); err == nil {
+			t.Errorf("%s: no error", args)
+		}
+	}
+}
+
+func TestLeftOut(t *testing.T) {
+	far := 100 * time.Millisecond
+	tests := map[string]struct {
+		cell      cell
+		contender string
+		work      string
+		out       bool
+	}{
+		"kubectl's longest":             {cell{kind: "ConfigMap", count: 1000, rtt: far}, "kubectl", workDiff, false},
+		"the same of another kind":      {cell{kind: "Deployment", count: 1000, rtt: far}, "kubectl", workDiff, true},
+		"what is the same work to it":   {cell{kind: "ConfigMap", count: 1000, rtt: far}, "kubectl", workChange, true},
+		"but not nearer":                {cell{kind: "ConfigMap", count: 1000}, "kubectl", workChange, false},
+		"many":                          {cell{kind: "ConfigMap", count: large}, "kubectl", workCreate, true},
+		"the plugin leaves nothing out": {cell{kind: "Deployment", count: large, rtt: far}, "k8sconnect", workDiff, false},
+	}
+	for title, test := range tests {
+		t.Run(title, func(t *testing.T) {
+			if why := leftOut(test.cell, test.contender, test.work); (why != "") != test.out {
+				t.Errorf("left out: %q", why)
+			}
+		})
+	}
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+// plot is where one tool works on a sample: a fresh namespace, and a home with
+// a discovery cache as it was before the sample's first definition.
+type plot struct {
+	lab       *lab
+	sample    sample
+	kinds     kinds
+	namespace string // what -n says; empty if the manifests name theirs
+	home      string
+	version   int // of the manifests
+}
+
+func namespaces() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+}
+
+// newPlot makes a plot; warm is the home to start from.
+func (l *lab) newPlot(ctx context.Context, s sample, name, warm string) (*plot, error) {
+	objects, err := s.objects(0)
+	if err != nil {
+		return nil, err
+	}
+	p := &plot{lab: l, sample: s, kinds: maps.Clone(l.kinds)}
+	p.kinds.define(objects)
+	if p.home, err = os.MkdirTemp(l.dir, "home-"); err != nil {
+		return nil, err
+	}
+	if err := os.CopyFS(filepath.Join(p.home, "h"), os.DirFS(warm)); err != nil {
+		return nil, err
+	}
+	p.home = filepath.Join(p.home, "h")
+	if slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return u.GetNamespace() != "" }) {
+		return p, nil
+	}
+	l.plots++
+	p.namespace = fmt.Sprintf("bench-%d-%s", l.plots, name)
+	namespace := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": p.namespace},
+	}}
+	_, err = l.client.Resource(namespaces()).Create(ctx, namespace, metav1.CreateOptions{})
+	return p, err
+}
+
+// name is what an object is called on every plot.
+type name struct{ kind, namespace, name string }
+
+func nameOf(u *unstructured.Unstructured) name {
+	return name{u.GroupVersionKind().GroupKind().String(), u.GetNamespace(), u.GetName()}
+}
+
+// collections returns what there is to read, with the objects that the
+// manifests name in it, in the order of the manifests.
+func (p *plot) collections() ([]collection, map[collection][]*unstructured.Unstructured, error) {
+	objects, err := p.sample.objects(p.version)
+	if err != nil {
+		return nil, nil, err
+	}
+	var order []collection
+	members := map[collection][]*unstructured.Unstructured{}
+	for _, u := range objects {
+		c, err := p.kinds.of(u, p.namespace)
+		if err != nil {
+			return nil, nil, err
+		}
+		if members[c] == nil {
+			order = append(order, c)
+		}
+		members[c] = append(members[c], u)
+	}
+	return order, members, nil
+}
+
+// objects are a sample's, as they are on the server.
+type objects = map[name]*unstructured.Unstructured
+
+// versions are the resource versions of a sample's objects on the server.
+type versions = map[name]string
+
+// look reads the sample's objects.
+func (p *plot) look(ctx context.Context) (objects, error) {
+	found := objects{}
+	err := p.each(func(c collection, wanted map[string]name) error {
+		list, err := p.resource(c).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if name, ok := wanted[list.Items[i].GetName()]; ok {
+				found[name] = &list.Items[i]
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// versions reads their resource versions only, which is cheap.
+func (p *plot) versions(ctx context.Context) (versions, error) {
+	found := versions{}
+	err := p.each(func(c collection, wanted map[string]name) error {
+		list, err := p.lab.metadata.Resource(c.resource).Namespace(c.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, item := range list.Items {
+			if name, ok := wanted[item.Name]; ok {
+				found[name] = item.ResourceVersion
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// each calls read for each collection that is served, with the names that the
+// sample's objects have there.
+func (p *plot) each(read func(c collection, wanted map[string]name) error) error {
+	order, members, err := p.collections()
+	if err != nil {
+		return err
+	}
+	for _, c := range order {
+		wanted := make(map[string]name, len(members[c]))
+		for _, u := range members[c] {
+			wanted[u.GetName()] = nameOf(u)
+		}
+		if err := read(c, wanted); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plot) resource(c collection) dynamic.ResourceInterface {
+	if c.namespace == "" {
+		return p.lab.client.Resource(c.resource)
+	}
+	return p.lab.client.Resource(c.resource).Namespace(c.namespace)
+}
+
+// settle waits until nothing changes by itself: the API server completes
+// definitions, and objects that depend on them.
+func (p *plot) settle(ctx context.Context) error {
+	if !p.sample.foreign {
+		return nil
+	}
+	const pause = 300 * time.Millisecond
+	var before versions
+	for {
+		now, err := p.versions(ctx)
+		if err != nil || maps.Equal(before, now) {
+			return err
+		}
+		before = now
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// clear deletes the sample's objects and waits until they are gone.
+func (p *plot) clear(ctx context.Context) error {
+	order, members, err := p.collections()
+	if err != nil {
+		return err
+	}
+	slices.Reverse(order)
+	slices.SortStableFunc(order, func(a, b collection) int { // namespaces last
+		return cmp.Compare(rank(a), rank(b))
+	})
+	for _, c := range order {
+		if err := p.remove(ctx, c, members[c]); err != nil {
+			return err
+		}
+	}
+	const pause, patience = 50 * time.Millisecond, 3 * time.Minute
+	for start := time.Now(); ; time.Sleep(pause) {
+		left, err := p.versions(ctx)
+		switch {
+		case err != nil:
+			return err
+		case len(left) == 0:
+			return os.RemoveAll(p.home)
+		case time.Since(start) > patience:
+			return fmt.Errorf("%d objects can not be deleted: %v", len(left), slices.Collect(maps.Keys(left)))
+		}
+	}
+}
+
+func rank(c collection) int {
+	if c.resource == namespaces() {
+		return 1
+	}
+	return 0
+}
+
+// remove deletes a collection if all of it is ours, and the objects otherwise.
+func (p *plot) remove(ctx context.Context, c collection, objects []*unstructured.Unstructured) error {
+	background := metav1.DeletePropagationBackground
+	options := metav1.DeleteOptions{PropagationPolicy: &background}
+	if c.namespace != "" && c.namespace == p.namespace {
+		return p.resource(c).DeleteCollection(ctx, options, metav1.ListOptions{})
+	}
+	for _, u := range slices.Backward(objects) {
+		if err := p.resource(c).Delete(ctx, u.GetName(), options); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		if c.resource == namespaces() {
+			if err := p.lab.finalize(ctx, u.GetName()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finalize lets go of a deleted namespace: the controller that does it
+// elsewhere does not run here. Whatever was in it has been deleted before.
+func (l *lab) finalize(ctx context.Context, namespace string) error {
+	live, err := l.client.Resource(namespaces()).Get(ctx, namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	unstructured.RemoveNestedField(live.Object, "spec", "finalizers")
+	_, err = l.client.Resource(namespaces()).Update(ctx, live, metav1.UpdateOptions{}, "finalize")
+	return err
+}

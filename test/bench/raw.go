@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// rawRequest is a request that the raw client makes as it finds it. Those of a
+// later wave wait for those of an earlier one.
+type rawRequest struct {
+	Wave   int
+	Method string
+	Path   string
+	Body   json.RawMessage `json:",omitempty"`
+}
+
+func writeRequests(path string, requests []rawRequest) error {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	for _, request := range requests {
+		if err := encoder.Encode(request); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(path, out.Bytes(), 0o644)
+}
+
+func readRequests(path string) ([]rawRequest, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	var requests []rawRequest
+	for decoder := json.NewDecoder(bufio.NewReader(file)); ; {
+		var request rawRequest
+		switch err := decoder.Decode(&request); {
+		case errors.Is(err, io.EOF):
+			return requests, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		requests = append(requests, request)
+	}
+}
+
+// raw is the limit: a client that does nothing but send requests, so many at a
+// time, over one HTTP/2 connection, and read the answers to their end.
+func raw(ctx context.Context, kubeconfig, path string, workers int) error {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	tls, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig:    tls,
+		ForceAttemptHTTP2:  true,
+		MaxConnsPerHost:    1,    // or every worker makes one before the first is there
+		DisableCompression: true, // it costs the server more than loopback
+	}}
+	requests, err := readRequests(path)
+	if err != nil {
+		return err
+	}
+	return sendWaves(ctx, client, config.Host, requests, workers)
+}
+
+// sendWaves sends each wave when the one before has been answered.
+func sendWaves(ctx context.Context, client *http.Client, host string, requests []rawRequest, workers int) error {
+	for len(requests) > 0 {
+		n := 0
+		for n < len(requests) && requests[n].Wave == requests[0].Wave {
+			n++
+		}
+		if err := sendAll(ctx, client, host, requests[:n], workers); err != nil {
+			return err
+		}
+		requests = requests[n:]
+	}
+	return nil
+}
+
+func sendAll(ctx context.Context, client *http.Client, host string, requests []rawRequest, workers int) error {
+	var next atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for range workers {
+		group.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(requests) {
+					return nil
+				}
+				if err := send(ctx, client, host, requests[i]); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	return group.Wait()
+}
+
+// send makes a request, again while the server does not know its path: it
+// serves a definition's objects a moment after it has accepted the definition.
+func send(ctx context.Context, client *http.Client, host string, r rawRequest) error {
+	const pause, patience = 20 * time.Millisecond, time.Minute
+	for start := time.Now(); ; time.Sleep(pause) {
+		status, answer, err := once(ctx, client, host, r)
+		switch {
+		case err != nil:
+			return err
+		case status < http.StatusMultipleChoices:
+			return nil
+		case status != http.StatusNotFound || time.Since(start) > patience:
+			return fmt.Errorf("%s %s: %d: %s", r.Method, r.Path, status, answer)
+		}
+	}
+}
+
+// once returns the status and, if that is no success, the answer.
+func once(ctx context.Context, client *http.Client, host string, r rawRequest) (int, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, r.Method, host+r.Path, bytes.NewReader(r.Body))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("Accept", "application/json")
+	if r.Method == http.MethodPatch {
+		request.Header.Set("Content-Type", "application/apply-patch+yaml")
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode < http.StatusMultipleChoices {
+		_, err = io.Copy(io.Discard, response.Body)
+		return response.StatusCode, nil, err
+	}
+	answer, err := io.ReadAll(response.Body)
+	return response.StatusCode, answer, err
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestReport(t *testing.T) {
+	c := cell{sample: sample{title: "1,000 ConfigMaps"}, kind: "ConfigMap", count: 1000, rtt: 20 * time.Millisecond}
+	took := func(seconds float64) measured {
+		return measured{
+			usage:    usage{Seconds: seconds, CPUSeconds: 0.5, PeakBytes: 90e6},
+			Requests: 1003, Sent: 1234567, Received: 4000,
+		}
+	}
+	r := newResults()
+	for _, seconds := range []float64{0.5, 9, 0.4} { // the median, not the mean
+		r.add(c, workAgain, toolPlugin, 0, took(seconds))
+	}
+	r.add(c, workAgain, toolKubectl, 0, took(26))
+	r.add(c, workAgain, toolPatch, 32, took(1.25))
+	r.note("kubectl: no %s", "time")
+	r.note("kubectl: no %s", "time")
+	r.Failures = []string{"kubectl: wrong"}
+
+	var out bytes.Buffer
+	r.report(&out)
+	for _, want := range []string{
+		"### 1,000 ConfigMaps\n",
+		"| again | 20 ms | k8sconnect | 0.50 | 3 | 52.0× | 0.40× | 1,003 | 1,234 | 4 | 90 | 0.50 |\n",
+		"| again | 20 ms | kubectl | 26.0 | 1 | 1.00× | 20.8× | 1,003 | 1,234 | 4 | 90 | 0.50 |\n",
+		"| again | 20 ms | raw PATCH ×32 | 1.25 | 1 | 20.8× | 1.00× | 1,003 | 1,234 | 4 | 90 | 0.50 |\n",
+		"| 1,000 ConfigMaps, 20 ms, again | ≤ 0.77 s | 0.50 s | reached |\n",
+		"| 1,000 ConfigMaps, 20 ms, again, kubectl takes | ≥ 40× | 52.0× | reached |\n",
+		"- kubectl: no time\n",
+		"- kubectl: wrong\n",
+	} {
+		if strings.Count(out.String(), want) != 1 {
+			t.Errorf("not once: %q", want)
+		}
+	}
+	if strings.Contains(out.String(), "10 changed") {
+		t.Error("a target is judged that was not measured")
+	}
+	if t.Failed() {
+		t.Log(out.String())
+	}
+}
+
+func TestTargetMissed(t *testing.T) {
+	c := cell{sample: sample{title: "1,000 Deployments"}}
+	r := newResults()
+	r.add(c, workCreate, toolPlugin, 0, measured{usage: usage{Seconds: 3, PeakBytes: 150e6}})
+	r.add(c, workCreate, toolPatch, 8, measured{usage: usage{Seconds: 2}})
+	var out bytes.Buffer
+	r.targets(&out)
+	for _, want := range []string{
+		"| 1,000 Deployments, 0 ms, create, of the limit | ≤ 1.3× | 1.50× | **missed** |\n",
+		"| 1,000 Deployments, create, memory | ≤ 120 MB | 150 MB | **missed** |\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("missing %q in:\n%s", want, out.String())
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// results are what was measured; as JSON they serve to compare runs.
+type results struct {
+	Started  time.Time
+	Took     float64 // seconds
+	System   string
+	CPUs     int
+	Rows     []*row
+	Notes    []string // what was left out, and why
+	Failures []string // what a tool did wrong
+}
+
+// row is all runs of one tool at one work.
+type row struct {
+	Sample    string
+	Kind      string `json:",omitempty"` // of generated samples
+	Count     int    `json:",omitempty"`
+	RTTMillis int64
+	Work      string
+	Tool      string
+	Workers   int `json:",omitempty"` // of the raw client
+	Runs      []measured
+}
+
+func newResults() *results {
+	return &results{
+		Started: time.Now(),
+		System:  runtime.GOOS + "/" + runtime.GOARCH,
+		CPUs:    runtime.NumCPU(),
+	}
+}
+
+// note adds a remark, once.
+func (r *results) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(r.Notes, text) {
+		r.Notes = append(r.Notes, text)
+	}
+}
+
+// add adds a run to its row.
+func (r *results) add(c cell, work, tool string, workers int, m measured) {
+	one := r.find(c.sample.title, work, tool, c.rtt)
+	if one == nil {
+		one = &row{
+			Sample: c.sample.title, Kind: c.kind, Count: c.count,
+			RTTMillis: c.rtt.Milliseconds(), Work: work, Tool: tool,
+		}
+		if tool == toolPatch || tool == toolLook {
+			one.Workers = workers
+		}
+		r.Rows = append(r.Rows, one)
+	}
+	one.Runs = append(one.Runs, m)
+}
+
+// find returns the row of a tool, or nil.
+func (r *results) find(sample, work, tool string, rtt time.Duration) *row {
+	for _, one := range r.Rows {
+		if one.Sample == sample && one.Work == work && one.Tool == tool && one.RTTMillis == rtt.Milliseconds() {
+			return one
+		}
+	}
+	return nil
+}
+
+func (r *results) write(path string) error {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// median of a quantity over the row's runs; NaN for no row.
+func (r *row) median(of func(measured) float64) float64 {
+	if r == nil || len(r.Runs) == 0 {
+		return math.NaN()
+	}
+	values := make([]float64, len(r.Runs))
+	for i, m := range r.Runs {
+		values[i] = of(m)
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+func seconds(m measured) float64    { return m.Seconds }
+func cpuSeconds(m measured) float64 { return m.CPUSeconds }
+func peakMB(m measured) float64     { return float64(m.PeakBytes) / 1e6 }
+func requests(m measured) float64   { return float64(m.Requests) }
+func sentKB(m measured) float64     { return float64(m.Sent) / 1e3 }
+func receivedKB(m measured) float64 { return float64(m.Received) / 1e3 }
+
+// add makes two calls one.
+func (m *measured) add(more measured) {
+	m.Seconds += more.Seconds
+	m.CPUSeconds += more.CPUSeconds
+	m.PeakBytes = max(m.PeakBytes, more.PeakBytes)
+	m.Exit = more.Exit
+	m.Requests += more.Requests
+	m.Sent += more.Sent
+	m.Received += more.Received
+	m.Connections += more.Connections
+	for verb, n := range more.Verbs {
+		m.Verbs[verb] += n
+	}
+}

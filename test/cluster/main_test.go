@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// everything is one cluster with all programs; small has only the API server.
+// Tests that stop something, or look at the log, start their own.
+var (
+	everything = Shared{Options: Options{Nodes: 2}}
+	small      = Shared{Options: Options{AuditLog: "audit.log"}}
+)
+
+func TestMain(m *testing.M) {
+	if ownerMain() {
+		return
+	}
+	_ = os.Unsetenv(EnvKubeconfig) // these tests are about the harness's own
+	status := m.Run()
+	status = max(status, everything.Main(done{}), small.Main(done{}))
+	os.Exit(status)
+}
+
+// done is a testing.M whose tests have run.
+type done struct{}
+
+func (done) Run() int { return 0 }
+
+// kubectl runs kubectl and returns what it prints.
+func kubectl(t *testing.T, c *Cluster, kubeconfig string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), c.Binary("kubectl"), append([]string{"--kubeconfig", kubeconfig}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func mustKubectl(t *testing.T, c *Cluster, kubeconfig string, args ...string) string {
+	t.Helper()
+	out, err := kubectl(t, c, kubeconfig, args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// eventually waits for what has no other sign of its coming.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("not in a minute: %s", what)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func must[T any](t *testing.T) func(value T, err error) T {
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The tour of `make demo`: a real control plane, a real conflict, its ways out.
+# DEMO_PAUSE=1 waits for Enter between the steps.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+dir=$(mktemp -d)
+controlplane() { go run ./test/cluster/cmd/controlplane "$@" --dir "$dir/cluster"; }
+trap 'controlplane down >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
+
+bold=''; plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m'; plain=$'\e[0m'; fi
+say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; if [ -n "${DEMO_PAUSE:-}" ]; then read -r _; fi; }
+run() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
+# Answers "no" with exit status 1: that is the point, not a failure.
+no() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; if "$@"; then echo "expected exit status 1" >&2; exit 1; elif [ $? -ne 1 ]; then exit 1; fi; }
+
+say 'A real control plane: etcd, kube-apiserver, controllers, scheduler, kwok'
+eval "$(controlplane up)"
+bin=$(go run ./test/cluster/cmd/controlplane bin)
+export PATH="$PWD/bin:$bin:$PATH" HOME="$dir"
+
+say 'Apply a set: namespace, definition, objects, in the order in which they need each other'
+run kubectl k8sconnect apply -f test/e2e/testdata/shop
+say 'Once more: nothing would change, so nothing is written'
+run kubectl k8sconnect apply -f test/e2e/testdata/shop
+
+say 'A colleague scales by hand, and somebody changes the image'
+run kubectl -n shop scale deployment/web --replicas=5
+run kubectl -n shop set image deployment/web app=registry.example/web:1.1-hotfix
+
+say 'What would apply change? Only what we own, and whose it is now'
+no kubectl k8sconnect diff -f test/e2e/testdata/shop
+say 'Apply does not overwrite it: it says whose each field is, and writes nothing'
+no kubectl k8sconnect apply -f test/e2e/testdata/shop
+
+say 'Leave the replicas to the colleague, take the image back'
+run kubectl k8sconnect apply -f test/e2e/testdata/shop \
+  --yield 'deployment.apps/web:.spec.replicas' \
+  --take 'deployment.apps/web:.spec.template.spec.containers[name="app"].image'
+run kubectl -n shop get deployment web -o custom-columns='REPLICAS:.spec.replicas,IMAGE:.spec.template.spec.containers[0].image'
+say 'Done; everything is torn down'

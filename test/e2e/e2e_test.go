@@ -1,0 +1,154 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// shared is the cluster of all tests that do not break theirs.
+var shared = cluster.Shared{Options: cluster.Options{Nodes: 1}}
+
+type testMain struct{ m *testing.M }
+
+func (t testMain) Run() int { return shared.Main(t.m) }
+
+func TestMain(m *testing.M) {
+	testscript.Main(testMain{m}, map[string]func(){"kubectl-k8sconnect": plugin})
+}
+
+// plugin is the main function of the plugin, run by this binary under its name.
+func plugin() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(cli.Main(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+}
+
+func TestScript(t *testing.T) {
+	c := shared.Cluster(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":     status,
+			"eventually": eventually,
+			"like":       like,
+			"expand":     expand,
+		},
+	})
+}
+
+// setup gives a script its namespace and its tools.
+func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
+	ns := "e2e-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	kubectl := c.Binary("kubectl")
+	run := func(ctx context.Context, name string, args ...string) ([]byte, error) {
+		return exec.CommandContext(ctx, name, append(args, "--kubeconfig", c.KubeconfigPath)...).CombinedOutput()
+	}
+	env.Setenv("NS", ns)
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("KUBECONFIG", c.KubeconfigPath)
+	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
+	env.Setenv("CORPUS", corpus())
+	if out, err := run(ctx, kubectl, "create", "namespace", ns); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	env.Defer(func() { _, _ = run(context.WithoutCancel(ctx), kubectl, "delete", "namespace", ns, "--wait=false") })
+	return name(env.WorkDir, ns)
+}
+
+// name puts the namespace into the files of a script, where they say $NS.
+func name(dir, ns string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), "$NS") {
+			continue // a folder, or nothing to do
+		}
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "$NS", ns)), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// corpus returns the folder of real manifests, or "" where there is none.
+func corpus() string {
+	dir := os.Getenv("CORPUS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "corpus")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// status runs a command and checks its exit status, which tells the verbs' three
+// answers apart:
+//
+//	status 1 kubectl-k8sconnect diff -f web.yaml
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status CODE COMMAND [ARG…]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		coded, ok := err.(interface{ ExitCode() int }) //nolint:errorlint // what Exec returns, unwrapped
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = coded.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// eventually repeats a command until its standard output matches, for what a
+// controller does in its own time:
+//
+//	eventually 'True' kubectl get deploy web -o jsonpath={.status…}
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually PATTERN COMMAND [ARG…]")
+	}
+	pattern, err := regexp.Compile(args[0])
+	ts.Check(err)
+	const patience, pause = 60 * time.Second, 100 * time.Millisecond
+	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
+		err := ts.Exec(args[1], args[2:]...)
+		if out := ts.ReadFile("stdout"); err == nil && pattern.MatchString(out) {
+			return
+		} else if time.Now().After(deadline) {
+			ts.Fatalf("after %s still not %s: %s %v", patience, args[0], strings.TrimSpace(out), fmt.Sprint(err))
+		}
+	}
+}
