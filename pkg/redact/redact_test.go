@@ -216,7 +216,7 @@ func TestError(t *testing.T) {
 	if !apierrors.IsBadRequest(got) || !errors.Is(got, leak) {
 		t.Error("the masked error is another error")
 	}
-	if got := redact.Error(u, io.EOF); got != io.EOF {
+	if got := redact.Error(u, io.EOF); !errors.Is(got, io.EOF) || got.Error() != io.EOF.Error() {
 		t.Errorf("an error without secrets became %v", got)
 	}
 	if redact.Error(u, nil) != nil {

@@ -40,8 +40,8 @@ type manifests struct {
 // readCorpus reads the corpus of real manifests, which is no part of the
 // project, or else the project's own samples.
 func readCorpus(t *testing.T) []manifests {
-	dir := cmp.Or(os.Getenv("CORPUS"), filepath.Join("..", "..", "..", "shared", "corpus"))
-	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {
+	dir := corpus()
+	if dir == "" {
 		dir = "testdata"
 		t.Log("no corpus here (CORPUS names its folder): running on the project's own samples")
 	}

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -209,8 +210,8 @@ func texts(conflicts []managedfields.Conflict) []string {
 }
 
 func conflictCauses(err error) []metav1.StatusCause {
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // straight from the client
-	if !ok || status.Status().Details == nil {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(status.Status().Details.Causes), func(c metav1.StatusCause) bool {
