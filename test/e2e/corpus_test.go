@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -119,6 +120,7 @@ func newServer(c *cluster.Cluster) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
