@@ -1,7 +1,7 @@
 package managedfields_test
 
 import (
-	maps0 "maps"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,10 +17,10 @@ const app = `.spec.template.spec.containers[name="app"]`
 // webOurs is what of the manifest of web is still ours.
 var webOurs = edits{".spec.replicas": absent, app + ".image": absent}
 
-func with(maps ...edits) edits {
+func with(all ...edits) edits {
 	out := edits{}
-	for _, m := range maps {
-		maps0.Copy(out, m)
+	for _, m := range all {
+		maps.Copy(out, m)
 	}
 	return out
 }

@@ -246,18 +246,41 @@ func (s *settler) othersHold() bool {
 
 // distinct tells whether no two items of a list have the same key.
 func distinct(list []any, names []string) bool {
-	if len(list) > 16 {
-		_, ok := byElement(list, names)
-		return ok
-	}
-	for i, a := range list {
-		for _, b := range list[:i] {
-			if sameKey(a, b, names) {
-				return false
+	if len(list) <= 8 {
+		for i, a := range list {
+			for _, b := range list[:i] {
+				if sameKey(a, b, names) {
+					return false
+				}
 			}
 		}
+		return true
 	}
-	return true
+	if keys, ok := textKeys(list, names); ok {
+		slices.Sort(keys)
+		return len(slices.Compact(keys)) == len(list)
+	}
+	_, ok := byElement(list, names)
+	return ok
+}
+
+// textKeys returns the keys of a list whose items have one text as their key,
+// as most long lists do.
+func textKeys(list []any, names []string) ([]string, bool) {
+	if len(names) != 1 {
+		return nil, false
+	}
+	keys := make([]string, len(list))
+	for i, item := range list {
+		m, ok := item.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if keys[i], ok = m[names[0]].(string); !ok {
+			return nil, false
+		}
+	}
+	return keys, true
 }
 
 func sameKey(a, b any, names []string) bool {
