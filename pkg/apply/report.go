@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,7 +100,30 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 			return
 		}
 	}
+	e.warnOfRewriting(t, answer)
 	e.finish(out)
+}
+
+// warnOfRewriting tells of fields that are not what was sent. It will be so at
+// every apply; that is no reason to fail or to try again, but people have to know
+// why their value never arrives (edge case 15).
+func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
+	changes, err := managedfields.Rewritten(answer, t.Body, e.Predictor.Manager)
+	if err != nil {
+		return // Nothing can be said of who holds what.
+	}
+	for _, c := range redact.Changes(t.Item.Ref, changes) {
+		e.emit(event.Warned{Ref: t.Item.Ref, Text: fmt.Sprintf(
+			"%s is %v, not %v: something in the cluster rewrites it as it is written", c.Path, text(c.To), text(c.From))})
+	}
+}
+
+// text writes a scalar so that a text can be told from a number.
+func text(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprint(v)
 }
 
 // compare tells what an apply made of an object that was there. A write that

@@ -142,8 +142,7 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 		}
 	}
 	err := e.Predictor.Ask(ctx, e.Server, p)
-	var conflict *managedfields.ConflictError
-	if errors.As(err, &conflict) {
+	if conflict, ok := errors.AsType[*managedfields.ConflictError](err); ok {
 		e.compared(contestedOnly(p.Item.Ref, p.Item.Source, conflict.Conflicts))
 		return
 	}

@@ -23,7 +23,8 @@ func TestCompare(t *testing.T) {
 	}{
 		"equal": {`{a: {b: 1, c: [1]}}`, `{a: {b: 1, c: [1]}}`, []string{".a.b", ".a.c"}, nil},
 		"scalars": {
-			`{a: 1, b: 2, c: 3}`, `{a: 1, b: 5, d: 4}`, []string{".a", ".b", ".c", ".d"},
+			`{a: 1, b: 2, c: 3}`, `{a: 1, b: 5, d: 4}`,
+			[]string{".a", ".b", ".c", ".d"},
 			[]string{"changed .b", "removed .c", "added .d"},
 		},
 		"numbers by value":               {`{a: 1}`, `{a: 1.0}`, []string{".a"}, nil},
@@ -32,7 +33,8 @@ func TestCompare(t *testing.T) {
 		"absent and null (edge case 16)": {`{}`, `{a: null}`, []string{".a"}, []string{"added .a"}},
 		"null and empty (edge case 16)":  {`{a: null}`, `{a: {}}`, []string{".a"}, []string{"changed .a"}},
 		"empty and absent (edge case 16)": {
-			`{a: {}, b: []}`, `{}`, []string{".a", ".a.x", ".b", `.b[="x"]`},
+			`{a: {}, b: []}`, `{}`,
+			[]string{".a", ".a.x", ".b", `.b[="x"]`},
 			[]string{"removed .a", "removed .b"},
 		},
 		"empty map and list": {`{a: {}}`, `{a: []}`, []string{".a"}, []string{"changed .a"}},
@@ -59,14 +61,16 @@ func TestCompare(t *testing.T) {
 			[]string{`changed .list`},
 		},
 		"set (edge case 2)": {
-			`{f: [a, b]}`, `{f: [c, a]}`, []string{`.f[="a"]`, `.f[="b"]`, `.f[="c"]`},
+			`{f: [a, b]}`, `{f: [c, a]}`,
+			[]string{`.f[="a"]`, `.f[="b"]`, `.f[="c"]`},
 			[]string{`removed .f[="b"]`, `added .f[="c"]`},
 		},
 		"map turns into a text": {
 			`{a: {x: 1}}`, `{a: text}`, []string{".a", ".a.x"}, []string{"changed .a"},
 		},
 		"dotted keys (edge case 1)": {
-			`{data: {app.conf: x}}`, `{data: {app.conf: z}}`, []string{`.data["app.conf"]`},
+			`{data: {app.conf: x}}`, `{data: {app.conf: z}}`,
+			[]string{`.data["app.conf"]`},
 			[]string{`changed .data["app.conf"]`},
 		},
 	}
@@ -98,7 +102,8 @@ func TestCompareOrderShowsKeys(t *testing.T) {
 		content(t, `{list: [{name: a}, {name: b}], f: [1, 2]}`), content(t, `{list: [{name: b}, {name: a}], f: [2, 1]}`),
 		set(t, `.list[name="a"].name`, `.list[name="b"].name`, `.f[=1]`, `.f[=2]`))
 	want := []any{
-		[]any{int64(1), int64(2)}, []any{int64(2), int64(1)},
+		[]any{int64(1), int64(2)},
+		[]any{int64(2), int64(1)},
 		[]any{map[string]any{"name": "a"}, map[string]any{"name": "b"}},
 		[]any{map[string]any{"name": "b"}, map[string]any{"name": "a"}},
 	}

@@ -1,6 +1,7 @@
 package managedfields_test
 
 import (
+	maps0 "maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,9 +20,7 @@ var webOurs = edits{".spec.replicas": absent, app + ".image": absent}
 func with(maps ...edits) edits {
 	out := edits{}
 	for _, m := range maps {
-		for k, v := range m {
-			out[k] = v
-		}
+		maps0.Copy(out, m)
 	}
 	return out
 }

@@ -15,19 +15,23 @@ func TestProject(t *testing.T) {
 		want   string
 	}{
 		"scalars": {
-			`{spec: {a: 1, b: 2}, data: {c: 3}}`, []string{".spec.a"},
+			`{spec: {a: 1, b: 2}, data: {c: 3}}`,
+			[]string{".spec.a"},
 			`{spec: {a: 1}}`,
 		},
 		"dotted keys (edge case 1)": {
-			`{data: {app.conf: x, app: {conf: no}}}`, []string{`.data["app.conf"]`},
+			`{data: {app.conf: x, app: {conf: no}}}`,
+			[]string{`.data["app.conf"]`},
 			`{data: {app.conf: x}}`,
 		},
 		"set items (edge case 2)": {
-			`{finalizers: [theirs, ours]}`, []string{`.finalizers[="ours"]`},
+			`{finalizers: [theirs, ours]}`,
+			[]string{`.finalizers[="ours"]`},
 			`{finalizers: [ours]}`,
 		},
 		"numbers in a set": {
-			`{ports: [80, 443]}`, []string{`.ports[=443]`},
+			`{ports: [80, 443]}`,
+			[]string{`.ports[=443]`},
 			`{ports: [443]}`,
 		},
 		"keyed list keeps the key and the object's order (edge case 4)": {
@@ -56,35 +60,43 @@ func TestProject(t *testing.T) {
 			`{ports: [{port: 53, x: 1}, {port: 53, protocol: UDP, x: 2}]}`,
 		},
 		"atomic values whole (edge case 5)": {
-			`{selector: {a: 1, b: {c: 2}}, args: [x, z]}`, []string{`.selector`, `.args`},
+			`{selector: {a: 1, b: {c: 2}}, args: [x, z]}`,
+			[]string{`.selector`, `.args`},
 			`{selector: {a: 1, b: {c: 2}}, args: [x, z]}`,
 		},
 		"empty parent (edge case 13)": {
-			`{labels: {}, other: {}}`, []string{`.labels`},
+			`{labels: {}, other: {}}`,
+			[]string{`.labels`},
 			`{labels: {}}`,
 		},
 		"member with nothing of ours inside": {
-			`{labels: {theirs: x}}`, []string{`.labels`, `.labels.ours`},
+			`{labels: {theirs: x}}`,
+			[]string{`.labels`, `.labels.ours`},
 			`{labels: {}}`,
 		},
 		"no member, nothing of ours inside": {
-			`{labels: {theirs: x}}`, []string{`.labels.ours`},
+			`{labels: {theirs: x}}`,
+			[]string{`.labels.ours`},
 			`{}`,
 		},
 		"null and absent (edge case 16)": {
-			`{a: null, c: {d: null}}`, []string{`.a`, `.b`, `.c.d`},
+			`{a: null, c: {d: null}}`,
+			[]string{`.a`, `.b`, `.c.d`},
 			`{a: null, c: {d: null}}`,
 		},
 		"scalar where the set has fields": {
-			`{a: text, b: text}`, []string{`.a.x`, `.b`, `.b.x`},
+			`{a: text, b: text}`,
+			[]string{`.a.x`, `.b`, `.b.x`},
 			`{b: text}`,
 		},
 		"list by position is kept whole": {
-			`{a: [1, 2, 3]}`, []string{`.a[1]`},
+			`{a: [1, 2, 3]}`,
+			[]string{`.a[1]`},
 			`{a: [1, 2, 3]}`,
 		},
 		"two items of one key": {
-			`{env: [{name: A, value: 1}, {name: A, value: 2}]}`, []string{`.env[name="A"]`},
+			`{env: [{name: A, value: 1}, {name: A, value: 2}]}`,
+			[]string{`.env[name="A"]`},
 			`{env: [{name: A, value: 1}, {name: A, value: 2}]}`,
 		},
 		"nothing held": {`{a: 1}`, nil, `{}`},

@@ -176,7 +176,8 @@ func TestConflictsFromStatus(t *testing.T) {
 	}{
 		"held by somebody": {
 			[]metav1.StatusCause{cause(`.spec.template.spec.containers[name="app"].image`), cause(`.spec.replicas`)},
-			[]string{`.spec.replicas`, app + `.image`}, []string{"kubectl (scale)"},
+			[]string{`.spec.replicas`, app + `.image`},
+			[]string{"kubectl (scale)"},
 		},
 		"two managers, one path": {
 			[]metav1.StatusCause{cause(`.spec.replicas`), cause(`.spec.replicas`)}, []string{`.spec.replicas`}, []string{"kubectl (scale)"},
@@ -189,7 +190,8 @@ func TestConflictsFromStatus(t *testing.T) {
 		},
 		"list item of the object": {
 			[]metav1.StatusCause{cause(`.spec.template.spec.containers[name="app"].ports[containerPort=8080,protocol="TCP"].protocol`)},
-			[]string{app + `.ports[containerPort=8080,protocol="TCP"].protocol`}, nil,
+			[]string{app + `.ports[containerPort=8080,protocol="TCP"].protocol`},
+			nil,
 		},
 		"gone from both": {[]metav1.StatusCause{cause(`.spec.gone`)}, []string{`.spec.gone`}, nil},
 		"not to be read": {[]metav1.StatusCause{cause(`.a[`)}, []string{`[".a["]`}, nil},

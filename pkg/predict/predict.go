@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -98,18 +100,19 @@ func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
 	return paths, nil
 }
 
-// attempts bounds how often a prediction starts again because the object
-// changed between the read and the dry run.
-const attempts = 5
+// patience is how a prediction starts again because the object changed between
+// the read and the dry run: a controller that fills in a status takes a moment.
+func patience() wait.Backoff {
+	return wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8}
+}
 
 // Ask asks the server by a forced dry run what the apply would make of the
 // object, and fills in Answer, Conflicts and Taken. It returns the server's
 // refusal as it is.
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
-	for range attempts {
+	for again := patience(); ; {
 		answer, err := p.dryRun(ctx, server, in)
-		var heldUp *heldUpError
-		if errors.As(err, &heldUp) {
+		if heldUp, ok := errors.AsType[*heldUpError](err); ok {
 			in.Unchecked = "not checked by the server: it can be asked only when what " +
 				in.Adoption.Adopted[0].Manager + " owns is adopted"
 			p.sort(in, heldUp.conflicts)
@@ -124,11 +127,18 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 				return err
 			} // Else the object changed before the second half of the prediction.
 		}
+		if again.Steps <= 1 {
+			return errors.New("the object changes faster than it can be read")
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(again.Step()):
+		}
 		if err := p.Refresh(ctx, server, in); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%s changes faster than it can be read", in.Item.Ref)
 }
 
 // Refresh reads the live object again and judges anew.

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,9 +12,7 @@ import (
 func TestWithoutStringData(t *testing.T) {
 	secret := func(fields map[string]any) map[string]any {
 		out := map[string]any{"apiVersion": "v1", "kind": "Secret"}
-		for k, v := range fields {
-			out[k] = v
-		}
+		maps.Copy(out, fields)
 		return out
 	}
 	tests := map[string]struct{ in, want map[string]any }{

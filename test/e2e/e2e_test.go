@@ -121,7 +121,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	got := 0
 	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		coded, ok := err.(interface{ ExitCode() int }) //nolint:errorlint // what Exec returns, unwrapped
+		coded, ok := err.(interface{ ExitCode() int })
 		if !ok {
 			ts.Fatalf("%v", err)
 		}

@@ -209,7 +209,7 @@ func texts(conflicts []managedfields.Conflict) []string {
 }
 
 func conflictCauses(err error) []metav1.StatusCause {
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // straight from the client
+	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Details == nil {
 		return nil
 	}
