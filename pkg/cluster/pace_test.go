@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,8 @@ type model struct {
 	away, work time.Duration
 	cores      chan struct{} // nil: no end of them
 	most       int32         // 0: no bound
+	noise      *rand.Rand    // others work on the server too
+	mu         sync.Mutex
 	inside     atomic.Int32
 	refusals   atomic.Int32
 }
@@ -31,13 +34,29 @@ func (m *model) serve() (sign, time.Duration) {
 	}
 	if m.cores != nil {
 		m.cores <- struct{}{}
-		defer func() { <-m.cores }()
 	}
-	time.Sleep(m.work + m.away/2)
+	time.Sleep(m.work + m.delay())
+	if m.cores != nil {
+		<-m.cores
+	}
+	time.Sleep(m.away / 2)
 	return answered, time.Since(began)
 }
 
-// work sends n requests through p, and those again that were refused.
+// delay is what others cost: a little mostly, and much now and then.
+func (m *model) delay() time.Duration {
+	if m.noise == nil {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.noise.IntN(40) == 0 {
+		return 60 * time.Millisecond
+	}
+	return time.Duration(m.noise.ExpFloat64() * float64(m.work))
+}
+
+// run sends n requests through p, and those again that were refused.
 func (m *model) run(p *pace, n int) time.Duration {
 	began := time.Now()
 	var wait sync.WaitGroup
@@ -89,6 +108,32 @@ func TestPaceFindsTheBestWidth(t *testing.T) {
 					})
 				})
 			}
+		}
+	}
+}
+
+// A server that others use as well answers now sooner, now later, whatever we do.
+// That must not make us give way for ever.
+func TestPaceAmongOthers(t *testing.T) {
+	for _, away := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond} {
+		for seed := range uint64(5) {
+			t.Run(fmt.Sprintf("%s away, %d", away, seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					server := func() *model {
+						return &model{
+							away: away, work: time.Millisecond, cores: make(chan struct{}, 2),
+							noise: rand.New(rand.NewPCG(seed, 0)),
+						}
+					}
+					best := time.Duration(1 << 62)
+					for n := 1; n <= 64; n *= 2 {
+						best = min(best, server().run(fixed(n), 1000))
+					}
+					if took := server().run(newPace(maxConcurrency), 1000); float64(took) > 1.3*float64(best) {
+						t.Errorf("took %s, the best fixed width %s", took, best)
+					}
+				})
+			})
 		}
 	}
 }

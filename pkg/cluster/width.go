@@ -19,9 +19,9 @@ const (
 
 // width is how many requests to have under way at once. It starts modest and
 // doubles from round to round, a round being as many answers as the width, for as
-// long as an answer takes no longer for it: then more requests at once mean more
-// of them a second. Where it takes longer, requests only queue at the server, and
-// the width stays about there. It halves when the server says that it is too
+// long as an answer takes hardly longer for it: then more requests at once mean
+// more of them a second. Where it takes much longer, requests only queue at the
+// server, and the width stays. It halves when the server says that it is too
 // much, and then grows slowly, as TCP does.
 //
 // It is a pure function of what it observes.
@@ -44,8 +44,11 @@ type width struct {
 
 const (
 	startWidth = 8
-	// tolerance is by what part an answer may take longer than at best.
-	tolerance = 1.5
+	// crowded is how many times longer than at best an answer takes where more at
+	// once would not be more a second; drowning is where it is clearly too much.
+	// Both leave room for what others do to the server: too narrow costs far more,
+	// by the way to it, than too wide.
+	crowded, drowning = 2.5, 6
 	// recent is how many rounds count for what is best. What takes long by itself,
 	// such as a kind with a slow webhook, is then its own measure.
 	recent = 10
@@ -89,11 +92,12 @@ func (w *width) adjust() {
 	if len(w.base) > recent {
 		w.base = w.base[1:]
 	}
-	switch slow := float64(median) > tolerance*float64(slices.Min(w.base)); {
-	case slow:
+	took := float64(median) / float64(slices.Min(w.base))
+	switch {
+	case took > drowning:
 		w.limit = max(min(startWidth, w.limit), w.limit*0.75)
 		w.steady = w.limit
-	case !w.wanted:
+	case took > crowded, !w.wanted:
 	case w.limit < w.steady:
 		w.limit = min(2*w.limit, float64(w.most))
 	default:
