@@ -51,7 +51,6 @@ func TestScript(t *testing.T) {
 			"status":     status,
 			"eventually": eventually,
 			"like":       like,
-			"expand":     expand,
 		},
 	})
 }
