@@ -47,12 +47,17 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":     status,
-			"eventually": eventually,
-			"like":       like,
-		},
+		Cmds:                commands(),
 	})
+}
+
+// commands are those that scripts have beside testscript's own.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"status":     status,
+		"eventually": eventually,
+		"like":       like,
+	}
 }
 
 // setup gives a script its namespace and its tools.
