@@ -62,6 +62,7 @@ type Engine struct {
 	mu      sync.Mutex
 	outcome Outcome
 	actions map[object.Key]event.Action
+	aliases map[object.Key]object.Key
 }
 
 // Outcome counts what kept a run from doing all it was asked to.

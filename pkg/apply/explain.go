@@ -92,6 +92,7 @@ func (e *Engine) immutable(ctx context.Context, t *target, causes []metav1.Statu
 		switch cause.Type {
 		case metav1.CauseTypeFieldValueInvalid, metav1.CauseTypeForbidden, metav1.CauseTypeFieldValueDuplicate:
 			fields = append(fields, "."+cause.Field)
+		default:
 		}
 	}
 	if len(fields) == 0 {

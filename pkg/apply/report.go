@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,7 +22,11 @@ func (e *Engine) finish(a event.Applied) {
 	a.DryRun = e.DryRun != DryRunNone
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.actions[a.Ref.Key()] = a.Action
+	key := a.Ref.Key()
+	if planned, ok := e.aliases[key]; ok {
+		key = planned
+	}
+	e.actions[key] = a.Action
 	if a.Action == event.InConflict {
 		e.outcome.Conflicts++
 	}
@@ -94,20 +100,39 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 			return
 		}
 	}
+	e.warnOfRewriting(t, answer)
 	e.finish(out)
 }
 
+// warnOfRewriting tells of fields that are not what was sent. It will be so at
+// every apply; that is no reason to fail or to try again, but people have to know
+// why their value never arrives (edge case 15).
+func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
+	changes, err := managedfields.Rewritten(answer, t.Body, e.Predictor.Manager)
+	if err != nil {
+		return // Nothing can be said of who holds what.
+	}
+	for _, c := range redact.Changes(t.Item.Ref, changes) {
+		e.emit(event.Warned{Ref: t.Item.Ref, Text: fmt.Sprintf(
+			"%s is %v, not %v: something in the cluster rewrites it as it is written", c.Path, text(c.To), text(c.From))})
+	}
+}
+
+// text writes a scalar so that a text can be told from a number.
+func text(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprint(v)
+}
+
 // compare tells what an apply made of an object that was there. A write that
-// only changed who owns a field, or only the resource version, is no change
-// (edge case 27).
+// changed only the resource version, or made us a further owner of what is the
+// same, is no change (edge case 27); letting go of a field is.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
 	if err != nil {
 		return err
-	}
-	out.Action = event.Unchanged
-	if len(view.Changes()) > 0 {
-		out.Action = event.Configured
 	}
 	left, err := e.Predictor.Left(&t.Prediction, answer)
 	if err != nil {
@@ -127,6 +152,10 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	}
 	for _, owner := range t.Adoption.Adopted {
 		out.Adopted = append(out.Adopted, owner.Manager)
+	}
+	out.Action = event.Unchanged
+	if len(view.Changes()) > 0 || len(out.Released) > 0 {
+		out.Action = event.Configured
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
@@ -25,7 +24,8 @@ type applyOptions struct {
 	inputOptions
 	engine      apply.Engine
 	concurrency int
-	printer     printer.Options
+	run         string
+	out         *printer.Printer
 }
 
 func newApply(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -42,86 +42,88 @@ each contested field is shown with both values, its owners, and the ways out.`,
   # Leave the replicas to the autoscaler, take the image back
   kubectl k8sconnect apply -f web.yaml \
     --yield deployment.apps/web:.spec.replicas \
-    --take 'deployment.apps/web:.spec.template.spec.containers[name="app"].image'
+    --take '.spec.template.spec.containers[name="app"].image'
 
   # See what would happen, as the server would do it
   kubectl k8sconnect apply -f web.yaml --dry-run=server`,
-		Args: cobra.NoArgs,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := flags.toOptions(c, streams)
 			if err != nil {
-				return err
+				return usage(cmd, err)
 			}
-			ctx, cancel, err := c.run(cmd.Context())
+			ctx, cancel, err := c.run(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}
 			defer cancel()
-			return o.run(ctx, c, streams)
+			return o.apply(ctx, c, streams)
 		},
 	}
-	flags.input.add(cmd.Flags())
+	cmd.Flags().SortFlags = false
+	flags.input.add(cmd)
 	flags.predictFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
 		"none, server (ask the server what would happen) or client (only tell what would be sent)")
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = "unchanged"
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "table", "table, json, yaml, name, stream or junit")
+	outputFlag(cmd, &flags.output)
 	return cmd
 }
 
 func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams) (*applyOptions, error) {
-	in, err := f.input.toOptions(c, streams)
-	if err != nil {
-		return nil, err
+	in, inErr := f.input.toOptions(streams)
+	predictor, predictorErr := f.toPredictor()
+	dryRun, dryRunErr := dryRunOf(f.dryRun)
+	print, printErr := c.printing(streams, f.output)
+	print.DryRun = dryRun != apply.DryRunNone
+	out, outErr := printer.ForApply(print)
+	o := &applyOptions{
+		inputOptions: in,
+		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun},
+		concurrency:  f.concurrency,
+		run:          print.Run,
+		out:          out,
 	}
-	o := &applyOptions{inputOptions: in, concurrency: f.concurrency}
-	if o.engine.Predictor, err = f.predictFlags.toPredictor(); err != nil {
-		return nil, err
-	}
-	switch f.dryRun {
-	case "none":
-	case "server":
-		o.engine.DryRun = apply.DryRunServer
-	case "client":
-		o.engine.DryRun = apply.DryRunClient
-	default:
-		return nil, fmt.Errorf("--dry-run must be none, server or client, not %q", f.dryRun)
-	}
+	var concurrencyErr error
 	if f.concurrency < 0 {
-		return nil, errors.New("--concurrency must not be negative")
+		concurrencyErr = errors.New("--concurrency must not be negative")
 	}
-	if o.printer, err = printing(c, streams, f.output); err != nil {
-		return nil, err
-	}
-	o.printer.DryRun = o.engine.DryRun != apply.DryRunNone
-	return o, nil
+	return o, errors.Join(inErr, predictorErr, dryRunErr, concurrencyErr, printErr, flagError("-o", outErr), c.check())
 }
 
-func (o *applyOptions) run(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
+func dryRunOf(text string) (apply.DryRun, error) {
+	switch text {
+	case "none":
+		return apply.DryRunNone, nil
+	case "server":
+		return apply.DryRunServer, nil
+	case "client":
+		return apply.DryRunClient, nil
+	default:
+		return "", fmt.Errorf("--dry-run must be none, server or client, not %q", text)
+	}
+}
+
+func (o *applyOptions) apply(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
 	if err := o.read(ctx, streams); err != nil {
 		return err
 	}
-	o.printer.Run = newRun()
-	out, err := printer.ForApply(o.printer)
-	if err != nil {
-		return err
-	}
-	err = o.work(ctx, c, out.Print)
-	return finish(err, out.Close(ctx))
+	err := o.work(ctx, c)
+	return finish(err, o.out.Close(ctx))
 }
 
-// work does the run, telling emit of it.
-func (o *applyOptions) work(ctx context.Context, c *connection, emit func(event.Event)) error {
-	client, err := c.connect(o.printer.Run, o.concurrency, emit)
+// work does the run, telling the printer of it.
+func (o *applyOptions) work(ctx context.Context, c *connection) error {
+	client, err := c.connect(o.run, o.concurrency, o.out.Print)
 	if err != nil {
 		return err
 	}
-	p, err := o.plan(ctx, client, o.engine.Predictor, emit)
+	p, err := o.plan(ctx, c, client, o.engine.Predictor, o.out.Print)
 	if err != nil {
 		return err
 	}
-	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.scope, emit
+	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.scope, o.out.Print
 	return o.engine.Run(ctx, p)
 }

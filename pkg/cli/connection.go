@@ -3,16 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"strconv"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/klog/v2"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -35,6 +32,9 @@ func newConnection() *connection {
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
 	c.config.AddFlags(flags)
+	flags.Lookup("namespace").Usage = "Namespace of objects that name none; of the others it has to be the same"
+	flags.Lookup("context").Usage = "Context of the kubeconfig to use"
+	flags.Lookup("kubeconfig").Usage = "Path of the kubeconfig"
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
 		"How long to keep trying while the API server is not there; 10m survives a cluster that is still starting")
 	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; 0 is as long as it needs")
@@ -42,14 +42,28 @@ func (c *connection) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.color, "color", "auto", "When to use colour: auto, always or never")
 }
 
+// commonFlags are those that help explains with every command.
+func commonFlags() []string {
+	return []string{"namespace", "context", "kubeconfig", "server-timeout", "timeout", "color", "v"}
+}
+
+// check finds fault with flags whose values alone are wrong.
+func (c *connection) check() error {
+	var errs []error
+	if c.timeout < 0 {
+		errs = append(errs, errors.New("--timeout must not be negative"))
+	}
+	if c.serverTimeout < 0 {
+		errs = append(errs, errors.New("--server-timeout must not be negative"))
+	}
+	return errors.Join(errs...)
+}
+
 // run prepares what every verb needs before it works: log verbosity and the
 // bound on the whole run.
-func (c *connection) run(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	if err := c.logs(); err != nil {
+func (c *connection) run(ctx context.Context, streams genericiooptions.IOStreams) (context.Context, context.CancelFunc, error) {
+	if err := logging(streams.ErrOut, c.verbosity); err != nil {
 		return nil, nil, err
-	}
-	if c.timeout < 0 || c.serverTimeout < 0 {
-		return nil, nil, errors.New("--timeout and --server-timeout must not be negative")
 	}
 	if c.timeout == 0 {
 		ctx, cancel := context.WithCancel(ctx)
@@ -60,25 +74,11 @@ func (c *connection) run(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, cancel, nil
 }
 
-// logs settles what the Kubernetes libraries log: nothing, unless -v asks for
-// it. What a person has to know they are told by us.
-func (c *connection) logs() error {
-	if c.verbosity <= 0 {
-		klog.SetLogger(logr.Discard())
-		return nil
-	}
-	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
-	klog.InitFlags(flags)
-	if err := flags.Set("v", strconv.Itoa(c.verbosity)); err != nil {
-		return fmt.Errorf("-v: %w", err)
-	}
-	return nil
-}
-
 // namespace returns the namespace for objects that name none, and whether the
 // user asked for it with -n.
 func (c *connection) namespace() (name string, enforced bool, err error) {
-	return c.config.ToRawKubeConfigLoader().Namespace()
+	name, enforced, err = c.config.ToRawKubeConfigLoader().Namespace()
+	return name, enforced, c.explain(err)
 }
 
 // newRun returns a fresh id for one run.
@@ -87,17 +87,13 @@ func newRun() string { return ulid.Make().String() }
 // connect makes the client of a run; what it has to say while it works goes to
 // emit.
 func (c *connection) connect(run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
-	config, err := c.config.ToRESTConfig()
-	if err != nil {
-		return nil, err
-	}
-	discovery, err := c.config.ToDiscoveryClient()
+	config, err := c.restConfig()
 	if err != nil {
 		return nil, err
 	}
 	return cluster.New(cluster.Options{
 		REST:          config,
-		Discovery:     discovery,
+		CacheDir:      *c.config.CacheDir,
 		ServerTimeout: c.serverTimeout,
 		Concurrency:   concurrency,
 		Run:           run,

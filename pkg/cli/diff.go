@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"os"
+	"os/exec"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
@@ -19,8 +21,9 @@ type diffFlags struct {
 
 type diffOptions struct {
 	inputOptions
-	engine  diff.Engine
-	printer printer.Options
+	engine diff.Engine
+	run    string
+	out    *printer.Printer
 }
 
 func newDiff(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -38,67 +41,79 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
   kubectl k8sconnect diff -f manifests/
 
   # With a diff program of your own
-  KUBECTL_EXTERNAL_DIFF="dyff between --omit-header" kubectl k8sconnect diff -f web.yaml`,
-		Args: cobra.NoArgs,
+  export KUBECTL_EXTERNAL_DIFF="dyff between --omit-header"
+  kubectl k8sconnect diff -f web.yaml`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := flags.toOptions(c, streams)
 			if err != nil {
-				return err
+				return usage(cmd, err)
 			}
-			ctx, cancel, err := c.run(cmd.Context())
+			ctx, cancel, err := c.run(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}
 			defer cancel()
-			return o.run(ctx, c, streams)
+			return o.diff(ctx, c, streams)
 		},
 	}
-	flags.input.add(cmd.Flags())
+	cmd.Flags().SortFlags = false
+	flags.input.add(cmd)
 	flags.predictFlags.add(cmd.Flags())
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "table", "table, json, yaml, name or stream")
+	outputFlag(cmd, &flags.output)
 	return cmd
 }
 
 func (f *diffFlags) toOptions(c *connection, streams genericiooptions.IOStreams) (*diffOptions, error) {
-	in, err := f.input.toOptions(c, streams)
-	if err != nil {
-		return nil, err
+	in, inErr := f.input.toOptions(streams)
+	predictor, predictorErr := f.toPredictor()
+	print, printErr := c.printing(streams, f.output)
+	var externalErr error
+	print.External, externalErr = externalDiff(streams)
+	out, outErr := printer.ForDiff(print)
+	o := &diffOptions{
+		inputOptions: in,
+		engine:       diff.Engine{Predictor: predictor},
+		run:          print.Run,
+		out:          out,
 	}
-	o := &diffOptions{inputOptions: in}
-	if o.engine.Predictor, err = f.predictFlags.toPredictor(); err != nil {
-		return nil, err
-	}
-	if o.printer, err = printing(c, streams, f.output); err != nil {
-		return nil, err
-	}
-	o.printer.External, err = externalDiff(streams)
-	return o, err
+	return o, errors.Join(inErr, predictorErr, printErr, externalErr, flagError("-o", outErr), c.check())
 }
 
-func (o *diffOptions) run(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
+// externalDiff returns the user's own diff program, nil if there is none.
+func externalDiff(streams genericiooptions.IOStreams) (*printer.External, error) {
+	external, err := printer.ParseExternal(os.Getenv("KUBECTL_EXTERNAL_DIFF"))
+	if err != nil || external == nil {
+		return nil, err
+	}
+	external.Run = func(ctx context.Context, name string, args []string) error {
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, streams.Out, streams.ErrOut
+		return cmd.Run()
+	}
+	return external, nil
+}
+
+func (o *diffOptions) diff(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
 	if err := o.read(ctx, streams); err != nil {
 		return err
 	}
-	o.printer.Run = newRun()
-	out, err := printer.ForDiff(o.printer)
-	if err != nil {
-		return err
-	}
-	err = o.work(ctx, c, out.Print)
-	return finish(err, out.Close(ctx))
+	err := o.work(ctx, c)
+	return finish(err, o.out.Close(ctx))
 }
 
-// work does the run, telling emit of it.
-func (o *diffOptions) work(ctx context.Context, c *connection, emit func(event.Event)) error {
+// work does the run, telling the printer of it.
+func (o *diffOptions) work(ctx context.Context, c *connection) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(o.printer.Run, pace, emit)
+	client, err := c.connect(o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}
-	p, err := o.plan(ctx, client, o.engine.Predictor, emit)
+	p, err := o.plan(ctx, c, client, o.engine.Predictor, o.out.Print)
 	if err != nil {
 		return err
 	}
-	o.engine.Server, o.engine.Emit = client, emit
+	o.engine.Server, o.engine.Emit = client, o.out.Print
 	return o.engine.Run(ctx, p)
 }

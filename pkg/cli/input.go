@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -36,29 +36,28 @@ type inputOptions struct {
 	warnings  []manifest.Warning
 }
 
-func (f *input) add(flags *pflag.FlagSet) {
+func (f *input) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
 	flags.BoolVarP(&f.recursive, "recursive", "R", false, "Look into folders below the folders named with -f")
 	flags.StringVarP(&f.kustomize, "kustomize", "k", "", "Folder of a kustomization")
 	flags.StringVarP(&f.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
 		"Leave out files of a folder that hold no Kubernetes object, and say which")
+	// They only fail for a flag that there is not.
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
+	_ = cmd.MarkFlagDirname("kustomize")
 }
 
-func (f *input) toOptions(c *connection, streams genericiooptions.IOStreams) (inputOptions, error) {
+func (f *input) toOptions(streams genericiooptions.IOStreams) (inputOptions, error) {
 	if len(f.filenames) == 0 && f.kustomize == "" {
 		return inputOptions{}, errors.New("what to read is missing: give -f FILENAME or -k DIRECTORY")
-	}
-	namespace, enforced, err := c.namespace()
-	if err != nil {
-		return inputOptions{}, err
 	}
 	return inputOptions{
 		files: manifest.Options{
 			Filenames: f.filenames, Recursive: f.recursive, Kustomize: f.kustomize,
 			Selector: f.selector, SkipNonObjects: f.skipNonObjects, In: streams.In,
 		},
-		scope: plan.Options{Namespace: namespace, Enforced: enforced},
 	}, nil
 }
 
@@ -77,11 +76,16 @@ func (o *inputOptions) read(ctx context.Context, streams genericiooptions.IOStre
 
 // plan asks the cluster for the kinds of the manifests and puts them in order.
 // Choices that no object of the plan is meant by are an error.
-func (o *inputOptions) plan(ctx context.Context, client *cluster.Client, choices predict.Predictor, emit func(event.Event)) (*plan.Plan, error) {
+func (o *inputOptions) plan(
+	ctx context.Context, c *connection, client *cluster.Client, choices predict.Predictor, emit func(event.Event),
+) (*plan.Plan, error) {
 	for _, w := range o.warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text + " (" + w.Source.String() + ")"})
 	}
 	var err error
+	if o.scope.Namespace, o.scope.Enforced, err = c.namespace(); err != nil {
+		return nil, err
+	}
 	if o.scope.Kinds, err = kinds(ctx, client, o.manifests); err != nil {
 		return nil, err
 	}
@@ -93,7 +97,7 @@ func (o *inputOptions) plan(ctx context.Context, client *cluster.Client, choices
 	for _, w := range p.Warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text})
 	}
-	return p, unmatched(p, choices)
+	return p, checkChoices(p, choices)
 }
 
 // kinds asks, side by side, how the cluster serves each kind of the manifests.
@@ -113,8 +117,7 @@ func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manif
 		asked[gvk] = true
 		group.Go(func() error {
 			kind, err := client.Kind(ctx, gvk)
-			var missing *cluster.NoKindError
-			if errors.As(err, &missing) {
+			if _, missing := errors.AsType[*cluster.NoKindError](err); missing {
 				return nil
 			}
 			mu.Lock()

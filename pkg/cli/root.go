@@ -2,95 +2,107 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// Exit status, the same for every verb.
-const (
-	exitYes     = 0 // applied, no difference, met, gone
-	exitNo      = 1 // conflict, refused, differs, not met in time, still stuck
-	exitUnknown = 2 // usage, no server, no permission
-)
-
-// What a verb returns when it has reported everything already.
-var (
-	errNo      = errors.New("no")
-	errUnknown = errors.New("could not tell")
-)
-
 // Main runs one call of the plugin and returns its exit status. args begins
 // with the program's name.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	cmd := newRoot(filepath.Base(args[0]), streams)
-	cmd.SetArgs(args[1:])
-	err := cmd.ExecuteContext(ctx)
-	switch {
-	case err == nil:
-		return exitYes
-	case errors.Is(err, errNo):
-		return exitNo
-	case errors.Is(err, errUnknown):
-		return exitUnknown
-	default:
-		reportError(streams, err)
-		return exitUnknown
+	// A reader that goes away ("… | head") must not end an apply half-way: with
+	// the signal taken, writing to it is an error like any other.
+	closed := make(chan os.Signal, 1)
+	signal.Notify(closed, syscall.SIGPIPE)
+	defer signal.Stop(closed)
+
+	r := newRoot(streams)
+	r.SetArgs(called(args))
+	cmd, err := r.ExecuteContextC(ctx)
+	if err != nil && !r.started {
+		err = usage(cmd, r.misuse(args[1:], err))
 	}
+	return status(streams, err)
 }
 
-// reportError prints errors, one a line, each with its hint under it.
-func reportError(streams genericiooptions.IOStreams, err error) {
-	for _, one := range flatten(err) {
-		fmt.Fprintf(streams.ErrOut, "error: %v\n", one)
-		var hinted interface{ Hint() string }
-		if errors.As(one, &hinted) && hinted.Hint() != "" {
-			fmt.Fprintf(streams.ErrOut, "  hint: %s\n", hinted.Hint())
-		}
+// called returns the arguments of a call. Under the name by which kubectl asks
+// for the completion of a plugin, they are those of cobra's own command for it.
+func called(args []string) []string {
+	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	if program == completer {
+		return append([]string{cobra.ShellCompRequestCmd}, args[1:]...)
 	}
+	return args[1:]
 }
 
-// flatten takes errors.Join apart, so that each error gets a line of its own.
-func flatten(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the outermost error only: inside a wrapped one the text belongs together
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, one := range joined.Unwrap() {
-		all = append(all, flatten(one)...)
-	}
-	return all
+// root is the command above the verbs.
+type root struct {
+	*cobra.Command
+	// started: the command line was understood, and a verb runs.
+	started bool
 }
 
-func newRoot(program string, streams genericiooptions.IOStreams) *cobra.Command {
-	cmd := &cobra.Command{
+func newRoot(streams genericiooptions.IOStreams) *root {
+	r := &root{}
+	r.Command = &cobra.Command{
 		Use:   "kubectl-k8sconnect",
 		Short: "Server-side apply that explains itself",
 		Long: `Server-side apply that people can trust: conflicts explained field by field, a
 diff of what you own as the server would really change it.
 
 Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl k8sconnect"},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRun:  func(*cobra.Command, []string) { r.started = true },
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	if name, ok := strings.CutPrefix(program, "kubectl-"); ok {
-		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl " + name}
-	}
-	cmd.SetIn(streams.In)
-	cmd.SetOut(streams.Out)
-	cmd.SetErr(streams.ErrOut)
+	r.SetIn(streams.In)
+	r.SetOut(streams.Out)
+	r.SetErr(streams.ErrOut)
+	r.SetUsageFunc(usageText(streams))
 
 	c := newConnection()
-	c.addFlags(cmd.PersistentFlags())
-	cmd.AddCommand(
+	c.addFlags(r.PersistentFlags())
+	r.AddCommand(
 		newApply(c, streams),
 		newDiff(c, streams),
 		newVersion(c, streams),
 	)
-	return cmd
+	r.addCompletion(c)
+	return r
+}
+
+// misuse returns what is wrong with a command line that was not understood, on
+// one line.
+func (r *root) misuse(args []string, err error) error {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	err = fmt.Errorf("%s", text)
+	at, rest, notFound := r.Find(args)
+	if notFound == nil || len(rest) == 0 {
+		return err
+	}
+	const near = 2
+	at.SuggestionsMinimumDistance = near
+	if similar := at.SuggestionsFor(rest[0]); len(similar) > 0 {
+		return &hintedError{err: err, hint: "did you mean " + strings.Join(similar, " or ") + "?"}
+	}
+	return err
+}
+
+// noArgs refuses what stands between the flags: most often a file without -f.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.Flags().Lookup("filename") == nil {
+		return fmt.Errorf("unexpected argument %q", args[0])
+	}
+	return fmt.Errorf("unexpected argument %q: manifests are named with -f or -k", args[0])
 }

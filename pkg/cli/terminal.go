@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"io"
 	"os"
-	"os/exec"
 
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -15,15 +13,19 @@ import (
 
 // printing settles how results are shown: in which form, in colour or not, with
 // live progress or plain lines.
-func printing(c *connection, streams genericiooptions.IOStreams, format string) (printer.Options, error) {
-	o := printer.Options{Out: streams.Out, Err: streams.ErrOut, Format: format, Verbose: c.verbosity > 0}
-	var err error
-	var outTerminal, errTerminal bool
-	o.Width, outTerminal = terminal(streams.Out)
-	o.ErrWidth, errTerminal = terminal(streams.ErrOut)
-	o.Color, err = printer.UseColor(c.color, outTerminal, os.Getenv)
-	o.Progress = printer.CanRedraw(errTerminal, os.Getenv)
-	return o, err
+func (c *connection) printing(streams genericiooptions.IOStreams, format string) (printer.Options, error) {
+	width, outTerminal := terminal(streams.Out)
+	errWidth, errTerminal := terminal(streams.ErrOut)
+	color, err := printer.UseColor(c.color, outTerminal, os.Getenv)
+	return printer.Options{
+		Out: streams.Out, Err: streams.ErrOut,
+		Format:   format,
+		Color:    color,
+		Verbose:  c.verbosity > 0,
+		Progress: printer.CanRedraw(errTerminal, os.Getenv),
+		Width:    width, ErrWidth: errWidth,
+		Run: newRun(),
+	}, err
 }
 
 // terminal tells whether w is a terminal, and returns what measures its width.
@@ -39,21 +41,6 @@ func terminal(w io.Writer) (width func() int, ok bool) {
 		}
 		return columns
 	}, true
-}
-
-// externalDiff returns the user's own diff program, if KUBECTL_EXTERNAL_DIFF
-// names one.
-func externalDiff(streams genericiooptions.IOStreams) (*printer.External, error) {
-	external, err := printer.ParseExternal(os.Getenv("KUBECTL_EXTERNAL_DIFF"))
-	if err != nil || external == nil {
-		return nil, err
-	}
-	external.Run = func(ctx context.Context, name string, args []string) error {
-		cmd := exec.CommandContext(ctx, name, args...)
-		cmd.Stdout, cmd.Stderr = streams.Out, streams.ErrOut
-		return cmd.Run()
-	}
-	return external, nil
 }
 
 // ignore is for work of which nobody wants to hear while it goes on.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
@@ -29,11 +30,18 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 	var clientOnly bool
 	var output string
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Show the version of the plugin and of the API server",
-		Args:  cobra.NoArgs,
+		Use:               "version",
+		Short:             "Show the version of the plugin and of the API server",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel, err := c.run(cmd.Context())
+			if !slices.Contains([]string{"", "json", "yaml"}, output) {
+				return usage(cmd, fmt.Errorf("-o must be json or yaml, not %q", output))
+			}
+			if err := c.check(); err != nil {
+				return usage(cmd, err)
+			}
+			ctx, cancel, err := c.run(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}
@@ -49,7 +57,8 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 		},
 	}
 	cmd.Flags().BoolVar(&clientOnly, "client", false, "Only the plugin's version; no server is asked")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml; text by default")
+	words(cmd, "output", "json", "yaml")
 	return cmd
 }
 
@@ -89,13 +98,11 @@ func (v versions) print(streams genericiooptions.IOStreams, output string) error
 		enc := json.NewEncoder(streams.Out)
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
-	case "yaml":
+	default:
 		text, err := yaml.Marshal(v)
 		if err == nil {
 			_, err = streams.Out.Write(text)
 		}
 		return err
-	default:
-		return fmt.Errorf("-o must be json or yaml, not %q", output)
 	}
 }

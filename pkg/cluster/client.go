@@ -4,106 +4,134 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Options of a Client. REST and Discovery are needed.
+// Options of a Client. REST is needed.
 type Options struct {
 	// REST says where the server is and who we are. It is copied.
 	REST *rest.Config
-	// Discovery is kubectl's cached client.
-	Discovery discovery.CachedDiscoveryInterface
+	// CacheDir is the folder of kubectl's caches, its --cache-dir: what it knows of
+	// the server's kinds is shared with kubectl. Empty keeps it in memory.
+	CacheDir string
 	// ServerTimeout is how long to keep trying while the server is away, or while
 	// what it answers may pass. 0 tries once.
 	ServerTimeout time.Duration
-	// Concurrency bounds the requests that are under way at once; 0 means 96.
+	// Concurrency bounds the requests that are under way at once; 0 means 96. How
+	// many there are depends on what the server can take.
 	Concurrency int
 	// Run is sent with each request, as the beginning of its Audit-ID, so that
 	// the server's audit log and the output of a run can be laid side by side.
 	Run string
-	// OnWarning hears the server's warnings, each text once for an object.
+	// OnWarning hears the server's warnings, each text once for an object. The zero
+	// Ref stands for requests that concern no object.
 	OnWarning func(object.Ref, string)
 	// OnRetry hears of requests that are tried again: in is the pause before, left
-	// what remains of the time to keep trying. The zero Ref stands for the server
-	// as a whole.
+	// what remains of the time to keep trying. The Ref has no name where a request
+	// concerns a kind; the zero Ref stands for the server as a whole.
+	//
+	// Neither is called by two goroutines at once.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// Clock is for tests; nil is the real one.
-	Clock clock.Clock
 }
 
-// maxConcurrency is below the number of streams that the API server allows on
-// one HTTP/2 connection.
-const maxConcurrency = 96
+const (
+	// maxConcurrency is below the 100 streams that the API server allows on one
+	// HTTP/2 connection.
+	maxConcurrency = 96
+	// patience is how long one request may take where the user sets no limit
+	// (--request-timeout): twice the minute after which the API server itself ends
+	// a request, so that it passes only where nobody is working on it.
+	patience = 2 * time.Minute
+)
 
 // Client talks to one API server on behalf of one run. It may be used from many
 // goroutines.
 type Client struct {
 	rest      *rest.RESTClient
 	discovery discovery.CachedDiscoveryInterfaceWithContext
-	timeout   time.Duration
-	clock     clock.Clock
-	onRetry   func(object.Ref, error, time.Duration, time.Duration)
+	// timeout is Options.ServerTimeout, attempt the bound on a single request; 0
+	// where the configuration has one.
+	timeout, attempt time.Duration
+	onRetry          func(object.Ref, error, time.Duration, time.Duration)
 
-	kinds  kinds
-	outage outage
-	budget budget
-	pace   *pace
+	kinds    *kinds
+	outage   *outage
+	troubles *troubles
+	pace     *pace
 }
 
 // New returns a client. Nothing is sent yet.
 func New(o Options) (*Client, error) {
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	if o.OnRetry == nil {
-		o.OnRetry = func(object.Ref, error, time.Duration, time.Duration) {}
-	}
-	if o.OnWarning == nil {
-		o.OnWarning = func(object.Ref, string) {}
-	}
 	if o.Concurrency <= 0 {
 		o.Concurrency = maxConcurrency
 	}
-	config := rest.CopyConfig(o.REST)
-	// The server has priority and fairness, and we have a pace: a limit by the
-	// client would only be a guess.
-	config.QPS = -1
-	config.RateLimiter = nil
-	config.GroupVersion = nil
-	config.ContentType = "application/json"
-	config.AcceptContentTypes = "application/json"
-	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	config.WarningHandler = nil
-	config.WarningHandlerWithContext = &warnings{tell: o.OnWarning}
-	config.Wrap(auditIDs(o.Run))
+	var telling sync.Mutex
+	config := prepare(o.REST, o.Run, newWarnings(&telling, o.OnWarning))
+	known, err := newDiscovery(config, o.CacheDir)
+	if err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
 	client, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{
+	c := &Client{
 		rest:      client,
-		discovery: discovery.ToCachedDiscoveryInterfaceWithContext(o.Discovery),
+		discovery: known,
 		timeout:   o.ServerTimeout,
-		clock:     o.Clock,
-		onRetry:   o.OnRetry,
-		budget:    budget{limit: o.ServerTimeout},
-		pace:      newPace(o.Concurrency, o.Clock),
-	}, nil
+		onRetry:   oneByOne(&telling, o.OnRetry),
+		kinds:     newKinds(),
+		troubles:  newTroubles(o.ServerTimeout),
+		pace:      newPace(o.Concurrency),
+	}
+	if config.Timeout == 0 {
+		c.attempt = patience
+	}
+	c.outage = &outage{limit: o.ServerTimeout, ask: c.health, tell: c.onRetry}
+	return c, nil
+}
+
+// prepare returns the configuration of everything that a run sends, discovery
+// included.
+func prepare(config *rest.Config, run string, warnings rest.WarningHandlerWithContext) *rest.Config {
+	c := rest.CopyConfig(config)
+	// The server has priority and fairness (KEP-1040), and we have a pace: a limit
+	// by the client would only be a guess.
+	c.QPS, c.RateLimiter = -1, nil
+	c.GroupVersion = nil
+	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
+	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	c.WarningHandler, c.WarningHandlerWithContext = nil, warnings
+	c.Wrap(newTransport(run))
+	return c
+}
+
+type onRetry = func(object.Ref, error, time.Duration, time.Duration)
+
+func oneByOne(telling *sync.Mutex, tell onRetry) onRetry {
+	return func(ref object.Ref, err error, in, left time.Duration) {
+		if tell == nil {
+			return
+		}
+		telling.Lock()
+		defer telling.Unlock()
+		tell(ref, err, in, left)
+	}
 }
 
 // Version returns the server's version.
 func (c *Client) Version(ctx context.Context) (*version.Info, error) {
 	var info version.Info
-	err := c.do(ctx, object.Ref{}, func(ctx context.Context) error {
-		body, err := c.rest.Get().AbsPath("/version").MaxRetries(0).DoRaw(ctx)
+	err := c.do(ctx, request{}, func(ctx context.Context) error {
+		body, err := read(ctx, c.rest.Get().AbsPath("/version"))
 		if err != nil {
 			return err
 		}
@@ -115,12 +143,17 @@ func (c *Client) Version(ctx context.Context) (*version.Info, error) {
 	return &info, nil
 }
 
+// groupPath returns where a group version is served.
+func groupPath(group, version string) []string {
+	if group == "" {
+		return []string{"/api", version}
+	}
+	return []string{"/apis", group, version}
+}
+
 // resourcePath returns where objects of the kind are served.
 func resourcePath(kind object.Kind, namespace string, rest ...string) []string {
-	path := []string{"/apis", kind.GVK.Group, kind.GVK.Version}
-	if kind.GVK.Group == "" {
-		path = []string{"/api", kind.GVK.Version}
-	}
+	path := groupPath(kind.GVK.Group, kind.GVK.Version)
 	if kind.Namespaced {
 		path = append(path, "namespaces", namespace)
 	}

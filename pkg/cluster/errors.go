@@ -6,25 +6,44 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/url"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // NoKindError says that the server does not serve a kind.
 type NoKindError struct {
 	GVK schema.GroupVersionKind
+	// Err is why, where more is known than that it is absent.
+	Err error
 }
 
 func (e *NoKindError) Error() string {
-	return fmt.Sprintf("the server serves no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	text := fmt.Sprintf("the server serves no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *NoKindError) Unwrap() error { return e.Err }
+
+// Is makes [meta.IsNoMatchError] true for it.
+func (e *NoKindError) Is(target error) bool {
+	_, ok := target.(*meta.NoKindMatchError)
+	return ok
 }
 
 // Hint says what may be missing.
 func (e *NoKindError) Hint() string {
+	if e.Err != nil {
+		return fmt.Sprintf("see: kubectl get apiservice %s.%s", e.GVK.Version, e.GVK.Group)
+	}
 	return "is its CustomResourceDefinition installed, and the version one that this server still has? See: kubectl api-resources"
 }
 
@@ -48,16 +67,50 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 // Unreachable marks errors that say nothing about the object.
 func (e *UnreachableError) Unreachable() bool { return true }
 
-// Hint says how to wait longer.
+// Hint says how to wait longer, or what to correct.
 func (e *UnreachableError) Hint() string {
-	return "check the address (kubectl cluster-info); --server-timeout=10m waits for a cluster that is still starting"
+	var (
+		name        *net.DNSError
+		authority   x509.UnknownAuthorityError
+		certificate *tls.CertificateVerificationError
+		noTLS       tls.RecordHeaderError
+		alert       *net.OpError
+	)
+	switch {
+	case errors.As(e.Err, &name) && name.IsNotFound:
+		return "the host name of the server in the kubeconfig does not resolve: is it spelt right?"
+	case errors.As(e.Err, &authority), errors.As(e.Err, &certificate):
+		return "the server's certificate is not one that the kubeconfig trusts: is it the right cluster, and its certificate-authority-data current?"
+	case errors.As(e.Err, &noTLS), errors.Is(e.Err, http.ErrSchemeMismatch):
+		return "what listens at the server's address does not speak TLS: is the address right?"
+	case errors.As(e.Err, &alert) && refused(e.Err):
+		return "the server declined the connection: is the client certificate in the kubeconfig current?"
+	default:
+		return "check the address (kubectl cluster-info); --server-timeout=10m waits for a cluster that is still starting"
+	}
+}
+
+// noAnswerError says that the server is there, but a request was never answered.
+type noAnswerError struct{ err error }
+
+func (e *noAnswerError) Error() string {
+	return fmt.Sprintf("the API server is there, but does not answer this request: %v", e.err)
+}
+
+func (e *noAnswerError) Unwrap() error { return e.err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *noAnswerError) Unreachable() bool { return true }
+
+// Hint says where to look.
+func (e *noAnswerError) Hint() string {
+	return "something on the way may break it off: a proxy, a load balancer, a limit on size or time"
 }
 
 // hintedError is an error with what can be done about it.
 type hintedError struct {
-	err         error
-	hint        string
-	unreachable bool
+	err  error
+	hint string
 }
 
 func (e *hintedError) Error() string { return e.err.Error() }
@@ -66,36 +119,22 @@ func (e *hintedError) Unwrap() error { return e.err }
 
 func (e *hintedError) Hint() string { return e.hint }
 
-// hinted adds a hint to errors of which we know what helps.
-func hinted(err error) error {
+// explain makes an error that is final what the caller sees: with a hint where we
+// know what helps, and told apart where no request came through.
+func explain(err error) error {
+	var unsent *url.Error
 	var hint string
-	var authority x509.UnknownAuthorityError
-	var certificate *tls.CertificateVerificationError
-	var name *net.DNSError
 	switch {
-	case err == nil:
-		return nil
+	case errors.As(err, &unsent):
+		return &UnreachableError{Err: unsent.Err}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		hint = "the namespace is being deleted; wait until it is gone, then apply again"
 	case apierrors.IsNotFound(err) && detailsOf(err).Kind == "namespaces":
 		hint = "create the namespace, or put it into the set: it is applied first"
 	case apierrors.IsUnauthorized(err):
 		hint = "the server does not accept the credentials; are they expired? See: kubectl auth whoami"
-	case errors.As(err, &authority), errors.As(err, &certificate):
-		hint = "the server's certificate is not one that the kubeconfig trusts: is it the right cluster, and its certificate-authority-data current?"
-	case errors.As(err, &name) && name.IsNotFound:
-		hint = "the host name of the server in the kubeconfig does not resolve"
 	default:
 		return err
 	}
 	return &hintedError{err: err, hint: hint}
-}
-
-// detailsOf returns the details of a server's answer, empty where it gave none.
-func detailsOf(err error) metav1.StatusDetails {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return metav1.StatusDetails{}
-	}
-	return *status.Status().Details
 }

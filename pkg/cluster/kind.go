@@ -7,98 +7,170 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// kinds remembers what discovery told, one group version at a time.
+// kinds remembers how the server serves kinds.
 type kinds struct {
 	mu    sync.Mutex
-	known map[schema.GroupVersion]*resources
+	known map[schema.GroupVersionKind]object.Kind
+	// young kinds were not served when the run began.
+	young map[schema.GroupVersionKind]bool
+
+	// asking is held, by whoever can send to it, while discovery is asked: a cold
+	// cache is filled once, not by each who finds it cold.
+	asking chan struct{}
+	// renewed: the cache was found to be out of date, and filled anew.
+	renewed bool
 }
 
-// resources are what one group version serves, asked for once.
-type resources struct {
-	once sync.Once
-	list []metav1.APIResource
-	err  error
+func newKinds() *kinds {
+	return &kinds{
+		known:  map[schema.GroupVersionKind]object.Kind{},
+		young:  map[schema.GroupVersionKind]bool{},
+		asking: make(chan struct{}, 1),
+	}
 }
 
-func (k *kinds) of(gv schema.GroupVersion) *resources {
+func (k *kinds) get(gvk schema.GroupVersionKind) (object.Kind, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.known == nil {
-		k.known = map[schema.GroupVersion]*resources{}
-	}
-	if k.known[gv] == nil {
-		k.known[gv] = &resources{}
-	}
-	return k.known[gv]
+	kind, ok := k.known[gvk]
+	return kind, ok
 }
 
-// forget makes the next question about the group version a new one.
-func (k *kinds) forget(gv schema.GroupVersion) {
+func (k *kinds) put(kind object.Kind, young bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.known, gv)
+	k.known[kind.GVK] = kind
+	if young {
+		k.young[kind.GVK] = true
+	}
+}
+
+// forget notes that the server does not serve the kind any more.
+func (k *kinds) forget(gvk schema.GroupVersionKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.known, gvk)
+}
+
+func (k *kinds) isYoung(gvk schema.GroupVersionKind) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.young[gvk]
+}
+
+// lock makes the caller the only one to ask discovery, until unlock is called.
+func (k *kinds) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case k.asking <- struct{}{}:
+		return func() { <-k.asking }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // Kind tells how the server serves a kind. What is cached on disk is believed
-// where it knows the kind, and asked afresh where it does not: definitions come
-// and go. Only the group version of the kind is asked about, so that an API whose
-// server is down is in nobody's way (edge case 21). The error is a *NoKindError
-// if the server does not serve it.
+// where it knows the kind; where it does not, the cache is filled anew, once in a
+// run: definitions come and go. Only the group version of the kind is looked at,
+// so that an API whose server is down is in nobody's way (edge case 21). The
+// error is a *NoKindError if the server does not serve the kind.
 func (c *Client) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-	gv := gvk.GroupVersion()
-	cached := c.kinds.of(gv)
-	cached.once.Do(func() { cached.list, cached.err = c.cached(ctx, gv) })
-	if cached.err != nil {
-		c.kinds.forget(gv)
-		if !errors.As(cached.err, new(*NoKindError)) {
-			return object.Kind{}, cached.err
-		}
-	}
-	if kind, ok := find(cached.list, gvk); ok {
+	if kind, ok := c.kinds.get(gvk); ok {
 		return kind, nil
 	}
-	kind, err := c.fresh(ctx, gvk)
+	unlock, err := c.kinds.lock(ctx)
+	if err != nil {
+		return object.Kind{}, err
+	}
+	defer unlock()
+	kind, err := c.cached(ctx, gvk)
+	if errors.As(err, new(*NoKindError)) && !c.kinds.renewed && !c.discovery.FreshWithContext(ctx) {
+		c.kinds.renewed = true
+		c.discovery.InvalidateWithContext(ctx)
+		kind, err = c.cached(ctx, gvk)
+	}
 	if err == nil {
-		c.refreshCache(ctx, gv)
+		c.kinds.put(kind, false)
 	}
 	return kind, err
 }
 
-// cached asks kubectl's discovery cache, which asks the server for a group
-// version that it does not have.
-func (c *Client) cached(ctx context.Context, gv schema.GroupVersion) ([]metav1.APIResource, error) {
+// cached looks into the cache, which fills itself where it is empty: with two
+// requests for everything if the server has aggregated discovery (KEP-3352).
+func (c *Client) cached(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	var list *metav1.APIResourceList
-	err := c.do(ctx, object.Ref{}, func(ctx context.Context) error {
+	var stale discovery.StaleGroupVersionError
+	gv := gvk.GroupVersion()
+	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}, bulk: true}, func(ctx context.Context) error {
 		var err error
-		list, err = c.discovery.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
+		list, err = c.discovery.ServerResourcesForGroupVersionWithContext(quietly(ctx), gv.String())
+		if err != nil && classify(err, request{}) != final {
+			c.discovery.InvalidateWithContext(ctx) // It would remember the error.
+		}
 		return err
 	})
-	if apierrors.IsNotFound(err) {
-		return nil, &NoKindError{GVK: gv.WithKind("")}
+	switch {
+	case errors.Is(err, memory.ErrCacheNotFound), apierrors.IsNotFound(err):
+		return object.Kind{}, &NoKindError{GVK: gvk}
+	case errors.As(err, &stale):
+		return object.Kind{}, &NoKindError{GVK: gvk, Err: errDeadAPI}
+	case err != nil:
+		return object.Kind{}, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	return list.APIResources, nil
+	return find(list, gvk)
 }
 
-// fresh asks the server itself.
-func (c *Client) fresh(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-	path := []string{"/apis", gvk.Group, gvk.Version}
-	if gvk.Group == "" {
-		path = []string{"/api", gvk.Version}
+var errDeadAPI = errors.New("the server behind this API does not answer")
+
+// find looks for the resource of a kind; subresources are of kinds of their own.
+func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kind, error) {
+	i := slices.IndexFunc(list.APIResources, func(r metav1.APIResource) bool {
+		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/")
+	})
+	if i < 0 {
+		return object.Kind{}, &NoKindError{GVK: gvk}
 	}
+	r := list.APIResources[i]
+	return object.Kind{GVK: gvk, Resource: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs}, nil
+}
+
+// Served waits until the server serves the kind, for as long as it would wait
+// for the server itself. A definition that is Established is not yet served
+// (apiextensions-apiserver#5; edge case 18): only asking for the kind tells.
+func (c *Client) Served(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
+	for began := time.Now(); ; {
+		kind, err := c.live(ctx, gvk)
+		if err == nil {
+			c.kinds.put(kind, true)
+			return kind, c.renew(ctx, gvk)
+		}
+		pause := pauses.Step()
+		if !errors.As(err, new(*NoKindError)) || time.Since(began)+pause > c.timeout {
+			return object.Kind{}, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return object.Kind{}, err
+		}
+	}
+}
+
+// live asks the server itself about the one group version.
+func (c *Client) live(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	var list metav1.APIResourceList
-	err := c.do(ctx, object.Ref{}, func(ctx context.Context) error {
-		body, err := c.rest.Get().AbsPath(path...).MaxRetries(0).DoRaw(ctx)
+	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}}, func(ctx context.Context) error {
+		body, err := read(ctx, c.rest.Get().AbsPath(groupPath(gvk.Group, gvk.Version)...))
 		if err != nil {
 			return err
 		}
@@ -107,51 +179,18 @@ func (c *Client) fresh(ctx context.Context, gvk schema.GroupVersionKind) (object
 	if err != nil && !apierrors.IsNotFound(err) {
 		return object.Kind{}, err
 	}
-	if kind, ok := find(list.APIResources, gvk); ok {
-		return kind, nil
-	}
-	return object.Kind{}, &NoKindError{GVK: gvk}
+	return find(&list, gvk)
 }
 
-// refreshCache puts right what the cache on disk has of a group version, for
-// the next program that reads it.
-func (c *Client) refreshCache(ctx context.Context, gv schema.GroupVersion) {
+// renew puts right what the cache has of a kind that is new, for whoever reads
+// it next. The kind being known already, only an interruption is an error.
+func (c *Client) renew(ctx context.Context, gvk schema.GroupVersionKind) error {
+	unlock, err := c.kinds.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	c.discovery.InvalidateWithContext(ctx)
-	c.kinds.forget(gv)
-	entry := c.kinds.of(gv)
-	entry.once.Do(func() { entry.list, entry.err = c.cached(ctx, gv) })
-}
-
-// find looks for the resource of a kind; subresources are of kinds of their own.
-func find(list []metav1.APIResource, gvk schema.GroupVersionKind) (object.Kind, bool) {
-	i := slices.IndexFunc(list, func(r metav1.APIResource) bool {
-		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/")
-	})
-	if i < 0 {
-		return object.Kind{}, false
-	}
-	return object.Kind{GVK: gvk, Resource: list[i].Name, Namespaced: list[i].Namespaced, Verbs: list[i].Verbs}, true
-}
-
-// Served waits until the server serves the kind, for as long as it would wait
-// for the server itself. A definition that is Established is not yet served
-// (apiextensions-apiserver#5; edge case 18): only asking for the kind tells.
-func (c *Client) Served(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-	began := c.clock.Now()
-	backoff := backoff()
-	backoff.Duration /= 4
-	for {
-		kind, err := c.fresh(ctx, gvk)
-		if err == nil {
-			c.refreshCache(ctx, gvk.GroupVersion())
-			return kind, nil
-		}
-		pause := backoff.Step()
-		if !errors.As(err, new(*NoKindError)) || c.clock.Since(began)+pause > c.timeout {
-			return object.Kind{}, err
-		}
-		if err := c.sleep(ctx, pause); err != nil {
-			return object.Kind{}, err
-		}
-	}
+	_, _ = c.cached(ctx, gvk) // The next who looks finds out by himself.
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,49 +25,66 @@ const (
 )
 
 // list reads a namespace page by page, visits what is looked for and takes it
-// out of names. It returns false when what is left is better read one by one.
-// Most sets are one page.
-func (r *reading) list(ctx context.Context, namespace string, names map[string]int) (done bool, err error) {
-	size := 2*len(names) + pageSpare
+// out of left. It returns false when what is left is better read one by one.
+// Most sets are one page; the second is all the rest.
+func (r *reading) list(ctx context.Context, namespace string, left map[string]int) (whole bool, err error) {
+	size := 2*len(left) + pageSpare
 	next := ""
 	for {
 		var page metav1.ListMeta
-		err := r.client.do(ctx, object.Ref{}, func(ctx context.Context) error {
+		q := request{
+			ref:   object.Ref{GVK: r.kind.GVK, Namespace: namespace},
+			about: r.refsOf(left),
+			young: r.client.kinds.isYoung(r.kind.GVK),
+			bulk:  true,
+		}
+		err := r.client.do(ctx, q, func(ctx context.Context) error {
 			var err error
-			page, err = r.page(ctx, namespace, size, next, names)
+			page, err = r.page(ctx, namespace, size, next, left)
 			return err
 		})
-		if apierrors.IsResourceExpired(err) && next != "" {
-			next = "" // The list is too old to go on with; what was visited stays.
-			continue
-		}
-		if err != nil {
+		switch {
+		case apierrors.IsResourceExpired(err) && next != "":
+			return false, nil // The list is too old to go on with.
+		case unserved(statusOf(err)):
+			r.client.kinds.forget(r.kind.GVK)
+			return false, &NoKindError{GVK: r.kind.GVK}
+		case err != nil:
 			return false, err
-		}
-		next = page.Continue
-		if next == "" || len(names) == 0 {
+		case page.Continue == "", len(left) == 0:
 			return true, nil
-		}
-		if page.RemainingItemCount != nil && *page.RemainingItemCount > int64(farMore*len(names)) {
+		case page.RemainingItemCount == nil, *page.RemainingItemCount > int64(farMore*len(left)):
 			return false, nil
 		}
+		next, size = page.Continue, 0
 	}
+}
+
+func (r *reading) refsOf(left map[string]int) []object.Ref {
+	refs := make([]object.Ref, 0, len(left))
+	for _, i := range left {
+		refs = append(refs, r.refs[i])
+	}
+	slices.SortFunc(refs, object.Ref.Compare)
+	return refs
 }
 
 // page reads one page as a stream: of what nobody looks for, only the name is
 // decoded.
-func (r *reading) page(ctx context.Context, namespace string, size int, next string, names map[string]int) (metav1.ListMeta, error) {
-	request := r.client.rest.Get().AbsPath(resourcePath(r.kind, namespace)...).
-		Param("limit", strconv.Itoa(size)).MaxRetries(0)
-	if next != "" {
-		request = request.Param("continue", next)
+func (r *reading) page(ctx context.Context, namespace string, size int, next string, left map[string]int) (metav1.ListMeta, error) {
+	get := r.client.rest.Get().AbsPath(resourcePath(r.kind, namespace)...)
+	if size > 0 {
+		get = get.Param("limit", strconv.Itoa(size))
 	}
-	body, err := request.Stream(ctx)
+	if next != "" {
+		get = get.Param("continue", next)
+	}
+	body, err := get.Stream(ctx)
 	if err != nil {
 		return metav1.ListMeta{}, err
 	}
 	defer func() { _ = body.Close() }() // It was read, or it failed before.
-	return readList(body, func(item []byte) error {
+	meta, err := readList(body, func(item []byte) error {
 		var head struct {
 			Metadata struct {
 				Name string `json:"name"`
@@ -75,7 +93,7 @@ func (r *reading) page(ctx context.Context, namespace string, size int, next str
 		if err := json.Unmarshal(item, &head); err != nil {
 			return err
 		}
-		i, wanted := names[head.Metadata.Name]
+		i, wanted := left[head.Metadata.Name]
 		if !wanted {
 			return nil
 		}
@@ -83,10 +101,14 @@ func (r *reading) page(ctx context.Context, namespace string, size int, next str
 		if err != nil {
 			return err
 		}
-		delete(names, head.Metadata.Name)
+		delete(left, head.Metadata.Name)
 		r.see(i, live, nil)
 		return nil
 	})
+	if err == nil {
+		_, err = io.Copy(io.Discard, body) // So that HTTP/1.1 keeps the connection.
+	}
+	return meta, err
 }
 
 // decode reads an item of a list, which does not say of what kind it is.

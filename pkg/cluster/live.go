@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -11,25 +13,28 @@ import (
 )
 
 // worthList is from how many objects of one namespace on one list is read
-// instead of each by itself.
+// instead of each by itself: about as many as are let through at once at first,
+// so that fewer take no longer.
 const worthList = 6
 
 // Live reads the objects of one kind and calls visit once for each of them, one
 // call at a time, in any order: with nil for one that does not exist, with an
 // error for one that could not be read. Many objects of a namespace are read by
 // one list, as far as we may list and the namespace does not hold far more than
-// what is asked for.
+// what is asked for. The objects belong to visit, and only those that it keeps
+// are kept. No object may be named twice.
 func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
-	r := reading{client: c, kind: kind, refs: refs, visit: visit, left: map[string]map[string]int{}}
+	r := reading{client: c, kind: kind, refs: refs, visit: visit}
+	namespaces := map[string]map[string]int{}
 	for i, ref := range refs {
-		if r.left[ref.Namespace] == nil {
-			r.left[ref.Namespace] = map[string]int{}
+		if namespaces[ref.Namespace] == nil {
+			namespaces[ref.Namespace] = map[string]int{}
 		}
-		r.left[ref.Namespace][ref.Name] = i
+		namespaces[ref.Namespace][ref.Name] = i
 	}
 	var wait sync.WaitGroup
-	for namespace, names := range r.left {
-		wait.Go(func() { r.namespace(ctx, namespace, names) })
+	for namespace, left := range namespaces {
+		wait.Go(func() { r.namespace(ctx, namespace, left) })
 	}
 	wait.Wait()
 }
@@ -42,9 +47,6 @@ type reading struct {
 
 	mu    sync.Mutex // serialises visit
 	visit func(i int, live *unstructured.Unstructured, err error)
-	// left are the objects that were not visited yet: namespace, name → index. The
-	// inner map belongs to the goroutine of its namespace.
-	left map[string]map[string]int
 }
 
 func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
@@ -53,32 +55,37 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace. names loses those that are done.
-func (r *reading) namespace(ctx context.Context, namespace string, names map[string]int) {
-	if len(names) >= worthList {
-		done, err := r.list(ctx, namespace, names)
-		switch {
-		case err != nil && !apierrors.IsForbidden(err):
-			for _, i := range names {
-				r.see(i, nil, err)
-			}
-			return
-		case err == nil && done:
-			for _, i := range names {
-				r.see(i, nil, nil)
-			}
-			return
+// namespace reads the objects of one namespace. left, name → index, loses those
+// that are done.
+func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
+	if len(left) < worthList || !slices.Contains(r.kind.Verbs, "list") {
+		r.each(ctx, left)
+		return
+	}
+	whole, err := r.list(ctx, namespace, left)
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), err == nil && !whole:
+		r.each(ctx, left)
+	default:
+		for _, i := range left {
+			r.see(i, nil, err) // absent, if err is nil
 		}
 	}
-	var wait sync.WaitGroup
-	for _, i := range names {
-		wait.Go(func() {
+}
+
+// each reads objects one by one.
+func (r *reading) each(ctx context.Context, left map[string]int) {
+	var g errgroup.Group
+	g.SetLimit(maxConcurrency)
+	for _, i := range left {
+		g.Go(func() error {
 			live, err := r.client.Get(ctx, r.kind, r.refs[i])
 			if apierrors.IsNotFound(err) {
 				live, err = nil, nil
 			}
 			r.see(i, live, err)
+			return nil
 		})
 	}
-	wait.Wait()
+	_ = g.Wait() // Errors are visited.
 }

@@ -2,142 +2,174 @@ package cluster
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"errors"
-	"net"
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// classifyTransport classifies errors that are no answer of the server. What can
-// not get better by waiting is told apart; all others mean that it is away.
-func classifyTransport(err error) class {
-	var (
-		authority   x509.UnknownAuthorityError
-		host        x509.HostnameError
-		invalid     x509.CertificateInvalidError
-		certificate *tls.CertificateVerificationError
-		name        *net.DNSError
-		syntax      *json.SyntaxError
-		kind        *NoKindError
-	)
-	switch {
-	case errors.As(err, &authority), errors.As(err, &host), errors.As(err, &invalid), errors.As(err, &certificate),
-		errors.As(err, &kind), errors.As(err, &syntax),
-		errors.As(err, &name) && name.IsNotFound:
-		return final
+// health is what can be said of the server as a whole.
+type health int
+
+const (
+	away health = iota
+	starting
+	ready
+)
+
+// health asks whether the server is there. /readyz counts what a start is made
+// of, such as the roles that others are let in by; a server that keeps it from us
+// is there as well.
+func (c *Client) health(ctx context.Context) (health, error) {
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
+	defer cancel()
+	_, err := read(ctx, c.rest.Get().AbsPath("/readyz"))
+	switch code := statusOf(err).Code; {
+	case err == nil, code == http.StatusUnauthorized, code == http.StatusNotFound:
+		return ready, nil
+	case code == http.StatusForbidden, code == http.StatusInternalServerError, code == http.StatusTooManyRequests:
+		return starting, fmt.Errorf("the API server is starting (it answers /readyz with %d)", code)
 	default:
-		return away
+		return away, causeOf(err)
 	}
 }
 
-// outage is a time in which the server is away. One goroutine looks for it, the
-// others wait for what that one finds.
+// outage finds out whether the server is away, and waits until it is back. One
+// goroutine looks, the others wait for what it finds.
 type outage struct {
+	limit time.Duration
+	ask   func(context.Context) (health, error)
+	tell  onRetry
+
 	mu sync.Mutex
-	// over is closed when the outage ends; nil while there is none.
-	over chan struct{}
-	// lost is how an outage ended that outlasted our patience: for good.
-	lost error
+	// search is under way; nil where nobody looks.
+	search *search
+	// since is when the server was first found away; zero while it is there.
+	since time.Time
+	// seen is when it was last found there.
+	seen time.Time
+	// gone is the end of all waiting: an outage that lasted longer than limit.
+	gone *UnreachableError
 }
+
+// search is one look for the server.
+type search struct {
+	done    chan struct{}
+	wasAway bool
+}
+
+const (
+	// fresh is how long a server that was found there is believed to be.
+	fresh = time.Second
+	// settling is how long a server that came back may take to get ready. Longer,
+	// and the requests themselves tell what is wrong.
+	settling = 10 * time.Second
+)
 
 // wait returns when the server is not known to be away, with an error if it was
 // given up.
 func (o *outage) wait(ctx context.Context) error {
 	for {
 		o.mu.Lock()
-		over, lost := o.over, o.lost
+		s, gone := o.search, o.gone
 		o.mu.Unlock()
-		if lost != nil || over == nil {
-			return lost
+		switch {
+		case gone != nil:
+			return gone
+		case s == nil:
+			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-over:
+		case <-s.done:
 		}
 	}
 }
 
-// begin makes the caller the one who looks for the server. It returns false if
-// somebody else does already.
-func (o *outage) begin() bool {
+// check finds out, after a request without answer, whether it was about the
+// request or about the server. It returns when the server is there, with wasAway
+// if it was not; or with an error, which is the end.
+func (o *outage) check(ctx context.Context, cause error) (wasAway bool, err error) {
+	if o.limit <= 0 {
+		return false, &UnreachableError{Err: cause}
+	}
+	o.mu.Lock()
+	if o.gone != nil {
+		defer o.mu.Unlock()
+		return true, o.gone
+	}
+	if time.Since(o.seen) < fresh && o.search == nil {
+		defer o.mu.Unlock()
+		return false, nil
+	}
+	s := o.search
+	if s != nil {
+		o.mu.Unlock()
+		if err := o.wait(ctx); err != nil {
+			return true, err
+		}
+		return s.wasAway, nil
+	}
+	s = &search{done: make(chan struct{})}
+	o.search = s
+	if o.since.IsZero() {
+		o.since = time.Now()
+	}
+	began := o.since
+	o.mu.Unlock()
+
+	s.wasAway, err = o.look(ctx, began)
+	o.end(err)
+	close(s.done)
+	return s.wasAway, err
+}
+
+// end notes what a search found. One that was interrupted found nothing; the
+// next goes on from where it was.
+func (o *outage) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.over != nil {
-		return false
+	o.search = nil
+	if err == nil {
+		o.since, o.seen = time.Time{}, time.Now()
 	}
-	o.over = make(chan struct{})
-	return true
+	errors.As(err, &o.gone)
 }
 
-func (o *outage) end(lost error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	close(o.over)
-	o.over, o.lost = nil, lost
-}
-
-// await waits for a server that did not answer. cause is how that showed.
-func (c *Client) await(ctx context.Context, cause error) error {
-	if !c.outage.begin() {
-		return c.outage.wait(ctx)
-	}
-	err := c.look(ctx, cause)
-	var unreachable *UnreachableError
-	if errors.As(err, &unreachable) {
-		c.outage.end(err)
-		return err
-	}
-	// Found, or we were interrupted: then the others look for themselves.
-	c.outage.end(nil)
-	return err
-}
-
-// look probes for the server until it answers or the time is over.
-func (c *Client) look(ctx context.Context, cause error) error {
-	began := c.clock.Now()
-	backoff := backoff()
-	backoff.Cap = 2 * time.Second
+// look asks for the server until it is there or the time is over.
+func (o *outage) look(ctx context.Context, began time.Time) (wasAway bool, err error) {
+	pauses := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
+	var back time.Time
 	for {
-		elapsed := c.clock.Since(began)
-		pause := min(backoff.Step(), c.timeout-elapsed)
-		if pause <= 0 {
-			return &UnreachableError{For: c.timeout, Err: cause}
+		health, err := o.ask(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return wasAway, context.Cause(ctx)
+		case health == ready, health == starting && !wasAway:
+			return wasAway, nil
+		case health == away:
+			back = time.Time{}
+		case back.IsZero():
+			back = time.Now()
+		case time.Since(back) > settling:
+			return wasAway, nil
 		}
-		c.onRetry(object.Ref{}, cause, pause, c.timeout-elapsed)
-		if err := c.sleep(ctx, pause); err != nil {
-			return err
+		wasAway = true
+		left := o.limit - time.Since(began)
+		if left <= 0 {
+			return wasAway, &UnreachableError{For: o.limit, Err: err}
 		}
-		err := c.probe(ctx)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err == nil {
-			return nil
-		}
-		cause = err
-	}
-}
-
-// probe asks once whether the server is ready for requests. A server that
-// refuses the question to us is there.
-func (c *Client) probe(ctx context.Context) error {
-	const patience = 5 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	_, err := c.rest.Get().AbsPath("/readyz").MaxRetries(0).DoRaw(ctx)
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		if class := classify(err); class == final {
-			return nil
+		pause := min(pauses.Step(), left)
+		o.tell(object.Ref{}, err, pause, left)
+		if err := sleep(ctx, pause); err != nil {
+			return wasAway, err
 		}
 	}
-	return err
 }

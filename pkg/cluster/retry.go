@@ -2,35 +2,56 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"net/http"
-	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// do sends one request by call, as often as it takes: at the pace the server
+// request is what there is to know of a request besides how to send it.
+type request struct {
+	// ref is what it is about, without a name where it is about a kind.
+	ref object.Ref
+	// about are the objects that the server's warnings concern; ref alone if nil.
+	about []object.Ref
+	// guarded requests are bound to a resource version: that it is no longer
+	// current is an answer.
+	guarded bool
+	// young requests are about a kind that was not served a moment ago. Where
+	// several API servers share the work, some may be behind.
+	young bool
+	// bulk requests take as long as the data that they move: their time tells
+	// nothing about the server.
+	bulk bool
+}
+
+// do sends one request by send, as often as it takes: at the pace the server
 // allows, again when what kept it from succeeding may pass, and after waiting
-// when the server is away. ref is what the request is about.
-func (c *Client) do(ctx context.Context, ref object.Ref, call func(context.Context) error) error {
-	ctx = withRef(ctx, ref)
-	backoff := backoff()
-	odd, lost := 0, 0
-	var began time.Time
+// when the server is away. What is sent must do no harm when it is done twice,
+// for an answer that is lost may belong to a request that was carried out.
+func (c *Client) do(ctx context.Context, r request, send func(context.Context) error) error {
+	var (
+		pauses = backoff()
+		spent  time.Duration // on trying again
+		failed *trouble      // what the latest failure was
+		odd    int
+	)
 	for {
-		if err := c.outage.wait(ctx); err != nil {
-			return err
+		asked, took, err := c.try(ctx, r, send)
+		if err == nil {
+			if failed != nil {
+				c.troubles.over(*failed)
+			}
+			return nil
 		}
-		err := c.paced(ctx, call)
-		if ctx.Err() != nil && err != nil {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		class := classify(err)
+		if failed != nil {
+			spent += took
+		}
+		class := classify(err, r)
 		if class == unexplained {
 			if odd++; odd > maxUnexplained {
 				class = final
@@ -38,58 +59,70 @@ func (c *Client) do(ctx context.Context, ref object.Ref, call func(context.Conte
 		}
 		switch class {
 		case final:
-			if !began.IsZero() && err == nil {
-				c.budget.recovered()
+			return explain(err)
+		case lost:
+			err = causeOf(err)
+			wasAway, gone := c.outage.check(ctx, err)
+			if gone != nil {
+				return gone
 			}
-			return hinted(err)
-		case away:
-			if began.IsZero() {
-				began = c.clock.Now()
+			if wasAway { // That was not about this request.
+				c.pace.restart()
+				spent, pauses = 0, backoff()
+				continue
 			}
-			// A server that is there, and yet never answers this request.
-			if lost++; lost > maxLost && c.clock.Since(began) > c.timeout {
-				return &UnreachableError{For: c.clock.Since(began), Err: err}
-			}
-			if err := c.await(ctx, err); err != nil {
-				return err
-			}
-			continue
 		default:
 		}
-		now := c.clock.Now()
-		if began.IsZero() {
-			began = now
-		}
-		pause := max(backoff.Step(), retryAfter(err))
-		left := min(c.timeout-now.Sub(began), c.budget.left(now))
+		failed = &trouble{kind: r.ref.GVK, code: codeOf(err)}
+		pause := max(pauses.Step(), asked)
+		left := min(c.timeout-spent, c.troubles.left(*failed))
 		if pause > left {
-			return hinted(err)
+			return gaveUp(err, class)
 		}
-		c.onRetry(ref, err, pause, left)
-		if err := c.sleep(ctx, pause); err != nil {
+		c.onRetry(r.ref, err, pause, left)
+		spent += pause
+		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
 }
 
-// paced makes one call when it is its turn.
-func (c *Client) paced(ctx context.Context, call func(context.Context) error) error {
+// try sends the request once, when it is its turn. asked is the pause that the
+// server asks for.
+func (c *Client) try(ctx context.Context, r request, send func(context.Context) error) (asked, took time.Duration, err error) {
 	if err := c.pace.acquire(ctx); err != nil {
-		return err
+		return 0, 0, err
 	}
-	began := c.clock.Now()
-	err := call(ctx)
-	c.pace.release(c.clock.Since(began), classify(err) == transient)
-	return err
+	said := nothing
+	defer func() { c.pace.release(said, took) }()
+	if err := c.outage.wait(ctx); err != nil {
+		return 0, 0, err
+	}
+	a := &attempt{about: r.about}
+	if a.about == nil && r.ref != (object.Ref{}) {
+		a.about = []object.Ref{r.ref}
+	}
+	ctx = withAttempt(ctx, a)
+	if c.attempt > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.attempt)
+		defer cancel()
+	}
+	began := time.Now()
+	err = send(ctx)
+	took = time.Since(began)
+	said = pressure(err, r)
+	return a.retryAfter, took, err
 }
 
-func (c *Client) sleep(ctx context.Context, pause time.Duration) error {
-	timer := c.clock.NewTimer(pause)
+// sleep pauses, unless ctx ends before.
+func sleep(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C():
+	case <-timer.C:
 		return nil
 	}
 }
@@ -106,91 +139,10 @@ func backoff() wait.Backoff {
 	}
 }
 
-// budget is the time that a run may spend on trying again without anything
-// getting better. It begins with the first failure, and anew when a request that
-// was tried again succeeds: so a thousand objects behind one dead webhook cost
-// the time of one, and a server that is busy now and then costs nothing.
-type budget struct {
-	limit time.Duration
-
-	mu    sync.Mutex
-	since time.Time
-}
-
-func (b *budget) left(now time.Time) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.since.IsZero() {
-		b.since = now
+// gaveUp is the error of a request that failed until its time was over.
+func gaveUp(err error, class class) error {
+	if class == lost {
+		return &noAnswerError{err}
 	}
-	return b.limit - now.Sub(b.since)
-}
-
-func (b *budget) recovered() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.since = time.Time{}
-}
-
-// class is what to do about the end of a request.
-type class int
-
-const (
-	// final: it succeeded, or it will not by trying again.
-	final class = iota
-	// transient: the server says, or it is known, that it may pass.
-	transient
-	// unexplained: an internal error of which the server does not say what it is.
-	// A change of etcd's leader comes so, and so does a manifest that server-side
-	// apply can not merge (k/k#113482).
-	unexplained
-	// away: there was no answer.
-	away
-)
-
-// maxLost is how often an answer may be lost before time counts against the
-// request alone.
-const maxLost = 3
-
-// maxUnexplained is how often an unexplained error is tried again.
-const maxUnexplained = 3
-
-// classify tells by type, code and reason, never by text.
-func classify(err error) class {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return final
-	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return classifyTransport(err)
-	}
-	s := status.Status()
-	switch s.Reason {
-	case metav1.StatusReasonTooManyRequests, metav1.StatusReasonServerTimeout, metav1.StatusReasonTimeout,
-		metav1.StatusReasonServiceUnavailable, metav1.StatusReasonInternalError:
-		return transient
-	case metav1.StatusReasonConflict:
-		// Usage of a quota is counted with an optimistic lock (k/k#67761).
-		if s.Details != nil && s.Details.Kind == "resourcequotas" {
-			return transient
-		}
-		return final
-	default:
-	}
-	switch s.Code {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return transient
-	case http.StatusInternalServerError:
-		return unexplained
-	default:
-		return final
-	}
-}
-
-// retryAfter returns what the server asks to wait.
-func retryAfter(err error) time.Duration {
-	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-		return time.Duration(seconds) * time.Second
-	}
-	return 0
+	return explain(err)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +24,8 @@ func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
 	}
-	return c.object(ctx, object.RefOf(obj), func() *rest.Request {
+	q := request{ref: object.RefOf(obj), guarded: obj.GetResourceVersion() != ""}
+	return c.object(ctx, kind, q, func() *rest.Request {
 		r := c.rest.Patch(types.ApplyPatchType).AbsPath(resourcePath(kind, obj.GetNamespace(), obj.GetName())...).Body(body)
 		if how.Force {
 			r = r.Param("force", "true")
@@ -38,7 +40,8 @@ func (c *Client) Update(ctx context.Context, kind object.Kind, obj *unstructured
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
 	}
-	return c.object(ctx, object.RefOf(obj), func() *rest.Request {
+	q := request{ref: object.RefOf(obj), guarded: obj.GetResourceVersion() != ""}
+	return c.object(ctx, kind, q, func() *rest.Request {
 		r := c.rest.Put().AbsPath(resourcePath(kind, obj.GetNamespace(), obj.GetName())...).Body(body)
 		return withOptions(r, how)
 	})
@@ -54,14 +57,15 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 	if err != nil {
 		return nil, fmt.Errorf("managed fields of %s: %w", object.RefOf(live), err)
 	}
-	return c.object(ctx, object.RefOf(live), func() *rest.Request {
+	q := request{ref: object.RefOf(live), guarded: true}
+	return c.object(ctx, kind, q, func() *rest.Request {
 		return c.rest.Patch(types.JSONPatchType).AbsPath(resourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
 	})
 }
 
 // Get reads one object.
 func (c *Client) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
-	return c.object(ctx, ref, func() *rest.Request {
+	return c.object(ctx, kind, request{ref: ref}, func() *rest.Request {
 		return c.rest.Get().AbsPath(resourcePath(kind, ref.Namespace, ref.Name)...)
 	})
 }
@@ -81,18 +85,34 @@ func withOptions(r *rest.Request, how object.Write) *rest.Request {
 }
 
 // object sends a request that is answered by one object. build makes it anew for
-// each try.
-func (c *Client) object(ctx context.Context, ref object.Ref, build func() *rest.Request) (*unstructured.Unstructured, error) {
+// each try. A kind that turns out not to be served any more is a *NoKindError.
+func (c *Client) object(ctx context.Context, kind object.Kind, q request, build func() *rest.Request) (*unstructured.Unstructured, error) {
+	q.young = c.kinds.isYoung(kind.GVK)
 	var out *unstructured.Unstructured
-	err := c.do(ctx, ref, func(ctx context.Context) error {
-		body, err := build().MaxRetries(0).DoRaw(ctx)
+	err := c.do(ctx, q, func(ctx context.Context) error {
+		body, err := read(ctx, build())
 		if err != nil {
 			return err
 		}
 		out, err = decode(body)
 		return err
 	})
+	if err != nil && unserved(statusOf(err)) {
+		c.kinds.forget(kind.GVK)
+		return nil, &NoKindError{GVK: kind.GVK}
+	}
 	return out, err
+}
+
+// read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes
+// the server's errors and hands on its warnings.
+func read(ctx context.Context, r *rest.Request) ([]byte, error) {
+	body, err := r.Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }() // It was read, or it failed before.
+	return io.ReadAll(body)
 }
 
 // unmarshal decodes whole numbers as int64, as everything in apimachinery
@@ -128,9 +148,8 @@ func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref
 	if err != nil {
 		return false, err
 	}
-	err = c.do(ctx, ref, func(ctx context.Context) error {
-		answer, err := c.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
-			Body(body).MaxRetries(0).DoRaw(ctx)
+	err = c.do(ctx, request{ref: ref}, func(ctx context.Context) error {
+		answer, err := read(ctx, c.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").Body(body))
 		if err != nil {
 			return err
 		}

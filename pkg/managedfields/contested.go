@@ -63,7 +63,7 @@ func with(sets []*Set, ours *Set) []*Set {
 	if ours == nil {
 		return sets
 	}
-	return append(sets[:len(sets):len(sets)], ours)
+	return append(slices.Clip(sets), ours)
 }
 
 type contest struct {

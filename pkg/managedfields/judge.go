@@ -17,10 +17,7 @@ import (
 //
 // The promises rest on the object's managed fields and on the rules of
 // structured-merge-diff's Updater. They do not see a schema that turned from
-// atomic to granular or back since the last write, and one case of ownership
-// (not of content) stays hidden: who applied {} to a granular map before, and
-// now states exactly what the server's defaults made of it, is told Settled,
-// though the server would enter the manager as owner of what it states.
+// atomic to granular or back since the last write.
 func Judge(live, manifest *unstructured.Unstructured, manager string) (Verdict, []Conflict) {
 	if live == nil || manifest == nil {
 		return Doubtful, nil

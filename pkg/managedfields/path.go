@@ -3,6 +3,7 @@ package managedfields
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,7 @@ func (p Path) HasPrefix(prefix Path) bool {
 // child returns p with one more element. It never shares memory with another
 // child of p.
 func (p Path) child(pe fieldpath.PathElement) Path {
-	return append(p[:len(p):len(p)], pe)
+	return append(slices.Clip(p), pe)
 }
 
 func appendElement(b []byte, pe fieldpath.PathElement) []byte {

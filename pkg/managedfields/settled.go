@@ -119,25 +119,17 @@ func (s *settler) value(v any, live side, member bool, child *Set) bool {
 
 // whole compares a map or list that is a leaf of the set. It is atomic, or it
 // was empty when it was applied. If it is granular, then others' paths below it
-// show that.
+// may show that; if nobody's do, a map has to be known as atomic.
 func (s *settler) whole(v, live any) bool {
 	if isEmpty(v) {
 		return equal(v, live) || s.othersBelow()
 	}
-	if len(s.path) == 1 && isGranularRoot(*s.path[0].FieldName) {
-		return false
+	if _, isMap := v.(map[string]any); isMap {
+		if last := s.path[len(s.path)-1]; last.FieldName != nil && !isAtomicMap(*last.FieldName) {
+			return false
+		}
 	}
 	return equal(v, live) && !s.othersBelow()
-}
-
-// isGranularRoot tells whether a field at the top of an object is never atomic,
-// so that a leaf of a set there was applied as {}.
-func isGranularRoot(name string) bool {
-	switch name {
-	case "spec", "status", "data", "binaryData", "stringData":
-		return true
-	}
-	return false
 }
 
 func (s *settler) fields(m, live map[string]any, set *Set) bool {
@@ -254,18 +246,41 @@ func (s *settler) othersHold() bool {
 
 // distinct tells whether no two items of a list have the same key.
 func distinct(list []any, names []string) bool {
-	if len(list) > 16 {
-		_, ok := byElement(list, names)
-		return ok
-	}
-	for i, a := range list {
-		for _, b := range list[:i] {
-			if sameKey(a, b, names) {
-				return false
+	if len(list) <= 8 {
+		for i, a := range list {
+			for _, b := range list[:i] {
+				if sameKey(a, b, names) {
+					return false
+				}
 			}
 		}
+		return true
 	}
-	return true
+	if keys, ok := textKeys(list, names); ok {
+		slices.Sort(keys)
+		return len(slices.Compact(keys)) == len(list)
+	}
+	_, ok := byElement(list, names)
+	return ok
+}
+
+// textKeys returns the keys of a list whose items have one text as their key,
+// as most long lists do.
+func textKeys(list []any, names []string) ([]string, bool) {
+	if len(names) != 1 {
+		return nil, false
+	}
+	keys := make([]string, len(list))
+	for i, item := range list {
+		m, ok := item.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if keys[i], ok = m[names[0]].(string); !ok {
+			return nil, false
+		}
+	}
+	return keys, true
 }
 
 func sameKey(a, b any, names []string) bool {

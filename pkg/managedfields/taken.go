@@ -122,7 +122,7 @@ func (t *taking) untracked(after []Entry, paths *Set) Entry {
 	t.ours.Iterate(func(p fieldpath.Path) {
 		was, has := Path(p).Get(t.live)
 		yours, stated := Path(p).Get(t.manifest)
-		if has && !kept.Has(p) && !(stated && equal(was, yours)) {
+		if has && !kept.Has(p) && (!stated || !equal(was, yours)) {
 			lost.Insert(p.Copy())
 			paths.Insert(p.Copy())
 		}

@@ -15,6 +15,18 @@ const (
 	Settled
 )
 
+// String returns the verdict in lower case.
+func (v Verdict) String() string {
+	switch v {
+	case Clear:
+		return "clear"
+	case Settled:
+		return "settled"
+	case Doubtful:
+	}
+	return "doubtful"
+}
+
 // Conflict is a contested path: we would set it to another value than its
 // present owners'.
 type Conflict struct {

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // Yield returns the manifest as it is to be applied so that the paths are left
@@ -147,7 +148,9 @@ func (y *yielder) yield(n node) (any, bool) {
 }
 
 // fields yields what is in a map. The key of a list item stays as long as
-// another field of the item does, or nobody else wants the item.
+// another field of the item does, or nobody else owns the key: who holds but a
+// field of the item, as "kubectl set image" does, would be left with an item that
+// is not valid without it.
 func (y *yielder) fields(n node, m map[string]any) (any, bool) {
 	pe := n.path[len(n.path)-1]
 	left := false
@@ -164,7 +167,7 @@ func (y *yielder) fields(n node, m map[string]any) (any, bool) {
 			delete(m, name)
 		}
 	}
-	return m, left || pe.Key != nil && n.live.has && !y.othersHold(n.path)
+	return m, left || pe.Key != nil && n.live.has && !y.othersHoldItem(n.path)
 }
 
 func (y *yielder) items(n node, list []any) (any, bool) {
@@ -200,6 +203,26 @@ func listElement(item any, names []string, sets []*Set) (fieldpath.PathElement, 
 		return may[0], true
 	}
 	return pe, true
+}
+
+// othersHoldItem tells whether another owner holds a list item itself, or all of
+// its key.
+func (y *yielder) othersHoldItem(p Path) bool {
+	return slices.ContainsFunc(y.others, func(e Entry) bool {
+		set, pe := e.Fields, p[len(p)-1]
+		for _, above := range p[:len(p)-1] {
+			if set, _ = below(set, above); set == nil {
+				return false
+			}
+		}
+		if set.Members.Has(pe) {
+			return true
+		}
+		child, ok := below(set, pe)
+		return ok && !slices.ContainsFunc(*pe.Key, func(f value.Field) bool {
+			return !child.Members.Has(fieldpath.FieldNameElement(f.Name))
+		})
+	})
 }
 
 func (y *yielder) othersHold(p Path) bool {

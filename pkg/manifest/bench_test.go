@@ -1,4 +1,4 @@
-package manifest_test
+package manifest
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 )
 
 // deployment is a manifest of common size.
@@ -67,17 +65,17 @@ func BenchmarkRead10000(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for name, o := range map[string]func() manifest.Options{
-		"file":  func() manifest.Options { return stdin(&stream) },
-		"list":  func() manifest.Options { return stdin(&list) },
-		"files": func() manifest.Options { return manifest.Options{Filenames: []string{dir}} },
+	for name, o := range map[string]func() Options{
+		"file":  func() Options { return fromStdin(&stream) },
+		"list":  func() Options { return fromStdin(&list) },
+		"files": func() Options { return Options{Filenames: []string{dir}} },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			var res manifest.Result
+			var res Result
 			for b.Loop() {
 				var err error
-				res, err = manifest.Read(b.Context(), o())
+				res, err = Read(b.Context(), o())
 				if err != nil || len(res.Objects) != n {
 					b.Fatal(len(res.Objects), err)
 				}
@@ -91,6 +89,6 @@ func BenchmarkRead10000(b *testing.B) {
 	}
 }
 
-func stdin(text *bytes.Buffer) manifest.Options {
-	return manifest.Options{Filenames: []string{"-"}, In: io.Reader(bytes.NewReader(text.Bytes()))}
+func fromStdin(text *bytes.Buffer) Options {
+	return Options{Filenames: []string{"-"}, In: io.Reader(bytes.NewReader(text.Bytes()))}
 }

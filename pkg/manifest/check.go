@@ -13,20 +13,17 @@ import (
 // check finds fault with what no kind allows. Everything else is for the API
 // server, which knows the kind.
 func (r *reader) check(fields map[string]any, path []any) {
+	r.subject = subject(fields)
 	apiVersion := r.text(fields, path, "apiVersion")
 	if _, err := schema.ParseGroupVersion(apiVersion); err != nil {
-		r.fault(under(path, "apiVersion"), fmt.Sprintf("apiVersion %q is not GROUP/VERSION", apiVersion), "")
+		r.fault(under(path, "apiVersion"), fmt.Sprintf(".apiVersion %q is not GROUP/VERSION", apiVersion), "")
 	}
-	kind := r.text(fields, path, "kind")
-	r.subject = kind
+	r.text(fields, path, "kind")
 	path = under(path, "metadata")
 	metadata, ok := fields["metadata"].(map[string]any)
 	if !ok {
 		r.notText(path, fields["metadata"], "a mapping")
 		return
-	}
-	if name, ok := metadata["name"].(string); ok {
-		r.subject += "/" + name
 	}
 	if metadata["name"] == nil && metadata["generateName"] != nil {
 		r.fault(under(path, "generateName"), "generateName without a name: apply has to know which object is meant",
@@ -39,6 +36,17 @@ func (r *reader) check(fields map[string]any, path []any) {
 	}
 	r.texts(metadata, path, "labels")
 	r.texts(metadata, path, "annotations")
+}
+
+// subject names an object as far as it can be named: Kind/name, Kind, or nothing.
+func subject(fields map[string]any) string {
+	kind, _ := fields["kind"].(string)
+	metadata, _ := fields["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	if kind == "" || name == "" {
+		return kind
+	}
+	return kind + "/" + name
 }
 
 // text returns a field that has to be there and be text.
@@ -86,7 +94,7 @@ func (r *reader) notText(path []any, value any, want string) {
 
 // under returns the path one step further down, in an array of its own.
 func under(path []any, steps ...any) []any {
-	return append(path[:len(path):len(path)], steps...)
+	return append(slices.Clip(path), steps...)
 }
 
 // typeName says what a value is, in the words of a message.

@@ -100,13 +100,14 @@ func keyToJSON(key any) (string, bool) {
 }
 
 // numberToJSON gives what JSON's text of the number reads as: 1.0 and 1e3 are
-// whole numbers.
+// whole numbers. The text is the shortest one that means this float, and so may
+// be another whole number than the float itself, beyond 2^53.
 func numberToJSON(f float64) (any, *valueError) {
-	switch {
-	case math.IsNaN(f) || math.IsInf(f, 0):
+	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, &valueError{text: "is not a number that JSON can hold", hint: "quote it if it is text"}
-	case f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64:
-		return int64(f), nil
+	}
+	if whole, err := strconv.ParseInt(strconv.FormatFloat(f, 'f', -1, 64), 10, 64); err == nil {
+		return whole, nil
 	}
 	return f, nil
 }

@@ -31,8 +31,12 @@ func (d *document) decode() (any, []error) {
 		}
 		return nil, []error{at(d.source(), duplicates[0].Error(), "")}
 	}
+	isSyntax, offset := json.SyntaxErrorOffset(err)
+	if !isSyntax { // a number out of range
+		return nil, []error{at(d.source(), err.Error(), "")}
+	}
 	value, faults := d.decodeYAML()
-	if isSyntax, offset := json.SyntaxErrorOffset(err); isSyntax && len(faults) > 0 && d.quotesKeys() {
+	if len(faults) > 0 && d.quotesKeys() {
 		line := bytes.Count(d.text[:min(int(offset), len(d.text))], []byte("\n"))
 		return nil, []error{at(d.below(line), "not JSON: "+err.Error(), "")}
 	}

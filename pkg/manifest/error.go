@@ -10,6 +10,7 @@ import (
 // inputError is one fault of the input: where it is, what it is, and what to do.
 type inputError struct {
 	where string
+	line  int // the one in where, if there is one
 	text  string
 	hint  string
 	err   error
@@ -32,15 +33,14 @@ func (e *inputError) Hint() string { return e.hint }
 func (e *inputError) Unwrap() error { return e.err }
 
 // at makes the fault of a place in a file.
-func at(s object.Source, text, hint string) error {
-	return &inputError{where: s.String(), text: text, hint: hint}
+func at(s object.Source, text, hint string) *inputError {
+	return &inputError{where: s.String(), line: s.Line, text: text, hint: hint}
 }
 
 // unreadable is the fault of a whole input. The operating system's own error
 // names the file a second time, so only its cause is kept.
 func unreadable(name string, err error) error {
-	var onPath *fs.PathError
-	if errors.As(err, &onPath) {
+	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = onPath.Err
 	}
 	return &inputError{where: name, err: err}

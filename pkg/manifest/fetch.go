@@ -42,19 +42,18 @@ func fetchOnce(ctx context.Context, client *http.Client, url string) (text []byt
 	if err != nil {
 		return nil, true, unreachable(url, err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		again := resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests
 		return nil, again, &inputError{where: url, text: "the server answered " + resp.Status}
 	}
-	text, err = readAll(url, resp.Body)
+	text, err = readAll(url, resp.Body, maxBytes)
 	return text, true, err
 }
 
 // unreachable drops the method and the URL that net/http puts before its cause.
 func unreachable(name string, err error) error {
-	var onURL *neturl.Error
-	if errors.As(err, &onURL) {
+	if onURL, ok := errors.AsType[*neturl.Error](err); ok {
 		err = onURL.Err
 	}
 	return &inputError{where: name, err: err}

@@ -89,7 +89,7 @@ func (e *expansion) addStdin(r io.Reader) error {
 		return &inputError{where: stdin, text: "there is no standard input"}
 	}
 	e.add(input{name: stdin, open: func(ctx context.Context) ([]byte, error) {
-		return await(ctx, func() ([]byte, error) { return readAll(stdin, r) })
+		return await(ctx, func() ([]byte, error) { return readAll(stdin, r, maxBytes) })
 	}})
 	return nil
 }
@@ -183,8 +183,8 @@ func localFile(name string, regular bool) input {
 		if err != nil {
 			return nil, unreadable(name, err)
 		}
-		defer f.Close()
-		return readAll(name, f)
+		defer func() { _ = f.Close() }()
+		return readAll(name, f, maxBytes)
 	}
 	return input{name: name, open: func(ctx context.Context) ([]byte, error) {
 		if regular {
@@ -194,13 +194,14 @@ func localFile(name string, regular bool) input {
 	}}
 }
 
-func readAll(name string, r io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+// readAll reads at most limit bytes; more are an error.
+func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, unreadable(name, err)
 	}
-	if len(text) > maxBytes {
-		return nil, &inputError{where: name, text: fmt.Sprintf("larger than %d MiB", maxBytes>>20)}
+	if int64(len(text)) > limit {
+		return nil, &inputError{where: name, text: fmt.Sprintf("larger than %d MiB", limit>>20)}
 	}
 	return text, nil
 }

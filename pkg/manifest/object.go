@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,7 +37,7 @@ func (d *document) outcome() outcome {
 	o := outcome{source: d.source()}
 	value, faults := d.decode()
 	switch {
-	case len(faults) > 0 && bytes.Contains(d.text, []byte("{{")):
+	case len(faults) > 0 && d.isTemplate(faults):
 		o.foreign = "a template ({{ … }})"
 	case len(faults) > 0 && d.text[0] == '<':
 		o.foreign = "HTML or XML"
@@ -52,6 +53,30 @@ func (d *document) outcome() outcome {
 		}
 	}
 	return o
+}
+
+// isTemplate tells whether it is the braces of a template that keep the text
+// from being YAML: they are where the fault is, or at the very beginning. Braces
+// elsewhere say nothing; alerting rules, for one, are full of them.
+func (d *document) isTemplate(faults []error) bool {
+	braces := []byte("{{")
+	if bytes.HasPrefix(d.text, braces) {
+		return true
+	}
+	lines := bytes.Split(d.text, []byte("\n"))
+	for _, f := range faults {
+		var fault *inputError
+		if !errors.As(f, &fault) {
+			continue
+		}
+		// YAML breaks lines at more characters than we do, so the fault may be below
+		// our last line.
+		here := max(0, min(fault.line-d.line, len(lines)-1))
+		if bytes.Contains(lines[here], braces) || here > 0 && bytes.Contains(lines[here-1], braces) {
+			return true
+		}
+	}
+	return false
 }
 
 // foreign says what a value is that was not meant for the API server; empty if
@@ -137,7 +162,6 @@ func listItems(fields map[string]any) ([]any, bool) {
 
 // object takes one object, after it has been found to be whole.
 func (r *reader) object(fields map[string]any, path []any) {
-	r.subject = ""
 	before := len(r.faults)
 	r.check(fields, path)
 	if len(r.faults) > before {

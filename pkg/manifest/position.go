@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,9 +72,9 @@ func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 }
 
 // keyFaults finds the keys that are there twice, and those that no JSON object
-// can have.
+// can have, in the order of their lines.
 func (d *document) keyFaults() []error {
-	var faults []error
+	var faults []*inputError
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {
 		if n.Kind == yaml.MappingNode {
@@ -85,33 +87,37 @@ func (d *document) keyFaults() []error {
 	if top := d.nodes(); top != nil {
 		visit(top)
 	}
-	return faults
+	slices.SortStableFunc(faults, func(a, b *inputError) int { return cmp.Compare(a.line, b.line) })
+	var all []error
+	for _, f := range faults {
+		all = append(all, f)
+	}
+	return all
 }
 
-func (d *document) keyFaultsOf(mapping *yaml.Node) []error {
-	var faults []error
+func (d *document) keyFaultsOf(mapping *yaml.Node) []*inputError {
+	var faults []*inputError
 	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key := mapping.Content[i]
+		written := mapping.Content[i]
+		key := written
 		if key.Kind == yaml.AliasNode {
 			key = key.Alias
 		}
-		if key.Kind != yaml.ScalarNode {
-			faults = append(faults, at(d.sourceOf(mapping.Content[i]), "a mapping or a list as a key", "quote values that begin with { or ["))
-			continue
-		}
-		if key.Tag == "!!merge" {
-			continue
-		}
-		if before := first[key.Value]; before != nil {
+		before := first[key.Value]
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			faults = append(faults, at(d.sourceOf(written), "a mapping or a list as a key", "quote values that begin with { or ["))
+		case key.Tag == "!!merge": // may be there several times
+		case before == nil:
+			first[key.Value] = written
+		default:
 			text := "duplicate key " + strconv.Quote(key.Value)
 			if d.line > 0 {
 				text += fmt.Sprintf(" (first at line %d)", d.sourceOf(before).Line)
 			}
-			faults = append(faults, at(d.sourceOf(key), text, ""))
-			continue
+			faults = append(faults, at(d.sourceOf(written), text, ""))
 		}
-		first[key.Value] = key
 	}
 	return faults
 }

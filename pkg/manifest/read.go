@@ -67,8 +67,9 @@ type Warning struct {
 
 // Read reads everything that the options name.
 //
-// The error joins one error of one line for each fault, in the order of the
-// input; many have a Hint() string. With an error, Objects are not to be used;
+// The error joins one error of one line for each fault: first those of names that
+// can not be read, then those of what was read, in its order. Many have a
+// Hint() string. With an error, Objects are not to be used;
 // Skipped and Warnings may be shown. An input without a single object is an
 // error too.
 //

@@ -118,13 +118,17 @@ func TestPhases(t *testing.T) {
 		"edge case 18: a kind that only an operator of the set can install": {
 			in: shorts("cert-manager.io/v1 Issuer i", "apps/v1 Deployment operator",
 				"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration w"),
-			want: []string{"workloads: Deployment/prod/operator",
-				"registrations: ValidatingWebhookConfiguration/w", "unknown kinds: Issuer/i"},
+			want: []string{
+				"workloads: Deployment/prod/operator",
+				"registrations: ValidatingWebhookConfiguration/w", "unknown kinds: Issuer/i",
+			},
 		},
 		"edge case 19: a namespace and its contents in one run": {
 			in: shorts("apps/v1 Deployment new/web", "v1 Secret new/s", "v1 Namespace new"),
-			want: []string{"definitions: Namespace/new", "configuration: Secret/new/s",
-				"workloads: Deployment/new/web"},
+			want: []string{
+				"definitions: Namespace/new", "configuration: Secret/new/s",
+				"workloads: Deployment/new/web",
+			},
 		},
 		"edge case 20: webhooks, policies and aggregated APIs come after what serves them": {
 			in: shorts("admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding b",
@@ -132,9 +136,11 @@ func TestPhases(t *testing.T) {
 				"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration m",
 				"apiregistration.k8s.io/v1 APIService v1.metrics.example.com",
 				"apps/v1 Deployment hook", "v1 Service hook"),
-			want: []string{"configuration: Service/prod/hook", "workloads: Deployment/prod/hook",
+			want: []string{
+				"configuration: Service/prod/hook", "workloads: Deployment/prod/hook",
 				"registrations: ValidatingAdmissionPolicyBinding/b ValidatingAdmissionPolicy/p " +
-					"MutatingWebhookConfiguration/m APIService/v1.metrics.example.com"},
+					"MutatingWebhookConfiguration/m APIService/v1.metrics.example.com",
+			},
 		},
 		"input order within a phase": {
 			in:   shorts("v1 Secret z", "v1 ConfigMap a", "v1 Secret b"),
@@ -143,8 +149,10 @@ func TestPhases(t *testing.T) {
 		"a binding after its role, in a phase of its own": {
 			in: shorts("v1 ServiceAccount sa") + roleBinding("Role", "r") + "\n---\n" +
 				shorts("rbac.authorization.k8s.io/v1 Role r"),
-			want: []string{"configuration: ServiceAccount/prod/sa Role/prod/r",
-				"configuration 2: RoleBinding/prod/bind"},
+			want: []string{
+				"configuration: ServiceAccount/prod/sa Role/prod/r",
+				"configuration 2: RoleBinding/prod/bind",
+			},
 		},
 		"a binding whose role is not in the set": {
 			in:   shorts("v1 ServiceAccount sa") + roleBinding("ClusterRole", "view"),
@@ -152,13 +160,17 @@ func TestPhases(t *testing.T) {
 		},
 		"roles join the definitions, where there are any": {
 			in: shorts("v1 Namespace other", "rbac.authorization.k8s.io/v1 ClusterRole r") + roleBinding("ClusterRole", "r"),
-			want: []string{"definitions: Namespace/other ClusterRole/r",
-				"configuration: RoleBinding/prod/bind"},
+			want: []string{
+				"definitions: Namespace/other ClusterRole/r",
+				"configuration: RoleBinding/prod/bind",
+			},
 		},
 		"a role in a new namespace can not join them": {
 			in: shorts("v1 Namespace prod", "rbac.authorization.k8s.io/v1 Role r", "v1 ConfigMap c") + roleBinding("Role", "r"),
-			want: []string{"definitions: Namespace/prod", "configuration: Role/prod/r ConfigMap/prod/c",
-				"configuration 2: RoleBinding/prod/bind"},
+			want: []string{
+				"definitions: Namespace/prod", "configuration: Role/prod/r ConfigMap/prod/c",
+				"configuration 2: RoleBinding/prod/bind",
+			},
 		},
 		"a token after its service account, or its controller deletes it": {
 			in: `apiVersion: v1
@@ -173,8 +185,10 @@ metadata:
 		},
 		"depends-on within a class": {
 			in: shorts("apps/v1 Deployment web apps/namespaces/prod/StatefulSet/db", "apps/v1 StatefulSet db"),
-			want: []string{"workloads: StatefulSet/prod/db",
-				"workloads 2: Deployment/prod/web"},
+			want: []string{
+				"workloads: StatefulSet/prod/db",
+				"workloads 2: Deployment/prod/web",
+			},
 		},
 		"depends-on outranks the order of classes": {
 			in:   shorts("v1 ConfigMap late apps/namespaces/prod/Deployment/web", "apps/v1 Deployment web", "v1 ConfigMap c"),
@@ -182,8 +196,10 @@ metadata:
 		},
 		"depends-on something of no namespace, and several": {
 			in: shorts("v1 ConfigMap c /Namespace/other /namespaces/prod/Secret/s", "v1 Namespace other", "v1 Secret s"),
-			want: []string{"definitions: Namespace/other", "configuration: Secret/prod/s",
-				"configuration 2: ConfigMap/prod/c"},
+			want: []string{
+				"definitions: Namespace/other", "configuration: Secret/prod/s",
+				"configuration 2: ConfigMap/prod/c",
+			},
 		},
 		"depends-on between unknown kinds, named either way": {
 			in:   shorts("x.io/v1 B b x.io/A/a", "x.io/v1 A a", "x.io/v1 C c x.io/namespaces/prod/A/a"),

@@ -16,11 +16,19 @@ import (
 // meet.
 func randomSet(data []byte) []object.Manifest {
 	kinds := [][2]string{
-		{"v1", "Namespace"}, {"v1", "ConfigMap"}, {"v1", "Pod"}, {"v1", "Secret"}, {"v1", "ServiceAccount"},
-		{"apps/v1", "Deployment"}, {"rbac.authorization.k8s.io/v1", "Role"},
-		{"rbac.authorization.k8s.io/v1", "RoleBinding"}, {"rbac.authorization.k8s.io/v1", "ClusterRole"},
-		{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}, {"example.com/v1", "Widget"},
-		{"x.io/v1", "Thing"}, {"apiregistration.k8s.io/v1", "APIService"},
+		{"v1", "Namespace"},
+		{"v1", "ConfigMap"},
+		{"v1", "Pod"},
+		{"v1", "Secret"},
+		{"v1", "ServiceAccount"},
+		{"apps/v1", "Deployment"},
+		{"rbac.authorization.k8s.io/v1", "Role"},
+		{"rbac.authorization.k8s.io/v1", "RoleBinding"},
+		{"rbac.authorization.k8s.io/v1", "ClusterRole"},
+		{"apiextensions.k8s.io/v1", "CustomResourceDefinition"},
+		{"example.com/v1", "Widget"},
+		{"x.io/v1", "Thing"},
+		{"apiregistration.k8s.io/v1", "APIService"},
 		{"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"},
 	}
 	refs := []string{"", "", "", "/namespaces/prod/ConfigMap/a", "apps/namespaces/prod/Deployment/b", "/Namespace/prod", "x.io/Thing/a", "nonsense"}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -66,7 +68,7 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if err != nil {
 		return out, err
 	}
-	out.Body, out.Yielded, err = managedfields.Yield(item.Object, live, p.Manager, paths)
+	out.Body, out.Yielded, err = managedfields.Yield(withoutStringData(item.Object), live, p.Manager, paths)
 	if err != nil {
 		return out, err
 	}
@@ -84,11 +86,18 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	return out, nil
 }
 
+// Check finds fault with what the item itself says of ownership, before anything
+// is asked of a server.
+func (p Predictor) Check(item plan.Item) error {
+	_, err := p.yields(item)
+	return err
+}
+
 // yields collects the paths of the item that flags and its annotation yield.
 func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
 	paths, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", item.Source, err)
+		return nil, fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 	}
 	for _, c := range p.Yield {
 		if c.Names(item.Ref, item.Kind.Resource) {
@@ -98,18 +107,19 @@ func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
 	return paths, nil
 }
 
-// attempts bounds how often a prediction starts again because the object
-// changed between the read and the dry run.
-const attempts = 5
+// patience is how a prediction starts again because the object changed between
+// the read and the dry run: a controller that fills in a status takes a moment.
+func patience() wait.Backoff {
+	return wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8}
+}
 
 // Ask asks the server by a forced dry run what the apply would make of the
 // object, and fills in Answer, Conflicts and Taken. It returns the server's
 // refusal as it is.
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
-	for range attempts {
+	for again := patience(); ; {
 		answer, err := p.dryRun(ctx, server, in)
-		var heldUp *heldUpError
-		if errors.As(err, &heldUp) {
+		if heldUp, ok := errors.AsType[*heldUpError](err); ok {
 			in.Unchecked = "not checked by the server: it can be asked only when what " +
 				in.Adoption.Adopted[0].Manager + " owns is adopted"
 			p.sort(in, heldUp.conflicts)
@@ -119,13 +129,23 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 			return err
 		}
 		if in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion() {
-			return p.accept(ctx, server, in, answer)
+			err := p.accept(ctx, server, in, answer)
+			if !in.Adopts() || !apierrors.IsConflict(err) {
+				return err
+			} // Else the object changed before the second half of the prediction.
+		}
+		if again.Steps <= 1 {
+			return errors.New("the object changes faster than it can be read")
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(again.Step()):
 		}
 		if err := p.Refresh(ctx, server, in); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%s changes faster than it can be read", in.Item.Ref)
 }
 
 // Refresh reads the live object again and judges anew.
@@ -150,8 +170,8 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		how.Force = false
 		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
-		if len(conflicts) > 0 && !in.Adopts() {
-			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: conflicts}
+		if open := p.open(in, conflicts); len(open) > 0 && !in.Adopts() {
+			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open}
 		}
 		if in.Adopts() && p.ValidAlone(ctx, server, in) {
 			return nil, &heldUpError{conflicts}
@@ -180,15 +200,23 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 // sort tells apart what is contested and taken, what is contested and nobody
 // said what to do, and what is not contested any more after the adoption.
 func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
+	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {
-		switch {
-		case in.adopted(c):
-		case p.takes(in.Item, c.Path):
+		if !in.adopted(c) && p.takes(in.Item, c.Path) {
 			in.Taken = append(in.Taken, c)
-		default:
-			in.Conflicts = append(in.Conflicts, c)
 		}
 	}
+}
+
+// open returns the conflicts of which nobody said what to do.
+func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []managedfields.Conflict {
+	var out []managedfields.Conflict
+	for _, c := range contested {
+		if !in.adopted(c) && !p.takes(in.Item, c.Path) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // heldUpError says that the apply is not valid as long as an adopted manager

@@ -93,7 +93,7 @@ func TestDiffResult(t *testing.T) {
 func TestEmptyDocuments(t *testing.T) {
 	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, make, printer.Options{Format: printer.JSON}, nil)
+			got := run(t, make, printer.Options{Format: printer.JSON}, []event.Event{event.Planned{}})
 			var document struct{ Objects []any }
 			if err := json.Unmarshal([]byte(got.out), &document); err != nil {
 				t.Fatal(err)
@@ -102,6 +102,18 @@ func TestEmptyDocuments(t *testing.T) {
 				t.Errorf("objects is null:\n%s", got.out)
 			}
 		})
+	}
+}
+
+// A run that ends before it has a plan prints nothing: the error is on stderr,
+// and an empty document would look like an answer.
+func TestNothingWithoutPlan(t *testing.T) {
+	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
+		for _, format := range []string{printer.Table, printer.JSON, printer.JUnit} {
+			if got := run(t, make, printer.Options{Format: format}, nil); got.out != "" {
+				t.Errorf("%s -o %s: %q", name, format, got.out)
+			}
+		}
 	}
 }
 

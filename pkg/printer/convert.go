@@ -42,6 +42,7 @@ func comparedOf(c event.Compared) comparedObject {
 		Source:     sourceOf(c.Source),
 		Error:      faultOf(c.Err),
 		Changes:    changesOf(c.Changes),
+		Adopted:    c.Adopted,
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 // course is what the events so far tell of the run: its phases, which of them is
 // under way, what is being worked on, and where in the plan an object stands.
 type course struct {
+	// begun: there is a plan, or a result.
+	begun   bool
 	phases  []event.Phase
 	current int // index into phases, -1 before the first
 	places  map[object.Key]place
@@ -59,7 +61,7 @@ func (c *course) take(e event.Event) {
 }
 
 func (c *course) plan(e event.Planned) {
-	c.phases = e.Phases
+	c.begun, c.phases = true, e.Phases
 	for i, phase := range e.Phases {
 		c.total += phase.Total
 		for j, ref := range phase.Refs {
@@ -69,6 +71,7 @@ func (c *course) plan(e event.Planned) {
 }
 
 func (c *course) result(ref object.Ref, action event.Action) {
+	c.begun = true
 	c.tally[action]++
 	if _, named := c.places[ref.Key()]; named || action != event.Pruned {
 		c.done++

@@ -25,6 +25,9 @@ func (t *diffTable) notes(c event.Compared) []string {
 	if more := removed - manyPaths; more > 0 && !t.Verbose {
 		notes = append(notes, "removed    and "+count(more, "path")+" more")
 	}
+	for _, manager := range c.Adopted {
+		notes = append(notes, "adopted    the fields of "+clean(manager))
+	}
 	return notes
 }
 
@@ -40,10 +43,12 @@ func (t *diffTable) note(c managedfields.Change) string {
 	case managedfields.Removed:
 		whose = "also owned by "
 	case managedfields.Added, managedfields.Changed:
-		if !c.Atomic {
+		switch {
+		case len(c.Owners) > 0: // Others own what is set to another value, and it is not contested.
+			word, whose = "taken", "from "
+		case !c.Atomic:
 			return ""
 		}
-		whose = "also owned by "
 	}
 	text := fmt.Sprintf("%-9s  %s", word, clean(c.Path.String()))
 	if c.Atomic {
@@ -57,5 +62,8 @@ func (t *diffTable) note(c managedfields.Change) string {
 
 // remarks say why an object could not be compared, or what was not checked.
 func remarks(c event.Compared) []string {
+	if c.Err != nil && c.Reason == c.Err.Error() {
+		return explain(c.Err)
+	}
 	return append(lines(c.Reason), explain(c.Err)...)
 }

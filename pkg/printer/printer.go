@@ -181,7 +181,10 @@ func (p *Printer) Close(ctx context.Context) error {
 
 	p.screen.clear()
 	p.flush()
-	err := p.results.finish(ctx)
+	var err error
+	if p.course.begun { // Else the run ended before there was anything to print of it.
+		err = p.results.finish(ctx)
+	}
 	return errors.Join(err, p.screen.failure)
 }
 

@@ -63,6 +63,7 @@ type comparedObject struct {
 	Error    *fault        `json:"error,omitempty"`
 	Warnings []string      `json:"warnings,omitempty"`
 	Changes  []changedPath `json:"changes,omitempty"`
+	Adopted  []string      `json:"adopted,omitempty"`
 }
 
 type contestedPath struct {

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -146,7 +147,7 @@ func pairMaps(path []string, x, y any, xm, ym map[string]any, tagX, tagY string)
 	outX, outY := maps.Clone(xm), maps.Clone(ym)
 	for name, v := range xm {
 		other, has := ym[name]
-		mx, my := pair(append(path[:len(path):len(path)], name), v, other, true, has, tagX, tagY)
+		mx, my := pair(append(slices.Clip(path), name), v, other, true, has, tagX, tagY)
 		outX[name] = mx
 		if has {
 			outY[name] = my
@@ -154,7 +155,7 @@ func pairMaps(path []string, x, y any, xm, ym map[string]any, tagX, tagY string)
 	}
 	for name, v := range ym {
 		if _, has := xm[name]; !has {
-			_, outY[name] = pair(append(path[:len(path):len(path)], name), nil, v, false, true, tagX, tagY)
+			_, outY[name] = pair(append(slices.Clip(path), name), nil, v, false, true, tagX, tagY)
 		}
 	}
 	return orMask(x, outX, tagX), orMask(y, outY, tagY)

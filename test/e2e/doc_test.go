@@ -3,6 +3,6 @@
 // file. `go test ./test/e2e -run TestScript/NAME -v` runs one of them.
 //
 // A script finds these in its environment: NS, a namespace of its own that is
-// there already; KUBECONFIG; and on its PATH the plugin (kubectl-k8sconnect)
-// and the kubectl that belongs to the cluster.
+// there already (its files may say $NS too); KUBECONFIG; and on its PATH the plugin
+// (kubectl-k8sconnect) and the kubectl that belongs to the cluster.
 package e2e_test

@@ -47,11 +47,17 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":     status,
-			"eventually": eventually,
-		},
+		Cmds:                commands(),
 	})
+}
+
+// commands are those that scripts have beside testscript's own.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"status":     status,
+		"eventually": eventually,
+		"like":       like,
+	}
 }
 
 // setup gives a script its namespace and its tools.
@@ -70,6 +76,24 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	env.Defer(func() { _, _ = run(context.WithoutCancel(ctx), kubectl, "delete", "namespace", ns, "--wait=false") })
+	return name(env.WorkDir, ns)
+}
+
+// name puts the namespace into the files of a script, where they say $NS.
+func name(dir, ns string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), "$NS") {
+			continue // a folder, or nothing to do
+		}
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "$NS", ns)), 0o600); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -101,7 +125,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	got := 0
 	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		coded, ok := err.(interface{ ExitCode() int }) //nolint:errorlint // what Exec returns, unwrapped
+		coded, ok := err.(interface{ ExitCode() int })
 		if !ok {
 			ts.Fatalf("%v", err)
 		}

@@ -20,9 +20,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-const usage = `usage: controlplane build | up | down | status [flags]
+const usage = `usage: controlplane build | bin | up | down | status [flags]
 
   build   build the binaries, if they are not there yet
+  bin     the same, and print their folder: kubectl is in it
   up      start a cluster in the background, unless it runs
   down    stop it, and remove its folder
   status  say what runs; exit status 1 if nothing does
@@ -65,8 +66,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	home := home(path)
 	switch verb {
-	case "build":
-		_, err := cluster.Build(ctx, os.Stderr)
+	case "build", "bin":
+		dir, err := cluster.Build(ctx, os.Stderr)
+		if verb == "bin" && err == nil {
+			fmt.Println(dir)
+		}
 		return err
 	case "up":
 		return home.up(ctx, args)

@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+// call runs the plugin as its main function does, in a home without kubeconfig.
+func call(t *testing.T, args ...string) (code int, out, err string) {
+	t.Helper()
+	return callAs(t, "/usr/local/bin/kubectl-k8sconnect", args...)
+}
+
+func callAs(t *testing.T, program string, args ...string) (code int, out, err string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}
+	code = Main(t.Context(), append([]string{program}, args...), streams)
+	return code, stdout.String(), stderr.String()
+}
+
+// noCluster makes a folder in which nothing configures a cluster, and goes there.
+func noCluster(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("HOME", dir)
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+}
+
+func TestHelp(t *testing.T) {
+	for name, args := range map[string][]string{
+		"root":               {"--help"},
+		"apply":              {"apply", "--help"},
+		"diff":               {"help", "diff"},
+		"version":            {"version", "-h"},
+		"completion":         {"completion"},
+		"completion-kubectl": {"completion", "kubectl", "--help"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, stderr := call(t, args...)
+			if code != exitYes || stderr != "" {
+				t.Errorf("exit status %d, stderr %q", code, stderr)
+			}
+			for line := range strings.Lines(out) {
+				if len([]rune(strings.TrimSuffix(line, "\n"))) > narrowest {
+					t.Errorf("wider than %d columns: %s", narrowest, line)
+				}
+			}
+			golden(t, "help-"+name, out)
+		})
+	}
+}
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got, rewrite with -update):\n%s", path, diff)
+	}
+}
+
+// A slip on the command line is told in one line, and where help is.
+func TestUsageErrors(t *testing.T) {
+	const help = "  hint: see: kubectl k8sconnect %s--help\n"
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"verb": {
+			[]string{"aply", "-f", "x.yaml"},
+			"error: unknown command \"aply\" for \"kubectl k8sconnect\"\n  hint: did you mean apply?\n",
+		},
+		"verb unlike any": {
+			[]string{"scale"},
+			"error: unknown command \"scale\" for \"kubectl k8sconnect\"\n  hint: see: kubectl k8sconnect --help\n",
+		},
+		"flag": {
+			[]string{"diff", "--prune-everything"},
+			"error: unknown flag: --prune-everything\n" + strings.ReplaceAll(help, "%s", "diff "),
+		},
+		"flag without a value": {
+			[]string{"apply", "-f"},
+			"error: flag needs an argument: 'f' in -f\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"file without -f": {
+			[]string{"apply", "web.yaml"},
+			"error: unexpected argument \"web.yaml\": manifests are named with -f or -k\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"nothing to read": {
+			[]string{"diff"},
+			"error: what to read is missing: give -f FILENAME or -k DIRECTORY\n" + strings.ReplaceAll(help, "%s", "diff "),
+		},
+		"output": {
+			[]string{"apply", "-f", "x.yaml", "-o", "wide"},
+			"error: -o: unknown output format \"wide\": use table, json, yaml, name, stream or junit\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"output of version": {
+			[]string{"version", "-o", "wide"},
+			"error: -o must be json or yaml, not \"wide\"\n" + strings.ReplaceAll(help, "%s", "version "),
+		},
+		"dry run": {
+			[]string{"apply", "-f", "x.yaml", "--dry-run=true"},
+			"error: --dry-run must be none, server or client, not \"true\"\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"dry run without a value": {
+			[]string{"apply", "-f", "x.yaml", "--dry-run"},
+			"error: flag needs an argument: --dry-run\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"validate": {
+			[]string{"diff", "-f", "x.yaml", "--validate=lax"},
+			"error: --validate must be strict, warn or ignore, not \"lax\"\n" + strings.ReplaceAll(help, "%s", "diff "),
+		},
+		"colour": {
+			[]string{"diff", "-f", "x.yaml", "--color=red"},
+			"error: unknown colour mode \"red\": use auto, always or never\n" + strings.ReplaceAll(help, "%s", "diff "),
+		},
+		"time-out that is none": {
+			[]string{"apply", "-f", "x.yaml", "--timeout=soon"},
+			"error: invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\"\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"negative time-outs are two errors and one hint": {
+			[]string{"version", "--timeout=-1s", "--server-timeout=-1s"},
+			"error: --timeout must not be negative\nerror: --server-timeout must not be negative\n" + strings.ReplaceAll(help, "%s", "version "),
+		},
+		"concurrency": {
+			[]string{"apply", "-f", "x.yaml", "--concurrency=-2"},
+			"error: --concurrency must not be negative\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"manager": {
+			[]string{"apply", "-f", "x.yaml", "--field-manager="},
+			"error: --field-manager must have 1 to 128 characters\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"yield without a path": {
+			[]string{"apply", "-f", "x.yaml", "--yield=all"},
+			"error: --yield: \"all\": name the path to leave\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"completion": {
+			[]string{"completion", "tcsh"},
+			"error: no completion for \"tcsh\"\n" + strings.ReplaceAll(help, "%s", "completion "),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			noCluster(t)
+			code, out, stderr := call(t, test.args...)
+			if code != exitUnknown || out != "" {
+				t.Errorf("exit status %d, stdout %q", code, out)
+			}
+			if diff := cmp.Diff(test.want, stderr); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+const oneMap = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: app
+`
+
+const twoContexts = `apiVersion: v1
+kind: Config
+current-context: home
+contexts:
+- {name: home, context: {cluster: home, user: me, namespace: mine}}
+- {name: work, context: {cluster: home, user: me}}
+clusters:
+- {name: home, cluster: {server: "https://127.0.0.1:1"}}
+users:
+- {name: me, user: {token: x}}
+`
+
+// What a kubeconfig lacks is told before anything is tried, with what there is to
+// choose from.
+func TestKubeconfigErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		kubeconfig string
+		args       []string
+		want       string
+	}{
+		"none at all": {
+			"", nil,
+			"error: no cluster is configured: no kubeconfig was found\n" +
+				"  hint: name one with --kubeconfig or KUBECONFIG; looked at: nowhere\n",
+		},
+		"a file that is not there": {
+			"",
+			[]string{"--kubeconfig", "absent"},
+			"error: kubeconfig: stat absent: no such file or directory\n",
+		},
+		"context": {
+			twoContexts,
+			[]string{"--context", "elsewhere"},
+			"error: kubeconfig: context \"elsewhere\" does not exist\n  hint: --context can be: home, work\n",
+		},
+		"cluster": {
+			twoContexts,
+			[]string{"--cluster", "elsewhere"},
+			"error: kubeconfig: cluster \"elsewhere\" does not exist\n  hint: --cluster can be: home\n",
+		},
+		"user": {
+			twoContexts,
+			[]string{"--user", "you"},
+			"error: kubeconfig: auth info \"you\" does not exist\n  hint: --user can be: me\n",
+		},
+		"no kubeconfig but YAML": {
+			"{", nil,
+			"error: kubeconfig: error loading config file \"nowhere\": yaml: line 1: did not find expected node content\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			noCluster(t)
+			t.Setenv("KUBECONFIG", "nowhere")
+			write(t, "map.yaml", oneMap)
+			if test.kubeconfig != "" {
+				write(t, "nowhere", test.kubeconfig)
+			}
+			code, out, stderr := call(t, append([]string{"apply", "-f", "map.yaml"}, test.args...)...)
+			if code != exitUnknown || out != "" {
+				t.Errorf("exit status %d, stdout %q", code, out)
+			}
+			if diff := cmp.Diff(test.want, stderr); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A run that was interrupted says so, and that is no answer of the server's.
+func TestInterrupted(t *testing.T) {
+	noCluster(t)
+	write(t, "kubeconfig", twoContexts)
+	write(t, "map.yaml", oneMap)
+	t.Setenv("KUBECONFIG", "kubeconfig")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, stderr bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &stderr}
+	code := Main(ctx, []string{"kubectl-k8sconnect", "apply", "-f", "map.yaml"}, streams)
+	if code != exitUnknown || !strings.HasPrefix(stderr.String(), "error: interrupted") {
+		t.Errorf("exit status %d, stderr %q", code, &stderr)
+	}
+}

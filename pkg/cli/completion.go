@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	api "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// completer is the program that kubectl looks for on the PATH and calls with the
+// plugin's arguments, the last of them to be completed (k/k#105867). What it
+// prints is what cobra prints for a shell.
+const completer = "kubectl_complete-k8sconnect"
+
+// completerScript is such a program. It needs no place to find us at but the
+// PATH, where kubectl found us too.
+const completerScript = `#!/bin/sh
+exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
+`
+
+// addCompletion adds the completion of flags' values to every verb, and kubectl
+// to the shells for which there is a completion script.
+func (r *root) addCompletion(c *connection) {
+	for _, cmd := range append(r.Commands(), r.Command) {
+		complete(cmd, "namespace", c.completeNamespaces)
+		complete(cmd, "context", c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
+		complete(cmd, "cluster", c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
+		complete(cmd, "user", c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
+		words(cmd, "color", "auto", "always", "never")
+		words(cmd, "dry-run", "none", "server", "client")
+		words(cmd, "validate", "strict", "warn", "ignore")
+		words(cmd, "take", "all")
+		for _, name := range []string{
+			"yield", "field-manager", "adopt-from", "selector", "concurrency", "timeout", "server-timeout", "v",
+			"server", "token", "as", "as-group", "as-uid", "as-user-extra", "request-timeout", "tls-server-name",
+			"proxy-url",
+		} {
+			words(cmd, name)
+		}
+	}
+	r.InitDefaultCompletionCmd()
+	completion, _, err := r.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	completion.Short = "Generate the completion script for a shell, or for kubectl"
+	completion.Long = `Generate what makes a shell complete kubectl-k8sconnect, or what makes kubectl's
+own completion complete "kubectl k8sconnect". Each has its own help.`
+	completion.Args = cobra.ArbitraryArgs
+	completion.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return usage(cmd, fmt.Errorf("no completion for %q", args[0]))
+	}
+	completion.AddCommand(newCompleter())
+}
+
+// complete completes the value of a flag of the command's own, if it has it.
+func complete(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
+	if cmd.LocalFlags().Lookup(flag) == nil || cmd.InheritedFlags().Lookup(flag) != nil {
+		return
+	}
+	// It only fails for a flag that there is not, or for a second time.
+	_ = cmd.RegisterFlagCompletionFunc(flag, with)
+}
+
+// words completes the value of a flag to one of some words; without words, to
+// nothing, for a file's name would be wrong.
+func words(cmd *cobra.Command, flag string, values ...string) {
+	complete(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeConfig completes to names in the kubeconfig.
+func (c *connection) completeConfig(names func(api.Config) []string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.Sorted(slices.Values(names(raw))), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeNamespaces asks the server, but not for long: somebody's shell waits.
+func (c *connection) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const patience = 3 * time.Second
+	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	defer cancel()
+	names, err := c.namespaces(ctx)
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (c *connection) namespaces(ctx context.Context) ([]string, error) {
+	config, err := c.config.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.AcceptContentTypes = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	body, err := client.Get().AbsPath("/api/v1/namespaces").DoRaw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list metav1.PartialObjectMetadataList
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list.Items))
+	for i, item := range list.Items {
+		names[i] = item.Name
+	}
+	return names, nil
+}
+
+// newCompleter prints the program for kubectl, beside those for shells.
+func newCompleter() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl",
+		Short: "Generate the program by which kubectl completes this plugin",
+		Long: `Generate the program that kubectl calls to complete "kubectl k8sconnect …".
+It has to be on the PATH under the name ` + completer + `, and the
+shell has to have kubectl's own completion (kubectl completion --help).
+
+A link of that name to kubectl-k8sconnect does the same.`,
+		Example: `  # Into a folder on the PATH
+  cd ~/.local/bin
+  kubectl k8sconnect completion kubectl > ` + completer + `
+  chmod +x ` + completer + `
+
+  # The same by a link
+  ln -s "$(command -v kubectl-k8sconnect)" ` + completer,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(cmd.OutOrStdout(), completerScript)
+			return err
+		},
+	}
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	api "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// restConfig says where the server is and who we are.
+func (c *connection) restConfig() (*rest.Config, error) {
+	config, err := c.config.ToRESTConfig()
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	// Where nothing is configured, client-go falls back to a port on which no API
+	// server has listened for years.
+	if raw, err := c.config.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 &&
+		*c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
+		return nil, &hintedError{
+			err: errors.New("no cluster is configured: no kubeconfig was found"),
+			hint: "name one with --kubeconfig or KUBECONFIG; looked at: " +
+				strings.Join(c.config.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), ", "),
+		}
+	}
+	return config, nil
+}
+
+// explain adds to an error of the kubeconfig what there is to choose from.
+func (c *connection) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	raw, rawErr := c.config.ToRawKubeConfigLoader().RawConfig()
+	if rawErr != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	for _, given := range []struct {
+		flag, value string
+		known       []string
+	}{
+		{"--context", c.contextName(raw), slices.Sorted(maps.Keys(raw.Contexts))},
+		{"--cluster", *c.config.ClusterName, slices.Sorted(maps.Keys(raw.Clusters))},
+		{"--user", *c.config.AuthInfoName, slices.Sorted(maps.Keys(raw.AuthInfos))},
+	} {
+		if given.value != "" && !slices.Contains(given.known, given.value) {
+			return &hintedError{
+				err:  fmt.Errorf("kubeconfig: %w", err),
+				hint: given.flag + " can be: " + orNone(given.known),
+			}
+		}
+	}
+	return fmt.Errorf("kubeconfig: %w", err)
+}
+
+// contextName returns the context that is used: the flag's, else the kubeconfig's.
+func (c *connection) contextName(raw api.Config) string {
+	if *c.config.Context != "" {
+		return *c.config.Context
+	}
+	return raw.CurrentContext
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "nothing, the kubeconfig names none"
+	}
+	return strings.Join(names, ", ")
+}

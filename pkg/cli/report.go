@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// Exit status, the same for every verb.
+const (
+	exitYes     = 0 // applied, no difference, met, gone
+	exitNo      = 1 // conflict, refused, differs, not met in time, still stuck
+	exitUnknown = 2 // usage, no server, no permission
+)
+
+// What a verb returns when it has reported everything already.
+var (
+	errNo      = errors.New("no")
+	errUnknown = errors.New("could not tell")
+)
+
+// usageError is a slip on the command line.
+type usageError struct {
+	err     error
+	command string // whose help tells more
+}
+
+// usage makes err one of the command's usage.
+func usage(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &usageError{err: err, command: cmd.CommandPath()}
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+// Hint says where help is, unless the error itself knows better.
+func (e *usageError) Hint() string {
+	var known interface{ Hint() string }
+	if errors.As(e.err, &known) && known.Hint() != "" {
+		return known.Hint()
+	}
+	return "see: " + e.command + " --help"
+}
+
+// hintedError is an error with what can be done about it.
+type hintedError struct {
+	err  error
+	hint string
+}
+
+func (e *hintedError) Error() string { return e.err.Error() }
+
+func (e *hintedError) Unwrap() error { return e.err }
+
+func (e *hintedError) Hint() string { return e.hint }
+
+// status reports what a run ended with and returns the status to exit with.
+func status(streams genericiooptions.IOStreams, err error) int {
+	switch {
+	case err == nil:
+		return exitYes
+	case errors.Is(err, errNo):
+		return exitNo
+	case errors.Is(err, errUnknown):
+		return exitUnknown
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %v\n", err)
+		return exitUnknown
+	default:
+		reportErrors(streams, err)
+		return exitUnknown
+	}
+}
+
+// reportErrors prints errors, one a line. A hint stands under the last of those
+// that share it.
+func reportErrors(streams genericiooptions.IOStreams, err error) {
+	all := flatten(err)
+	for i, one := range all {
+		fmt.Fprintf(streams.ErrOut, "error: %v\n", one)
+		if hint := hintOf(one); hint != "" && (i == len(all)-1 || hintOf(all[i+1]) != hint) {
+			fmt.Fprintf(streams.ErrOut, "  hint: %s\n", hint)
+		}
+	}
+}
+
+func hintOf(err error) string {
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return ""
+}
+
+// flatten takes errors.Join apart, so that each error gets a line of its own.
+func flatten(err error) []error {
+	var all []error
+	switch e := err.(type) { //nolint:errorlint // the outermost error only: inside a wrapped one the text belongs together
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			all = append(all, flatten(one)...)
+		}
+	case *usageError:
+		for _, one := range flatten(e.err) {
+			all = append(all, &usageError{err: one, command: e.command})
+		}
+	default:
+		all = append(all, err)
+	}
+	return all
+}
+
+// unread tells whether nobody reads what we write any more, as in
+// "… | head". That is the reader's choice and no failure of the run.
+func unread(err error) bool { return errors.Is(err, syscall.EPIPE) }

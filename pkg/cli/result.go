@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+)
+
+// outputFlag is -o of the verbs whose results a printer prints.
+func outputFlag(cmd *cobra.Command, output *string) {
+	formats := []string{printer.Table, printer.JSON, printer.YAML, printer.Name, printer.Stream, printer.JUnit}
+	last := len(formats) - 1
+	cmd.Flags().StringVarP(output, "output", "o", printer.Table,
+		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last])
+	words(cmd, "output", formats...)
+}
+
+// finish turns the end of an engine and of its printer into the verb's.
+func finish(ran, closed error) error {
+	var incomplete *apply.IncompleteError
+	var unknown *diff.UnknownError
+	switch {
+	case closed != nil && !unread(closed):
+		return closed
+	case errors.As(ran, &incomplete) && incomplete.Unknown > 0, errors.As(ran, &unknown):
+		return errUnknown
+	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers):
+		return errNo
+	default:
+		return ran
+	}
+}

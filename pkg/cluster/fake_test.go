@@ -1,0 +1,165 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// fake is a server without a network, so that time can be virtual. It fakes how
+// requests end, never what server-side apply makes of them.
+type fake struct {
+	mu     sync.Mutex
+	seen   []string // "METHOD /path"
+	answer func(n int, req *http.Request) (*http.Response, error)
+}
+
+// RoundTrip hands the n-th request, from 1, of its method and path to answer.
+func (f *fake) RoundTrip(req *http.Request) (*http.Response, error) {
+	f.mu.Lock()
+	what := req.Method + " " + req.URL.Path
+	f.seen = append(f.seen, what)
+	n := f.countLocked(what)
+	f.mu.Unlock()
+	resp, err := f.answer(n, req)
+	if resp != nil {
+		resp.Request = req
+	}
+	return resp, err
+}
+
+func (f *fake) countLocked(prefix string) int {
+	n := 0
+	for _, what := range f.seen {
+		if strings.HasPrefix(what, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *fake) count(prefix string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.countLocked(prefix)
+}
+
+// told collects what a client says.
+type told struct {
+	mu       sync.Mutex
+	retries  []retry
+	warnings []warning
+}
+
+type retry struct {
+	ref      object.Ref
+	err      error
+	in, left time.Duration
+}
+
+func (t *told) options(o Options) Options {
+	o.OnRetry = func(ref object.Ref, err error, in, left time.Duration) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.retries = append(t.retries, retry{ref, err, in, left})
+	}
+	o.OnWarning = func(ref object.Ref, text string) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.warnings = append(t.warnings, warning{ref, text})
+	}
+	return o
+}
+
+// newFake returns a client of a fake server that keeps trying for 30 s.
+func newFake(t *testing.T, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
+	t.Helper()
+	f, says := &fake{answer: answer}, &told{}
+	c, err := New(says.options(Options{
+		REST:          &rest.Config{Host: "http://fake", Transport: f},
+		ServerTimeout: 30 * time.Second,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, f, says
+}
+
+// reply is an answer with JSON.
+func reply(code int, body any, header ...string) *http.Response {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return text2response(code, "application/json", string(text), header...)
+}
+
+func text2response(code int, mediaType, body string, header ...string) *http.Response {
+	h := http.Header{"Content-Type": {mediaType}}
+	for i := 0; i < len(header); i += 2 {
+		h.Add(header[i], header[i+1])
+	}
+	return &http.Response{
+		Status: strconv.Itoa(code), StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// failure is an API server's answer to a request that it does not carry out.
+func failure(code int, reason metav1.StatusReason, details *metav1.StatusDetails, header ...string) *http.Response {
+	return reply(code, metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Details: details,
+		Message: fmt.Sprintf("%d %s", code, reason),
+	}, header...)
+}
+
+// stranger is the answer of something that is no API server.
+func stranger(code int) *http.Response {
+	return text2response(code, "text/html", "<html>bad gateway</html>")
+}
+
+func cause(kind metav1.CauseType) *metav1.StatusDetails {
+	return &metav1.StatusDetails{Kind: "configmaps", Name: "a", Causes: []metav1.StatusCause{{Type: kind}}}
+}
+
+var configMaps = object.Kind{
+	GVK:      schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+	Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "patch"},
+}
+
+var secrets = object.Kind{
+	GVK:      schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+	Resource: "secrets", Namespaced: true, Verbs: []string{"get", "list", "patch"},
+}
+
+func newObject(kind object.Kind, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind.GVK)
+	u.SetNamespace("prod")
+	u.SetName(name)
+	return u
+}
+
+func refTo(kind object.Kind, name string) object.Ref {
+	return object.Ref{GVK: kind.GVK, Namespace: "prod", Name: name}
+}
+
+// ok answers any request for an object with an object of that name.
+func ok(req *http.Request) *http.Response {
+	parts := strings.Split(req.URL.Path, "/")
+	return reply(http.StatusOK, newObject(configMaps, parts[len(parts)-1]))
+}

@@ -1,0 +1,236 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Edge case 28: what may pass is tried again, what may not is not.
+func TestRetryByClass(t *testing.T) {
+	const patch = "PATCH /api/v1/namespaces/prod/configmaps/a"
+	quota := &metav1.StatusDetails{Kind: "resourcequotas", Name: "q"}
+	tests := map[string]struct {
+		first   *http.Response
+		guarded bool
+		again   bool
+		hint    bool
+	}{
+		"too many requests":         {first: failure(429, metav1.StatusReasonTooManyRequests, nil), again: true},
+		"too many, plain text":      {first: text2response(429, "text/plain", "Too many requests"), again: true},
+		"internal error":            {first: failure(500, metav1.StatusReasonInternalError, nil), again: true},
+		"unexplained error":         {first: failure(500, "", nil), again: true},
+		"service unavailable":       {first: failure(503, metav1.StatusReasonServiceUnavailable, nil), again: true},
+		"server timeout":            {first: failure(500, metav1.StatusReasonServerTimeout, nil), again: true},
+		"timeout":                   {first: failure(504, metav1.StatusReasonTimeout, nil), again: true},
+		"bad gateway of a stranger": {first: stranger(502), again: true},
+		"unavailable, a stranger":   {first: stranger(503), again: true},
+		"quota conflict":            {first: failure(409, metav1.StatusReasonConflict, quota), again: true},
+		"quota conflict, guarded":   {first: failure(409, metav1.StatusReasonConflict, quota), guarded: true, again: true},
+		"conflict of requests":      {first: failure(409, metav1.StatusReasonConflict, nil), again: true},
+		"created by another":        {first: failure(409, metav1.StatusReasonAlreadyExists, nil), again: true},
+		"conflict with our version": {first: failure(409, metav1.StatusReasonConflict, nil), guarded: true},
+		"conflict of managers":      {first: failure(409, metav1.StatusReasonConflict, cause(metav1.CauseTypeFieldManagerConflict))},
+		"bad request":               {first: failure(400, metav1.StatusReasonBadRequest, nil)},
+		"unauthorized":              {first: failure(401, metav1.StatusReasonUnauthorized, nil), hint: true},
+		"forbidden":                 {first: failure(403, metav1.StatusReasonForbidden, nil)},
+		"not found":                 {first: failure(404, metav1.StatusReasonNotFound, cause(""))},
+		"too large":                 {first: failure(413, metav1.StatusReasonRequestEntityTooLarge, nil)},
+		"invalid":                   {first: failure(422, metav1.StatusReasonInvalid, nil)},
+		"not implemented":           {first: failure(501, "", nil)},
+		// Edge case 19.
+		"namespace is going": {first: failure(403, metav1.StatusReasonForbidden, cause(corev1.NamespaceTerminatingCause)), hint: true},
+		"namespace is absent": {
+			first: failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "namespaces", Name: "prod"}),
+			hint:  true,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+					if req.Method == http.MethodPatch && n == 1 {
+						return tt.first, nil
+					}
+					return ok(req), nil
+				})
+				u := newObject(configMaps, "a")
+				if tt.guarded {
+					u.SetResourceVersion("7")
+				}
+				_, err := c.Apply(t.Context(), configMaps, u, object.Write{Manager: "m"})
+				if !tt.again {
+					if err == nil || f.count(patch) != 1 || len(says.retries) != 0 {
+						t.Fatalf("error %v after %d requests and %d retries; want an error at once", err, f.count(patch), len(says.retries))
+					}
+					var hint interface{ Hint() string }
+					if errors.As(err, &hint) != tt.hint {
+						t.Errorf("hint of %v: %v, want %v", err, hint, tt.hint)
+					}
+					return
+				}
+				if err != nil || f.count(patch) != 2 {
+					t.Fatalf("error %v after %d requests, want none after 2", err, f.count(patch))
+				}
+				if len(says.retries) != 1 || says.retries[0].ref != refTo(configMaps, "a") {
+					t.Errorf("told %v, want one retry of the object", says.retries)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+			if n == 1 {
+				return failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "7"), nil
+			}
+			return ok(req), nil
+		})
+		began := time.Now()
+		if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != 7*time.Second {
+			t.Errorf("tried again after %s, want 7s", took)
+		}
+		if len(says.retries) != 1 || says.retries[0].in != 7*time.Second {
+			t.Errorf("told %v, want one pause of 7s", says.retries)
+		}
+	})
+}
+
+// An error that the server does not explain may be the manifest's: trying it
+// again has to end long before the time is over.
+func TestUnexplainedErrorIsTriedAFewTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, _ := newFake(t, func(int, *http.Request) (*http.Response, error) {
+			return failure(500, "", nil), nil
+		})
+		_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
+		if err == nil || f.count("GET") != 1+maxUnexplained {
+			t.Errorf("error %v after %d requests, want one after %d", err, f.count("GET"), 1+maxUnexplained)
+		}
+	})
+}
+
+// A thousand objects behind one dead webhook cost the time of one.
+func TestTroubleIsPaidForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			return failure(500, metav1.StatusReasonInternalError, nil), nil
+		})
+		get := func(kind object.Kind, name string) (requests int, took time.Duration) {
+			before, began := f.count("GET"), time.Now()
+			if _, err := c.Get(t.Context(), kind, refTo(kind, name)); !apierrors.IsInternalError(err) {
+				t.Fatalf("error %v, want the server's", err)
+			}
+			return f.count("GET") - before, time.Since(began)
+		}
+		if n, took := get(configMaps, "a"); n < 5 || took > 30*time.Second {
+			t.Errorf("first: %d requests in %s, want several in 30s", n, took)
+		}
+		began := time.Now()
+		for range 1000 {
+			get(configMaps, "b")
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("a thousand others: %s, want what is left of the time", took)
+		}
+		if n, _ := get(secrets, "a"); n < 5 {
+			t.Errorf("another kind: %d requests, want it to have its own time", n)
+		}
+		time.Sleep(time.Minute)
+		if n, _ := get(configMaps, "c"); n < 5 {
+			t.Errorf("much later: %d requests, want a fresh start", n)
+		}
+	})
+}
+
+func TestNothingIsTriedAgainWithoutServerTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, says := newFake(t, func(int, *http.Request) (*http.Response, error) {
+			return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
+		})
+		c.timeout, c.troubles.limit = 0, 0
+		_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
+		if !apierrors.IsServiceUnavailable(err) || f.count("GET") != 1 || len(says.retries) != 0 {
+			t.Errorf("error %v after %d requests, told %v", err, f.count("GET"), says.retries)
+		}
+	})
+}
+
+func TestInterruptionEndsAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(int, *http.Request) (*http.Response, error) {
+			return failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "20"), nil
+		})
+		why := errors.New("the run is over")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 3*time.Second, why)
+		defer cancel()
+		began := time.Now()
+		_, err := c.Get(ctx, configMaps, refTo(configMaps, "a"))
+		if !errors.Is(err, why) || time.Since(began) != 3*time.Second {
+			t.Errorf("error %v after %s, want %v after 3s", err, time.Since(began), why)
+		}
+	})
+}
+
+// A server that accepts a request and never answers does not hold us for ever.
+func TestHeldBackAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path != "/readyz" && n == 1 {
+				<-req.Context().Done()
+				return nil, req.Context().Err()
+			}
+			return ok(req), nil
+		})
+		began := time.Now()
+		if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < patience || took > patience+time.Second {
+			t.Errorf("answer after %s, want a second try after %s", took, patience)
+		}
+		if f.count("GET /readyz") != 1 || len(says.retries) != 1 || !errors.Is(says.retries[0].err, errNoAnswerInTime) {
+			t.Errorf("asked %v, told %v", f.seen, says.retries)
+		}
+	})
+}
+
+// The server is there, but this one request breaks every time.
+func TestRequestThatIsNeverAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path == "/readyz" {
+				return ok(req), nil
+			}
+			return nil, errors.New("some proxy broke it off")
+		})
+		began := time.Now()
+		_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
+		var unknown interface{ Unreachable() bool }
+		if !errors.As(err, &unknown) || errors.As(err, new(*UnreachableError)) {
+			t.Errorf("error %v, want one that says nothing about the object, nor that the server is away", err)
+		}
+		if took := time.Since(began); took > 31*time.Second {
+			t.Errorf("gave up after %s", took)
+		}
+		for _, r := range says.retries {
+			if r.ref != refTo(configMaps, "a") {
+				t.Errorf("told %v: the server was not away", r)
+			}
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// attempt is one try of a request. The transport and the warnings find it in the
+// context.
+type attempt struct {
+	// about are the objects that the request concerns.
+	about []object.Ref
+	// retryAfter is what the server asks to wait; 0 where it asks nothing.
+	retryAfter time.Duration
+}
+
+type attemptKey struct{}
+
+func withAttempt(ctx context.Context, a *attempt) context.Context {
+	return context.WithValue(ctx, attemptKey{}, a)
+}
+
+// attemptOf returns the attempt that ctx belongs to, an empty one for a request
+// that is nobody's, so that callers need not ask.
+func attemptOf(ctx context.Context) *attempt {
+	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
+		return a
+	}
+	return &attempt{}
+}
+
+// transport is the part of a request's way right above the connection, below
+// authentication. It numbers requests, and it takes from client-go what makes it
+// try again by itself, silently and ten times over: that is done in [Client.do],
+// where the user is told.
+type transport struct {
+	next http.RoundTripper
+	run  string
+	sent *atomic.Int64
+}
+
+// newTransport returns what makes transports that count together.
+func newTransport(run string) func(http.RoundTripper) http.RoundTripper {
+	sent := &atomic.Int64{}
+	return func(next http.RoundTripper) http.RoundTripper {
+		return &transport{next: next, run: run, sent: sent}
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	if t.run != "" {
+		req = req.Clone(ctx) // A RoundTripper must not change its request.
+		req.Header.Set("Audit-ID", t.run+"-"+strconv.FormatInt(t.sent.Add(1), 10))
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, asLost(ctx, err)
+	}
+	attemptOf(ctx).retryAfter = retryAfter(resp.Header.Get("Retry-After"))
+	resp.Header.Del("Retry-After")
+	resp.Body = &answer{ReadCloser: resp.Body, ctx: ctx}
+	return resp, nil
+}
+
+// WrappedRoundTripper lets apimachinery see what is below.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// retryAfter reads both forms of the header (RFC 9110, 10.2.3).
+func retryAfter(header string) time.Duration {
+	if seconds, err := strconv.Atoi(header); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// answer is the body of an answer. It tells a connection that broke from the end.
+type answer struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = asLost(a.ctx, err)
+	}
+	return n, err
+}
+
+// lostError says that no answer came, or not all of it. What broke a connection
+// often has no type in net/http and http2; where it broke is certain. It neither
+// shows nor unwraps its cause: client-go would know it, and try again.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string { return "no answer from the API server" }
+
+func asLost(ctx context.Context, err error) error {
+	if ctx.Err() != nil || refused(err) {
+		return err
+	}
+	return &lostError{err}
+}
+
+// refused tells whether both sides spoke, and one declined: waiting changes
+// nothing about that.
+func refused(err error) bool {
+	var (
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		name        x509.HostnameError
+		invalid     x509.CertificateInvalidError
+		noTLS       tls.RecordHeaderError
+		address     *net.AddrError
+		op          *net.OpError
+	)
+	switch {
+	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid),
+		errors.As(err, &noTLS), errors.As(err, &address):
+		return true
+	case errors.As(err, &op):
+		return op.Op == "remote error" // crypto/tls's word for an alert of the server's
+	default:
+		return false
+	}
+}

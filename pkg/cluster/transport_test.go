@@ -1,0 +1,295 @@
+package cluster
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// loopback is a server with TLS and HTTP/2, as the API server's, on a real
+// connection.
+type loopback struct {
+	*httptest.Server
+	requests atomic.Int64
+	audit    sync.Map
+}
+
+func newLoopback(t *testing.T, h2 bool, handle func(n int64, w http.ResponseWriter, req *http.Request)) *loopback {
+	l := &loopback{}
+	l.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if id := req.Header.Get("Audit-ID"); id != "" {
+			if _, twice := l.audit.LoadOrStore(id, true); twice {
+				t.Errorf("Audit-ID %s twice", id)
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if req.URL.Path == "/readyz" {
+			return
+		}
+		handle(l.requests.Add(1), w, req)
+	}))
+	l.EnableHTTP2 = h2
+	l.Config.ErrorLog = log.New(io.Discard, "", 0)
+	l.StartTLS()
+	t.Cleanup(l.Close)
+	return l
+}
+
+func (l *loopback) config() *rest.Config {
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: l.Certificate().Raw})
+	return &rest.Config{Host: l.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
+}
+
+func (l *loopback) client(t *testing.T, o Options) (*Client, *told) {
+	t.Helper()
+	says := &told{}
+	if o.REST == nil {
+		o.REST = l.config()
+	}
+	if o.ServerTimeout == 0 {
+		o.ServerTimeout = 30 * time.Second
+	}
+	c, err := New(says.options(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, says
+}
+
+func writeObject(w http.ResponseWriter, req *http.Request) {
+	parts := strings.Split(req.URL.Path, "/")
+	fmt.Fprintf(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"prod"}}`, parts[len(parts)-1])
+}
+
+func hangUp(w http.ResponseWriter) { panic(http.ErrAbortHandler) }
+
+// Edge case 28: what breaks a connection is tried again by us, in sight, and by
+// nobody else.
+func TestBrokenConnections(t *testing.T) {
+	tests := map[string]struct {
+		h2     bool
+		break1 func(w http.ResponseWriter)
+	}{
+		"reset of a stream, HTTP/2": {h2: true, break1: hangUp},
+		"end of file, HTTP/1.1":     {break1: hangUp},
+		"half an answer, HTTP/2": {h2: true, break1: func(w http.ResponseWriter) {
+			fmt.Fprint(w, `{"apiVersion":"v1","kind":"Con`)
+			_ = http.NewResponseController(w).Flush()
+			hangUp(w)
+		}},
+		"half an answer, HTTP/1.1": {break1: func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "1000")
+			fmt.Fprint(w, `{"apiVersion":"v1","kind":"Con`)
+			_ = http.NewResponseController(w).Flush()
+			hangUp(w)
+		}},
+	}
+	sends := map[string]func(ctx context.Context, c *Client) error{
+		"GET": func(ctx context.Context, c *Client) error {
+			_, err := c.Get(ctx, configMaps, refTo(configMaps, "a"))
+			return err
+		},
+		"PATCH": func(ctx context.Context, c *Client) error {
+			_, err := c.Apply(ctx, configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+			return err
+		},
+	}
+	for name, tt := range tests {
+		for method, send := range sends {
+			t.Run(name+" "+method, func(t *testing.T) {
+				l := newLoopback(t, tt.h2, func(n int64, w http.ResponseWriter, req *http.Request) {
+					if req.Method != method {
+						t.Errorf("unexpected %s %s", req.Method, req.URL)
+					}
+					if n == 1 {
+						tt.break1(w)
+					}
+					writeObject(w, req)
+				})
+				c, says := l.client(t, Options{})
+				if err := send(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				if n := l.requests.Load(); n != 2 || len(says.retries) != 1 {
+					t.Errorf("%d requests, told %v; want one more request, told", n, says.retries)
+				}
+			})
+		}
+	}
+}
+
+// The server is stopped and started again, on the same port.
+func TestRefusedConnection(t *testing.T) {
+	l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, req *http.Request) { writeObject(w, req) })
+	c, says := l.client(t, Options{})
+	address, tlsConfig := l.Listener.Addr().String(), l.TLS.Clone()
+	l.CloseClientConnections()
+	_ = l.Listener.Close()
+
+	done := make(chan error)
+	go func() {
+		_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
+		done <- err
+	}()
+	for {
+		says.mu.Lock()
+		n := len(says.retries)
+		says.mu.Unlock()
+		if n >= 2 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Skipf("the port is taken: %v", err)
+	}
+	again := &httptest.Server{Listener: listener, TLS: tlsConfig, EnableHTTP2: true, Config: &http.Server{Handler: l.Config.Handler}}
+	again.StartTLS()
+	t.Cleanup(again.Close)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// What is declined is said at once, with what to do about it.
+func TestDeclinedConnections(t *testing.T) {
+	other := newLoopback(t, true, func(int64, http.ResponseWriter, *http.Request) {})
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	tests := map[string]func() *rest.Config{
+		"unknown authority": func() *rest.Config {
+			config := other.config()
+			config.CAData = nil
+			return config
+		},
+		"wrong name": func() *rest.Config {
+			config := other.config()
+			config.ServerName = "elsewhere.example.org"
+			return config
+		},
+		"plain HTTP": func() *rest.Config {
+			config := other.config()
+			config.Host = "https" + strings.TrimPrefix(plain.URL, "http")
+			return config
+		},
+		"credential plugin fails": func() *rest.Config {
+			config := other.config()
+			config.ExecProvider = &clientcmdapi.ExecConfig{
+				APIVersion: "client.authentication.k8s.io/v1", Command: "/nonexistent/plugin",
+				InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+			}
+			return config
+		},
+	}
+	for name, config := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, says := other.client(t, Options{REST: config()})
+			_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
+			var gone *UnreachableError
+			if !errors.As(err, &gone) || gone.For != 0 || gone.Hint() == "" || len(says.retries) != 0 {
+				t.Errorf("error %v, told %v; want it at once", err, says.retries)
+			}
+		})
+	}
+}
+
+// Every request has a number of its own under the run's id, those of discovery
+// and those that are tried again too.
+func TestAuditIDs(t *testing.T) {
+	l := newLoopback(t, true, func(n int64, w http.ResponseWriter, req *http.Request) {
+		switch {
+		case strings.Contains(req.URL.Path, "/configmaps/"):
+			if n%5 == 0 {
+				w.Header().Set("Retry-After", "0")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			writeObject(w, req)
+		default:
+			resp := discovered(req)
+			defer func() { _ = resp.Body.Close() }()
+			w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+			w.WriteHeader(resp.StatusCode)
+			buf := make([]byte, resp.ContentLength)
+			_, _ = resp.Body.Read(buf)
+			_, _ = w.Write(buf)
+		}
+	})
+	c, _ := l.client(t, Options{Run: "01RUN"})
+	if _, err := c.Kind(t.Context(), configMaps.GVK); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(getMany(t.Context(), c, 100)...); err != nil {
+		t.Fatal(err)
+	}
+	n := int64(0)
+	l.audit.Range(func(id, _ any) bool {
+		n++
+		if !strings.HasPrefix(id.(string), "01RUN-") {
+			t.Errorf("Audit-ID %s", id)
+		}
+		return true
+	})
+	if n != l.requests.Load() {
+		t.Errorf("%d ids for %d requests", n, l.requests.Load())
+	}
+}
+
+// The limit that the user sets on a request holds, and a server that misses it is
+// asked whether it is there.
+func TestRequestTimeout(t *testing.T) {
+	l := newLoopback(t, true, func(n int64, w http.ResponseWriter, req *http.Request) {
+		if n == 1 {
+			<-req.Context().Done()
+			return
+		}
+		writeObject(w, req)
+	})
+	config := l.config()
+	config.Timeout = 200 * time.Millisecond
+	c, says := l.client(t, Options{REST: config})
+	if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if n := l.requests.Load(); n < 2 || len(says.retries) != int(n)-1 {
+		t.Errorf("%d requests, told %v", n, says.retries)
+	}
+}
+
+func TestRetryAfterForms(t *testing.T) {
+	tests := map[string]struct {
+		header   string
+		min, max time.Duration
+	}{
+		"none":     {},
+		"seconds":  {header: "120", min: 2 * time.Minute, max: 2 * time.Minute},
+		"negative": {header: "-5"},
+		"date":     {header: time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), min: 59 * time.Minute, max: time.Hour},
+		"past":     {header: "Fri, 31 Dec 1999 23:59:59 GMT"},
+		"words":    {header: "soon"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := retryAfter(tt.header); got < tt.min || got > tt.max {
+				t.Errorf("%s, want %s to %s", got, tt.min, tt.max)
+			}
+		})
+	}
+}

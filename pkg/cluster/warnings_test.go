@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Edge case 34: each warning carries its object, whoever else asks at the moment.
+func TestWarningsCarryTheirObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 100
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			resp := ok(req)
+			resp.Header.Add("Warning", `299 - "old"`)
+			resp.Header.Add("Warning", `299 - "about `+path.Base(req.URL.Path)+`"`)
+			resp.Header.Add("Warning", `199 proxy "not the server's"`)
+			return resp, nil
+		})
+		var wait sync.WaitGroup
+		for i := range n {
+			wait.Go(func() {
+				u := newObject(configMaps, fmt.Sprint("a", i))
+				for _, dry := range []bool{true, false} { // the same text twice is told once
+					if _, err := c.Apply(t.Context(), configMaps, u, object.Write{Manager: "m", DryRun: dry}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if len(says.warnings) != 2*n {
+			t.Errorf("%d warnings, want two for each of %d objects", len(says.warnings), n)
+		}
+		for i := range n {
+			ref := refTo(configMaps, fmt.Sprint("a", i))
+			for _, text := range []string{"old", "about " + ref.Name} {
+				if !slices.Contains(says.warnings, warning{ref, text}) {
+					t.Errorf("%s: no %q", ref, text)
+				}
+			}
+		}
+	})
+}
+
+// What a list is warned of is said of each object that was looked for, as it
+// would be had each been read by itself.
+func TestWarningsOfAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			return reply(200, map[string]any{"items": []any{}}, "Warning", `299 - "v1 is deprecated"`), nil
+		})
+		refs := manyRefs(worthList)
+		c.Live(t.Context(), configMaps, refs, ignoreLive)
+		var want []warning
+		for _, ref := range refs {
+			want = append(want, warning{ref, "v1 is deprecated"})
+		}
+		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestWarningWithoutObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			return reply(200, map[string]any{}, "Warning", `299 - "soon over"`), nil
+		})
+		if _, err := c.Version(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]warning{{object.Ref{}, "soon over"}}, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -1,0 +1,255 @@
+package managedfields_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Edge case 30: what client-side apply left behind becomes ours.
+func TestAdopt(t *testing.T) {
+	v := func(manager, operation, version, more, fields string) string {
+		return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: ` + version + more + `, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
+	}
+	csa := []string{managedfields.ClientSideApply}
+	const last = `{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a"},"data":{"a":"1"}}`
+	tests := map[string]struct {
+		entries       []string
+		from          []string
+		lastApplied   string
+		want          []string
+		adopted, left []string
+	}{
+		"nothing to adopt": {
+			entries: []string{v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`), v("them", "Update", "v1", "", `{f:data: {f:b: {}}}`)},
+			from:    csa,
+		},
+		"into our entry": {
+			entries: []string{
+				v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {.: {}, f:a: {}, f:b: {}}}`),
+				v("them", "Update", "v1", "", `{f:data: {f:c: {}}}`),
+			},
+			from:    csa,
+			want:    []string{us + " (Apply) v1: .data .data.a .data.b", "them (Update) v1: .data.c"},
+			adopted: []string{"kubectl-client-side-apply (Update)"},
+		},
+		"no entry yet": {
+			entries: []string{v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`)},
+			from:    csa,
+			want:    []string{us + " (Apply) v1: .data.b"},
+			adopted: []string{"kubectl-client-side-apply (Update)"},
+		},
+		"no entry yet, the newest version (edge case 7)": {
+			entries: []string{
+				v("kubectl-client-side-apply", "Update", "apps/v1beta1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "apps/v1", "", `{f:data: {f:b: {}}}`),
+			},
+			from:    csa,
+			want:    []string{us + " (Apply) apps/v1: .data.b", "kubectl-client-side-apply (Update) apps/v1beta1: .data.a"},
+			adopted: []string{"kubectl-client-side-apply (Update)"},
+			left:    []string{"kubectl-client-side-apply (Update)"},
+		},
+		"at another version only (edge case 7)": {
+			entries: []string{
+				v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1beta1", "", `{f:data: {f:b: {}}}`),
+			},
+			from: csa,
+			left: []string{"kubectl-client-side-apply (Update)"},
+		},
+		"an applier, an updater, and no subresource": {
+			entries: []string{
+				v("helm", "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("helm", "Update", "v1", "", `{f:data: {f:b: {}}}`),
+				v("helm", "Update", "v1", ", subresource: scale", `{f:spec: {f:replicas: {}}}`),
+			},
+			from:    []string{"helm"},
+			want:    []string{us + " (Apply) v1: .data.a .data.b", "helm (scale) v1: .spec.replicas"},
+			adopted: []string{"helm (Apply)", "helm (Update)"},
+		},
+		"our own updates, if named (edge case 6)": {
+			entries: []string{v(us, "Update", "v1", "", `{f:data: {f:b: {}}}`), v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`)},
+			from:    []string{us},
+			want:    []string{us + " (Apply) v1: .data.a .data.b"},
+			adopted: []string{us + " (Update)"},
+		},
+		"never the status": {
+			entries: []string{v("operator", "Update", "v1", "", `{f:data: {f:b: {}}, f:status: {f:phase: {}}}`)},
+			from:    []string{"operator"},
+			want:    []string{us + " (Apply) v1: .data.b", "operator (Update) v1: .status.phase"},
+			adopted: []string{"operator (Update)"},
+		},
+		"nothing but status": {
+			entries: []string{v("operator", "Update", "v1", "", `{f:status: {f:phase: {}}}`)},
+			from:    []string{"operator"},
+		},
+		"before-first-apply: what was applied, no more (edge case 9)": {
+			entries: []string{v("before-first-apply", "Update", "v1", "",
+				`{f:data: {.: {}, f:a: {}, f:b: {}}, f:metadata: {f:annotations: {.: {}, f:kubectl.kubernetes.io/last-applied-configuration: {}}, f:finalizers: {.: {}, 'v:"x"': {}}}}`)},
+			from: csa, lastApplied: last,
+			want: []string{
+				us + ` (Apply) v1: .data .data.a .metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`,
+				`before-first-apply (Update) v1: .data.b .metadata.annotations .metadata.finalizers .metadata.finalizers[="x"]`,
+			},
+			adopted: []string{"before-first-apply (Update)"},
+		},
+		"before-first-apply without client-side apply (edge case 9)": {
+			entries: []string{v("before-first-apply", "Update", "v1", "", `{f:data: {f:a: {}}}`)},
+			from:    csa,
+		},
+		"nobody named": {
+			entries: []string{v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`)},
+		},
+		"no managed fields (edge case 17)": {from: csa},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			live := story{lastApplied: tt.lastApplied}.object(t, tt.entries, `{a: "1", b: "1"}`)
+			got, err := managedfields.Adopt(live, us, tt.from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.adopted, ownerTexts(got.Adopted)); diff != "" {
+				t.Errorf("adopted (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.left, ownerTexts(got.Left)); diff != "" {
+				t.Errorf("left (-want +got):\n%s", diff)
+			}
+			if (got.Fields == nil) != (tt.want == nil) {
+				t.Fatalf("fields: %v", got.Fields)
+			}
+			if got.Fields == nil {
+				return
+			}
+			live.Object["metadata"].(map[string]any)["managedFields"] = got.Fields
+			var texts []string
+			for _, e := range entries(t, live) {
+				text := e.String() + " " + e.APIVersion + ":"
+				for p := range e.Fields.All() {
+					text += " " + managedfields.Path(p).String()
+				}
+				texts = append(texts, text)
+			}
+			if diff := cmp.Diff(tt.want, texts); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is adopted is as new as the newest that went into it.
+func TestAdoptTime(t *testing.T) {
+	got, err := managedfields.Adopt(read(t, oldLive), us, []string{managedfields.ClientSideApply})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := got.Fields[0].(map[string]any)
+	if first["manager"] != us || first["time"] != "2026-11-21T02:35:25Z" {
+		t.Errorf("got %v at %v", first["manager"], first["time"])
+	}
+}
+
+// Edge case 33: what leaves the manifest is removed, or kept by others.
+func TestDropped(t *testing.T) {
+	tests := map[string]struct {
+		before, after []string
+		live, answer  string
+		from          []string
+		want          []string
+		owners        []string // of the first change
+	}{
+		"nothing": {
+			before: []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)}, after: []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			live: `{a: "1"}`, answer: `{a: "1"}`,
+		},
+		"removed": {
+			before: []string{entry(us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)}, after: []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			live: `{a: "1", b: "1"}`, answer: `{a: "1"}`, want: []string{"removed .data.b"},
+		},
+		"kept by others": {
+			before: []string{entry(us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`), entry("them", "Update", `{f:data: {f:b: {}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`), entry("them", "Update", `{f:data: {f:b: {}}}`)},
+			live:   `{a: "1", b: "1"}`, answer: `{a: "1", b: "1"}`,
+			want: []string{"released .data.b"}, owners: []string{"them (Update)"},
+		},
+		"another default": {
+			before: []string{entry(us, "Apply", `{f:data: {f:replicas: {}}}`)},
+			live:   `{replicas: 5}`, answer: `{replicas: 1}`, want: []string{"changed .data.replicas"},
+		},
+		"the same default": {
+			before: []string{entry(us, "Apply", `{f:data: {f:replicas: {}}}`)},
+			live:   `{replicas: 1}`, answer: `{replicas: 1}`, want: []string{"released .data.replicas"},
+		},
+		"stated as a whole now": {
+			before: []string{entry(us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, after: []string{entry(us, "Apply", `{f:data: {f:m: {}}}`)},
+			live: `{m: {x: "1"}}`, answer: `{m: {}}`,
+		},
+		"list item (edge case 4)": {
+			before: []string{entry(us, "Apply", `{f:data: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}}}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:l: {'k:{"name":"b"}': {.: {}, f:name: {}}}}}`)},
+			live:   `{l: [{name: a, v: "1"}, {name: b}]}`, answer: `{l: [{name: b}]}`, want: []string{`removed .data.l[name="a"]`},
+		},
+		"list item that others keep in part (edge case 26)": {
+			before: []string{
+				entry(us, "Apply", `{f:data: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}, f:w: {}}}}}`),
+				entry("them", "Apply", `{f:data: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}}}}}`),
+			},
+			after: []string{entry("them", "Apply", `{f:data: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}}}}}`)},
+			live:  `{l: [{name: a, v: "1", w: "1"}]}`, answer: `{l: [{name: a, v: "1"}]}`,
+			want: []string{`released .data.l[name="a"]`, `removed .data.l[name="a"].w`}, owners: []string{"them (Apply)"},
+		},
+		"set item (edge case 2)": {
+			before: []string{entry(us, "Apply", `{f:data: {f:l: {'v:"x"': {}}}}`)},
+			live:   `{l: [x, z]}`, answer: `{l: [z]}`, want: []string{`removed .data.l[="x"]`},
+		},
+		"what was not live": {
+			before: []string{entry(us, "Apply", `{f:data: {f:gone: {}}}`)}, live: `{a: "1"}`, answer: `{a: "1"}`,
+		},
+		"to be adopted (edge case 30)": {
+			before: []string{entry("kubectl-client-side-apply", "Update", `{f:data: {.: {}, f:a: {}, f:b: {}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`), entry("kubectl-client-side-apply", "Update", `{f:data: {.: {}, f:a: {}, f:b: {}}}`)},
+			live:   `{a: "1", b: "1"}`, answer: `{a: "1", b: "1"}`, from: []string{managedfields.ClientSideApply},
+			want: []string{"removed .data.b"},
+		},
+		"to be adopted, and shared (edge case 30)": {
+			before: []string{entry("kubectl-client-side-apply", "Update", `{f:data: {f:b: {}}}`), entry("them", "Update", `{f:data: {f:b: {}}}`)},
+			after:  []string{entry("kubectl-client-side-apply", "Update", `{f:data: {f:b: {}}}`), entry("them", "Update", `{f:data: {f:b: {}}}`)},
+			live:   `{b: "1"}`, answer: `{b: "1"}`, from: []string{managedfields.ClientSideApply},
+			want: []string{"released .data.b"}, owners: []string{"them (Update)"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := managedfields.Dropped(story{}.object(t, tt.before, tt.live), story{}.object(t, tt.after, tt.answer), us, tt.from...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, changeTexts(got)); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			if len(got) > 0 {
+				if diff := cmp.Diff(tt.owners, ownerTexts(got[0].Owners)); diff != "" {
+					t.Errorf("owners (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestWithout(t *testing.T) {
+	u := read(t, `{spec: {a: 1, b: {c: 1}, l: [{name: x, v: 1}, {name: z}], f: [p, q]}}`)
+	before := u.DeepCopy()
+	got := managedfields.Without(u, paths(t, ".spec.a", ".spec.b.c", `.spec.l[name="x"].v`, `.spec.l[name="z"]`, `.spec.f[="p"]`, ".spec.none"))
+	if diff := cmp.Diff(content(t, `{spec: {b: {}, l: [{name: x}], f: [q]}}`), got.Object); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before.Object, u.Object); diff != "" {
+		t.Errorf("the object was changed:\n%s", diff)
+	}
+	if got := managedfields.Without(u, paths(t, ".spec.none")); got != nil {
+		t.Errorf("nothing to remove: %v", got)
+	}
+}

@@ -1,0 +1,33 @@
+package managedfields_test
+
+import (
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+func TestConflictError(t *testing.T) {
+	_, conflicts := managedfields.Judge(read(t, webLive), read(t, web), us)
+	ref := object.RefOf(read(t, web))
+	tests := map[string]struct {
+		conflicts []managedfields.Conflict
+		want      string
+	}{
+		"one":     {conflicts[:1], `conflict on deployment.apps/web: .spec.replicas is owned by kubectl (scale)`},
+		"two":     {conflicts, `conflict on deployment.apps/web: 2 paths are owned by others: .spec.replicas, ` + app + `.image`},
+		"no name": {[]managedfields.Conflict{{Path: path(t, ".spec.x")}}, `conflict on deployment.apps/web: .spec.x is owned by somebody else`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := &managedfields.ConflictError{Ref: ref, Conflicts: tt.conflicts}
+			if err.Error() != tt.want {
+				t.Errorf("got  %s\nwant %s", err, tt.want)
+			}
+		})
+	}
+	want := "for each path, take it with --take=deployment.apps/web:PATH, leave it with --yield=deployment.apps/web:PATH, or put the live value into the manifest"
+	if got := (&managedfields.ConflictError{Ref: ref}).Hint(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

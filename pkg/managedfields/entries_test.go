@@ -1,0 +1,164 @@
+package managedfields_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+func TestEntries(t *testing.T) {
+	got := entries(t, read(t, webLive))
+	var texts []string
+	for _, e := range got {
+		texts = append(texts, e.String())
+	}
+	want := []string{
+		"k8sconnect (Apply)", "kubectl (scale)", "kubectl-set (Update)", "injector (Update)", "kube-controller-manager (status)",
+	}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Error(diff)
+	}
+	if want := time.Date(2026, 11, 21, 2, 34, 57, 0, time.UTC); !got[0].Time.Equal(want) {
+		t.Errorf("time is %v, want %v", got[0].Time, want)
+	}
+	// Edge case 8: an entry without a time.
+	if !got[1].Time.IsZero() {
+		t.Errorf("an entry without a time has %v", got[1].Time)
+	}
+}
+
+// Edge case 17: no managed fields at all. Edge case 9: a reset.
+func TestEntriesNone(t *testing.T) {
+	for name, text := range map[string]string{
+		"absent": `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}`,
+		"empty":  `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, managedFields: []}}`,
+		"reset":  `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, managedFields: [{}]}}`,
+		"null":   `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, managedFields: null}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := entries(t, read(t, text)); len(got) != 0 {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	if got, err := managedfields.Entries(nil); got != nil || err != nil {
+		t.Errorf("no object: got %v, %v", got, err)
+	}
+}
+
+func TestEntriesMalformed(t *testing.T) {
+	for name, entry := range map[string]string{
+		"type":      `{manager: eve, operation: Update, fieldsType: FieldsV2, fieldsV1: {}}`,
+		"tree":      `{manager: eve, operation: Update, fieldsType: FieldsV1, fieldsV1: []}`,
+		"leaf":      `{manager: eve, operation: Update, fieldsType: FieldsV1, fieldsV1: {"f:spec": 1}}`,
+		"key":       `{manager: eve, operation: Update, fieldsType: FieldsV1, fieldsV1: {"k:{": {}}}`,
+		"deep":      `{manager: eve, operation: Update, fieldsType: FieldsV1, fieldsV1: {"f:a": {"f:b": {"spec": {}}}}}`,
+		"no entry":  `eve`,
+		"no colons": `{manager: eve, operation: Update, fieldsType: FieldsV1, fieldsV1: {"spec": {}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := managedfields.Entries(read(t, `{metadata: {managedFields: [`+entry+`]}}`))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if name != "no entry" && !strings.Contains(err.Error(), `manager "eve"`) {
+				t.Errorf("the error does not name the manager: %v", err)
+			}
+		})
+	}
+}
+
+func TestEntriesUnknownElement(t *testing.T) {
+	got := entries(t, read(t, `{metadata: {managedFields: [{manager: a, operation: Apply, fieldsType: FieldsV1, fieldsV1: {"x:new": {}, "f:a": {}}}]}}`))
+	if diff := cmp.Diff(".a", got[0].Fields.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Edge case 6: what a manager holds by updates or on a subresource is not what
+// it applied.
+func TestManaged(t *testing.T) {
+	live := read(t, `
+metadata:
+  managedFields:
+  - {manager: k8sconnect, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:data: {f:a: {}}}}
+  - {manager: k8sconnect, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:data: {f:b: {}}}}
+  - {manager: k8sconnect, operation: Apply, subresource: status, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:status: {f:c: {}}}}
+`)
+	all := entries(t, live)
+	if diff := cmp.Diff(".data.a", managedfields.Managed(all, us).String()); diff != "" {
+		t.Error(diff)
+	}
+	if got := managedfields.Managed(all, "nobody"); got == nil || !got.Empty() {
+		t.Errorf("nobody holds %v", got)
+	}
+	e, ok := managedfields.AppliedBy(all, us)
+	if !ok || e.APIVersion != "v1" || e.Subresource != "" {
+		t.Errorf("applied: %v, %v", e, ok)
+	}
+	if _, ok := managedfields.AppliedBy(all, "nobody"); ok {
+		t.Error("nobody has applied")
+	}
+	if got := managedfields.Others(all, us); len(got) != 2 {
+		t.Errorf("others: %v", got)
+	}
+}
+
+// Edge case 10: all owners of a path, sorted, never only the last.
+func TestOwners(t *testing.T) {
+	all := entries(t, read(t, `
+metadata:
+  managedFields:
+  - {manager: zoe, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:data: {f:a: {}}}}
+  - {manager: amy, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:data: {.: {}, f:a: {}}}}
+  - {manager: bob, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:selector: {}}}}
+  - {manager: cat, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:list: {'k:{"name":"x"}': {.: {}, f:name: {}}}}}}
+`))
+	tests := map[string]struct {
+		path string
+		want []string
+	}{
+		"shared":              {`.data.a`, []string{"amy (Update)", "zoe (Apply)"}},
+		"parent of many":      {`.data`, []string{"amy (Update)", "zoe (Apply)"}},
+		"sibling of a member": {`.data.b`, nil},
+		"inside an atomic":    {`.spec.selector.matchLabels.x`, []string{"bob (Apply)"}},
+		"list item":           {`.spec.list[name="x"]`, []string{"cat (Apply)"}},
+		"field of an item":    {`.spec.list[name="x"].image`, nil},
+		"another item":        {`.spec.list[name="y"]`, nil},
+		"whole list":          {`.spec.list`, []string{"cat (Apply)"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, ownerTexts(managedfields.Owners(all, path(t, tt.path)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSameOwners(t *testing.T) {
+	live := read(t, webLive)
+	if !managedfields.SameOwners(live, live.DeepCopy()) {
+		t.Error("an object has other owners than itself")
+	}
+	touched := live.DeepCopy()
+	fields := touched.GetManagedFields()
+	fields[0].Time = nil
+	fields[0], fields[1] = fields[1], fields[0]
+	touched.SetManagedFields(fields)
+	if !managedfields.SameOwners(live, touched) {
+		t.Error("times and order count")
+	}
+	fields[0].Manager = "somebody"
+	touched.SetManagedFields(fields)
+	if managedfields.SameOwners(live, touched) {
+		t.Error("another owner does not count")
+	}
+	if managedfields.SameOwners(live, read(t, dnsLive)) {
+		t.Error("other objects have the same owners")
+	}
+}

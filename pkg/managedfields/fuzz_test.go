@@ -1,0 +1,157 @@
+package managedfields_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Whatever is read as a path is written as a path that is read as the same.
+func FuzzParsePath(f *testing.F) {
+	for _, seed := range []string{
+		`.spec.containers[name="app"].image`, `metadata.labels['a.b/c']`, `.f[="x"]`, `[0]`,
+		`.p[port=53,protocol=TCP]`, `.x[a={"b":[1]}]`, `.x[{}]`, `["\xff"]`, `.x[=1e300]`, `.x[a=-0]`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := managedfields.ParsePath(text)
+		if err != nil {
+			return
+		}
+		again, err := managedfields.ParsePath(p.String())
+		if err != nil {
+			t.Fatalf("%q is written as %q, which can not be read: %v", text, p, err)
+		}
+		if !again.Equal(p) || again.String() != p.String() {
+			t.Fatalf("%q is written as %q, which is read as %q", text, p, again)
+		}
+	})
+}
+
+// Arbitrary objects with arbitrary managed fields: nothing panics, the
+// arguments stay as they are, and the promises between the functions hold.
+func FuzzObjects(f *testing.F) {
+	stories := [][2]string{{webLive, web}, {dnsLive, dns}, {confLive, conf}, {dbLive, db}, {oldLive, conf}, {web, webLive}}
+	for _, s := range stories {
+		f.Add(asJSON(f, s[0]), asJSON(f, s[1]), `.spec.replicas`)
+	}
+	f.Add([]byte(`{"metadata":{"managedFields":[{"manager":"k8sconnect","operation":"Apply","fieldsType":"FieldsV1","fieldsV1":{"f:a":{"i:0":{},"v:1":{".":{}},"k:{\"a\":{}}":{"f:b":{}}}}}]},"a":[1,{"a":{}},null]}`), []byte(`{"a":[[]]}`), `.a[=1]`)
+	f.Fuzz(func(t *testing.T, liveJSON, manifestJSON []byte, text string) {
+		live, manifest := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+		if yaml.Unmarshal(liveJSON, &live.Object) != nil || yaml.Unmarshal(manifestJSON, &manifest.Object) != nil {
+			return
+		}
+		if live.Object == nil || manifest.Object == nil {
+			return
+		}
+		liveBefore, manifestBefore := live.DeepCopy(), manifest.DeepCopy()
+		all, err := managedfields.Entries(live)
+		sets := []*managedfields.Set{fieldpath.NewSet()}
+		for _, e := range all {
+			sets = append(sets, e.Fields)
+			e.Fields.Iterate(func(p fieldpath.Path) { roundTrip(t, managedfields.Path(p)) })
+		}
+		for _, held := range sets {
+			checkProjections(t, live.Object, manifest.Object, held)
+		}
+		checkVerdict(t, live, manifest)
+		checkChanges(t, live, manifest, text, err == nil)
+		if !cmp.Equal(liveBefore.Object, live.Object) || !cmp.Equal(manifestBefore.Object, manifest.Object) {
+			t.Fatal("an argument was changed")
+		}
+	})
+}
+
+func asJSON(f *testing.F, text string) []byte {
+	content, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return content
+}
+
+func roundTrip(t *testing.T, p managedfields.Path) {
+	again, err := managedfields.ParsePath(p.String())
+	if err != nil || !again.Equal(p) {
+		t.Fatalf("path %s is read as %s, %v", p, again, err)
+	}
+}
+
+func checkProjections(t *testing.T, a, b map[string]any, held *managedfields.Set) {
+	cut := managedfields.Project(a, held)
+	if diff := cmp.Diff(cut, managedfields.Project(cut, held)); diff != "" {
+		t.Fatalf("projecting twice is another thing:\n%s", diff)
+	}
+	for _, object := range []map[string]any{a, cut} {
+		if got := managedfields.Compare(object, object, held); len(got) > 0 {
+			t.Fatalf("an object differs from itself: %v", changeTexts(got))
+		}
+	}
+	there := managedfields.Compare(cut, managedfields.Project(b, held), held)
+	back := managedfields.Compare(managedfields.Project(b, held), cut, held)
+	if len(there) != len(back) {
+		t.Fatalf("there %v, and back %v", changeTexts(there), changeTexts(back))
+	}
+}
+
+// checkVerdict: what is settled is clear of conflicts as well.
+func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
+	verdict, conflicts := managedfields.Judge(live, manifest, us)
+	if verdict != doubtful && len(conflicts) > 0 {
+		t.Fatalf("%v, with conflicts %v", verdict, conflictPaths(conflicts))
+	}
+	if verdict != settled {
+		return
+	}
+	taken, err := managedfields.Taken(live, live, manifest, us)
+	if err != nil || len(taken) > 0 {
+		t.Fatalf("settled, yet something is taken: %v, %v", conflictPaths(taken), err)
+	}
+	dropped, err := managedfields.Dropped(live, live, us)
+	if err != nil || len(dropped) > 0 {
+		t.Fatalf("settled, yet something is dropped: %v, %v", changeTexts(dropped), err)
+	}
+}
+
+// checkChanges calls what takes two objects and a path.
+func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text string, readable bool) {
+	names := []string{managedfields.ClientSideApply, "kubectl-set"}
+	adoption, err := managedfields.Adopt(live, us, names)
+	if (err == nil) != readable {
+		t.Fatalf("adopt: %v, though entries can be read: %v", err, readable)
+	}
+	if adoption.Fields != nil {
+		moved := live.DeepCopy()
+		if err := unstructured.SetNestedSlice(moved.Object, adoption.Fields, "metadata", "managedFields"); err != nil {
+			t.Fatal(err)
+		}
+		again, err := managedfields.Adopt(moved, us, names)
+		if err != nil || again.Fields != nil {
+			t.Fatalf("there is more to adopt after adoption: %v, %v", again, err)
+		}
+	}
+	_, _ = managedfields.Taken(live, manifest, manifest, us)
+	_, _ = managedfields.Dropped(live, manifest, us, names...)
+	causes := []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: text}}
+	managedfields.ConflictsFromStatus(causes, live, manifest, us)
+	p, err := managedfields.ParsePath(text)
+	if err != nil {
+		return
+	}
+	managedfields.Without(live, []managedfields.Path{p})
+	out, _, err := managedfields.Yield(manifest, live, us, []managedfields.Path{p})
+	if err != nil {
+		return
+	}
+	twice, _, err := managedfields.Yield(out, live, us, []managedfields.Path{p})
+	if err != nil || !cmp.Equal(out.Object, twice.Object) {
+		t.Fatalf("yielding %s twice is another thing (-once +twice): %v\n%s", p, err, cmp.Diff(out.Object, twice.Object))
+	}
+}

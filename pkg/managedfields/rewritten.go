@@ -1,0 +1,63 @@
+package managedfields
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Rewritten returns the paths that the manager has applied and that the server's
+// answer has another value of than what was sent: something in the cluster, a
+// mutating webhook mostly, rewrites them as they are written, and it is recorded
+// under our name (k/k#129960; edge case 15). From is what was sent, To what was
+// answered. Other ways to write the same (quantities, durations; edge case 11)
+// are no rewriting.
+func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]Change, error) {
+	entries, err := Entries(answer)
+	if err != nil {
+		return nil, err
+	}
+	var out []Change
+	Managed(entries, manager).Leaves().Iterate(func(fp fieldpath.Path) {
+		p := Path(fp)
+		from, stated := p.Get(sent.Object)
+		to, there := p.Get(answer.Object)
+		if !stated || !there || isContainer(from) || isContainer(to) || from == nil || equal(from, to) || sameText(from, to) {
+			return
+		}
+		out = append(out, Change{Path: Path(fp.Copy()), From: from, To: to, Kind: Changed})
+	})
+	return out, nil
+}
+
+// sameText tells whether two scalars are two ways to write one quantity or one
+// duration.
+func sameText(a, b any) bool {
+	if x, ok := quantity(a); ok {
+		if y, ok := quantity(b); ok && x.Cmp(y) == 0 {
+			return true
+		}
+	}
+	x, isText := a.(string)
+	y, isTextToo := b.(string)
+	if !isText || !isTextToo {
+		return false
+	}
+	d, err := time.ParseDuration(x)
+	if err != nil {
+		return false
+	}
+	e, err := time.ParseDuration(y)
+	return err == nil && d == e
+}
+
+func quantity(v any) (resource.Quantity, bool) {
+	text, ok := v.(string)
+	if !ok {
+		return resource.Quantity{}, false
+	}
+	q, err := resource.ParseQuantity(text)
+	return q, err == nil
+}

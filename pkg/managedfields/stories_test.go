@@ -1,0 +1,367 @@
+package managedfields_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/json"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+const us = "k8sconnect"
+
+// read returns the object that a YAML text describes, as a client would get it:
+// integers are int64.
+func read(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	content, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var u unstructured.Unstructured
+	if err := json.UnmarshalCaseSensitivePreserveInts(content, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return &u
+}
+
+// edited returns the object with some paths set to other values; nil as a value
+// is null, and absent removes.
+func edited(t testing.TB, u *unstructured.Unstructured, edits map[string]any) *unstructured.Unstructured {
+	t.Helper()
+	u = u.DeepCopy()
+	for path, v := range edits {
+		p, err := managedfields.ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent, ok := p[:len(p)-1].Get(u.Object)
+		m, isMap := parent.(map[string]any)
+		if !ok || !isMap {
+			t.Fatalf("%s has no parent in the object", path)
+		}
+		if v == absent {
+			delete(m, *p[len(p)-1].FieldName)
+			continue
+		}
+		m[*p[len(p)-1].FieldName] = v
+	}
+	return u
+}
+
+// absent stands for no value.
+var absent = struct{ absent bool }{true}
+
+func entries(t testing.TB, u *unstructured.Unstructured) []managedfields.Entry {
+	t.Helper()
+	entries, err := managedfields.Entries(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+func path(t testing.TB, text string) managedfields.Path {
+	t.Helper()
+	p, err := managedfields.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func paths(t testing.TB, texts ...string) []managedfields.Path {
+	t.Helper()
+	out := make([]managedfields.Path, len(texts))
+	for i, text := range texts {
+		out[i] = path(t, text)
+	}
+	return out
+}
+
+// conflictPaths shows conflicts by path alone.
+func conflictPaths(conflicts []managedfields.Conflict) []string {
+	var out []string
+	for _, c := range conflicts {
+		out = append(out, c.Path.String())
+	}
+	return out
+}
+
+// changeTexts shows changes as "kind path".
+func changeTexts(changes []managedfields.Change) []string {
+	var out []string
+	for _, c := range changes {
+		out = append(out, string(c.Kind)+" "+c.Path.String())
+	}
+	return out
+}
+
+func ownerTexts(owners []managedfields.Owner) []string {
+	var out []string
+	for _, o := range owners {
+		out = append(out, o.String())
+	}
+	return out
+}
+
+// content returns what a YAML text describes, be it an object or not.
+func content(t testing.TB, text string) map[string]any {
+	t.Helper()
+	return read(t, text).Object
+}
+
+// set returns the field set with these paths.
+func set(t testing.TB, texts ...string) *managedfields.Set {
+	t.Helper()
+	s := &managedfields.Set{}
+	for _, p := range paths(t, texts...) {
+		s.Insert(fieldpath.Path(p))
+	}
+	return s
+}
+
+// The managed fields of these stories are a real API server's (1.36).
+
+// web is a Deployment that k8sconnect applied. Then kubectl scaled it, kubectl
+// set the image, an injector put a sidecar before the container, and the
+// controller wrote its status.
+const (
+	web = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: prod, labels: {app.kubernetes.io/name: web}}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: app
+        image: app:1.1
+        args: [--verbose]
+        ports: [{containerPort: 8080}]
+`
+	webLive = `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  creationTimestamp: "2026-11-21T02:34:57Z"
+  generation: 4
+  labels: {app.kubernetes.io/name: web}
+  managedFields:
+  - apiVersion: apps/v1
+    fieldsType: FieldsV1
+    fieldsV1:
+      f:metadata: {f:labels: {f:app.kubernetes.io/name: {}}}
+      f:spec:
+        f:selector: {}
+        f:template:
+          f:metadata: {f:labels: {f:app: {}}}
+          f:spec:
+            f:containers:
+              k:{"name":"app"}:
+                .: {}
+                f:args: {}
+                f:name: {}
+                f:ports:
+                  k:{"containerPort":8080,"protocol":"TCP"}: {.: {}, f:containerPort: {}}
+    manager: k8sconnect
+    operation: Apply
+    time: "2026-11-21T02:34:57Z"
+  - apiVersion: apps/v1
+    fieldsType: FieldsV1
+    fieldsV1: {f:spec: {f:replicas: {}}}
+    manager: kubectl
+    operation: Update
+    subresource: scale
+  - apiVersion: apps/v1
+    fieldsType: FieldsV1
+    fieldsV1: {f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"app"}': {f:image: {}}}}}}}
+    manager: kubectl-set
+    operation: Update
+    time: "2026-11-21T02:35:01Z"
+  - apiVersion: apps/v1
+    fieldsType: FieldsV1
+    fieldsV1:
+      f:spec:
+        f:template:
+          f:spec:
+            f:containers:
+              k:{"name":"sidecar"}: {.: {}, f:image: {}, f:name: {}, f:resources: {}}
+    manager: injector
+    operation: Update
+    time: "2026-11-21T02:35:02Z"
+  - apiVersion: apps/v1
+    fieldsType: FieldsV1
+    fieldsV1: {f:status: {f:replicas: {}}}
+    manager: kube-controller-manager
+    operation: Update
+    subresource: status
+    time: "2026-11-21T02:35:02Z"
+  name: web
+  namespace: prod
+  resourceVersion: "1272"
+  uid: cc653f20-ec2e-4f77-8974-43e82656d73a
+spec:
+  progressDeadlineSeconds: 600
+  replicas: 5
+  selector: {matchLabels: {app: web}}
+  strategy: {rollingUpdate: {maxSurge: 25%, maxUnavailable: 25%}, type: RollingUpdate}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {image: "proxy:1", name: sidecar, resources: {}}
+      - args: [--verbose]
+        image: app:1.2
+        imagePullPolicy: IfNotPresent
+        name: app
+        ports: [{containerPort: 8080, protocol: TCP}]
+        resources: {}
+      restartPolicy: Always
+      securityContext: {}
+status: {replicas: 5}
+`
+)
+
+// dns is a Service that k8sconnect applied; the manifest leaves the protocol of
+// one port to the server.
+const (
+	dns = `
+apiVersion: v1
+kind: Service
+metadata: {name: dns, namespace: prod}
+spec:
+  selector: {app: dns}
+  ports:
+  - {name: dns, port: 53, protocol: UDP}
+  - {name: dns-tcp, port: 53}
+`
+	dnsLive = `
+apiVersion: v1
+kind: Service
+metadata:
+  managedFields:
+  - apiVersion: v1
+    fieldsType: FieldsV1
+    fieldsV1:
+      f:spec:
+        f:ports:
+          k:{"port":53,"protocol":"TCP"}: {.: {}, f:name: {}, f:port: {}}
+          k:{"port":53,"protocol":"UDP"}: {.: {}, f:name: {}, f:port: {}, f:protocol: {}}
+        f:selector: {}
+    manager: k8sconnect
+    operation: Apply
+    time: "2026-11-21T02:34:58Z"
+  name: dns
+  namespace: prod
+spec:
+  clusterIP: 10.96.22.91
+  ports:
+  - {name: dns, port: 53, protocol: UDP, targetPort: 53}
+  - {name: dns-tcp, port: 53, protocol: TCP, targetPort: 53}
+  selector: {app: dns}
+`
+)
+
+// conf is a ConfigMap that k8sconnect applied; an operator added a finalizer and
+// a label.
+const (
+	conf = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: conf, namespace: prod, finalizers: [example.com/ours]}
+data: {app.conf: "a=1\n", empty: ""}
+`
+	confLive = `
+apiVersion: v1
+kind: ConfigMap
+data: {app.conf: "a=1\n", empty: ""}
+metadata:
+  finalizers: [example.com/theirs, example.com/ours]
+  labels: {owner: operator}
+  managedFields:
+  - apiVersion: v1
+    fieldsType: FieldsV1
+    fieldsV1:
+      f:data: {f:app.conf: {}, f:empty: {}}
+      f:metadata: {f:finalizers: {'v:"example.com/ours"': {}}}
+    manager: k8sconnect
+    operation: Apply
+    time: "2026-11-21T02:34:58Z"
+  - apiVersion: v1
+    fieldsType: FieldsV1
+    fieldsV1:
+      f:metadata:
+        f:finalizers: {'v:"example.com/theirs"': {}}
+        f:labels: {.: {}, f:owner: {}}
+    manager: operator
+    operation: Update
+    time: "2026-11-21T02:35:02Z"
+  name: conf
+  namespace: prod
+`
+)
+
+// db is a Secret that k8sconnect applied with stringData.
+const (
+	db = `
+apiVersion: v1
+kind: Secret
+metadata: {name: db, namespace: prod}
+stringData: {password: hunter2}
+`
+	dbLive = `
+apiVersion: v1
+kind: Secret
+data: {password: aHVudGVyMg==}
+metadata:
+  managedFields:
+  - apiVersion: v1
+    fieldsType: FieldsV1
+    fieldsV1: {f:stringData: {f:password: {}}}
+    manager: k8sconnect
+    operation: Apply
+    time: "2026-11-21T02:34:58Z"
+  name: db
+  namespace: prod
+type: Opaque
+`
+)
+
+// old is a ConfigMap that kubectl applied on the client side; an operator added
+// a key.
+const oldLive = `
+apiVersion: v1
+kind: ConfigMap
+data: {dropped: "2", kept: "1", theirs: "3"}
+metadata:
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: |
+      {"apiVersion":"v1","data":{"dropped":"2","kept":"1"},"kind":"ConfigMap","metadata":{"annotations":{},"labels":{"tier":"a"},"name":"old","namespace":"prod"}}
+  labels: {tier: a}
+  managedFields:
+  - apiVersion: v1
+    fieldsType: FieldsV1
+    fieldsV1:
+      f:data: {.: {}, f:dropped: {}, f:kept: {}}
+      f:metadata:
+        f:annotations: {.: {}, f:kubectl.kubernetes.io/last-applied-configuration: {}}
+        f:labels: {.: {}, f:tier: {}}
+    manager: kubectl-client-side-apply
+    operation: Update
+    time: "2026-11-21T02:35:25Z"
+  - apiVersion: v1
+    fieldsType: FieldsV1
+    fieldsV1: {f:data: {f:theirs: {}}}
+    manager: operator
+    operation: Update
+    time: "2026-11-21T02:35:37Z"
+  name: old
+  namespace: prod
+`

@@ -1,0 +1,218 @@
+package managedfields_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// story is an object before and after a forced apply by us.
+type story struct {
+	before, after  []string // entries
+	live, answer   string   // data
+	manifest       string   // data
+	manager        string
+	lastApplied    string
+	want           []string
+	wantOwners     []string // of the first conflict
+	yours, present any      // of the first conflict
+}
+
+func (s story) object(t *testing.T, entries []string, data string) *unstructured.Unstructured {
+	t.Helper()
+	text := ""
+	for _, e := range entries {
+		text += "\n  - " + e
+	}
+	u := read(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n  managedFields:"+text+"\ndata: "+data)
+	if s.lastApplied != "" {
+		u.SetAnnotations(map[string]string{managedfields.LastAppliedAnnotation: s.lastApplied})
+	}
+	return u
+}
+
+func TestTaken(t *testing.T) {
+	other := func(version, fields string) string {
+		return `{manager: them, operation: Update, apiVersion: ` + version + `, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
+	}
+	tests := map[string]story{
+		"nothing": {
+			before: []string{entry("them", "Apply", `{f:data: {f:a: {}}}`)},
+			after:  []string{entry("them", "Apply", `{f:data: {f:a: {}}}`), entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			live:   `{a: "1"}`, answer: `{a: "1"}`, manifest: `{a: "1"}`,
+		},
+		"from one of two owners, who keeps the rest": {
+			before: []string{entry("them", "Apply", `{f:data: {f:a: {}, f:b: {}}}`), entry("they", "Update", `{f:data: {f:a: {}}}`)},
+			after:  []string{entry("them", "Apply", `{f:data: {f:b: {}}}`), entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			live:   `{a: "1", b: "1"}`, answer: `{a: "2", b: "1"}`, manifest: `{a: "2"}`,
+			want: []string{".data.a"}, wantOwners: []string{"them (Apply)", "they (Update)"}, yours: "2", present: "1",
+		},
+		"from ourselves as updater (edge case 6)": {
+			before: []string{entry(us, "Update", `{f:data: {f:a: {}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			live:   `{a: "1"}`, answer: `{a: "2"}`, manifest: `{a: "2"}`,
+			want: []string{".data.a"}, wantOwners: []string{us + " (Update)"}, yours: "2", present: "1",
+		},
+		"a webhook rewrites what we state (edge case 15)": {
+			before: []string{entry("them", "Apply", `{f:data: {f:a: {}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			live:   `{a: "rewritten"}`, answer: `{a: "rewritten"}`, manifest: `{a: "1"}`,
+			want: []string{".data.a"}, wantOwners: []string{"them (Apply)"}, yours: "1", present: "rewritten",
+		},
+		"key left to defaults (edge case 3)": {
+			before:   []string{entry("them", "Apply", `{f:data: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}}}}`)},
+			after:    []string{entry(us, "Apply", `{f:data: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}}}}`), entry("them", "Apply", `{f:data: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}}}}}`)},
+			live:     `{p: [{port: 53, protocol: TCP, name: a}]}`,
+			answer:   `{p: [{port: 53, protocol: TCP, name: b}]}`,
+			manifest: `{p: [{port: 53, name: b}]}`,
+			want:     []string{`.data.p[port=53,protocol="TCP"].name`}, wantOwners: []string{"them (Apply)"}, yours: "b", present: "a",
+		},
+		"removed, not taken": {
+			before: []string{entry("them", "Update", `{f:data: {f:l: {'k:{"name":"x"}': {f:v: {}}}}}`), entry(us, "Apply", `{f:data: {f:l: {'k:{"name":"x"}': {.: {}, f:name: {}}}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			live:   `{l: [{name: x, v: "1"}]}`, answer: `{a: "1"}`, manifest: `{a: "1"}`,
+		},
+		"null of others becomes a parent of ours (edge case 16)": {
+			before: []string{entry("them", "Apply", `{f:data: {f:m: {}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
+			live:   `{}`, answer: `{m: {x: "1"}}`, manifest: `{m: {x: "1"}}`,
+			want: []string{".data.m"}, wantOwners: []string{"them (Apply)"}, yours: map[string]any{"x": "1"},
+		},
+		"granular once, atomic now": {
+			before: []string{entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:m: {}}}`)},
+			live:   `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`, manifest: `{m: {x: "2"}}`,
+			want: []string{".data.m"}, wantOwners: []string{"them (Apply)"},
+			yours: map[string]any{"x": "2"}, present: map[string]any{"x": "1"},
+		},
+		"granular once, atomic now, equal": {
+			before: []string{entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:m: {}}}`), entry("them", "Apply", `{f:data: {f:m: {}}}`)},
+			live:   `{m: {x: "1"}}`, answer: `{m: {x: "1"}}`, manifest: `{m: {x: "1"}}`,
+		},
+		"of another version, renamed (edge case 7)": {
+			before: []string{other("v1beta1", `{f:spec: {f:oldName: {}, f:z: {}}}`)},
+			after:  []string{other("v1beta1", `{f:spec: {f:z: {}}}`), entry(us, "Apply", `{f:data: {f:newName: {}}}`)},
+			live:   `{newName: "1"}`, answer: `{newName: "2"}`, manifest: `{newName: "2"}`,
+			want: []string{".spec.oldName"}, wantOwners: []string{"them (Update)"},
+		},
+		"of a version that is no longer served (edge case 9)": {
+			before: []string{other("v1alpha1", `{f:data: {f:a: {}, f:b: {}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			live:   `{a: "1", b: "1"}`, answer: `{a: "2", b: "1"}`, manifest: `{a: "2"}`,
+		},
+		"all of an entry of another version": {
+			before: []string{other("v1beta1", `{f:data: {f:a: {}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			live:   `{a: "1"}`, answer: `{a: "2"}`, manifest: `{a: "2"}`,
+			want: []string{".data.a"}, wantOwners: []string{"them (Update)"}, yours: "2", present: "1",
+		},
+		"untracked object (edge cases 9, 17)": {
+			after: []string{entry("before-first-apply", "Update", `{f:data: {.: {}, f:b: {}}}`), entry(us, "Apply", `{f:data: {f:a: {}, f:b: {}, f:c: {}}}`)},
+			live:  `{a: "1", b: "1"}`, answer: `{a: "2", b: "1", c: "1"}`, manifest: `{a: "2", b: "1", c: "1"}`,
+			want: []string{".data.a"}, wantOwners: []string{"before-first-apply (Update)"}, yours: "2", present: "1",
+		},
+		"what client-side apply set, for the manager kubectl": {
+			manager:     "kubectl",
+			lastApplied: `{"apiVersion":"v1","kind":"Thing","data":{"a":"1","b":"other"}}`,
+			before:      []string{entry("kubectl-client-side-apply", "Update", `{f:data: {f:a: {}, f:b: {}}}`)},
+			after:       []string{entry("kubectl", "Apply", `{f:data: {f:a: {}, f:b: {}}}`)},
+			live:        `{a: "1", b: "1"}`, answer: `{a: "2", b: "2"}`, manifest: `{a: "2", b: "2"}`,
+			want: []string{".data.b"}, wantOwners: []string{"kubectl-client-side-apply (Update)"}, yours: "2", present: "1",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			manager := us
+			if tt.manager != "" {
+				manager = tt.manager
+			}
+			manifest := read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a}\ndata: "+tt.manifest)
+			got, err := managedfields.Taken(tt.object(t, tt.before, tt.live), tt.object(t, tt.after, tt.answer), manifest, manager)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, conflictPaths(got)); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			if len(got) == 0 {
+				return
+			}
+			if diff := cmp.Diff(tt.wantOwners, ownerTexts(got[0].Owners)); diff != "" {
+				t.Errorf("owners (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]any{tt.yours, tt.present, tt.present != nil}, []any{got[0].Yours, got[0].Live, got[0].HasLive}); diff != "" {
+				t.Errorf("yours, live (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTakenMalformed(t *testing.T) {
+	good, bad := read(t, confLive), read(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, managedFields: [{manager: m}]}}`)
+	if _, err := managedfields.Taken(bad, good, good, us); err == nil {
+		t.Error("no error of the live object")
+	}
+	if _, err := managedfields.Taken(good, bad, good, us); err == nil {
+		t.Error("no error of the answer")
+	}
+}
+
+// The server's notation has no quotes, so that a path has to be recognised.
+func TestConflictsFromStatus(t *testing.T) {
+	live, manifest := read(t, webLive), read(t, web)
+	live.SetAnnotations(map[string]string{"example.com/a.b": "x"})
+	cause := func(field string) metav1.StatusCause {
+		return metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: field, Message: `conflict with "somebody" using v1`}
+	}
+	tests := map[string]struct {
+		causes []metav1.StatusCause
+		want   []string
+		owners []string
+	}{
+		"held by somebody": {
+			[]metav1.StatusCause{cause(`.spec.template.spec.containers[name="app"].image`), cause(`.spec.replicas`)},
+			[]string{`.spec.replicas`, app + `.image`},
+			[]string{"kubectl (scale)"},
+		},
+		"two managers, one path": {
+			[]metav1.StatusCause{cause(`.spec.replicas`), cause(`.spec.replicas`)}, []string{`.spec.replicas`}, []string{"kubectl (scale)"},
+		},
+		"dotted key that nobody holds any more (edge case 1)": {
+			[]metav1.StatusCause{cause(`.metadata.annotations.example.com/a.b`)}, []string{`.metadata.annotations["example.com/a.b"]`}, nil,
+		},
+		"dotted key of the manifest (edge case 1)": {
+			[]metav1.StatusCause{cause(`.metadata.labels.app.kubernetes.io/name`)}, []string{`.metadata.labels["app.kubernetes.io/name"]`}, nil,
+		},
+		"list item of the object": {
+			[]metav1.StatusCause{cause(`.spec.template.spec.containers[name="app"].ports[containerPort=8080,protocol="TCP"].protocol`)},
+			[]string{app + `.ports[containerPort=8080,protocol="TCP"].protocol`},
+			nil,
+		},
+		"gone from both": {[]metav1.StatusCause{cause(`.spec.gone`)}, []string{`.spec.gone`}, nil},
+		"not to be read": {[]metav1.StatusCause{cause(`.a[`)}, []string{`[".a["]`}, nil},
+		"other causes": {
+			[]metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.replicas"}}, nil, nil,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := managedfields.ConflictsFromStatus(tt.causes, live, manifest, us)
+			if diff := cmp.Diff(tt.want, conflictPaths(got)); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			if len(got) > 0 {
+				if diff := cmp.Diff(tt.owners, ownerTexts(got[0].Owners)); diff != "" {
+					t.Errorf("owners (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+	if got := managedfields.ConflictsFromStatus([]metav1.StatusCause{cause(".a")}, nil, nil, us); len(got) != 1 {
+		t.Errorf("without objects: %v", got)
+	}
+}

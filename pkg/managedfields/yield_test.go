@@ -1,0 +1,231 @@
+package managedfields_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+func TestYield(t *testing.T) {
+	tests := map[string]struct {
+		entries        []string
+		live, manifest string
+		yield          []string
+		want           string
+		yielded        []string
+	}{
+		"owned by others (edge case 31)": {
+			[]string{entry("hpa", "Update", `{f:spec: {f:replicas: {}}}`)},
+			`{replicas: 5}`, `{replicas: 3, a: x}`,
+			[]string{".spec.replicas"},
+			`{a: x}`,
+			[]string{".spec.replicas"},
+		},
+		"owned by us alone keeps its live value (edge case 32)": {
+			[]string{entry(us, "Apply", `{f:spec: {f:replicas: {}}}`)},
+			`{replicas: 5}`, `{replicas: 3, a: x}`,
+			[]string{".spec.replicas"},
+			`{replicas: 5, a: x}`,
+			[]string{".spec.replicas"},
+		},
+		"owned by nobody keeps its live value (edge case 32)": {
+			[]string{entry(us, "Apply", `{f:spec: {f:a: {}}}`)},
+			`{replicas: 1}`, `{replicas: 3, a: x}`,
+			[]string{".spec.replicas"},
+			`{replicas: 1, a: x}`,
+			[]string{".spec.replicas"},
+		},
+		"our own update holds it (edge case 6)": {
+			[]string{entry(us, "Update", `{f:spec: {f:replicas: {}}}`)},
+			`{replicas: 5}`, `{replicas: 3, a: x}`,
+			[]string{".spec.replicas"},
+			`{a: x}`,
+			[]string{".spec.replicas"},
+		},
+		"not live, owned by nobody": {
+			[]string{entry(us, "Apply", `{f:spec: {f:a: {}}}`)},
+			`{a: x}`, `{b: x, a: x}`,
+			[]string{".spec.b"},
+			`{a: x}`,
+			[]string{".spec.b"},
+		},
+		"live null stays null (edge case 16)": {
+			[]string{entry(us, "Apply", `{f:spec: {f:b: {}}}`)},
+			`{b: null}`, `{b: x}`,
+			[]string{".spec.b"},
+			`{b: null}`,
+			[]string{".spec.b"},
+		},
+		"a field of our item is theirs, its key ours alone": {
+			[]string{
+				entry("kubectl-set", "Update", `{f:spec: {f:l: {'k:{"name":"app"}': {f:image: {}}}}}`),
+				entry(us, "Apply", `{f:spec: {f:l: {'k:{"name":"app"}': {.: {}, f:name: {}}}}}`),
+			},
+			`{l: [{name: app, image: "1"}]}`, `{l: [{name: app, image: "2"}]}`,
+			[]string{".spec.l"},
+			`{l: [{name: app}]}`,
+			[]string{".spec.l"},
+		},
+		"an item whose key is theirs too": {
+			[]string{
+				entry("them", "Apply", `{f:spec: {f:l: {'k:{"name":"app"}': {.: {}, f:name: {}, f:image: {}}}}}`),
+				entry(us, "Apply", `{f:spec: {f:a: {}, f:l: {'k:{"name":"app"}': {.: {}, f:name: {}}}}}`),
+			},
+			`{a: x, l: [{name: app, image: "1"}]}`, `{a: x, l: [{name: app, image: "2"}]}`,
+			[]string{".spec.l"},
+			`{a: x}`,
+			[]string{".spec.l"},
+		},
+		"not stated": {
+			[]string{entry("hpa", "Update", `{f:spec: {f:replicas: {}}}`)},
+			`{replicas: 5}`, `{a: x}`,
+			[]string{".spec.replicas", `.spec.l[name="x"]`},
+			`{a: x}`, nil,
+		},
+		"the parent empties, and goes (edge case 13)": {
+			[]string{entry("them", "Update", `{f:spec: {f:m: {f:x: {}}}}`)},
+			`{m: {x: "1"}}`, `{m: {x: "2"}, a: x, kept: {}}`,
+			[]string{".spec.m.x"},
+			`{a: x, kept: {}}`,
+			[]string{".spec.m.x"},
+		},
+		"a parent of theirs and ours": {
+			[]string{entry("them", "Update", `{f:spec: {f:m: {f:x: {}}}}`), entry(us, "Apply", `{f:spec: {f:m: {f:z: {}}}}`)},
+			`{m: {x: "1", z: "1"}}`, `{m: {x: "2", z: "2", new: "2"}}`,
+			[]string{".spec.m"},
+			`{m: {z: "1"}}`,
+			[]string{".spec.m"},
+		},
+		"inside an atomic value, live takes its place (edge case 5)": {
+			[]string{entry("them", "Update", `{f:spec: {f:selector: {}}}`)},
+			`{selector: {x: "1", z: "1"}}`, `{selector: {x: "2", z: "2", new: "2"}}`,
+			[]string{".spec.selector.x", ".spec.selector.new"},
+			`{selector: {x: "1", z: "2"}}`,
+			[]string{".spec.selector.x", ".spec.selector.new"},
+		},
+		"an atomic value whole (edge case 5)": {
+			[]string{entry("them", "Update", `{f:spec: {f:selector: {}}}`)},
+			`{selector: {x: "1"}, a: x}`, `{selector: {x: "2"}, a: x}`,
+			[]string{".spec.selector"},
+			`{a: x}`,
+			[]string{".spec.selector"},
+		},
+		"field of a list item (edge case 4)": {
+			[]string{entry("them", "Update", `{f:spec: {f:l: {'k:{"name":"b"}': {f:v: {}}}}}`), entry(us, "Apply", `{f:spec: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}}}}}`)},
+			`{l: [{name: x}, {name: b, v: "1"}, {name: a}]}`, `{l: [{name: a}, {name: b, v: "2"}]}`,
+			[]string{`.spec.l[name="b"].v`},
+			`{l: [{name: a}, {name: b}]}`,
+			[]string{`.spec.l[name="b"].v`},
+		},
+		"list item of others": {
+			[]string{entry("them", "Apply", `{f:spec: {f:l: {'k:{"name":"b"}': {.: {}, f:name: {}, f:v: {}}}}}`)},
+			`{l: [{name: b, v: "1"}]}`, `{l: [{name: a}, {name: b, v: "2"}]}`,
+			[]string{`.spec.l[name="b"]`},
+			`{l: [{name: a}]}`,
+			[]string{`.spec.l[name="b"]`},
+		},
+		"list item of others with a field of ours": {
+			[]string{
+				entry("them", "Apply", `{f:spec: {f:l: {'k:{"name":"b"}': {.: {}, f:name: {}, f:v: {}}}}}`),
+				entry(us, "Apply", `{f:spec: {f:l: {'k:{"name":"b"}': {.: {}, f:name: {}, f:w: {}}}}}`),
+			},
+			`{l: [{name: b, v: "1", w: "1"}]}`, `{l: [{name: b, v: "2", w: "2"}]}`,
+			[]string{`.spec.l[name="b"]`},
+			`{l: [{name: b, w: "1"}]}`,
+			[]string{`.spec.l[name="b"]`},
+		},
+		"whole list": {
+			[]string{
+				entry("them", "Apply", `{f:spec: {f:l: {'k:{"name":"b"}': {.: {}, f:name: {}, f:v: {}}}}}`),
+				entry(us, "Apply", `{f:spec: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}}}}}`),
+			},
+			`{l: [{name: b, v: "1"}, {name: a, v: "1"}]}`, `{l: [{name: a, v: "2"}, {name: b, v: "2"}, {name: c, v: "2"}]}`,
+			[]string{`.spec.l`},
+			`{l: [{name: a, v: "1"}]}`,
+			[]string{`.spec.l`},
+		},
+		"list item of ours alone, which only has a key": {
+			[]string{entry(us, "Apply", `{f:spec: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}}}}}`)},
+			`{l: [{name: a, v: "1"}]}`, `{l: [{name: a}]}`,
+			[]string{`.spec.l[name="a"]`},
+			`{l: [{name: a}]}`,
+			[]string{`.spec.l[name="a"]`},
+		},
+		"key left to defaults (edge case 3)": {
+			[]string{entry("them", "Apply", `{f:spec: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}}}}`)},
+			`{p: [{port: 53, protocol: TCP, name: x}]}`, `{p: [{port: 53, name: z}, {port: 80}]}`,
+			[]string{`.spec.p[port=53,protocol="TCP"].name`},
+			`{p: [{port: 53}, {port: 80}]}`,
+			[]string{`.spec.p[port=53,protocol="TCP"].name`},
+		},
+		"set item (edge case 2)": {
+			[]string{entry("them", "Update", `{f:spec: {f:l: {'v:"b"': {}}}}`)},
+			`{l: [b]}`, `{l: [a, b]}`,
+			[]string{`.spec.l[="b"]`},
+			`{l: [a]}`,
+			[]string{`.spec.l[="b"]`},
+		},
+		"identity stays": {
+			[]string{entry("them", "Update", `{f:spec: {f:a: {}}}`)},
+			`{a: x}`, `{a: x}`,
+			[]string{".metadata.name", ".kind", ".metadata"},
+			`{a: x}`, nil,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			text := ""
+			for _, e := range tt.entries {
+				text += "\n  - " + e
+			}
+			head := "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n"
+			live := read(t, head+"  managedFields:"+text+"\nspec: "+tt.live)
+			manifest := read(t, head+"spec: "+tt.manifest)
+			before := manifest.DeepCopy()
+			got, yielded, err := managedfields.Yield(manifest, live, us, paths(t, tt.yield...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := read(t, head+"spec: "+tt.want)
+			if diff := cmp.Diff(want.Object, got.Object); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			var texts []string
+			for _, p := range yielded {
+				texts = append(texts, p.String())
+			}
+			if diff := cmp.Diff(tt.yielded, texts); diff != "" {
+				t.Errorf("yielded (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before.Object, manifest.Object); diff != "" {
+				t.Errorf("the manifest was changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Edge case 32: without a live object, the manifest's value is the initial one.
+func TestYieldCreation(t *testing.T) {
+	manifest := read(t, web)
+	got, yielded, err := managedfields.Yield(manifest, nil, us, paths(t, ".spec.replicas"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(manifest.Object, got.Object); diff != "" || len(yielded) > 0 {
+		t.Errorf("yielded %v\n%s", yielded, diff)
+	}
+}
+
+// After a yield of all that is contested, an apply of web meets nobody.
+func TestYieldStory(t *testing.T) {
+	live := read(t, webLive)
+	got, _, err := managedfields.Yield(read(t, web), live, us, paths(t, ".spec.replicas", app+".image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if verdict, conflicts := managedfields.Judge(live, got, us); verdict != settled {
+		t.Errorf("got %v, %v, want settled", verdict, conflictPaths(conflicts))
+	}
+}

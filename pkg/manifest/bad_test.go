@@ -1,0 +1,230 @@
+package manifest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Edge cases 22 and 23: what is wrong is said in one line, with file and line.
+func TestBadInput(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text string
+		want []string
+	}{
+		"duplicate key": {
+			text: "# my app\n" + configMap("a") + "data:\n  image: x\n  tag: y\n  image: z\n",
+			want: []string{`app.yaml:9: duplicate key "image" (first at line 7)`},
+		},
+		"duplicate keys, in two documents of three": {
+			text: configMap("a") + "kind: Secret\n---\n" + configMap("b") + "---\n" + configMap("c") + "  labels: {x: a, x: b}\n  name: d\n",
+			want: []string{
+				`app.yaml:5: duplicate key "kind" (first at line 2)`,
+				`app.yaml:16: duplicate key "x" (first at line 16)`,
+				`app.yaml:17: duplicate key "name" (first at line 15)`,
+			},
+		},
+		"duplicate key that is also merged": {
+			text: configMap("a") + "x: &x {a: b}\ndata:\n  <<: *x\n  a: c\n  b: d\n  b: e\n",
+			want: []string{`app.yaml:10: duplicate key "b" (first at line 9)`},
+		},
+		"duplicate key in two spellings": {
+			text: configMap("a") + "data:\n  1: a\n  \"1\": b\n",
+			want: []string{`app.yaml:5: .data has the key "1" twice, in two spellings`},
+		},
+		"duplicate key in JSON": {
+			text: `{"apiVersion": "v1",` + "\n" + `"kind": "ConfigMap", "metadata": {"name": "a"},` + "\n" + `"kind": "Secret"}`,
+			want: []string{`app.yaml:3: duplicate key "kind" (first at line 2)`},
+		},
+		"tab": {
+			text: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n\tname: a\n",
+			want: []string{
+				"app.yaml:4: not YAML: found character that cannot start any token",
+				"  the line is indented with a tab; YAML takes spaces only",
+			},
+		},
+		"indentation": {
+			text: configMap("a") + "---\n" + configMap("b") + " labels: {}\n",
+			want: []string{"app.yaml:10: not YAML: did not find expected key"},
+		},
+		"quote": {
+			text: configMap("a") + "data:\n  a: \"b\n",
+			want: []string{"app.yaml:7: not YAML: found unexpected end of stream"},
+		},
+		"first line": {
+			text: "apiVersion: v1: v2\n",
+			want: []string{"app.yaml:1: not YAML: mapping values are not allowed in this context"},
+		},
+		"alias of nothing": {
+			text: configMap("a") + "data: *nope\n",
+			want: []string{"app.yaml:1: not YAML: unknown anchor 'nope' referenced"},
+		},
+		"broken JSON": {
+			text: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}` + "\n\n" + `{"apiVersion": "v1",` + "\n" + `"kind": [}`,
+			want: []string{"app.yaml:4: not JSON: invalid character '}' looking for beginning of value"},
+		},
+		"the end of the text is less indented, and would be lost": {
+			text: "  apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\ndata:\n  a: b\n",
+			want: []string{
+				"app.yaml:5: text after the end of the object, which begins at line 1",
+				"  the lines of one object begin in one column; objects are separated by ---",
+			},
+		},
+		"two objects in flow style, the second would be lost": {
+			text: "{apiVersion: v1, kind: A, metadata: {name: a}}\n{apiVersion: v1, kind: A, metadata: {name: b}}\n",
+			want: []string{
+				"app.yaml:2: text after the end of the object, which begins at line 1",
+				"  the lines of one object begin in one column; objects are separated by ---",
+			},
+		},
+		"binary": {
+			text: configMap("a") + "data:\n  ok: fine\n  a.bin: !!binary /w==\n",
+			want: []string{`app.yaml:7: .data["a.bin"] is not text`, "  write base64 without the tag !!binary"},
+		},
+		"not a number": {
+			text: configMap("a") + "spec:\n- x\n- ratio: .nan\n",
+			want: []string{"app.yaml:7: .spec[1].ratio is not a number that JSON can hold", "  quote it if it is text"},
+		},
+		"empty key": {
+			text: configMap("a") + "data:\n  ~: a\n",
+			want: []string{"app.yaml:5: .data has an empty key, or one that is not text", "  quote the key"},
+		},
+		"a mapping as a key; its values may be secret": {
+			text: configMap("a") + "data:\n  ? {password: hunter2}\n  : b\n",
+			want: []string{"app.yaml:6: a mapping or a list as a key", "  quote values that begin with { or ["},
+		},
+		"not UTF-8": {
+			text: configMap("a") + "data:\n  a: \"b\xff\"\n",
+			want: []string{"app.yaml:6: not UTF-8 text"},
+		},
+		"no apiVersion": {
+			text: "kind: ConfigMap\nmetadata:\n  name: a\n",
+			want: []string{"app.yaml:1: ConfigMap/a: .apiVersion is missing"},
+		},
+		"no kind": {
+			text: "apiVersion: v1\nmetadata:\n  name: a\n",
+			want: []string{"app.yaml:1: .kind is missing"},
+		},
+		"no metadata": {
+			text: "apiVersion: v1\nkind: ConfigMap\ndata: {}\n",
+			want: []string{"app.yaml:1: ConfigMap: .metadata is missing"},
+		},
+		"of other types": {
+			text: "apiVersion: 1\nkind: [a]\nmetadata: b\n",
+			want: []string{
+				"app.yaml:1: .apiVersion is a number, not text", "  quote it",
+				"app.yaml:2: .kind is a list, not text", "app.yaml:3: .metadata is text, not a mapping",
+			},
+		},
+		"apiVersion with too many parts": {
+			text: "apiVersion: a/b/c\nkind: K\nmetadata: {name: a}\n",
+			want: []string{`app.yaml:1: K/a: .apiVersion "a/b/c" is not GROUP/VERSION`},
+		},
+		"edge case 23: no name": {
+			text: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels: {}\n",
+			want: []string{"app.yaml:3: ConfigMap: .metadata.name is missing"},
+		},
+		"edge case 23: generateName": {
+			text: "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\n",
+			want: []string{
+				"app.yaml:4: Job: generateName without a name: apply has to know which object is meant",
+				"  set metadata.name, or make a new object each time with kubectl create",
+			},
+		},
+		"a name that YAML takes for something else": {
+			text: configMap("no") + "  namespace: 007\n",
+			want: []string{
+				"app.yaml:4: ConfigMap: .metadata.name is true or false, not text", "  quote it",
+				"app.yaml:5: ConfigMap: .metadata.namespace is a number, not text", "  quote it",
+			},
+		},
+		"labels and annotations": {
+			text: configMap("a") + "  labels:\n    version: 1.0\n    on: \"x\"\n  annotations:\n  - a\n",
+			want: []string{
+				"app.yaml:6: ConfigMap/a: .metadata.labels.version is a number, not text", "  quote it",
+				"app.yaml:8: ConfigMap/a: .metadata.annotations is a list, not a mapping",
+			},
+		},
+		"items of a list": {
+			text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n" +
+				"- kind: Secret\n  metadata: {name: b}\n-\n- apiVersion: v1\n  kind: Secret\n  metadata:\n    name: 1\n",
+			want: []string{
+				"app.yaml:7: Secret/b: .items[1].apiVersion is missing",
+				"app.yaml:9: an item of a list is null, not an object",
+				"app.yaml:13: Secret: .items[3].metadata.name is a number, not text", "  quote it",
+			},
+		},
+		"several objects, and one document that is none": {
+			text: configMap("a") + "---\nreplicas: 1\n---\n" + configMap("b"),
+			want: []string{"app.yaml:6: no Kubernetes object, but a document without apiVersion, kind, metadata"},
+		},
+		"nothing":       {text: "", want: []string{"no Kubernetes object in the input"}},
+		"only comments": {text: "# a\n---\n# b\n---\nnull\n", want: []string{"no Kubernetes object in the input"}},
+		"empty list":    {text: "apiVersion: v1\nkind: List\nitems: []\n", want: []string{"no Kubernetes object in the input"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write(t, map[string]string{"app.yaml": tt.text})
+			_, err := Read(t.Context(), Options{Filenames: []string{"app.yaml"}})
+			if diff := cmp.Diff(tt.want, lines(err)); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A file that was not meant for the API server is one line, and can be left out.
+func TestNonObjects(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text, reason string
+	}{
+		"values.yaml":                {"replicas: 1\n---\nimage: x\n", "a document without apiVersion, kind, metadata"},
+		"Chart.yaml":                 {"apiVersion: v2\nname: chart\nversion: 1.0.0\n", "a document without kind, metadata"},
+		"dashboard.json":             {`{"title": "x", "panels": [{"id": 1}]}`, "a document without apiVersion, kind, metadata"},
+		"kustomization.yaml":         {"resources:\n- a.yaml\n", "a document without apiVersion, kind, metadata"},
+		"kustomization-of-kind.yaml": {"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", "a kustomization, which -k reads"},
+		"component.yaml":             {"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nmetadata: {name: a}\n", "a kustomization, which -k reads"},
+		"template.yaml":              {"{{- if .Values.on }}\napiVersion: v1\nkind: ConfigMap\n{{- end }}\n", "a template ({{ … }})"},
+		"template-in-value.yaml":     {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n", "a template ({{ … }})"},
+		"page.yaml":                  {"<!DOCTYPE html>\n<html>\n<a href=\"b: c\">: d</a></html>\n", "HTML or XML"},
+		"text.yaml":                  {"just words\n", "text"},
+		"list.yaml":                  {"- a\n- b\n", "a list"},
+		"number.json":                {"1", "a number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write(t, map[string]string{"dir/" + name: tt.text, "dir/object.yaml": configMap("a")})
+			_, err := Read(t.Context(), Options{Filenames: []string{"dir"}})
+			want := []string{"dir/" + name + ":1: no Kubernetes object, but " + tt.reason, "  --skip-non-objects leaves such files out"}
+			if diff := cmp.Diff(want, lines(err)); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+			res, err := Read(t.Context(), Options{Filenames: []string{"dir"}, SkipNonObjects: true})
+			if err != nil || len(res.Objects) != 1 || len(res.Skipped) != 1 {
+				t.Fatalf("%v, %+v", err, res)
+			}
+			if s := res.Skipped[0]; s.Source.File != "dir/"+name || s.Reason != tt.reason {
+				t.Errorf("skipped %+v", s)
+			}
+		})
+	}
+}
+
+// What somebody meant to be an object is never skipped, however broken it is.
+func TestBrokenIsNotSkipped(t *testing.T) {
+	for name, text := range map[string]string{
+		"syntax":          configMap("a") + " b: c\n",
+		"no name":         "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n",
+		"no kind":         "apiVersion: v1\nmetadata: {name: a}\n",
+		"no apiVersion":   "kind: ConfigMap\nmetadata: {name: a}\n",
+		"no metadata":     "apiVersion: v1\nkind: ConfigMap\n",
+		"beside a second": configMap("a") + "---\nreplicas: 1\n",
+		"list":            "apiVersion: v1\nkind: List\nitems:\n- 1\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			write(t, map[string]string{"dir/bad.yaml": text, "dir/good.yaml": configMap("a")})
+			res, err := Read(t.Context(), Options{Filenames: []string{"dir"}, SkipNonObjects: true})
+			if err == nil || len(res.Skipped) > 0 {
+				t.Errorf("error %v, skipped %v", err, res.Skipped)
+			}
+		})
+	}
+}

@@ -1,0 +1,36 @@
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestKustomize(t *testing.T) {
+	write(t, map[string]string{
+		"app/kustomization.yaml": "namePrefix: my-\nnamespace: prod\nresources: [cm.yaml, ns.yaml]\nconfigMapGenerator:\n- name: gen\n  literals: [yes=on]\n  options: {disableNameSuffixHash: true}\n",
+		"app/cm.yaml":            configMap("a") + "data: {on: \"yes\"}\n",
+		"app/ns.yaml":            "apiVersion: v1\nkind: Namespace\nmetadata: {name: prod}\n",
+		"bad/kustomization.yaml": "resources: [nope.yaml]\n",
+		"none/app.yaml":          configMap("a"),
+	})
+	res, err := Read(t.Context(), Options{Kustomize: "app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The line would be one of the kustomization's output, which nobody has.
+	want := []string{"app Namespace/prod", "app ConfigMap/prod/my-a", "app ConfigMap/prod/my-gen"}
+	if diff := cmp.Diff(want, places(res)); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"yes": "on"}, res.Objects[2].Object.Object["data"]); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	for _, dir := range []string{"bad", "none", "nope"} {
+		_, err := Read(t.Context(), Options{Kustomize: dir})
+		if got := lines(err); len(got) != 1 || !strings.HasPrefix(got[0], dir+": ") || strings.Contains(got[0], "\n") {
+			t.Errorf("%s: %q, want one line that begins with the folder", dir, got)
+		}
+	}
+}

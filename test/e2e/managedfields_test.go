@@ -1,0 +1,322 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+const (
+	// manager is who the product is in these tests.
+	manager = "k8sconnect"
+	// rounds is how often each object is edited and judged.
+	rounds = 4
+)
+
+// TestManagedFields holds what package managedfields says of an apply against
+// what a real API server does, over real manifests and random edits of several
+// managers:
+//
+//   - Settled: the apply changes neither content nor owners;
+//   - Clear: the apply without force meets no conflict;
+//   - Taken, of a forced dry run: exactly the causes of the conflict that the
+//     apply without force meets, which ConflictsFromStatus reads alike.
+//
+// Edits are drawn from the object's name, so a failure repeats itself.
+func TestManagedFields(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{})
+	server, err := newServer(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all tally
+	for _, set := range readCorpus(t) {
+		t.Run(set.name, func(t *testing.T) {
+			subjects := server.install(t, set)
+			var own tally
+			each(subjects, func(s *subject) { own.add(s.afterApply(t)) })
+			// Editing a definition would change what its objects may be.
+			subjects = slices.DeleteFunc(subjects, (*subject).isDefinition)
+			each(subjects, func(s *subject) {
+				for round := range rounds {
+					own.add(s.round(t, round))
+				}
+			})
+			t.Log(own.String())
+			all.add(own.counts())
+		})
+	}
+	t.Log("all sets:", all.String())
+	if total := all.counts(); total.settled == 0 || total.clear == 0 || total.conflicts == 0 {
+		t.Error("the edits did not lead to all verdicts: the test proves nothing")
+	}
+}
+
+// subject is an object of the corpus on the server.
+type subject struct {
+	*server
+	ref      object.Ref
+	manifest *unstructured.Unstructured
+	random   *rand.Rand
+}
+
+// afterApply judges the manifest that has just been applied.
+func (s *subject) afterApply(t *testing.T) counts {
+	got := s.judge(t, "after apply", s.manifest)
+	got.applied = 1
+	got.appliedSettled = got.settled
+	if got.settled == 0 {
+		t.Logf("%s is not settled after it was applied", s.ref)
+	}
+	return got
+}
+
+// round edits the object, then the manifest, and judges each time.
+func (s *subject) round(t *testing.T, round int) counts {
+	s.random = rand.New(rand.NewPCG(seed(s.ref), uint64(round)))
+	what := fmt.Sprintf("round %d, %s", round, s.edit(t.Context()))
+	total := s.judge(t, what, s.manifest)
+	edited := s.manifest.DeepCopy()
+	what += ", manifest " + change(s.random, edited.Object)
+	total.plus(s.judge(t, what, edited))
+	if s.random.IntN(2) == 0 { // Whether it is accepted or not, it is a new state.
+		_, _ = s.apply(t.Context(), edited, manager, s.random.IntN(2) == 0, false)
+	}
+	return total
+}
+
+// isDefinition tells whether the object says what others may be. The server
+// takes seconds to apply a large one.
+func (s *subject) isDefinition() bool { return s.ref.GVK.Kind == "CustomResourceDefinition" }
+
+// ask returns the live object and what the server answers to an apply of the
+// manifest without force and with it, all three of one moment.
+func (s *subject) ask(ctx context.Context, manifest *unstructured.Unstructured) (live, answer *unstructured.Unstructured, refusal, err error) {
+	for range 10 {
+		if live, err = s.get(ctx, s.ref); err != nil {
+			return nil, nil, nil, err
+		}
+		if !s.isDefinition() {
+			_, refusal = s.apply(ctx, manifest, manager, false, true)
+		}
+		answer, err = s.apply(ctx, manifest, manager, true, true)
+		now := answer
+		if err != nil {
+			var readErr error
+			if now, readErr = s.get(ctx, s.ref); readErr != nil {
+				return nil, nil, nil, readErr
+			}
+		}
+		if now.GetResourceVersion() == live.GetResourceVersion() {
+			return live, answer, refusal, err
+		}
+	}
+	return nil, nil, nil, fmt.Errorf("%s keeps changing", s.ref)
+}
+
+// judge compares what is said of an apply with what the server answers.
+func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstructured) counts {
+	live, answer, refusal, err := s.ask(t.Context(), manifest)
+	if live == nil {
+		t.Errorf("%s, %s: %v", s.ref, what, err)
+		return counts{}
+	}
+	verdict, _ := managedfields.Judge(live, manifest, manager)
+	where := fmt.Sprintf("%s, %s", s.ref, what)
+	causes := conflictCauses(refusal)
+	total := counts{judged: 1}
+	switch verdict {
+	case managedfields.Settled:
+		total.settled = 1
+		if refusal != nil {
+			t.Errorf("%s: settled, but the server answers: %v", where, refusal)
+		} else if !reflect.DeepEqual(content(live), content(answer)) {
+			t.Errorf("%s: settled, but an apply changes (-live +answer):\n%s", where, cmp.Diff(content(live), content(answer)))
+		} else if !managedfields.SameOwners(live, answer) {
+			t.Errorf("%s: settled, but an apply changes owners (-live +answer):\n%s", where,
+				cmp.Diff(live.GetManagedFields(), answer.GetManagedFields()))
+		}
+	case managedfields.Clear:
+		total.clear = 1
+		if len(causes) > 0 {
+			t.Errorf("%s: clear, but the server answers: %v", where, refusal)
+		}
+	case managedfields.Doubtful:
+	}
+	if err != nil {
+		return total // Invalid: there is nothing to be compared with.
+	}
+	if len(causes) > 0 {
+		total.conflicts = 1
+	}
+	s.compareTaken(t, where, live, answer, manifest, causes)
+	return total
+}
+
+// compareTaken compares the conflicts of a forced dry run with those of the
+// refusal without force.
+func (s *subject) compareTaken(t *testing.T, where string, live, answer, manifest *unstructured.Unstructured, causes []metav1.StatusCause) {
+	taken, err := managedfields.Taken(live, answer, manifest, manager)
+	if err != nil {
+		t.Errorf("%s: %v", where, err)
+		return
+	}
+	var want []string
+	for _, cause := range causes {
+		want = append(want, cause.Field)
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	var got []string
+	for _, conflict := range taken {
+		got = append(got, fieldpath.Path(conflict.Path).String())
+		if len(conflict.Owners) == 0 {
+			t.Errorf("%s: nobody owns %s, which is in conflict", where, conflict.Path)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: conflicts (-server +taken):\n%s", where, diff)
+		return
+	}
+	read := managedfields.ConflictsFromStatus(causes, live, manifest, manager)
+	if diff := cmp.Diff(texts(taken), texts(read)); diff != "" {
+		t.Errorf("%s: conflicts (-taken +from status):\n%s", where, diff)
+	}
+}
+
+// texts shows conflicts by path, values and owners.
+func texts(conflicts []managedfields.Conflict) []string {
+	var out []string
+	for _, c := range conflicts {
+		out = append(out, fmt.Sprint(c.Path, c.Yours, c.Live, c.HasLive, c.Owners))
+	}
+	return out
+}
+
+func conflictCauses(err error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(status.Status().Details.Causes), func(c metav1.StatusCause) bool {
+		return c.Type != metav1.CauseTypeFieldManagerConflict
+	})
+}
+
+// content is an object without what changes at every write.
+func content(u *unstructured.Unstructured) map[string]any {
+	out := maps.Clone(u.Object)
+	meta, _ := out["metadata"].(map[string]any)
+	meta = maps.Clone(meta)
+	delete(meta, "managedFields")
+	delete(meta, "resourceVersion")
+	out["metadata"] = meta
+	return out
+}
+
+// edit lets somebody else change the object, and says what was tried. The
+// server may refuse it.
+func (s *subject) edit(ctx context.Context) string {
+	live, err := s.get(ctx, s.ref)
+	if err != nil {
+		return err.Error()
+	}
+	who := []string{"editor", "operator", manager}[s.random.IntN(3)]
+	switch s.random.IntN(6) {
+	case 0, 1:
+		how := change(s.random, live.Object)
+		return who + " updates: " + how + outcome(s.update(ctx, live, who))
+	case 2, 3:
+		part := s.manifest.DeepCopy()
+		cut(s.random, part.Object, "")
+		how := change(s.random, part.Object)
+		_, err := s.apply(ctx, part, who+"-apply", true, false)
+		return who + " applies a part: " + how + outcome(err)
+	case 4:
+		return "scaled" + outcome(s.scale(ctx, s.ref, s.random.IntN(5)))
+	}
+	_, err = s.apply(ctx, s.manifest, manager, true, false)
+	return "applied again" + outcome(err)
+}
+
+func outcome(err error) string {
+	if err != nil {
+		return " (refused)"
+	}
+	return ""
+}
+
+// each works on all subjects, a few at a time.
+func each(subjects []*subject, work func(*subject)) {
+	var wg sync.WaitGroup
+	queue := make(chan *subject)
+	for range 4 {
+		wg.Go(func() {
+			for s := range queue {
+				work(s)
+			}
+		})
+	}
+	for _, s := range subjects {
+		queue <- s
+	}
+	close(queue)
+	wg.Wait()
+}
+
+type counts struct {
+	applied, appliedSettled, judged, settled, clear, conflicts int
+}
+
+func (c *counts) plus(d counts) {
+	c.applied += d.applied
+	c.appliedSettled += d.appliedSettled
+	c.judged += d.judged
+	c.settled += d.settled
+	c.clear += d.clear
+	c.conflicts += d.conflicts
+}
+
+// tally adds up what many workers count.
+type tally struct {
+	mu  sync.Mutex
+	sum counts
+}
+
+func (t *tally) add(c counts) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.plus(c)
+}
+
+func (t *tally) counts() counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sum
+}
+
+func (t *tally) String() string {
+	c := t.counts()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d settled after apply; of %d judgements %d settled, %d clear; %d in conflict",
+		c.appliedSettled, c.applied, c.judged, c.settled, c.clear, c.conflicts)
+	return b.String()
+}
