@@ -14,10 +14,12 @@ import (
 // nothing is made twice (edge case 36).
 func TestKilled(t *testing.T) {
 	c := shared.Cluster(t)
+	p, kubeconfig := behind(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(300, 100, "1"))
 	for _, at := range []int{1, 60, 140, 230} {
-		// Concurrency keeps the run from being over before it is seen.
-		r := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--concurrency=2")
+		// The run must not be over before it is seen.
+		p.SetRTT(20 * time.Millisecond)
+		r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--concurrency=2")
 		until(t, "some are there", func() bool { return len(uids(t, c, ns)) >= at })
 		r.signal(t, syscall.SIGKILL)
 		r.wait(t)
