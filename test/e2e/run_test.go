@@ -104,6 +104,7 @@ func (r *run) says(t *testing.T, text string) *run {
 
 // result is what -o json prints.
 type result struct {
+	Run     string
 	Objects []struct {
 		Kind, Namespace, Name, Action string
 		Error                         struct{ Reason, Message, Hint string }
