@@ -63,3 +63,13 @@ cluster-down: ## stop it
 .PHONY: cluster-status
 cluster-status: ## say whether it runs
 	@$(CONTROLPLANE) status
+
+.PHONY: bench
+bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdown; half an hour (BENCHFLAGS=-help)
+	$(GO) build -o $(BIN)/bench ./test/bench
+	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect $(BENCHFLAGS)
+
+.PHONY: bench-short
+bench-short: build cluster-build ## the same with small sets, once: it fails on wrong results, never on time
+	$(GO) build -o $(BIN)/bench ./test/bench
+	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -short $(BENCHFLAGS)

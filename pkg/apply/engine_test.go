@@ -276,6 +276,7 @@ func TestWhatNeedsAFailedObjectIsSkipped(t *testing.T) {
 // Edge case 18: a kind that a definition of the same run brings is waited for.
 func TestDefinedKindIsWaitedFor(t *testing.T) {
 	definition := item(t, "definition")
+	definition.GVK.Kind = "CustomResourceDefinition"
 	custom := item(t, "custom", definition.Key())
 	custom.Kind.Resource = ""
 	server := &fake{}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -16,40 +18,76 @@ import (
 // be served, and leaves out items that can not be applied because of what they
 // need.
 func (e *Engine) resolve(ctx context.Context, items []plan.Item) []plan.Item {
-	kinds := map[schema.GroupVersionKind]result[object.Kind]{}
-	ready := make([]plan.Item, 0, len(items))
+	possible := make([]plan.Item, 0, len(items))
 	for _, item := range items {
 		if need, action := e.missing(item); action != "" {
 			e.skip(item, fmt.Errorf("it needs %s/%s, which was not applied (%s)", need.Kind, need.Name, action))
 			continue
 		}
-		if item.Kind.Resource == "" {
-			known, ok := kinds[item.GVK]
-			if !ok {
-				known.value, known.err = e.serve(ctx, item)
-				kinds[item.GVK] = known
-			}
-			if errors.Is(known.err, errUnchecked) {
-				e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Created, Reason: known.err.Error()})
-				continue
-			}
-			if known.err != nil {
-				e.fail(ctx, item, known.err)
-				continue
-			}
-			resolved, err := item.Resolve(known.value, e.Scope)
-			if err != nil {
-				e.fail(ctx, item, err)
-				continue
-			}
-			if resolved.Key() != item.Key() {
-				e.alias(resolved.Key(), item.Key())
-			}
-			item = resolved
+		possible = append(possible, item)
+	}
+	kinds := e.serveAll(ctx, possible)
+	ready := possible[:0]
+	for _, item := range possible {
+		if item.Kind.Resource != "" {
+			ready = append(ready, item)
+			continue
 		}
-		ready = append(ready, item)
+		known := kinds[item.GVK]
+		if errors.Is(known.err, errUnchecked) {
+			e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Created, Reason: known.err.Error()})
+			continue
+		}
+		resolved, err := item, known.err
+		if err == nil {
+			resolved, err = item.Resolve(known.kind, e.Scope)
+		}
+		if err != nil {
+			e.fail(ctx, item, err)
+			continue
+		}
+		if resolved.Key() != item.Key() {
+			e.alias(resolved.Key(), item.Key())
+		}
+		ready = append(ready, resolved)
 	}
 	return ready
+}
+
+// served is how the cluster serves a kind, or why it does not.
+type served struct {
+	kind object.Kind
+	err  error
+}
+
+// serveAll asks for all kinds of the items that are not known yet, side by side,
+// so that many of them cost the patience for one.
+func (e *Engine) serveAll(ctx context.Context, items []plan.Item) map[schema.GroupVersionKind]served {
+	var (
+		mu    sync.Mutex
+		wait  sync.WaitGroup
+		kinds = map[schema.GroupVersionKind]served{}
+	)
+	for _, item := range items {
+		if item.Kind.Resource != "" {
+			continue
+		}
+		mu.Lock()
+		_, asked := kinds[item.GVK]
+		kinds[item.GVK] = served{}
+		mu.Unlock()
+		if asked {
+			continue
+		}
+		wait.Go(func() {
+			kind, err := e.serve(ctx, item)
+			mu.Lock()
+			defer mu.Unlock()
+			kinds[item.GVK] = served{kind, err}
+		})
+	}
+	wait.Wait()
+	return kinds
 }
 
 // alias makes what becomes of an object count for the key that the plan knows it
@@ -61,12 +99,6 @@ func (e *Engine) alias(key, planned object.Key) {
 		e.aliases = map[object.Key]object.Key{}
 	}
 	e.aliases[key] = planned
-}
-
-// result is a value or the error instead of it.
-type result[T any] struct {
-	value T
-	err   error
 }
 
 // errUnchecked: the server can not be asked about an object whose kind or
@@ -107,18 +139,26 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	if err == nil {
 		return kind, nil
 	}
-	_, defined := e.created(item)
 	switch {
-	case e.DryRun != DryRunNone && defined:
-		return object.Kind{}, errUnchecked
 	case e.DryRun != DryRunNone:
+		if _, ok := e.created(item); ok {
+			err = errUnchecked
+		}
 		return object.Kind{}, err
-	case defined || len(item.Needs) > 0 || e.wroteWorkload():
+	case defined(item), e.wroteWorkload():
 		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served"})
 		return e.Server.Served(ctx, item.GVK)
 	default:
 		return object.Kind{}, err
 	}
+}
+
+// defined tells whether the set holds what makes the server serve the item's
+// kind.
+func defined(item plan.Item) bool {
+	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
+		return need.Kind == "CustomResourceDefinition" || need.Kind == "APIService"
+	})
 }
 
 // wroteWorkload tells whether this run created or changed anything that runs.

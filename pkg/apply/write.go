@@ -3,12 +3,15 @@ package apply
 import (
 	"context"
 	"errors"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
@@ -21,7 +24,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	e.emit(event.Started{Ref: t.Item.Ref})
 	if t.Unchecked != "" {
 		if err := e.adoptFirst(ctx, t); err != nil {
-			e.fail(ctx, t.Item, e.explain(ctx, t, err))
+			e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
 			return
 		}
 		if len(t.Conflicts) > 0 {
@@ -31,6 +34,9 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	}
 	for range attempts {
 		answer, err := e.send(ctx, t)
+		if apierrors.IsForbidden(err) && e.awaitsAccount(t.Item) {
+			answer, err = e.sendUntilAdmitted(ctx, t, err)
+		}
 		switch {
 		case err == nil:
 			e.accepted(ctx, t, answer)
@@ -55,7 +61,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 				return
 			}
 		default:
-			e.fail(ctx, t.Item, e.explain(ctx, t, err))
+			e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
 			return
 		}
 	}
@@ -89,6 +95,30 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		body.SetResourceVersion(version)
 	}
 	return e.Server.Apply(ctx, t.Item.Kind, body, how)
+}
+
+// awaitsAccount tells whether the item is a pod in a namespace that this run has
+// created. It is refused until a controller has made the namespace's default
+// service account, which takes a moment (edge case 19).
+func (e *Engine) awaitsAccount(item plan.Item) bool {
+	if item.GVK.Group != "" || item.GVK.Kind != "Pod" {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.actions[object.Key{Kind: "Namespace", Name: item.Namespace}] == event.Created
+}
+
+// sendUntilAdmitted sends the target again for as long as the account may take.
+func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*unstructured.Unstructured, error) {
+	e.emit(event.Waiting{Ref: t.Item.Ref, For: "the service account of its new namespace"})
+	var answer *unstructured.Unstructured
+	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Steps: 12}
+	_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
+		answer, err = e.send(ctx, t)
+		return !apierrors.IsForbidden(err), nil
+	})
+	return answer, err
 }
 
 // adoptFirst makes the adopted fields ours, and asks what could not be asked

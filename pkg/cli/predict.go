@@ -77,10 +77,16 @@ func flagError(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// unmatched makes a choice for an object that is not in the input an error: it
-// is a slip of the pen, and a dangerous one.
-func unmatched(p *plan.Plan, predictor predict.Predictor) error {
+// checkChoices finds fault with choices before anything is sent: those that an
+// object states in a way that can not be read, and those for an object that is not
+// in the input, which are a slip of the pen, and a dangerous one.
+func checkChoices(p *plan.Plan, predictor predict.Predictor) error {
 	var errs []error
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			errs = append(errs, predictor.Check(item))
+		}
+	}
 	for _, group := range []struct {
 		flag    string
 		choices []predict.Choice

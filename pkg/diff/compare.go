@@ -1,7 +1,10 @@
 package diff
 
 import (
+	"maps"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -18,11 +21,12 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Before, out.After = redact.Pair(out.Ref, view.Before, view.After)
 	if p.Live == nil {
 		out.Action = event.Create
+		_, out.After = redact.Pair(out.Ref, nil, named(out.Ref, view.After))
 		return out, nil
 	}
+	out.Before, out.After = redact.Pair(out.Ref, view.Before, view.After)
 	entries, err := managedfields.Entries(p.Live)
 	if err != nil {
 		return out, err
@@ -81,6 +85,20 @@ func union(a, b []managedfields.Owner) []managedfields.Owner {
 	all := slices.Concat(a, b)
 	slices.SortFunc(all, managedfields.Owner.Compare)
 	return slices.Compact(all)
+}
+
+// named adds to the fields of an object that would be created what it is called.
+// Nobody owns that, and so no projection has it, but of a new object it is part
+// of what there is to see.
+func named(ref object.Ref, fields map[string]any) map[string]any {
+	u := unstructured.Unstructured{Object: maps.Clone(fields)}
+	if meta, ok := fields["metadata"].(map[string]any); ok {
+		u.Object["metadata"] = maps.Clone(meta)
+	}
+	u.SetGroupVersionKind(ref.GVK)
+	u.SetNamespace(ref.Namespace)
+	u.SetName(ref.Name)
+	return u.Object
 }
 
 // contestedOnly describes an object of which the server told only the conflicts,

@@ -21,6 +21,8 @@ import (
 // Server is what the engine needs of a cluster.
 type Server interface {
 	predict.Server
+	// Kind tells how the cluster serves a kind, or why it does not.
+	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Live reads the objects of one kind and calls visit once for each of them,
 	// one call at a time, with nil for one that does not exist.
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
@@ -84,7 +86,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 	groups := map[schema.GroupVersionKind][]plan.Item{}
 	for _, item := range ph.Items {
 		if item.Kind.Resource == "" {
-			e.unserved(item)
+			e.unserved(ctx, item)
 			continue
 		}
 		groups[item.GVK] = append(groups[item.GVK], item)
@@ -147,7 +149,7 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 		return
 	}
 	if err != nil {
-		e.cannotTell(p.Item, err)
+		e.cannotTell(p.Item, e.Predictor.Explain(ctx, e.Server, p, err))
 		return
 	}
 	compared, err := e.compare(p)
@@ -172,12 +174,23 @@ func (e *Engine) absent(item plan.Item) (object.Key, bool) {
 
 // unserved deals with an item of a kind that the cluster does not serve: defined
 // by this set, or not at all.
-func (e *Engine) unserved(item plan.Item) {
+func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	if need, ok := e.absent(item); ok {
 		e.uncheckedCreate(item, need.Kind+"/"+need.Name+" is created by this set")
 		return
 	}
-	e.cannotTell(item, fmt.Errorf("the server does not serve %s %s", item.GVK.GroupVersion(), item.GVK.Kind))
+	_, err := e.Server.Kind(ctx, item.GVK)
+	for _, need := range item.Needs {
+		if need.Kind == "CustomResourceDefinition" {
+			// It is there, and this set changes it: the object may exist at another version.
+			err = fmt.Errorf("%s is served only when %s/%s of this set is applied",
+				item.GVK.GroupVersion(), need.Kind, need.Name)
+		}
+	}
+	if err == nil {
+		err = errors.New("its kind came to be served only now: compare again")
+	}
+	e.cannotTell(item, err)
 }
 
 // uncheckedCreate reports an object that would be created, but of which the

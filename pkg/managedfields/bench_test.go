@@ -9,25 +9,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// BenchmarkJudge judges a Deployment of three containers with twenty variables
-// each, which is settled, and one that is not.
+// BenchmarkJudge judges Deployments that are settled and such that are not: a
+// typical one with a container and ten variables, and a large one.
 func BenchmarkJudge(b *testing.B) {
-	live, manifest := deployment(3, 20)
-	changed := manifest.DeepCopy()
-	changed.SetLabels(map[string]string{"tier": "x"})
-	for name, m := range map[string]*unstructured.Unstructured{"settled": manifest, "clear": changed} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			want := settled
-			if name == "clear" {
-				want = clearly
-			}
-			for b.Loop() {
-				if got, _ := managedfields.Judge(live, m, us); got != want {
-					b.Fatal(got)
+	for size, containers := range map[string]int{"typical": 1, "large": 5} {
+		live, manifest := deployment(containers, 10*containers)
+		changed := manifest.DeepCopy()
+		changed.SetLabels(map[string]string{"tier": "x"})
+		for want, m := range map[managedfields.Verdict]*unstructured.Unstructured{settled: manifest, clearly: changed} {
+			b.Run(size+"/"+want.String(), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if got, _ := managedfields.Judge(live, m, us); got != want {
+						b.Fatal(got)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // Entries reads metadata.managedFields. An object without any has no entries;
@@ -159,7 +162,7 @@ func decodeFields(set *Set, tree map[string]any) error {
 		if key == "." {
 			continue
 		}
-		pe, err := fieldpath.DeserializePathElement(key)
+		pe, err := decodeElement(key)
 		if errors.Is(err, fieldpath.ErrUnknownPathElementType) {
 			continue
 		}
@@ -183,3 +186,19 @@ func decodeFields(set *Set, tree map[string]any) error {
 	}
 	return nil
 }
+
+// decodeElement reads one key of a fieldsV1. Most keys of list items are one
+// text that is spelt as it is, for which no JSON reader is needed.
+func decodeElement(key string) (fieldpath.PathElement, error) {
+	if text, ok := strings.CutPrefix(key, `k:{"`); ok {
+		name, v, found := strings.Cut(text, `":"`)
+		v, ends := strings.CutSuffix(v, `"}`)
+		if found && ends && isPlain(name) && strings.IndexFunc(v, isSpecial) < 0 {
+			return fieldpath.KeyElement(value.Field{Name: name, Value: value.NewValueInterface(v)}), nil
+		}
+	}
+	return fieldpath.DeserializePathElement(key)
+}
+
+// isSpecial tells whether a character means more than itself in a JSON text.
+func isSpecial(r rune) bool { return r == '"' || r == '\\' || r < ' ' || r == utf8.RuneError }

@@ -52,15 +52,40 @@ func shapeOf(sets ...*Set) shape {
 // elements returns the elements right below a path, sorted, each once.
 func elements(sets ...*Set) []fieldpath.PathElement {
 	var out []fieldpath.PathElement
-	add := func(pe fieldpath.PathElement) { out = append(out, pe) }
 	for _, set := range sets {
-		if set != nil {
-			set.Members.Iterate(add)
-			set.Children.Iterate(add)
+		if set == nil {
+			continue
+		}
+		members := make([]fieldpath.PathElement, 0, set.Members.Size())
+		set.Members.Iterate(func(pe fieldpath.PathElement) { members = append(members, pe) })
+		var parents []fieldpath.PathElement
+		set.Children.Iterate(func(pe fieldpath.PathElement) { parents = append(parents, pe) })
+		out = merge(out, merge(members, parents))
+	}
+	return out
+}
+
+// merge merges two sorted lists of elements. To compare keys is what takes time
+// with sets, so it is done as seldom as can be.
+func merge(a, b []fieldpath.PathElement) []fieldpath.PathElement {
+	if len(a) == 0 {
+		return b
+	}
+	if len(b) == 0 {
+		return a
+	}
+	out := make([]fieldpath.PathElement, 0, max(len(a), len(b)))
+	for len(a) > 0 && len(b) > 0 {
+		switch order := a[0].Compare(b[0]); {
+		case order < 0:
+			out, a = append(out, a[0]), a[1:]
+		case order > 0:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out, a, b = append(out, a[0]), a[1:], b[1:]
 		}
 	}
-	slices.SortFunc(out, fieldpath.PathElement.Compare)
-	return slices.CompactFunc(out, fieldpath.PathElement.Equals)
+	return append(append(out, a...), b...)
 }
 
 // keyNames returns the names of the fields that make up the keys of a list. A

@@ -86,12 +86,26 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	return out, nil
 }
 
+// Check finds fault with what the item itself says of ownership, before anything
+// is asked of a server.
+func (p Predictor) Check(item plan.Item) error {
+	_, err := p.yields(item)
+	return err
+}
+
 // yields collects the paths of the item that flags and its annotation yield.
 func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
 	paths, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", item.Source, err)
+		return nil, fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 	}
+	// Who takes a path by name means it for this run, whatever the manifest says
+	// for all of them.
+	paths = slices.DeleteFunc(paths, func(path managedfields.Path) bool {
+		return slices.ContainsFunc(p.Take, func(c Choice) bool {
+			return len(c.Path) > 0 && c.Names(item.Ref, item.Kind.Resource) && c.covers(path)
+		})
+	})
 	for _, c := range p.Yield {
 		if c.Names(item.Ref, item.Kind.Resource) {
 			paths = append(paths, c.Path)

@@ -95,7 +95,7 @@ func (b *bench) warm(ctx context.Context, who contender) error {
 // several times.
 func (b *bench) cell(ctx context.Context, c cell) error {
 	workers, err := b.calibrate(ctx, c)
-	if err != nil {
+	if b.wrong(err, c.String(), "raw") != nil {
 		return err
 	}
 	spent := map[string]float64{}
@@ -140,11 +140,7 @@ func (b *bench) round(ctx context.Context, c cell, who contender, workers map[st
 	if err != nil {
 		return 0, err
 	}
-	defer func() {
-		if ctx.Err() == nil {
-			err = errors.Join(err, p.clear(ctx))
-		}
-	}()
+	defer func() { err = cleared(ctx, p, err) }()
 	for _, work := range allWorks() {
 		wanted := slices.Contains(works, work)
 		if !wanted && work != workCreate {
@@ -170,6 +166,15 @@ func (b *bench) round(ctx context.Context, c cell, who contender, workers map[st
 		}
 	}
 	return took, nil
+}
+
+// cleared clears a plot after a work that ended with err. Without that, nothing
+// can go on.
+func cleared(ctx context.Context, p *plot, err error) error {
+	if clearErr := p.clear(ctx); clearErr != nil {
+		return fmt.Errorf("clear up: %w", clearErr)
+	}
+	return err
 }
 
 // works are those of the cell that a contender does.
@@ -217,8 +222,10 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 	if m.Exit != 0 {
 		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(b.lab.log()))}
 	}
-	if err := p.settle(ctx); err != nil {
-		return m, err
+	if work == workCreate {
+		if err := p.settle(ctx); err != nil {
+			return m, err
+		}
 	}
 	return m, b.check(ctx, p, work, before)
 }
@@ -260,7 +267,12 @@ func (b *bench) calibrate(ctx context.Context, c cell) (map[string]int, error) {
 		best[work] = 1
 	}
 	switch {
-	case i < 0 || c.count == 1:
+	case i < 0 || c.count == small:
+		return best, nil
+	case b.options.short:
+		for _, work := range allWorks() {
+			best[work] = 32
+		}
 		return best, nil
 	case c.count > 1000: // it takes long, and is the same
 		for _, work := range allWorks() {
@@ -273,7 +285,7 @@ func (b *bench) calibrate(ctx context.Context, c cell) (map[string]int, error) {
 	for workers := most; workers >= 1; workers /= 2 {
 		took, err := b.attempt(ctx, c, b.contenders[i], workers)
 		if err != nil {
-			return nil, err
+			return best, err
 		}
 		hope := false
 		for work, s := range took {
@@ -297,13 +309,14 @@ func (b *bench) calibrate(ctx context.Context, c cell) (map[string]int, error) {
 }
 
 // attempt measures the raw client with so many workers.
-func (b *bench) attempt(ctx context.Context, c cell, raw contender, workers int) (map[string]float64, error) {
+func (b *bench) attempt(ctx context.Context, c cell, raw contender, workers int) (took map[string]float64, err error) {
 	p, err := b.lab.newPlot(ctx, c.sample, raw.name, b.homes[raw.name])
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = cleared(ctx, p, err) }()
 	b.lab.network(c.rtt)
-	took := map[string]float64{}
+	took = map[string]float64{}
 	for _, work := range []string{workCreate, workAgain, workDiff} {
 		if work != workCreate && !slices.Contains(c.works, work) {
 			continue
@@ -314,5 +327,5 @@ func (b *bench) attempt(ctx context.Context, c cell, raw contender, workers int)
 		}
 		took[work] = m.Seconds
 	}
-	return took, p.clear(ctx)
+	return took, nil
 }

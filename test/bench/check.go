@@ -23,14 +23,15 @@ func (p *plot) written(work string, before, after versions) error {
 	case workChange:
 		want = p.sample.changed
 	}
-	written := 0
+	var written []name
 	for name, version := range after {
 		if before[name] != version {
-			written++
+			written = append(written, name)
 		}
 	}
-	if written != want || len(after) < len(before) {
-		return fmt.Errorf("%d of %d objects were written, not %d", written, len(after), want)
+	if len(written) != want || len(after) < len(before) {
+		slices.SortFunc(written, byText)
+		return fmt.Errorf("%d of %d objects were written, not %d: %.200s", len(written), len(after), want, fmt.Sprint(written))
 	}
 	return nil
 }

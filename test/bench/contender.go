@@ -116,7 +116,7 @@ func (p *plot) patch(c collection, u *unstructured.Unstructured, dryRun bool) (r
 	}
 	r := rawRequest{Method: http.MethodPatch, Path: path, Wave: 2}
 	switch u.GetKind() {
-	case "Namespace", "CustomResourceDefinition":
+	case "Namespace", definitionKind:
 		r.Wave = 1
 	}
 	var err error

@@ -45,10 +45,13 @@ func discover(config *rest.Config) (kinds, error) {
 	return served, nil
 }
 
+// definitionKind is the kind of objects that define kinds.
+const definitionKind = "CustomResourceDefinition"
+
 // define adds the kinds that objects among those given define.
 func (k kinds) define(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
-		if u.GetKind() != "CustomResourceDefinition" {
+		if u.GetKind() != definitionKind {
 			continue
 		}
 		text := func(fields ...string) string {

@@ -14,6 +14,7 @@ import (
 type options struct {
 	plugin      string // program
 	json        string // file for the results
+	short       bool
 	works       []string
 	kinds       []string
 	counts      []int
@@ -41,7 +42,7 @@ func parse(args []string) (options, error) {
 		fmt.Fprint(flags.Output(), intro)
 		flags.PrintDefaults()
 	}
-	short := flags.Bool("short", false, "a few small cells, once each")
+	flags.BoolVar(&o.short, "short", false, "a few small cells, once each; the raw client's workers are not tuned")
 	flags.StringVar(&o.plugin, "plugin", "bin/kubectl-k8sconnect", "the plugin's `program`")
 	flags.StringVar(&o.json, "json", "", "`file` to write the results into as JSON, with every single run")
 	flags.IntVar(&o.repetitions, "n", 3, "`times` that each row is measured")
@@ -63,9 +64,9 @@ func parse(args []string) (options, error) {
 			*value = to
 		}
 	}
-	if *short {
+	if o.short {
 		preset("count", counts, "1,100")
-		preset("rtt", rtts, "0s,5ms")
+		preset("rtt", rtts, "0s")
 		preset("set", sets, "microservices-demo")
 		if !given["n"] {
 			o.repetitions = 1

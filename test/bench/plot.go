@@ -156,26 +156,52 @@ func (p *plot) resource(c collection) dynamic.ResourceInterface {
 	return p.lab.client.Resource(c.resource).Namespace(c.namespace)
 }
 
-// settle waits until nothing changes by itself: the API server completes
-// definitions, and objects that depend on them.
+// settle waits until what the API server does by itself is done: it takes some
+// seconds to establish a definition, and writes that down.
 func (p *plot) settle(ctx context.Context) error {
-	if !p.sample.foreign {
-		return nil
+	objects, err := p.sample.objects(p.version)
+	if err != nil {
+		return err
 	}
-	const pause = 300 * time.Millisecond
-	var before versions
-	for {
-		now, err := p.versions(ctx)
-		if err != nil || maps.Equal(before, now) {
+	for _, u := range objects {
+		if u.GetKind() != definitionKind {
+			continue
+		}
+		if err := p.established(ctx, u); err != nil {
 			return err
 		}
-		before = now
+	}
+	return nil
+}
+
+func (p *plot) established(ctx context.Context, definition *unstructured.Unstructured) error {
+	c, err := p.kinds.of(definition, p.namespace)
+	if err != nil {
+		return err
+	}
+	const pause = 100 * time.Millisecond
+	for {
+		live, err := p.resource(c).Get(ctx, definition.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil // which the check finds as well
+		}
+		if err != nil || isEstablished(live) {
+			return err
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+}
+
+func isEstablished(definition *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, ok := c.(map[string]any)
+		return ok && condition["type"] == "Established" && condition["status"] == "True"
+	})
 }
 
 // clear deletes the sample's objects and waits until they are gone.

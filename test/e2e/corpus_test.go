@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -40,8 +41,8 @@ type manifests struct {
 // readCorpus reads the corpus of real manifests, which is no part of the
 // project, or else the project's own samples.
 func readCorpus(t *testing.T) []manifests {
-	dir := cmp.Or(os.Getenv("CORPUS"), filepath.Join("..", "..", "..", "shared", "corpus"))
-	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {
+	dir := corpus()
+	if dir == "" {
 		dir = "testdata"
 		t.Log("no corpus here (CORPUS names its folder): running on the project's own samples")
 	}
@@ -110,6 +111,7 @@ func (m *manifests) add(u *unstructured.Unstructured) {
 
 // server is a real API server, as far as these tests talk to it.
 type server struct {
+	seed   uint64
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
 }
@@ -119,6 +121,7 @@ func newServer(c *cluster.Cluster) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,10 @@ type testMain struct{ m *testing.M }
 func (t testMain) Run() int { return shared.Main(t.m) }
 
 func TestMain(m *testing.M) {
-	testscript.Main(testMain{m}, map[string]func(){"kubectl-k8sconnect": plugin})
+	testscript.Main(testMain{m}, map[string]func(){
+		"kubectl-k8sconnect":          plugin,
+		"kubectl_complete-k8sconnect": plugin, // what kubectl calls for completion
+	})
 }
 
 // plugin is the main function of the plugin, run by this binary under its name.
@@ -47,13 +50,17 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":     status,
-			"eventually": eventually,
-			"like":       like,
-			"expand":     expand,
-		},
+		Cmds:                commands(),
 	})
+}
+
+// commands are those that scripts have beside testscript's own.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"status":     status,
+		"eventually": eventually,
+		"like":       like,
+	}
 }
 
 // setup gives a script its namespace and its tools.

@@ -1,0 +1,76 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// Ctrl-C in the middle: what was done is told, what was not is told too, and since
+// nobody can tell whether all of it was applied, the status is 2; the next run
+// does the rest.
+func TestInterrupted(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	const later = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: later}\nspec: {containers: [{name: app, image: \"app:1\"}]}\n"
+	set := file(t, configMaps(100, 100, "1")+later)
+	for format, want := range map[string][]string{
+		"table":  {"created     configmap/cm-0000", "failed      configmap/cm-0050", "skipped     pod/later", "99 created, 1 failed, 1 skipped"},
+		"json":   {`"created": 99`, `"failed": 1`, `"skipped": 1`},
+		"name":   {"configmap/cm-0099"},
+		"stream": {`"type":"finished","summary":{"created":99,"configured":0,"unchanged":0,"conflict":0,"failed":1,"skipped":1`},
+	} {
+		t.Run(format, func(t *testing.T) {
+			ns := namespace(t, c)
+			p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0050"), cluster.Fault{Status: 503, Delay: time.Minute})
+			r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "-o", format)
+			until(t, "all but one are there", func() bool { return len(uids(t, c, ns)) == 99 })
+			r.signal(t, syscall.SIGINT)
+			r.wait(t)
+			r.ends(t, 2).says(t, "interrupt")
+			for _, text := range want {
+				r.says(t, text)
+			}
+			p.Heal()
+			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "2 created, 99 unchanged")
+		})
+	}
+}
+
+// A second Ctrl-C ends the run at once, whatever hangs.
+func TestInterruptedTwice(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	p.Fail(-1, func(*http.Request) bool { return true }, cluster.Fault{Delay: time.Minute})
+	r := start(t, kubeconfig, "apply", "-n", "default", "-f", file(t, configMaps(1, 1, "1")))
+	until(t, "it asks", func() bool { return len(p.Requests()) > 0 })
+	r.signal(t, syscall.SIGINT)
+	time.Sleep(50 * time.Millisecond)
+	_ = r.cmd.Process.Signal(syscall.SIGINT) // It may be over already.
+	r.wait(t)
+	if code := r.cmd.ProcessState.ExitCode(); code == 0 || code == 1 {
+		t.Errorf("exit status %d: %s", code, r)
+	}
+}
+
+// --timeout bounds the run: what was done stays and is told, and the status says
+// that nobody can tell about the rest.
+func TestTimeout(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns, set := namespace(t, c), file(t, configMaps(20, 1, "1"))
+	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0010"), cluster.Fault{Status: 503, Delay: time.Minute})
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=2s", "-o", "json").ends(t, 2)
+	r.says(t, "the run's --timeout of 2s is over")
+	out, there := r.result(t), len(uids(t, c, ns))
+	if out.Summary["created"] != there || out.Summary["failed"] != 20-there {
+		t.Errorf("summary %v, but %d of 20 are there: %s", out.Summary, there, r)
+	}
+	p.Heal()
+	want := fmt.Sprintf("%d created, %d unchanged", 20-there, there)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=1m").ends(t, 0).says(t, want)
+}

@@ -1,0 +1,124 @@
+package e2e_test
+
+import (
+	"maps"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// A run that is killed in the middle and started again comes to the same end;
+// nothing is made twice (edge case 36).
+func TestKilled(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := behind(t, c)
+	ns, set := namespace(t, c), file(t, configMaps(300, 100, "1"))
+	for _, at := range []int{1, 60, 140, 230} {
+		// The run must not be over before it is seen.
+		p.SetRTT(20 * time.Millisecond)
+		r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--concurrency=2")
+		until(t, "some are there", func() bool { return len(uids(t, c, ns)) >= at })
+		r.signal(t, syscall.SIGKILL)
+		r.wait(t)
+	}
+	there := uids(t, c, ns)
+	if len(there) == 300 {
+		t.Fatal("the run was over before it was killed")
+	}
+	again := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json").ends(t, 0).result(t)
+	if got := again.Summary; got["created"] != 300-len(there) || got["unchanged"] != len(there) {
+		t.Errorf("%d were there; the run after it says %v", len(there), got)
+	}
+	after := uids(t, c, ns)
+	if len(after) != 300 {
+		t.Errorf("%d objects, want 300", len(after))
+	}
+	for name, uid := range there {
+		if after[name] != uid {
+			t.Errorf("%s was made anew", name)
+		}
+	}
+}
+
+// Killed between the two steps of an adoption, the next run still removes what
+// is not in the manifest (edge cases 30, 36).
+func TestKilledDuringAdoption(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	kubectl(t, c, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1")))
+	set := file(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm-0000}, data: {value: \"2\"}}")
+
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set)
+	until(t, "the fields are ours", func() bool {
+		return !strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "kubectl-client-side-apply")
+	})
+	r.signal(t, syscall.SIGKILL)
+	r.wait(t)
+	p.Heal()
+
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "removed  .data.pad")
+	if got := kubectl(t, c, "get", "configmap/cm-0000", "-n", ns, "-o", "jsonpath={.data}{.metadata.annotations}"); got != `{"value":"2"}` {
+		t.Errorf("what is left: %s", got)
+	}
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
+}
+
+// managers returns the names of the field managers of an object.
+func managers(t *testing.T, c *cluster.Cluster, ns, object string) string {
+	t.Helper()
+	return kubectl(t, c, "get", object, "-n", ns, "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields[*].manager}")
+}
+
+// Two runs of one set at the same time: both end well, everything is there once,
+// and each object was created by one of them (edge case 37).
+func TestTwoAtOnce(t *testing.T) {
+	c := shared.Cluster(t)
+	ns, set := namespace(t, c), file(t, configMaps(200, 100, "1"))
+	one := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json")
+	two := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json")
+	one.wait(t)
+	two.wait(t)
+	one.ends(t, 0)
+	two.ends(t, 0)
+	if n := len(uids(t, c, ns)); n != 200 {
+		t.Errorf("%d objects, want 200", n)
+	}
+	total := map[string]int{}
+	for _, r := range []result{one.result(t), two.result(t)} {
+		maps.Copy(total, map[string]int{
+			"created": total["created"] + r.Summary["created"], "unchanged": total["unchanged"] + r.Summary["unchanged"],
+		})
+	}
+	if total["created"] != 200 || total["unchanged"] != 200 {
+		t.Errorf("both together: %v, want each object created once and unchanged once", total)
+	}
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "200 unchanged")
+}
+
+// The same with different values, by one manager: the last one wins, object by
+// object, and nothing fails (edge case 37).
+func TestTwoAtOnceWithDifferentValues(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	sets := []string{file(t, configMaps(100, 100, "1")), file(t, configMaps(100, 100, "2"))}
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", sets[0]).ends(t, 0)
+	one := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", sets[0])
+	two := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", sets[1])
+	one.wait(t)
+	two.wait(t)
+	one.ends(t, 0)
+	two.ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", sets[1], "-o", "json").ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", sets[1]).ends(t, 0).says(t, "100 unchanged")
+}
+
+// value returns the value of one of configMaps.
+func value(t *testing.T, c *cluster.Cluster, ns, name string) string {
+	t.Helper()
+	return kubectl(t, c, "get", "configmap/"+name, "-n", ns, "-o", "jsonpath={.data.value}")
+}

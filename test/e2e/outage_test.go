@@ -1,0 +1,192 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// What may pass is tried again (edge case 28), with a word on stderr.
+func TestTriedAgain(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, fault := range map[string]cluster.Fault{
+		"429 with Retry-After":     {Status: http.StatusTooManyRequests, RetryAfter: time.Second},
+		"500 of etcd":              {Status: http.StatusInternalServerError, Message: "etcdserver: leader changed"},
+		"502":                      {Status: http.StatusBadGateway},
+		"503":                      {Status: http.StatusServiceUnavailable},
+		"504":                      {Status: http.StatusGatewayTimeout},
+		"stream reset":             {},
+		"written but answer lost":  {Status: http.StatusGatewayTimeout, AnswerLost: true},
+		"written but stream reset": {AnswerLost: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, kubeconfig := proxied(t, c)
+			ns := namespace(t, c)
+			p.Fail(2, cluster.Path("PATCH", "/api/v1/namespaces/"+ns), fault)
+			r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(5, 1, "1"))).ends(t, 0)
+			r.says(t, "5 created").says(t, "trying again")
+			if n := len(uids(t, c, ns)); n != 5 {
+				t.Errorf("%d objects, want 5", n)
+			}
+		})
+	}
+}
+
+// What will not pass is not tried again (edge case 28).
+func TestNotTriedAgain(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, tt := range map[string]struct {
+		fault  cluster.Fault
+		status int
+	}{
+		"400": {cluster.Fault{Status: http.StatusBadRequest}, 1},
+		"403": {cluster.Fault{Status: http.StatusForbidden}, 1}, // of admission: we have the permission
+		"409": {cluster.Fault{Status: http.StatusConflict}, 1},
+		"422": {cluster.Fault{Status: http.StatusUnprocessableEntity}, 1},
+		"413": {cluster.Fault{Status: http.StatusRequestEntityTooLarge}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, kubeconfig := proxied(t, c)
+			ns := namespace(t, c)
+			p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns), tt.fault)
+			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1"))).ends(t, tt.status)
+			if n := p.Count("PATCH", "/api/v1/namespaces/"+ns); n != 1 {
+				t.Errorf("%d requests, want 1", n)
+			}
+		})
+	}
+}
+
+// The API server dies in the middle and comes back: the run waits for it, says
+// so once and not for each object, and goes on.
+func TestServerDiesInTheMiddle(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{})
+	ns := namespace(t, c)
+	p, kubeconfig := behind(t, c)
+	p.SetRTT(50 * time.Millisecond)
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(120, 100, "1")), "--concurrency=4", "--server-timeout=2m")
+	until(t, "some are there", func() bool { return len(uids(t, c, ns)) > 20 })
+	if err := c.KillAPIServer(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.StartAPIServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t)
+	r.ends(t, 0).says(t, "120 created").says(t, "the API server does not answer")
+	if n := strings.Count(r.stderr.String(), "\n"); n > 20 {
+		t.Errorf("%d lines about it: %s", n, &r.stderr)
+	}
+	if n := len(uids(t, c, ns)); n != 120 {
+		t.Errorf("%d objects, want 120", n)
+	}
+}
+
+// A cluster that is still starting is waited for from the very first request:
+// refused, then connections that end at once, as behind a load balancer.
+func TestServerNotThereYet(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := behind(t, c)
+	ns := namespace(t, c)
+	p.Refuse()
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(3, 1, "1")), "--server-timeout=2m")
+	time.Sleep(500 * time.Millisecond)
+	p.HangUp()
+	if err := p.Restore(); err != nil {
+		t.Fatal(err)
+	}
+	p.HangUp()
+	from := p.Stats().Connections
+	until(t, "it knocks", func() bool { return p.Stats().Connections > from+1 })
+	if err := p.Restore(); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t)
+	r.ends(t, 0).says(t, "3 created").says(t, "the API server does not answer, trying again for up to 120 s")
+}
+
+// A server that accepts connections and never answers a handshake, for longer
+// than we are to wait.
+func TestServerHangs(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := behind(t, c)
+	p.Hold()
+	set := file(t, configMaps(1, 1, "1"))
+	r := k8sconnect(t, kubeconfig, "apply", "-n", "default", "-f", set, "--timeout=2s").ends(t, 2)
+	r.says(t, "--timeout of 2s is over")
+	if r.stdout.Len() != 0 {
+		t.Errorf("stdout: %s", r)
+	}
+}
+
+// Connections that break in the middle: what is under way is sent again.
+func TestConnectionsBreak(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := behind(t, c)
+	ns := namespace(t, c)
+	p.SetRTT(10 * time.Millisecond)
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(300, 100, "1")), "--concurrency=16")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			time.Sleep(200 * time.Millisecond)
+			p.Break()
+		}
+	}()
+	r.wait(t)
+	cancel()
+	r.ends(t, 0).says(t, "300 created")
+	if n := len(uids(t, c, ns)); n != 300 {
+		t.Errorf("%d objects, want 300", n)
+	}
+}
+
+// The usage of a quota is counted with an optimistic lock (edge case 28,
+// k/k#67761): whoever touches the quota makes the API server give up on objects
+// with a conflict of the quota. It passes.
+func TestQuotaConflicts(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	kubectl(t, c, "create", "quota", "many", "-n", ns, "--hard=configmaps=999")
+	until(t, "the quota is counted", func() bool {
+		return kubectl(t, c, "get", "quota/many", "-n", ns, "-o", "jsonpath={.status.hard.configmaps}") == "999"
+	})
+	s, err := newServer(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quotas := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}).Namespace(ns)
+	conflicts := func() int {
+		return len(slices.DeleteFunc(p.Requests(), func(r cluster.Request) bool { return r.Status != http.StatusConflict }))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	for i := range 4 {
+		busy.Go(func() {
+			for n := 0; ctx.Err() == nil && conflicts() < 10; n++ {
+				touch := fmt.Sprintf(`{"metadata":{"annotations":{"touched-%d":"%d"}}}`, i, n)
+				_, _ = quotas.Patch(ctx, "many", types.MergePatchType, []byte(touch), metav1.PatchOptions{})
+			}
+		})
+	}
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(100, 1, "1")))
+	cancel()
+	busy.Wait()
+	r.ends(t, 0).says(t, "100 created")
+	if conflicts() == 0 {
+		t.Error("there was no conflict of the quota to try again for")
+	}
+}

@@ -1,0 +1,81 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// proxied puts an HTTP proxy in front of the cluster and returns a kubeconfig
+// that leads through it.
+func proxied(t *testing.T, c *cluster.Cluster) (*cluster.HTTPProxy, string) {
+	t.Helper()
+	c.OwnOnly(t)
+	p, err := c.HTTPProxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	kubeconfig, err := c.Kubeconfig(p.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, kubeconfig
+}
+
+// behind puts a proxy of bytes in front of the cluster, which can be slow, away, or
+// lose connections.
+func behind(t *testing.T, c *cluster.Cluster) (*cluster.Proxy, string) {
+	t.Helper()
+	c.OwnOnly(t)
+	p, err := cluster.NewProxy(c.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	kubeconfig, err := c.Kubeconfig(p.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, kubeconfig
+}
+
+// writes matches what is applied for good, below a path: no reads, no dry runs,
+// no changes of managed fields.
+func writes(path string) cluster.Match {
+	return func(r *http.Request) bool {
+		return strings.HasPrefix(r.URL.Path, path) && isWrite(r.Method, r.URL.RawQuery) &&
+			r.Header.Get("Content-Type") == "application/apply-patch+yaml"
+	}
+}
+
+func isWrite(method, query string) bool {
+	return method != http.MethodGet && !strings.Contains(query, "dryRun=")
+}
+
+// written counts the requests so far that changed something.
+func written(p *cluster.HTTPProxy) int {
+	n := 0
+	for _, r := range p.Requests() {
+		_, query, _ := strings.Cut(r.URI, "?")
+		if isWrite(r.Method, query) {
+			n++
+		}
+	}
+	return n
+}
+
+// before does something once, right before the first request that matches gets
+// through. All requests wait for it.
+func before(p *cluster.HTTPProxy, match cluster.Match, do func()) {
+	var once sync.Once
+	p.Fail(-1, func(r *http.Request) bool {
+		if match(r) {
+			once.Do(do)
+		}
+		return false
+	}, cluster.Fault{})
+}

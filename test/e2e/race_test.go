@@ -1,0 +1,80 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Somebody is faster than the write: a conflict that arises after the check of
+// the phase is a conflict in the report, and the object is left as they made it.
+func TestConflictAfterTheCheck(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(3, 1, "1"))).ends(t, 0)
+
+	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/"), func() {
+		kubectl(t, c, "patch", "configmap/cm-0001", "-n", ns, "--field-manager=alice", "-p", `{"data":{"value":"alice"}}`)
+	})
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(3, 1, "2")), "-o", "json").ends(t, 1)
+	out := r.result(t)
+	if out.Summary["conflict"] != 1 || out.Summary["configured"] != 2 {
+		t.Fatalf("summary %v: %s", out.Summary, r)
+	}
+	conflict := out.Objects[1]
+	if conflict.Name != "cm-0001" || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Path != ".data.value" ||
+		len(conflict.Conflicts[0].Owners) != 1 || conflict.Conflicts[0].Owners[0].Manager != "alice" {
+		t.Errorf("%+v", conflict)
+	}
+	if got := value(t, c, ns, "cm-0001"); got != "alice" {
+		t.Errorf("the object holds %q", got)
+	}
+}
+
+// What is taken was looked at: if somebody else changes the object before the
+// write, it is looked at again, and what nobody decided on is not taken.
+func TestTakeLooksAgain(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1"))).ends(t, 0)
+	kubectl(t, c, "patch", "configmap/cm-0000", "-n", ns, "--field-manager=bob", "-p", `{"data":{"value":"bob"}}`)
+
+	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/"), func() {
+		kubectl(t, c, "patch", "configmap/cm-0000", "-n", ns, "--field-manager=alice", "-p", `{"data":{"pad":"alice"}}`)
+	})
+	set := file(t, configMaps(1, 1, "2"))
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--take=.data.value").ends(t, 1)
+	if out := r.stdout.String(); !strings.Contains(out, ".data.pad") || strings.Contains(out, ".data.value") || !strings.Contains(out, "alice") {
+		t.Error(r)
+	}
+	if got := value(t, c, ns, "cm-0000"); got != "bob" {
+		t.Errorf("the object holds %q", got)
+	}
+
+	// A change that is no conflict, such as a controller's, does not keep the taking
+	// from being done.
+	p.Heal()
+	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/"), func() {
+		kubectl(t, c, "label", "configmap/cm-0000", "-n", ns, "busy=yes")
+	})
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--take=all").ends(t, 0).says(t, "1 configured")
+	if got := value(t, c, ns, "cm-0000"); got != "2" {
+		t.Errorf("the object holds %q", got)
+	}
+}
+
+// An object that was deleted between the look and the write is created.
+func TestDeletedAfterTheCheck(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1"))).ends(t, 0)
+	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/"), func() {
+		kubectl(t, c, "delete", "configmap/cm-0000", "-n", ns)
+	})
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "2"))).ends(t, 0)
+	if got := value(t, c, ns, "cm-0000"); got != "2" {
+		t.Errorf("the object holds %q", got)
+	}
+}

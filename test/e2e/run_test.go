@@ -1,0 +1,205 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// run is one call of the plugin, under way or over.
+type run struct {
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+// start calls the plugin, with a cache of its own.
+func start(t *testing.T, kubeconfig string, args ...string) *run {
+	t.Helper()
+	r := &run{cmd: exec.CommandContext(t.Context(), "kubectl-k8sconnect", args...)}
+	r.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+t.TempDir())
+	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// wait returns the exit status; -1 if the run was killed.
+func (r *run) wait(t *testing.T) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err := r.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return r.cmd.ProcessState.ExitCode()
+}
+
+func (r *run) signal(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// memory is the most that the run had resident, in bytes.
+func (r *run) memory() int64 {
+	usage, ok := r.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
+
+func (r *run) String() string {
+	return fmt.Sprintf("%s\nexit status %d\n--- stdout:\n%s--- stderr:\n%s",
+		strings.Join(r.cmd.Args, " "), r.cmd.ProcessState.ExitCode(), ends(r.stdout.String()), ends(r.stderr.String()))
+}
+
+// ends cuts the middle out of a long text.
+func ends(text string) string {
+	const most = 1000
+	if len(text) <= 2*most {
+		return text
+	}
+	return text[:most] + "\n…\n" + text[len(text)-most:]
+}
+
+// k8sconnect calls the plugin and waits for its end.
+func k8sconnect(t *testing.T, kubeconfig string, args ...string) *run {
+	t.Helper()
+	r := start(t, kubeconfig, args...)
+	r.wait(t)
+	return r
+}
+
+// ends fails the test unless the run is over with that status.
+func (r *run) ends(t *testing.T, status int) *run {
+	t.Helper()
+	if got := r.cmd.ProcessState.ExitCode(); got != status {
+		t.Fatalf("exit status %d, want %d: %s", got, status, r)
+	}
+	return r
+}
+
+// says fails the test unless one of the outputs holds the text.
+func (r *run) says(t *testing.T, text string) *run {
+	t.Helper()
+	if !strings.Contains(r.stdout.String()+r.stderr.String(), text) {
+		t.Fatalf("does not say %q: %s", text, r)
+	}
+	return r
+}
+
+// result is what -o json prints.
+type result struct {
+	Run     string
+	Objects []struct {
+		Kind, Namespace, Name, Action string
+		Error                         struct{ Reason, Message, Hint string }
+		Conflicts                     []struct {
+			Path   string
+			Owners []struct{ Manager string }
+		}
+	}
+	Summary map[string]int
+}
+
+func (r *run) result(t *testing.T) result {
+	t.Helper()
+	var out result
+	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
+		t.Fatalf("%v: %s", err, r)
+	}
+	return out
+}
+
+// sum is the number of all objects.
+func (r result) sum() int {
+	sum := 0
+	for _, n := range r.Summary {
+		sum += n
+	}
+	return sum
+}
+
+// kubectl calls the real kubectl and returns its output.
+func kubectl(t *testing.T, c *cluster.Cluster, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...).Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("kubectl %s: %s", strings.Join(args, " "), exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// namespace makes a namespace for one test.
+func namespace(t *testing.T, c *cluster.Cluster) string {
+	t.Helper()
+	ns := "e2e-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	kubectl(t, c, "create", "namespace", ns)
+	t.Cleanup(func() {
+		_ = exec.CommandContext(context.WithoutCancel(t.Context()), c.Binary("kubectl"),
+			"delete", "namespace", ns, "--wait=false", "--kubeconfig", c.KubeconfigPath).Run()
+	})
+	return ns
+}
+
+// file writes a manifest.
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "set.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// configMaps is a set of n, each with a value of so many bytes.
+func configMaps(n, bytes int, value string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm-%04d}\ndata: {value: %q, pad: %q}\n",
+			i, value, strings.Repeat("x", bytes))
+	}
+	return b.String()
+}
+
+// uids returns the UID of each ConfigMap of configMaps that is there, by name.
+func uids(t *testing.T, c *cluster.Cluster, ns string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	const each = `jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}`
+	for line := range strings.Lines(kubectl(t, c, "get", "configmap", "-n", ns, "-o", each)) {
+		if name, uid, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasPrefix(name, "cm-") {
+			out[name] = uid
+		}
+	}
+	return out
+}
+
+// until waits for something that will be.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	const patience, pause = time.Minute, 10 * time.Millisecond
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(pause) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not after %s: %s", patience, what)
+		}
+	}
+}
