@@ -106,3 +106,15 @@ func TestLargeObject(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
 	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", set).ends(t, 0)
 }
+
+// Ten thousand objects, read and compared: every one of them in memory at once.
+func TestMemoryOfTenThousand(t *testing.T) {
+	c := shared.Cluster(t)
+	const limit = 400 << 20
+	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", namespace(t, c), "-f", file(t, configMaps(10_000, 1000, "1")), "--dry-run=client")
+	r.ends(t, 0).says(t, "10000 created")
+	if got := r.memory(); got > limit {
+		t.Errorf("%d MB, want at most %d", got>>20, limit>>20)
+	}
+	t.Logf("%d MB", r.memory()>>20)
+}
