@@ -7,48 +7,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// A definition that an operator of the set installs later: the run waits for the
-// kind to be served (edge case 18).
-func TestDefinitionComesLater(t *testing.T) {
-	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
-	const set = `
-apiVersion: later.example.com/v1
-kind: Late
-metadata: {name: one}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: operator}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: operator}}
-  template:
-    metadata: {labels: {app: operator}}
-    spec: {containers: [{name: app, image: "app:1"}]}
-`
-	const definition = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: lates.later.example.com}
-spec:
-  group: later.example.com
-  scope: Namespaced
-  names: {kind: Late, plural: lates}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-`
-	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, set), "--server-timeout=2m")
-	until(t, "the operator is there, and it is asked for the kind again", func() bool {
-		there := kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name") != ""
-		return there && p.Count("GET", "/apis/later.example.com/v1") > 3
-	})
-	kubectl(t, c, "apply", "-f", file(t, definition))
-	r.wait(t)
-	r.ends(t, 0).says(t, "waiting for Late to be served").says(t, "created     late.later.example.com/one")
-}
-
 // Who may get but not list is served object by object.
 func TestWithoutList(t *testing.T) {
 	c := shared.Cluster(t)
@@ -79,7 +37,7 @@ func TestAuditID(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
 	c.OwnOnly(t)
 	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", "default", "-f", file(t, configMaps(3, 1, "1")), "-o", "json").ends(t, 0)
-	id := r.result(t).Run
+	id := r.report(t).Run
 	if id == "" {
 		t.Fatalf("no run id: %s", r)
 	}
@@ -96,13 +54,4 @@ func TestAuditID(t *testing.T) {
 		}
 		return writes == 3
 	})
-}
-
-// An object that is too large for client-side apply's annotation (edge case 30).
-func TestLargeObject(t *testing.T) {
-	c := shared.Cluster(t)
-	ns, set := namespace(t, c), file(t, configMaps(1, 600_000, "1"))
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 created")
-	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
-	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", set).ends(t, 0)
 }
