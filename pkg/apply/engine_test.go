@@ -347,3 +347,18 @@ func TestDryRunsWriteNothing(t *testing.T) {
 		})
 	}
 }
+
+// Edge case 18: a kind that a cache remembers from before its definition was
+// deleted is waited for like a new one.
+func TestRedefinedKindIsWaitedFor(t *testing.T) {
+	definition := item(t, "definition")
+	definition.GVK.Kind = "CustomResourceDefinition"
+	server := &fake{}
+	r := newRun(server)
+	if err := r.engine.Run(t.Context(), phases([]plan.Item{definition}, []plan.Item{item(t, "custom", definition.Key())})); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"apply definition", "served ConfigMap", "apply custom"}, server.calls); diff != "" {
+		t.Errorf("requests: %s", diff)
+	}
+}

@@ -29,11 +29,11 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []plan.Item {
 	kinds := e.serveAll(ctx, possible)
 	ready := possible[:0]
 	for _, item := range possible {
-		if item.Kind.Resource != "" {
+		known, asked := kinds[item.GVK]
+		if !asked {
 			ready = append(ready, item)
 			continue
 		}
-		known := kinds[item.GVK]
 		if errors.Is(known.err, errUnchecked) {
 			e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Created, Reason: known.err.Error()})
 			continue
@@ -60,8 +60,9 @@ type served struct {
 	err  error
 }
 
-// serveAll asks for all kinds of the items that are not known yet, side by side,
-// so that many of them cost the patience for one.
+// serveAll asks for all kinds of the items that are not known, or known only from
+// before this run defined them, side by side: so many of them cost the patience
+// for one.
 func (e *Engine) serveAll(ctx context.Context, items []plan.Item) map[schema.GroupVersionKind]served {
 	var (
 		mu    sync.Mutex
@@ -69,7 +70,7 @@ func (e *Engine) serveAll(ctx context.Context, items []plan.Item) map[schema.Gro
 		kinds = map[schema.GroupVersionKind]served{}
 	)
 	for _, item := range items {
-		if item.Kind.Resource != "" {
+		if item.Kind.Resource != "" && !e.redefined(item) {
 			continue
 		}
 		mu.Lock()
@@ -135,6 +136,9 @@ func (e *Engine) created(item plan.Item) (object.Key, bool) {
 // brought it: by a definition, or by a workload that installs its definitions
 // itself (edge case 18). Elsewhere it asks once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
+	if e.redefined(item) {
+		return e.Server.Served(ctx, item.GVK)
+	}
 	kind, err := e.Server.Kind(ctx, item.GVK)
 	if err == nil {
 		return kind, nil
@@ -151,6 +155,19 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	default:
 		return object.Kind{}, err
 	}
+}
+
+// redefined tells whether the kind was known although this run had to create its
+// definition: then a cache remembers one that is gone.
+func (e *Engine) redefined(item plan.Item) bool {
+	if item.Kind.Resource == "" || e.DryRun != DryRunNone {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
+		return need.Kind == "CustomResourceDefinition" && e.actions[need] == event.Created
+	})
 }
 
 // defined tells whether the set holds what makes the server serve the item's
