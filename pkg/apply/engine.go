@@ -143,6 +143,11 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 	g.SetLimit(side)
 	for _, t := range targets {
 		g.Go(func() error {
+			if ctx.Err() != nil {
+				t.done = true
+				e.skip(t.Item, context.Cause(ctx))
+				return nil
+			}
 			do(ctx, t)
 			return nil
 		})

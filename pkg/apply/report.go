@@ -35,6 +35,11 @@ func (e *Engine) finish(a event.Applied) {
 
 // fail reports an object that was not applied.
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		// It was not refused: we stopped. What was under way may have arrived.
+		e.skip(item, err)
+		return
+	}
 	unknown := e.couldNotTell(ctx, item, err)
 	e.mu.Lock()
 	if unknown {

@@ -21,6 +21,12 @@ type target struct {
 	done bool
 }
 
+// errTerminating: nothing can be created in a namespace that goes (edge case 19).
+var errTerminating error = &predict.RefusedError{
+	Err:    errors.New("the namespace is being deleted"),
+	Advice: "wait until it is gone, then apply again",
+}
+
 // read reads the live objects and judges them. What is settled is reported at
 // once and forgotten, so that a large set which did not change costs no memory.
 func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
@@ -123,7 +129,7 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 		t.Conflicts = conflict.Conflicts
 	case err != nil:
 		t.done = true
-		e.fail(ctx, t.Item, e.explain(ctx, t, err))
+		e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
 	case len(t.Conflicts) > 0:
 	case t.Unchecked != "" && e.DryRun == DryRunServer:
 		t.done = true

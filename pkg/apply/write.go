@@ -24,7 +24,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	e.emit(event.Started{Ref: t.Item.Ref})
 	if t.Unchecked != "" {
 		if err := e.adoptFirst(ctx, t); err != nil {
-			e.fail(ctx, t.Item, e.explain(ctx, t, err))
+			e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
 			return
 		}
 		if len(t.Conflicts) > 0 {
@@ -61,7 +61,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 				return
 			}
 		default:
-			e.fail(ctx, t.Item, e.explain(ctx, t, err))
+			e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
 			return
 		}
 	}

@@ -20,15 +20,12 @@ const (
 	// busy: the server says, or it is known, that it may pass.
 	busy
 	// unexplained: an internal error of which the server does not say what it is.
-	// A change of etcd's leader comes so, and so does a manifest that server-side
-	// apply can not merge (k/k#113482).
+	// A change of etcd's leader comes so, and so does a manifest with an unknown
+	// field, or one that server-side apply can not merge (k/k#113482).
 	unexplained
 	// lost: there was no answer, or none of an API server's.
 	lost
 )
-
-// maxUnexplained is how often an unexplained error is tried again.
-const maxUnexplained = 3
 
 // classify tells by type, code and reason, never by text.
 func classify(err error, r request) class {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,10 +15,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
+
+// TestMain keeps client-go's error handlers out: one of them sleeps by the wall
+// clock, which in virtual time is for decades.
+func TestMain(m *testing.M) {
+	utilruntime.ErrorHandlers = nil
+	os.Exit(m.Run())
+}
 
 // fake is a server without a network, so that time can be virtual. It fakes how
 // requests end, never what server-side apply makes of them.

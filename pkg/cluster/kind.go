@@ -81,29 +81,48 @@ func (k *kinds) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // Kind tells how the server serves a kind. What is cached on disk is believed
-// where it knows the kind; where it does not, the cache is filled anew, once in a
-// run: definitions come and go. Only the group version of the kind is looked at,
-// so that an API whose server is down is in nobody's way (edge case 21). The
-// error is a *NoKindError if the server does not serve the kind.
+// where it knows a kind of Kubernetes' own; where it does not know a kind, the
+// cache is filled anew, once in a run. Definitions of others come and go, faster
+// than a cache gets old: of them, the server is asked. Only the group version of
+// the kind is looked at, so that an API whose server is down is in nobody's way
+// (edge case 21). The error is a *NoKindError if the server does not serve the
+// kind.
 func (c *Client) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	if kind, ok := c.kinds.get(gvk); ok {
 		return kind, nil
 	}
-	unlock, err := c.kinds.lock(ctx)
-	if err != nil {
-		return object.Kind{}, err
-	}
-	defer unlock()
-	kind, err := c.cached(ctx, gvk)
-	if errors.As(err, new(*NoKindError)) && !c.kinds.renewed && !c.discovery.FreshWithContext(ctx) {
-		c.kinds.renewed = true
-		c.discovery.InvalidateWithContext(ctx)
-		kind, err = c.cached(ctx, gvk)
+	kind, sure, err := c.remembered(ctx, gvk)
+	if err == nil && !sure {
+		kind, err = c.live(ctx, gvk)
 	}
 	if err == nil {
 		c.kinds.put(kind, false)
 	}
 	return kind, err
+}
+
+// remembered asks the cache. It is not sure of what it had from before this run
+// and may have gone since.
+func (c *Client) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
+	unlock, err := c.kinds.lock(ctx)
+	if err != nil {
+		return object.Kind{}, false, err
+	}
+	defer unlock()
+	kind, err = c.cached(ctx, gvk)
+	if errors.As(err, new(*NoKindError)) && !c.kinds.renewed && !c.discovery.FreshWithContext(ctx) {
+		c.kinds.renewed = true
+		c.discovery.InvalidateWithContext(ctx)
+		kind, err = c.cached(ctx, gvk)
+	}
+	return kind, kubernetesOwn(gvk.Group) || c.discovery.FreshWithContext(ctx), err
+}
+
+// kubernetesOwn tells whether a group's name is one that Kubernetes keeps for itself. What
+// is served of those changes with the version of the server, or by definitions
+// that are installed once and stay.
+func kubernetesOwn(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
 // cached looks into the cache, which fills itself where it is empty: with two
@@ -169,7 +188,7 @@ func (c *Client) Served(ctx context.Context, gvk schema.GroupVersionKind) (objec
 // live asks the server itself about the one group version.
 func (c *Client) live(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	var list metav1.APIResourceList
-	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}}, func(ctx context.Context) error {
+	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}, bulk: true}, func(ctx context.Context) error {
 		body, err := read(ctx, c.rest.Get().AbsPath(groupPath(gvk.Group, gvk.Version)...))
 		if err != nil {
 			return err

@@ -208,6 +208,59 @@ func TestCacheOutOfDate(t *testing.T) {
 	}
 }
 
+// TestKindOfOthers: what is cached of a definition may have been removed since,
+// with the definition (edge case 18). Of Kubernetes' own kinds it is believed.
+func TestKindOfOthers(t *testing.T) {
+	widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+	var mu sync.Mutex
+	var seen []string
+	served := true
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, req.URL.Path)
+		resp := discovered(req)
+		switch {
+		case req.URL.Path == "/apis" && served:
+			resp = groups(group("apps", serving("v1", "Deployment", "deployments")), group("example.com", serving("v1", "Widget", "widgets")))
+		case req.URL.Path == "/apis/example.com/v1" && served:
+			resp = reply(200, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "widgets", Kind: "Widget", Namespaced: true}}})
+		}
+		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+		w.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(w, resp.Body)
+	}))
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	ask := func(gvk schema.GroupVersionKind) ([]string, error) {
+		c, err := New(Options{REST: &rest.Config{Host: s.URL}, CacheDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		seen = nil
+		mu.Unlock()
+		_, err = c.Kind(t.Context(), gvk)
+		return seen, err
+	}
+	for range 2 {
+		for _, gvk := range []schema.GroupVersionKind{widget, deployments} {
+			if _, err := ask(gvk); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mu.Lock()
+	served = false
+	mu.Unlock()
+	if asked, err := ask(widget); !errors.As(err, new(*NoKindError)) || len(asked) != 1 {
+		t.Errorf("removed since: %v; asked %v, want one question", err, asked)
+	}
+	if asked, err := ask(deployments); err != nil || len(asked) != 0 {
+		t.Errorf("of Kubernetes' own: %v; asked %v, want the cache believed", err, asked)
+	}
+}
+
 // A kind can be served by one API server and not yet by the next (edge case 18).
 func TestServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,15 +86,11 @@ func (r *reading) page(ctx context.Context, namespace string, size int, next str
 	}
 	defer func() { _ = body.Close() }() // It was read, or it failed before.
 	meta, err := readList(body, func(item []byte) error {
-		var head struct {
-			Metadata struct {
-				Name string `json:"name"`
-			} `json:"metadata"`
-		}
-		if err := json.Unmarshal(item, &head); err != nil {
+		name, err := nameOf(item)
+		if err != nil {
 			return err
 		}
-		i, wanted := left[head.Metadata.Name]
+		i, wanted := left[name]
 		if !wanted {
 			return nil
 		}
@@ -101,7 +98,7 @@ func (r *reading) page(ctx context.Context, namespace string, size int, next str
 		if err != nil {
 			return err
 		}
-		delete(left, head.Metadata.Name)
+		delete(left, name)
 		r.see(i, live, nil)
 		return nil
 	})
@@ -109,6 +106,36 @@ func (r *reading) page(ctx context.Context, namespace string, size int, next str
 		_, err = io.Copy(io.Discard, body) // So that HTTP/1.1 keeps the connection.
 	}
 	return meta, err
+}
+
+// nameOf reads no further than the name, which mostly is at the beginning.
+func nameOf(item []byte) (string, error) {
+	dec := json.NewDecoder(bytes.NewReader(item))
+	for _, field := range []string{"metadata", "name"} {
+		if err := seek(dec, field); err != nil {
+			return "", err
+		}
+	}
+	var name string
+	err := dec.Decode(&name)
+	return name, err
+}
+
+// seek goes into an object, up to the value of a field.
+func seek(dec *json.Decoder, field string) error {
+	if err := expect(dec, json.Delim('{')); err != nil {
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil || name == field {
+			return err
+		}
+		if err := dec.Decode(&json.RawMessage{}); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("item of a list: no %s", field)
 }
 
 // decode reads an item of a list, which does not say of what kind it is.

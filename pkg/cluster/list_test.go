@@ -66,10 +66,38 @@ func TestReadListEndsWithTheVisitor(t *testing.T) {
 	}
 }
 
+func TestNameOf(t *testing.T) {
+	tests := map[string]struct {
+		item, want string
+		bad        bool
+	}{
+		"first":               {item: `{"metadata":{"name":"a","labels":{"name":"b"}}}`, want: "a"},
+		"after others":        {item: `{"data":{"metadata":{"name":"x"}},"metadata":{"labels":{"name":"b"},"name":"a"}}`, want: "a"},
+		"with escapes":        {item: `{"metadata":{"name":"\u0061"}}`, want: "a"},
+		"none":                {item: `{"metadata":{}}`, bad: true},
+		"no metadata":         {item: `{"name":"a"}`, bad: true},
+		"null":                {item: `null`, bad: true},
+		"metadata is a list":  {item: `{"metadata":[]}`, bad: true},
+		"name is a number":    {item: `{"metadata":{"name":7}}`, bad: true},
+		"ends before its end": {item: `{"metadata":{"na`, bad: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := nameOf([]byte(tt.item))
+			if got != tt.want || (err != nil) != tt.bad {
+				t.Errorf("%q, error %v", got, err)
+			}
+		})
+	}
+}
+
 func FuzzReadList(f *testing.F) {
 	f.Add(`{"metadata":{"continue":"x"},"items":[{"a":1},{"b":[2]}]}`)
 	f.Add(`{"items":null}`)
 	f.Fuzz(func(_ *testing.T, text string) {
-		_, _ = readList(strings.NewReader(text), func([]byte) error { return nil })
+		_, _ = readList(strings.NewReader(text), func(item []byte) error {
+			_, err := nameOf(item)
+			return err
+		})
 	})
 }

@@ -131,6 +131,23 @@ func (o *outage) check(ctx context.Context, cause error) (wasAway bool, err erro
 	return s.wasAway, err
 }
 
+// there tells whether the server is well, as it says itself.
+func (o *outage) there(ctx context.Context) bool {
+	o.mu.Lock()
+	known := time.Since(o.seen) < fresh
+	o.mu.Unlock()
+	if known {
+		return true
+	}
+	health, _ := o.ask(ctx)
+	if health == ready {
+		o.mu.Lock()
+		o.seen = time.Now()
+		o.mu.Unlock()
+	}
+	return health == ready
+}
+
 // end notes what a search found. One that was interrupted found nothing; the
 // next goes on from where it was.
 func (o *outage) end(err error) {

@@ -35,9 +35,8 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 		pauses = backoff()
 		spent  time.Duration // on trying again
 		failed *trouble      // what the latest failure was
-		odd    int
 	)
-	for {
+	for failures := 1; ; failures++ {
 		asked, took, err := c.try(ctx, r, send)
 		if err == nil {
 			if failed != nil {
@@ -52,14 +51,11 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 			spent += took
 		}
 		class := classify(err, r)
-		if class == unexplained {
-			if odd++; odd > maxUnexplained {
-				class = final
-			}
-		}
 		switch class {
-		case final:
-			return explain(err)
+		case unexplained:
+			if failures > 1 && c.outage.there(ctx) {
+				return explain(err) // The server is well: it is the request.
+			}
 		case lost:
 			err = causeOf(err)
 			wasAway, gone := c.outage.check(ctx, err)
@@ -68,10 +64,12 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 			}
 			if wasAway { // That was not about this request.
 				c.pace.restart()
-				spent, pauses = 0, backoff()
+				spent, failures, pauses = 0, 0, backoff()
 				continue
 			}
+		case busy:
 		default:
+			return explain(err)
 		}
 		failed = &trouble{kind: r.ref.GVK, code: codeOf(err)}
 		pause := max(pauses.Step(), asked)
@@ -79,7 +77,9 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 		if pause > left {
 			return gaveUp(err, class)
 		}
-		c.onRetry(r.ref, err, pause, left)
+		if class == busy || failures > 1 { // A hiccup is not worth a word.
+			c.onRetry(r.ref, err, pause, left)
+		}
 		spent += pause
 		if err := sleep(ctx, pause); err != nil {
 			return err
@@ -99,7 +99,7 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 		return 0, 0, err
 	}
 	a := &attempt{about: r.about}
-	if a.about == nil && r.ref != (object.Ref{}) {
+	if a.about == nil && r.ref.Name != "" {
 		a.about = []object.Ref{r.ref}
 	}
 	ctx = withAttempt(ctx, a)

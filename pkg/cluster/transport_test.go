@@ -45,6 +45,9 @@ func newLoopback(t *testing.T, h2 bool, handle func(n int64, w http.ResponseWrit
 		handle(l.requests.Add(1), w, req)
 	}))
 	l.EnableHTTP2 = h2
+	if !h2 { // net/http tries a GET again by itself where a connection was used before
+		l.Config.SetKeepAlivesEnabled(false)
+	}
 	l.Config.ErrorLog = log.New(io.Discard, "", 0)
 	l.StartTLS()
 	t.Cleanup(l.Close)
@@ -79,21 +82,21 @@ func writeObject(w http.ResponseWriter, req *http.Request) {
 
 func hangUp(w http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
-// Edge case 28: what breaks a connection is tried again by us, in sight, and by
-// nobody else.
+// Edge case 28: what breaks a connection is tried again by us, in sight from the
+// second time on, and by nobody else.
 func TestBrokenConnections(t *testing.T) {
 	tests := map[string]struct {
 		h2     bool
-		break1 func(w http.ResponseWriter)
+		broken func(w http.ResponseWriter)
 	}{
-		"reset of a stream, HTTP/2": {h2: true, break1: hangUp},
-		"end of file, HTTP/1.1":     {break1: hangUp},
-		"half an answer, HTTP/2": {h2: true, break1: func(w http.ResponseWriter) {
+		"reset of a stream, HTTP/2": {h2: true, broken: hangUp},
+		"end of file, HTTP/1.1":     {broken: hangUp},
+		"half an answer, HTTP/2": {h2: true, broken: func(w http.ResponseWriter) {
 			fmt.Fprint(w, `{"apiVersion":"v1","kind":"Con`)
 			_ = http.NewResponseController(w).Flush()
 			hangUp(w)
 		}},
-		"half an answer, HTTP/1.1": {break1: func(w http.ResponseWriter) {
+		"half an answer, HTTP/1.1": {broken: func(w http.ResponseWriter) {
 			w.Header().Set("Content-Length", "1000")
 			fmt.Fprint(w, `{"apiVersion":"v1","kind":"Con`)
 			_ = http.NewResponseController(w).Flush()
@@ -117,8 +120,8 @@ func TestBrokenConnections(t *testing.T) {
 					if req.Method != method {
 						t.Errorf("unexpected %s %s", req.Method, req.URL)
 					}
-					if n == 1 {
-						tt.break1(w)
+					if n <= 2 {
+						tt.broken(w)
 					}
 					writeObject(w, req)
 				})
@@ -126,8 +129,8 @@ func TestBrokenConnections(t *testing.T) {
 				if err := send(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
-				if n := l.requests.Load(); n != 2 || len(says.retries) != 1 {
-					t.Errorf("%d requests, told %v; want one more request, told", n, says.retries)
+				if n := l.requests.Load(); n != 3 || len(says.retries) != 1 {
+					t.Errorf("%d requests, told %v; want two more, the second told", n, says.retries)
 				}
 			})
 		}
@@ -268,7 +271,7 @@ func TestRequestTimeout(t *testing.T) {
 	if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
 		t.Fatal(err)
 	}
-	if n := l.requests.Load(); n < 2 || len(says.retries) != int(n)-1 {
+	if n := l.requests.Load(); n < 2 || len(says.retries) != int(n)-2 {
 		t.Errorf("%d requests, told %v", n, says.retries)
 	}
 }

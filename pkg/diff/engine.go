@@ -149,7 +149,7 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 		return
 	}
 	if err != nil {
-		e.cannotTell(p.Item, err)
+		e.cannotTell(p.Item, e.Predictor.Explain(ctx, e.Server, p, err))
 		return
 	}
 	compared, err := e.compare(p)

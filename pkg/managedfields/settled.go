@@ -1,8 +1,6 @@
 package managedfields
 
 import (
-	"slices"
-
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -141,84 +139,6 @@ func (s *settler) fields(m, live map[string]any, set *Set) bool {
 	return true
 }
 
-// items compares a list that is owned item by item. The live list may have
-// items of others in between, but must have ours in our order: the server would
-// reorder them.
-func (s *settler) items(list, live []any, set *Set) bool {
-	els := elements(set)
-	names := keyNames(els)
-	if len(els) != len(list) || !distinct(live, names) {
-		return false
-	}
-	used := make([]bool, len(els))
-	next := 0
-	for _, item := range list {
-		i, ok := s.itemElement(item, els, names, set)
-		if !ok || used[i] {
-			return false
-		}
-		used[i] = true
-		for next < len(live) && matchItem(live[next], els[i], names) != exactMatch {
-			next++
-		}
-		if next == len(live) || !s.item(item, live[next], els[i], set) {
-			return false
-		}
-		next++
-	}
-	return true
-}
-
-func (s *settler) item(item, live any, pe fieldpath.PathElement, set *Set) bool {
-	child, _ := below(set, pe)
-	if !set.Members.Has(pe) {
-		return false
-	}
-	s.path = append(s.path, pe)
-	ok := s.value(item, side{live, true}, true, child)
-	s.path = s.path[:len(s.path)-1]
-	return ok
-}
-
-// itemElement returns which of the set's elements an item is. Where the item
-// leaves out part of its key, the set may prove what the server makes of it: a
-// field of the key that the set does not hold below the element was not stated
-// when we applied it either, so it is the server's default (edge case 3).
-func (s *settler) itemElement(item any, els []fieldpath.PathElement, names []string, set *Set) (int, bool) {
-	pe, complete, ok := elementOf(item, names)
-	if !ok {
-		return 0, false
-	}
-	if i, found := slices.BinarySearchFunc(els, pe, fieldpath.PathElement.Compare); found {
-		return i, true
-	}
-	if complete {
-		return 0, false
-	}
-	m, _ := item.(map[string]any)
-	found, n := 0, 0
-	for i, pe := range els {
-		if matchItem(item, pe, names) == mayMatch && defaultsProven(m, pe, set) {
-			found = i
-			n++
-		}
-	}
-	return found, n == 1
-}
-
-func defaultsProven(item map[string]any, pe fieldpath.PathElement, set *Set) bool {
-	child, ok := below(set, pe)
-	if !ok {
-		return false
-	}
-	for _, f := range *pe.Key {
-		if _, stated := item[f.Name]; !stated && child.Members.Has(fieldpath.FieldNameElement(f.Name)) {
-			return false
-		}
-	}
-	return true
-}
-
 // othersBelow tells whether anybody else holds a path below the current one.
 func (s *settler) othersBelow() bool {
 	for _, e := range s.others {
@@ -242,59 +162,4 @@ func (s *settler) othersHold() bool {
 		}
 	}
 	return false
-}
-
-// distinct tells whether no two items of a list have the same key.
-func distinct(list []any, names []string) bool {
-	if len(list) <= 8 {
-		for i, a := range list {
-			for _, b := range list[:i] {
-				if sameKey(a, b, names) {
-					return false
-				}
-			}
-		}
-		return true
-	}
-	if keys, ok := textKeys(list, names); ok {
-		slices.Sort(keys)
-		return len(slices.Compact(keys)) == len(list)
-	}
-	_, ok := byElement(list, names)
-	return ok
-}
-
-// textKeys returns the keys of a list whose items have one text as their key,
-// as most long lists do.
-func textKeys(list []any, names []string) ([]string, bool) {
-	if len(names) != 1 {
-		return nil, false
-	}
-	keys := make([]string, len(list))
-	for i, item := range list {
-		m, ok := item.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		if keys[i], ok = m[names[0]].(string); !ok {
-			return nil, false
-		}
-	}
-	return keys, true
-}
-
-func sameKey(a, b any, names []string) bool {
-	am, aMap := a.(map[string]any)
-	bm, bMap := b.(map[string]any)
-	if !aMap || !bMap {
-		return equal(a, b)
-	}
-	for _, name := range names {
-		av, aHas := am[name]
-		bv, bHas := bm[name]
-		if aHas != bHas || !equal(av, bv) {
-			return false
-		}
-	}
-	return true
 }

@@ -212,6 +212,13 @@ func TestConflictsFromStatus(t *testing.T) {
 			}
 		})
 	}
+	// Two paths of one notation are held; the manifest states one of them.
+	twins := story{}.object(t, []string{entry("them", "Apply", `{f:data: {f:a.b: {}, f:a: {f:b: {}}}}`)}, `{a.b: "1", a: {b: "1"}}`)
+	twin := read(t, `{apiVersion: v1, kind: Thing, metadata: {name: a}, data: {a: {b: "2"}}}`)
+	got := managedfields.ConflictsFromStatus([]metav1.StatusCause{cause(".data.a.b")}, twins, twin, us)
+	if diff := cmp.Diff([]string{".data.a.b"}, conflictPaths(got)); diff != "" {
+		t.Error(diff)
+	}
 	if got := managedfields.ConflictsFromStatus([]metav1.StatusCause{cause(".a")}, nil, nil, us); len(got) != 1 {
 		t.Errorf("without objects: %v", got)
 	}

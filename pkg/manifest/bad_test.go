@@ -57,7 +57,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"alias of nothing": {
 			text: configMap("a") + "data: *nope\n",
-			want: []string{"app.yaml:1: not YAML: unknown anchor 'nope' referenced"},
+			want: []string{"app.yaml:5: not YAML: unknown anchor 'nope' referenced"},
 		},
 		"broken JSON": {
 			text: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}` + "\n\n" + `{"apiVersion": "v1",` + "\n" + `"kind": [}`,

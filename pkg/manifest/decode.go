@@ -90,7 +90,7 @@ func (d *document) decodeYAML() (any, []error) {
 
 // syntaxFault says why the text is not YAML.
 func (d *document) syntaxFault(err error) error {
-	line := max(yamlLine(err), 1)
+	line := max(yamlLine(err), d.aliasLine(err), 1)
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, after, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, "line ") {
 		text = after
@@ -123,6 +123,18 @@ func yamlLine(err error) int {
 		line++
 	}
 	return line
+}
+
+// aliasLine finds the alias that an error of yaml/v2 is about, which tells its name
+// alone; 0 where the error is about something else.
+func (d *document) aliasLine(err error) int {
+	_, name, isAlias := strings.Cut(err.Error(), "unknown anchor '")
+	name, _, quoted := strings.Cut(name, "'")
+	before, _, found := bytes.Cut(d.text, []byte("*"+name))
+	if !isAlias || !quoted || !found {
+		return 0
+	}
+	return 1 + bytes.Count(before, []byte("\n"))
 }
 
 // below returns the source n lines below the document's first.

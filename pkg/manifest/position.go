@@ -58,9 +58,14 @@ func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 	}
 	switch s := step.(type) {
 	case string:
-		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == s {
-				return n.Content[i], n.Content[i+1]
+		if n.Kind != yaml.MappingNode {
+			return nil, nil
+		}
+		for _, spelt := range []func(string) string{asWritten, asBoolean} {
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if spelt(n.Content[i].Value) == s {
+					return n.Content[i], n.Content[i+1]
+				}
 			}
 		}
 	case int:
@@ -69,6 +74,19 @@ func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 		}
 	}
 	return nil, nil
+}
+
+func asWritten(key string) string { return key }
+
+// asBoolean spells a key as JSON has it if YAML 1.1 takes it for a boolean.
+func asBoolean(key string) string {
+	switch strings.ToLower(key) {
+	case "y", "yes", "on", "true":
+		return "true"
+	case "n", "no", "off", "false":
+		return "false"
+	}
+	return key
 }
 
 // keyFaults finds the keys that are there twice, and those that no JSON object

@@ -99,6 +99,13 @@ func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 	}
+	// Who takes a path by name means it for this run, whatever the manifest says
+	// for all of them.
+	paths = slices.DeleteFunc(paths, func(path managedfields.Path) bool {
+		return slices.ContainsFunc(p.Take, func(c Choice) bool {
+			return len(c.Path) > 0 && c.Names(item.Ref, item.Kind.Resource) && c.covers(path)
+		})
+	})
 	for _, c := range p.Yield {
 		if c.Names(item.Ref, item.Kind.Resource) {
 			paths = append(paths, c.Path)

@@ -6,14 +6,24 @@ cd "$(dirname "$0")/../.."
 
 dir=$(mktemp -d)
 controlplane() { go run ./test/cluster/cmd/controlplane "$@" --dir "$dir/cluster"; }
-trap 'controlplane down >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
+# Whatever happens, nothing is left running.
+trap 'trap "" INT TERM; controlplane down >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
 
 bold=''; plain=''
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m'; plain=$'\e[0m'; fi
 say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; if [ -n "${DEMO_PAUSE:-}" ]; then read -r _; fi; }
-run() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
+# show prints a command so that it can be pasted.
+show() {
+  local arg line=''
+  for arg in "$@"; do
+    case $arg in *[!A-Za-z0-9_./:=,@-]*) arg="'$arg'" ;; esac
+    line+=" $arg"
+  done
+  printf '%s$%s%s\n' "$bold" "$line" "$plain"
+}
+run() { show "$@"; "$@"; }
 # Answers "no" with exit status 1: that is the point, not a failure.
-no() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; if "$@"; then echo "expected exit status 1" >&2; exit 1; elif [ $? -ne 1 ]; then exit 1; fi; }
+no() { show "$@"; if "$@"; then echo "expected exit status 1" >&2; exit 1; elif [ $? -ne 1 ]; then exit 1; fi; }
 
 say 'A real control plane: etcd, kube-apiserver, controllers, scheduler, kwok'
 eval "$(controlplane up)"
@@ -39,4 +49,5 @@ run kubectl k8sconnect apply -f test/e2e/testdata/shop \
   --yield 'deployment.apps/web:.spec.replicas' \
   --take 'deployment.apps/web:.spec.template.spec.containers[name="app"].image'
 run kubectl -n shop get deployment web -o custom-columns='REPLICAS:.spec.replicas,IMAGE:.spec.template.spec.containers[0].image'
+controlplane down
 say 'Done; everything is torn down'

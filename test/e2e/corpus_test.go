@@ -111,6 +111,7 @@ func (m *manifests) add(u *unstructured.Unstructured) {
 
 // server is a real API server, as far as these tests talk to it.
 type server struct {
+	seed   uint64
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
 }

@@ -29,7 +29,10 @@ type testMain struct{ m *testing.M }
 func (t testMain) Run() int { return shared.Main(t.m) }
 
 func TestMain(m *testing.M) {
-	testscript.Main(testMain{m}, map[string]func(){"kubectl-k8sconnect": plugin})
+	testscript.Main(testMain{m}, map[string]func(){
+		"kubectl-k8sconnect":          plugin,
+		"kubectl_complete-k8sconnect": plugin, // what kubectl calls for completion
+	})
 }
 
 // plugin is the main function of the plugin, run by this binary under its name.

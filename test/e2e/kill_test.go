@@ -14,10 +14,12 @@ import (
 // nothing is made twice (edge case 36).
 func TestKilled(t *testing.T) {
 	c := shared.Cluster(t)
+	p, kubeconfig := behind(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(300, 100, "1"))
 	for _, at := range []int{1, 60, 140, 230} {
-		// Concurrency keeps the run from being over before it is seen.
-		r := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--concurrency=2")
+		// The run must not be over before it is seen.
+		p.SetRTT(20 * time.Millisecond)
+		r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--concurrency=2")
 		until(t, "some are there", func() bool { return len(uids(t, c, ns)) >= at })
 		r.signal(t, syscall.SIGKILL)
 		r.wait(t)
@@ -26,7 +28,7 @@ func TestKilled(t *testing.T) {
 	if len(there) == 300 {
 		t.Fatal("the run was over before it was killed")
 	}
-	again := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json").ends(t, 0).result(t)
+	again := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json").ends(t, 0).report(t)
 	if got := again.Summary; got["created"] != 300-len(there) || got["unchanged"] != len(there) {
 		t.Errorf("%d were there; the run after it says %v", len(there), got)
 	}
@@ -87,7 +89,7 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Errorf("%d objects, want 200", n)
 	}
 	total := map[string]int{}
-	for _, r := range []result{one.result(t), two.result(t)} {
+	for _, r := range []report{one.report(t), two.report(t)} {
 		maps.Copy(total, map[string]int{
 			"created": total["created"] + r.Summary["created"], "unchanged": total["unchanged"] + r.Summary["unchanged"],
 		})

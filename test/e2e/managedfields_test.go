@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,14 +39,21 @@ const (
 //   - Settled: the apply changes neither content nor owners;
 //   - Clear: the apply without force meets no conflict;
 //   - Taken, of a forced dry run: exactly the causes of the conflict that the
-//     apply without force meets, which ConflictsFromStatus reads alike.
+//     apply without force meets, which ConflictsFromStatus reads alike;
+//   - Yield of all these paths: no conflict, and they keep their values.
 //
-// Edits are drawn from the object's name, so a failure repeats itself.
+// Edits are drawn from SEED (0 if it is not set) and the object's name, so a
+// failure repeats itself.
 func TestManagedFields(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
 	server, err := newServer(c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if text := os.Getenv("SEED"); text != "" {
+		if server.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var all tally
 	for _, set := range readCorpus(t) {
@@ -64,7 +73,7 @@ func TestManagedFields(t *testing.T) {
 		})
 	}
 	t.Log("all sets:", all.String())
-	if total := all.counts(); total.settled == 0 || total.clear == 0 || total.conflicts == 0 {
+	if total := all.counts(); total.settled == 0 || total.clear == 0 || total.yielded == 0 {
 		t.Error("the edits did not lead to all verdicts: the test proves nothing")
 	}
 }
@@ -90,8 +99,8 @@ func (s *subject) afterApply(t *testing.T) counts {
 
 // round edits the object, then the manifest, and judges each time.
 func (s *subject) round(t *testing.T, round int) counts {
-	s.random = rand.New(rand.NewPCG(seed(s.ref), uint64(round)))
-	what := fmt.Sprintf("round %d, %s", round, s.edit(t.Context()))
+	s.random = rand.New(rand.NewPCG(seed(s.ref)+s.seed, uint64(round)))
+	what := fmt.Sprintf("SEED=%d, round %d, %s", s.seed, round, s.edit(t.Context()))
 	total := s.judge(t, what, s.manifest)
 	edited := s.manifest.DeepCopy()
 	what += ", manifest " + change(s.random, edited.Object)
@@ -166,17 +175,50 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 	if len(causes) > 0 {
 		total.conflicts = 1
 	}
-	s.compareTaken(t, where, live, answer, manifest, causes)
+	taken := s.compareTaken(t, where, live, answer, manifest, causes)
+	if len(taken) > 0 {
+		total.yielded = s.yield(t, where, live, manifest, taken)
+	}
 	return total
+}
+
+// yield leaves all contested paths to their owners: then nobody is in the way,
+// and the paths keep their values. It returns 1 if the server took what is left
+// of the manifest.
+func (s *subject) yield(t *testing.T, where string, live, manifest *unstructured.Unstructured, taken []managedfields.Conflict) int {
+	var paths []managedfields.Path
+	for _, c := range taken {
+		paths = append(paths, c.Path)
+	}
+	rest, _, err := managedfields.Yield(manifest, live, manager, paths)
+	if err != nil {
+		t.Errorf("%s: %v", where, err)
+		return 0
+	}
+	answer, err := s.apply(t.Context(), rest, manager, false, true)
+	if len(conflictCauses(err)) > 0 {
+		t.Errorf("%s: after yielding %v, the server answers: %v", where, paths, err)
+	}
+	if err != nil {
+		return 0 // Invalid without what was yielded.
+	}
+	for _, p := range paths {
+		was, had := p.Get(live.Object)
+		is, has := p.Get(answer.Object)
+		if had != has || !reflect.DeepEqual(was, is) {
+			t.Errorf("%s: %s was yielded, but an apply changes it from %v to %v", where, p, was, is)
+		}
+	}
+	return 1
 }
 
 // compareTaken compares the conflicts of a forced dry run with those of the
 // refusal without force.
-func (s *subject) compareTaken(t *testing.T, where string, live, answer, manifest *unstructured.Unstructured, causes []metav1.StatusCause) {
+func (s *subject) compareTaken(t *testing.T, where string, live, answer, manifest *unstructured.Unstructured, causes []metav1.StatusCause) []managedfields.Conflict {
 	taken, err := managedfields.Taken(live, answer, manifest, manager)
 	if err != nil {
 		t.Errorf("%s: %v", where, err)
-		return
+		return nil
 	}
 	var want []string
 	for _, cause := range causes {
@@ -194,12 +236,13 @@ func (s *subject) compareTaken(t *testing.T, where string, live, answer, manifes
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: conflicts (-server +taken):\n%s", where, diff)
-		return
+		return nil
 	}
 	read := managedfields.ConflictsFromStatus(causes, live, manifest, manager)
 	if diff := cmp.Diff(texts(taken), texts(read)); diff != "" {
 		t.Errorf("%s: conflicts (-taken +from status):\n%s", where, diff)
 	}
+	return taken
 }
 
 // texts shows conflicts by path, values and owners.
@@ -283,7 +326,7 @@ func each(subjects []*subject, work func(*subject)) {
 }
 
 type counts struct {
-	applied, appliedSettled, judged, settled, clear, conflicts int
+	applied, appliedSettled, judged, settled, clear, conflicts, yielded int
 }
 
 func (c *counts) plus(d counts) {
@@ -293,6 +336,7 @@ func (c *counts) plus(d counts) {
 	c.settled += d.settled
 	c.clear += d.clear
 	c.conflicts += d.conflicts
+	c.yielded += d.yielded
 }
 
 // tally adds up what many workers count.
@@ -316,7 +360,7 @@ func (t *tally) counts() counts {
 func (t *tally) String() string {
 	c := t.counts()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d settled after apply; of %d judgements %d settled, %d clear; %d in conflict",
-		c.appliedSettled, c.applied, c.judged, c.settled, c.clear, c.conflicts)
+	fmt.Fprintf(&b, "%d of %d settled after apply; of %d judgements %d settled, %d clear; %d in conflict, %d without it after a yield",
+		c.appliedSettled, c.applied, c.judged, c.settled, c.clear, c.conflicts, c.yielded)
 	return b.String()
 }

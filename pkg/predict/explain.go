@@ -1,0 +1,105 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// RefusedError is the server's refusal of an object, with what can be done.
+type RefusedError struct {
+	Err error
+	// Advice says what can be done about it.
+	Advice string
+}
+
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the server's error.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Hint returns the advice.
+func (e *RefusedError) Hint() string { return e.Advice }
+
+// Explain adds to a refusal what the server does not say, where we can find it
+// out. The causes decide, never the text.
+func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {
+	if in.Live == nil || !apierrors.IsInvalid(err) {
+		return err
+	}
+	causes := Causes(err)
+	if advice := p.leftBehind(in, causes); advice != "" {
+		return &RefusedError{Err: err, Advice: advice}
+	}
+	if advice := p.immutable(ctx, server, in, causes); advice != "" {
+		return &RefusedError{Err: err, Advice: advice}
+	}
+	return err
+}
+
+// leftBehind explains a list that is not valid because of an item that the
+// manifest does not state: it stays, or what others own of it stays, as long as
+// they own it (k/k#131147, structured-merge-diff#335; edge cases 25 and 26).
+func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) string {
+	entries, err := managedfields.Entries(in.Live)
+	if err != nil {
+		return ""
+	}
+	for _, cause := range causes {
+		list, _, indexed := strings.Cut(cause.Field, "[")
+		if !indexed || cause.Type != metav1.CauseTypeFieldValueDuplicate && cause.Type != metav1.CauseTypeFieldValueRequired {
+			continue
+		}
+		path, err := managedfields.ParsePath(list)
+		if err != nil {
+			continue
+		}
+		var names []string
+		for _, owner := range managedfields.OwnersOfUnstated(managedfields.Others(entries, p.Manager), path, in.Body) {
+			names = append(names, owner.Manager)
+		}
+		slices.Sort(names)
+		if names = slices.Compact(names); len(names) > 0 {
+			return fmt.Sprintf("an item of .%s that the manifest does not state is also owned by %s, and what they own of it stays; "+
+				"--adopt-from=%s makes it yours, or remove the item by hand",
+				list, strings.Join(names, ", "), strings.Join(names, ","))
+		}
+	}
+	return ""
+}
+
+// immutable tells a change that can not be made to an existing object from an
+// object that is wrong in itself: the latter the server refuses under a new name
+// too (edge case 29). It only ever advises; nothing is deleted.
+func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
+	fields := make([]string, 0, len(causes))
+	for _, cause := range causes {
+		switch cause.Type {
+		case metav1.CauseTypeFieldValueInvalid, metav1.CauseTypeForbidden, metav1.CauseTypeFieldValueDuplicate:
+			fields = append(fields, "."+cause.Field)
+		default:
+		}
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	if !p.ValidAlone(ctx, server, in) {
+		return ""
+	}
+	slices.Sort(fields)
+	what := strings.Join(slices.Compact(fields), ", ")
+	switch in.Item.GVK.Kind {
+	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition":
+		return what + " can not be changed on an existing " + in.Item.GVK.Kind +
+			"; put the live value back into the manifest (deleting it would delete what it holds)"
+	default:
+		return what + " can not be changed on an existing " + in.Item.GVK.Kind +
+			"; put the live value back into the manifest, or delete " + in.Item.Resource() + " yourself and apply again"
+	}
+}

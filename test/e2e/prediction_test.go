@@ -1,0 +1,331 @@
+package e2e_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+const (
+	// seeds is how many copies of the samples are edited, each in a namespace of its
+	// own; `-run 'TestDiffIsWhatApplyDoes/seed_3$'` repeats one of them, SEEDS=100
+	// tries more.
+	seeds = 5
+	// editRounds is how often each copy is edited and applied.
+	editRounds = 3
+)
+
+// TestDiffIsWhatApplyDoes: whatever other managers did to the objects, and
+// whatever became of the manifests, diff and apply say the same of each object, a
+// dry run says what the run then says, what diff predicted is what is there
+// afterwards, and then there is nothing left to do.
+func TestDiffIsWhatApplyDoes(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{})
+	api, err := newServer(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen outcomes
+	n := seeds
+	if more, err := strconv.Atoi(os.Getenv("SEEDS")); err == nil {
+		n = more
+	}
+	for seed := range n {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			p := newPrediction(t, c, api, seed)
+			p.results(t, "apply", "--take=all")
+			p.nothingLeft(t)
+			api.mapper.Reset() // the set has a definition
+			for round := range editRounds {
+				p.round(t, fmt.Sprint("round ", round), &seen)
+			}
+		})
+	}
+	t.Logf("%+v", seen)
+	if seen.none == 0 || seen.update == 0 || seen.contested == 0 || seen.unknown == 0 {
+		t.Errorf("%+v: the edits did not lead to everything that can happen: the test proves nothing", seen)
+	}
+}
+
+// outcomes counts what diff said of objects.
+type outcomes struct{ none, update, contested, unknown int }
+
+// prediction is one copy of the samples.
+type prediction struct {
+	kubeconfig, file string
+	random           *rand.Rand
+	subjects         []*subject
+}
+
+func newPrediction(t *testing.T, c *cluster.Cluster, api *server, seed int) *prediction {
+	p := &prediction{
+		kubeconfig: c.KubeconfigPath,
+		file:       filepath.Join(t.TempDir(), "set.json"),
+		random:     rand.New(rand.NewPCG(uint64(seed), 0)),
+	}
+	var samples manifests
+	files, err := filepath.Glob(filepath.Join("testdata", "shop", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		samples.read(file)
+	}
+	// Names that no namespace keeps apart get the seed.
+	namespace := fmt.Sprint("shop-", seed)
+	api.namespace(t.Context(), namespace)
+	for _, u := range samples.objects {
+		switch {
+		case u.GetKind() == "Namespace":
+			u.SetName(namespace)
+		case u.GetNamespace() != "":
+			u.SetNamespace(namespace)
+		case u.GetKind() == "CustomResourceDefinition": // one for all
+		default:
+			u.SetName(fmt.Sprint(u.GetName(), "-", seed))
+		}
+		p.subjects = append(p.subjects, &subject{server: api, ref: object.RefOf(u), manifest: u, random: p.random})
+	}
+	p.write(t)
+	return p
+}
+
+// round edits objects and manifests, and compares all that is said of it.
+func (p *prediction) round(t *testing.T, what string, seen *outcomes) {
+	history := p.edit(t)
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s, edits:\n  %s", what, strings.Join(history, "\n  "))
+		}
+	}()
+	asked, asking := p.results(t, "diff"), p.results(t, "apply", "--dry-run=server")
+	blocked := slices.ContainsFunc(asking, func(r verdict) bool { return r.Action == "conflict" })
+	for i, d := range asked {
+		seen.count(d)
+		agree(t, what+", nothing chosen", d, asking[i], blocked)
+	}
+	told, telling, told2 := p.results(t, "diff", "--take=all"), p.results(t, "apply", "--take=all", "--dry-run=server"), p.results(t, "apply", "--take=all")
+	for i, d := range told {
+		agree(t, what+", dry run", d, telling[i], false)
+		agree(t, what+", apply", d, told2[i], false)
+		if told2[i].Action != "failed" && told2[i].Action != "skipped" {
+			p.happened(t, what, d)
+		}
+	}
+	p.nothingLeft(t)
+}
+
+// edit lets other managers edit some objects and changes some manifests, such that
+// they still are manifests. It says what it did.
+func (p *prediction) edit(t *testing.T) []string {
+	var history []string
+	for _, s := range p.subjects {
+		if s.isDefinition() {
+			continue
+		}
+		for p.random.IntN(3) == 0 {
+			history = append(history, s.ref.String()+": "+s.edit(t.Context()))
+		}
+		if p.random.IntN(3) == 0 {
+			before := s.manifest.DeepCopy()
+			how := change(p.random, s.manifest.Object)
+			p.write(t)
+			if _, err := manifest.Read(t.Context(), manifest.Options{Filenames: []string{p.file}}); err != nil {
+				s.manifest.Object = before.Object
+				continue
+			}
+			history = append(history, s.ref.String()+": manifest "+how)
+		}
+	}
+	p.write(t)
+	return history
+}
+
+func (p *prediction) write(t *testing.T) {
+	t.Helper()
+	list := unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
+	for _, s := range p.subjects {
+		list.Items = append(list.Items, *s.manifest)
+	}
+	text, err := list.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// verdict is what a verb said of one object.
+type verdict struct {
+	Kind, Name, Action, Reason string
+	Error                      struct{ Message string }
+	Changes                    []struct {
+		Path, Change string
+		Atomic       bool
+		To           any
+	}
+}
+
+func (r verdict) String() string {
+	return fmt.Sprintf("%s/%s %s %s %s", r.Kind, r.Name, r.Action, r.Reason, r.Error.Message)
+}
+
+func (r verdict) contested() bool {
+	for _, c := range r.Changes {
+		if c.Change == "contested" {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *outcomes) count(d verdict) {
+	switch {
+	case d.contested():
+		o.contested++
+	case d.Action == "none":
+		o.none++
+	case d.Action == "update":
+		o.update++
+	case d.Action == "unknown":
+		o.unknown++
+	}
+}
+
+// results runs a verb on the set, in this process, and returns what it said, sorted
+// by object.
+func (p *prediction) results(t *testing.T, args ...string) []verdict {
+	t.Helper()
+	var out, stderr bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &stderr}
+	args = append(args, "-o", "json", "-f", p.file, "--kubeconfig", p.kubeconfig, "--cache-dir", filepath.Dir(p.file))
+	status := cli.Main(t.Context(), append([]string{"kubectl-k8sconnect"}, args...), streams)
+	var document struct{ Objects []verdict }
+	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
+		t.Fatalf("%v: exit status %d, %v\n%s", args, status, err, &stderr)
+	}
+	if want := statusOf(document.Objects); status != want {
+		t.Errorf("%v: exit status %d, want %d\n%s", args, status, want, &out)
+	}
+	if len(document.Objects) != len(p.subjects) {
+		t.Fatalf("%v: %d results for %d objects", args, len(document.Objects), len(p.subjects))
+	}
+	slices.SortFunc(document.Objects, func(a, b verdict) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return document.Objects
+}
+
+// statusOf is the exit status that goes with results: 1 if something would change
+// or did not go well, 2 if something could not be told.
+func statusOf(results []verdict) int {
+	status := 0
+	for _, r := range results {
+		switch r.Action {
+		case "create", "update", "conflict", "failed":
+			status = max(status, 1)
+		case "unknown":
+			status = 2
+		}
+	}
+	return status
+}
+
+// agree compares what diff says of an object with what apply says. Blocked tells
+// that other objects were in conflict, which keeps apply from saying more.
+func agree(t *testing.T, what string, d, a verdict, blocked bool) {
+	t.Helper()
+	want := map[string]string{"none": "unchanged", "create": "created", "update": "configured", "unknown": "failed"}[d.Action]
+	if d.contested() && !strings.Contains(what, "dry run") && !strings.Contains(what, "apply") {
+		want = "conflict"
+	}
+	if a.Action == "skipped" && blocked {
+		return
+	}
+	if a.Action != want {
+		t.Errorf("%s: diff says: %s\napply says: %s", what, d, a)
+	}
+}
+
+// happened compares what diff predicted of an object with what is there now.
+func (p *prediction) happened(t *testing.T, what string, d verdict) {
+	t.Helper()
+	i := slices.IndexFunc(p.subjects, func(s *subject) bool { return s.ref.GVK.Kind == d.Kind && s.ref.Name == d.Name })
+	live, err := p.subjects[i].get(t.Context(), p.subjects[i].ref)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	for _, c := range d.Changes {
+		path, err := managedfields.ParsePath(c.Path)
+		if err != nil {
+			t.Errorf("%s: %s: %v", what, d, err)
+			continue
+		}
+		got, there := path.Get(live.Object)
+		switch {
+		case d.Kind == "Secret": // masked
+		case c.Change == "removed" && there:
+			t.Errorf("%s: %s: %s was to go, and is %v", what, d, c.Path, got)
+		case c.Change != "removed" && !there:
+			t.Errorf("%s: %s: %s was to be %v, and is not there", what, d, c.Path, c.To)
+		case c.Change != "removed" && !holds(got, c.To):
+			t.Errorf("%s: %s: %s was to be %v, and is %v", what, d, c.Path, c.To, got)
+		}
+	}
+}
+
+// holds tells whether a live value has all that was predicted. What the server or
+// others have beside it, in items of lists too, is their business.
+func holds(live, predicted any) bool {
+	switch want := predicted.(type) {
+	case map[string]any:
+		m, ok := live.(map[string]any)
+		for name, v := range want {
+			ok = ok && holds(m[name], v)
+		}
+		return ok
+	case []any:
+		_, ok := live.([]any)
+		return ok
+	case float64:
+		switch n := live.(type) {
+		case int64:
+			return float64(n) == want
+		case float64:
+			return n == want
+		}
+		return false
+	default:
+		return reflect.DeepEqual(live, predicted)
+	}
+}
+
+// nothingLeft: what was applied differs no more, and is not applied again.
+func (p *prediction) nothingLeft(t *testing.T) {
+	t.Helper()
+	for _, d := range p.results(t, "diff", "--take=all") {
+		if d.Action != "none" && d.Action != "unknown" {
+			t.Errorf("after an apply, diff says: %s %v", d, d.Changes)
+		}
+	}
+}

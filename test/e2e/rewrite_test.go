@@ -1,0 +1,198 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// rewriter is a mutating webhook that changes the data of ConfigMaps as they are
+// written.
+type rewriter struct {
+	*httptest.Server
+	calls atomic.Int64
+}
+
+// newRewriter starts a webhook in which rewrite says what becomes of data.image, by
+// its value and the number of the call.
+func newRewriter(t *testing.T, rewrite func(image string, call int64) string) *rewriter {
+	w := &rewriter{}
+	w.Server = httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		var review struct {
+			Request struct {
+				UID    string
+				Object struct{ Data map[string]string }
+			}
+		}
+		if err := json.NewDecoder(in.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		answer := map[string]any{"uid": review.Request.UID, "allowed": true}
+		if image, ok := review.Request.Object.Data["image"]; ok {
+			answer["patchType"] = "JSONPatch"
+			answer["patch"] = fmt.Appendf(nil, `[{"op":"replace","path":"/data/image","value":%q}]`, rewrite(image, w.calls.Add(1)))
+		}
+		_ = json.NewEncoder(out).Encode(map[string]any{
+			"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer,
+		})
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+// install makes the API server call the webhook for the ConfigMaps of a namespace.
+func (w *rewriter) install(t *testing.T, api *server, namespace string) {
+	t.Helper()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.Certificate().Raw})
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1",
+		"kind":       "MutatingWebhookConfiguration",
+		"metadata":   map[string]any{"name": namespace},
+		"webhooks": []any{map[string]any{
+			"name":                    "rewrite.example.com",
+			"clientConfig":            map[string]any{"url": w.URL, "caBundle": ca},
+			"sideEffects":             "None",
+			"admissionReviewVersions": []any{"v1"},
+			"rules": []any{map[string]any{
+				"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"configmaps"},
+				"operations": []any{"CREATE", "UPDATE"},
+			}},
+			"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": namespace}},
+		}},
+	}}
+	text, err := json.Marshal(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &u.Object); err != nil { // bytes become base64
+		t.Fatal(err)
+	}
+	if _, err := api.apply(t.Context(), u, "setup", true, false); err != nil {
+		t.Fatal(err)
+	}
+	// The API server hears of it a moment later.
+	probe := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"image": "probe"},
+		"metadata": map[string]any{"name": "probe", "namespace": namespace},
+	}}
+	for range 1000 {
+		if _, err := api.apply(t.Context(), probe, "setup", true, true); err != nil {
+			t.Fatal(err)
+		}
+		if w.calls.Load() > 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the API server does not call the webhook")
+}
+
+// call runs the plugin on the manifest of a ConfigMap with that image.
+func (w *rewriter) call(t *testing.T, c *cluster.Cluster, namespace, image string, args ...string) (status int, out string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {image: \"" + image + "\", own: a}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var both bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}
+	args = append([]string{"kubectl-k8sconnect"}, append(args,
+		"-f", file, "-n", namespace, "--kubeconfig", c.KubeconfigPath, "--cache-dir", filepath.Dir(file))...)
+	return cli.Main(t.Context(), args, streams), both.String()
+}
+
+// Edge case 15: what a webhook rewrites is recorded under our name, and so the live
+// value differs from the manifest's forever. That is said, it is no difference, and
+// nothing loops.
+func TestRewritten(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{})
+	c.OwnOnly(t)
+	api, err := newServer(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const namespace = "rewritten"
+	api.namespace(t.Context(), namespace)
+	w := newRewriter(t, func(image string, _ int64) string {
+		return "mirror.example/" + strings.TrimPrefix(image, "mirror.example/")
+	})
+	w.install(t, api, namespace)
+
+	expect := func(want int, says string, status int, out string) {
+		t.Helper()
+		if status != want || !strings.Contains(out, says) {
+			t.Errorf("exit status %d, want %d and %q:\n%s", status, want, says, out)
+		}
+	}
+	const rewritten = `.data.image is "mirror.example/app:1", not "app:1": something in the cluster rewrites it`
+	call := func(image string, args ...string) (int, string) { return w.call(t, c, namespace, image, args...) }
+
+	status, out := call("app:1", "apply")
+	expect(0, "1 created", status, out)
+	expect(0, rewritten, status, out)
+	status, out = call("app:1", "diff")
+	expect(0, "1 unchanged", status, out)
+	status, out = call("app:1", "apply")
+	expect(0, "1 unchanged", status, out)
+
+	// Another value is another one after the rewriting too.
+	status, out = call("app:2", "diff")
+	expect(1, "+  image: mirror.example/app:2", status, out)
+	status, out = call("app:2", "apply")
+	expect(0, "1 configured", status, out)
+
+	// Two who apply the same are in conflict for ever, and are told who and what.
+	status, out = call("app:2", "apply", "--field-manager=other", "--take=all")
+	expect(0, "", status, out)
+	status, out = call("app:3", "diff")
+	expect(1, "# contested  .data.image  owned by other (Apply", status, out)
+	status, out = call("app:2", "apply", "--yield=.data.image")
+	expect(0, "1 unchanged", status, out)
+	if strings.Contains(out, "changes faster") {
+		t.Errorf("a conflict is said to keep changing:\n%s", out)
+	}
+}
+
+// A webhook that never writes the same twice is not waited for: each run ends, and
+// says what goes on.
+func TestNeverSettles(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{})
+	c.OwnOnly(t)
+	api, err := newServer(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const namespace = "restless"
+	api.namespace(t.Context(), namespace)
+	w := newRewriter(t, func(_ string, call int64) string { return fmt.Sprint("call-", call) })
+	w.install(t, api, namespace)
+	for _, verb := range []string{"apply", "diff", "apply", "diff"} {
+		before := w.calls.Load()
+		status, out := w.call(t, c, namespace, "app:1", verb)
+		if want := map[string]int{"apply": 0, "diff": 1}[verb]; status != want {
+			t.Errorf("%s: exit status %d, want %d:\n%s", verb, status, want, out)
+		}
+		if verb == "apply" && !strings.Contains(out, "something in the cluster rewrites it") {
+			t.Errorf("apply does not say why it does not settle:\n%s", out)
+		}
+		if calls := w.calls.Load() - before; calls > 4 {
+			t.Errorf("%s: %d requests for one object", verb, calls)
+		}
+	}
+}
