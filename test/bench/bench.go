@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -19,69 +17,88 @@ const kubectlPasses = 4
 
 // bench carries out a plan.
 type bench struct {
-	lab        *lab
+	dir        string // of the samples' files
 	options    options
 	contenders []contender
-	homes      map[string]string // warm, by contender
-	kubeconfig map[string]string // by contender
-	workers    map[string]int    // best of 1,000 objects, by kind, round-trip time and work
+	workers    map[string]int // best of 1,000 objects, by kind, round-trip time and work
 	references references
 	results    *results
 	progress   io.Writer
 }
 
-func newBench(l *lab, o options, results *results, progress io.Writer) (*bench, error) {
-	b := &bench{
-		lab: l, options: o, progress: progress,
-		homes: map[string]string{}, kubeconfig: map[string]string{}, workers: map[string]int{},
-		references: references{}, results: results,
+func newBench(dir string, o options, results *results, progress io.Writer) *bench {
+	return &bench{
+		dir: dir, options: o, results: results, progress: progress,
+		contenders: contenders(o.plugin, o.tools),
+		workers:    map[string]int{}, references: references{},
 	}
-	for _, c := range l.contenders(o.plugin) {
-		if !slices.Contains(o.tools, c.name) {
-			continue
-		}
-		b.contenders = append(b.contenders, c)
-		var err error
-		if b.kubeconfig[c.name], err = l.kubeconfig(c.name); err != nil {
-			return nil, err
-		}
-		b.homes[c.name] = filepath.Join(l.dir, "warm-"+c.name)
-		if err := os.Mkdir(b.homes[c.name], 0o755); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
 }
 
-// run measures everything. An error means that it could not go on; what is
-// wrong with a tool's outcome is among the results.
+// run measures everything. An error means that it could not go on; what is wrong
+// with a tool's outcome is among the results.
 func (b *bench) run(ctx context.Context, cells []cell) error {
-	for _, c := range b.contenders {
-		if err := b.warm(ctx, c); err != nil {
+	var ours, real []cell
+	for _, c := range cells {
+		if c.sample.foreign {
+			real = append(real, c)
+		} else {
+			ours = append(ours, c)
+		}
+	}
+	if len(ours) > 0 {
+		if err := b.inOneLab(ctx, ours); err != nil {
 			return err
 		}
 	}
-	for _, c := range cells {
-		if err := b.cell(ctx, c); err != nil {
+	for _, c := range real {
+		if err := b.cell(ctx, nil, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (b *bench) inOneLab(ctx context.Context, cells []cell) error {
+	l, err := b.open(ctx, b.contenders...)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	for _, c := range cells {
+		if err := b.cell(ctx, l, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open starts a lab in which some contenders are at home.
+func (b *bench) open(ctx context.Context, who ...contender) (*lab, error) {
+	l, err := newLab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range who {
+		if err := b.warm(ctx, l, c); err != nil {
+			l.close()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
 // warm lets a contender do everything once, unmeasured, so that its caches, the
 // API server's and the operating system's are as in daily use.
-func (b *bench) warm(ctx context.Context, who contender) error {
+func (b *bench) warm(ctx context.Context, l *lab, who contender) error {
 	for _, kind := range generatedKinds() {
-		s, err := generated(b.lab.dir, kind, 3)
+		s, err := generated(b.dir, kind, 3)
 		if err != nil {
 			return err
 		}
-		p, err := b.lab.newPlot(ctx, s, who.name, b.homes[who.name])
+		p, err := l.newPlot(ctx, s, who.name)
 		if err != nil {
 			return err
 		}
-		p.home = b.homes[who.name]
 		for _, work := range allWorks() {
 			if _, err := b.perform(ctx, who, p, who.tools[0], work, 1); b.wrong(err, "warm-up", who.tools[0]) != nil {
 				return err
@@ -92,9 +109,10 @@ func (b *bench) warm(ctx context.Context, who contender) error {
 }
 
 // cell measures all contenders on one sample at one round-trip time, in turn,
-// several times.
-func (b *bench) cell(ctx context.Context, c cell) error {
-	workers, err := b.calibrate(ctx, c)
+// several times. Without a lab, each round gets one of its own: real sets define
+// kinds, and those do not go away without a trace.
+func (b *bench) cell(ctx context.Context, l *lab, c cell) error {
+	workers, err := b.calibrate(ctx, l, c)
 	if b.wrong(err, c.String(), "raw") != nil {
 		return err
 	}
@@ -105,10 +123,10 @@ func (b *bench) cell(ctx context.Context, c cell) error {
 				continue // its rows say how often it was measured
 			}
 			if who.name == "kubectl" && time.Since(b.results.Started) > b.options.patience {
-				b.results.note("kubectl on %s at %s: left out, the run had taken %s already", c.sample.title, c.rtt, b.options.patience)
+				b.results.note("kubectl on %s at %s: the run had taken %s already", c.sample.title, c.rtt, b.options.patience)
 				continue
 			}
-			took, err := b.round(ctx, c, who, workers)
+			took, err := b.round(ctx, l, c, who, workers)
 			if b.wrong(err, c.String(), who.name) != nil {
 				return err
 			}
@@ -131,12 +149,18 @@ func (b *bench) wrong(err error, where, who string) error {
 
 // round lets a contender do the cell's works on a fresh plot, and returns how
 // many seconds it took.
-func (b *bench) round(ctx context.Context, c cell, who contender, workers map[string]int) (took float64, err error) {
+func (b *bench) round(ctx context.Context, l *lab, c cell, who contender, workers map[string]int) (took float64, err error) {
 	works := b.works(c, who)
 	if len(works) == 0 {
 		return 0, nil
 	}
-	p, err := b.lab.newPlot(ctx, c.sample, who.name, b.homes[who.name])
+	if l == nil {
+		if l, err = b.open(ctx, who); err != nil {
+			return 0, err
+		}
+		defer l.close()
+	}
+	p, err := l.newPlot(ctx, c.sample, who.name)
 	if err != nil {
 		return 0, err
 	}
@@ -150,9 +174,9 @@ func (b *bench) round(ctx context.Context, c cell, who contender, workers map[st
 			if !does(tool, work) {
 				continue
 			}
-			b.lab.network(0)
+			l.network(0)
 			if wanted {
-				b.lab.network(c.rtt)
+				l.network(c.rtt)
 			}
 			m, err := b.perform(ctx, who, p, tool, work, workers[work])
 			if err != nil {
@@ -172,7 +196,7 @@ func (b *bench) round(ctx context.Context, c cell, who contender, workers map[st
 // can go on.
 func cleared(ctx context.Context, p *plot, err error) error {
 	if clearErr := p.clear(ctx); clearErr != nil {
-		return fmt.Errorf("clear up: %w", clearErr)
+		return clearErr
 	}
 	return err
 }
@@ -206,13 +230,12 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 	if err != nil {
 		return measured{}, err
 	}
-	env := environment(p.home, b.kubeconfig[who.name])
-	m, err := b.call(ctx, who, env, argv)
+	m, err := b.call(ctx, p.lab, who, argv)
 	if tool == toolKubectl && work == workCreate {
 		// It may need several, until definitions and their objects are in.
 		for pass := 1; err == nil && m.Exit != 0 && p.sample.foreign && pass < kubectlPasses; pass++ {
 			var more measured
-			more, err = b.call(ctx, who, env, argv)
+			more, err = b.call(ctx, p.lab, who, argv)
 			m.add(more)
 		}
 	}
@@ -220,7 +243,7 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 		return measured{}, err
 	}
 	if m.Exit != 0 {
-		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(b.lab.log()))}
+		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(p.lab.log()))}
 	}
 	if work == workCreate {
 		if err := p.settle(ctx); err != nil {
@@ -253,79 +276,8 @@ func (b *bench) check(ctx context.Context, p *plot, work string, before versions
 	return nil
 }
 
-func (b *bench) call(ctx context.Context, who contender, env, argv []string) (measured, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("%s took more than %s", argv[0], callTimeout))
+func (b *bench) call(ctx context.Context, l *lab, who contender, argv []string) (measured, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("%s took more than %s", who.name, callTimeout))
 	defer cancel()
-	return b.lab.measure(ctx, who.name, env, argv...)
-}
-
-// calibrate finds with how many workers the raw client is fastest at each work.
-func (b *bench) calibrate(ctx context.Context, c cell) (map[string]int, error) {
-	i := slices.IndexFunc(b.contenders, func(who contender) bool { return who.name == "raw" })
-	best := map[string]int{}
-	for _, work := range allWorks() {
-		best[work] = 1
-	}
-	switch {
-	case i < 0 || c.count == small:
-		return best, nil
-	case b.options.short:
-		for _, work := range allWorks() {
-			best[work] = 32
-		}
-		return best, nil
-	case c.count > 1000: // it takes long, and is the same
-		for _, work := range allWorks() {
-			best[work] = max(16, b.workers[fmt.Sprint(c.kind, c.rtt, work)])
-		}
-		return best, nil
-	}
-	const most, hopeless = 64, 1.15
-	seconds := map[string]float64{}
-	for workers := most; workers >= 1; workers /= 2 {
-		took, err := b.attempt(ctx, c, b.contenders[i], workers)
-		if err != nil {
-			return best, err
-		}
-		hope := false
-		for work, s := range took {
-			if seconds[work] == 0 || s < seconds[work] {
-				seconds[work], best[work] = s, workers
-			}
-			hope = hope || s < hopeless*seconds[work]
-		}
-		if !hope {
-			break
-		}
-	}
-	best[workChange] = best[workAgain]
-	best[workDryRun] = best[workDiff]
-	if c.count == 1000 {
-		for work, workers := range best {
-			b.workers[fmt.Sprint(c.kind, c.rtt, work)] = workers
-		}
-	}
-	return best, nil
-}
-
-// attempt measures the raw client with so many workers.
-func (b *bench) attempt(ctx context.Context, c cell, raw contender, workers int) (took map[string]float64, err error) {
-	p, err := b.lab.newPlot(ctx, c.sample, raw.name, b.homes[raw.name])
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = cleared(ctx, p, err) }()
-	b.lab.network(c.rtt)
-	took = map[string]float64{}
-	for _, work := range []string{workCreate, workAgain, workDiff} {
-		if work != workCreate && !slices.Contains(c.works, work) {
-			continue
-		}
-		m, err := b.perform(ctx, raw, p, toolPatch, work, workers)
-		if err != nil {
-			return nil, fmt.Errorf("%s, %d workers: %w", work, workers, err)
-		}
-		took[work] = m.Seconds
-	}
-	return took, nil
+	return l.measure(ctx, who.name, argv)
 }

@@ -41,16 +41,18 @@ type contender struct {
 // does tells whether a tool knows how to do a work.
 func does(tool, work string) bool { return tool != toolLook || work != workCreate }
 
-func (l *lab) contenders(plugin string) []contender {
-	return []contender{
+// contenders returns those that are chosen, by name.
+func contenders(plugin string, chosen []string) []contender {
+	all := []contender{
 		{"k8sconnect", []string{toolPlugin}, func(p *plot, _, work string, _ int) ([]string, error) {
 			return p.commandLine(plugin, work)
 		}},
 		{"kubectl", []string{toolKubectl}, func(p *plot, _, work string, _ int) ([]string, error) {
-			return p.commandLine(l.cluster.Binary("kubectl"), work, "--server-side")
+			return p.commandLine(p.lab.cluster.Binary("kubectl"), work, "--server-side")
 		}},
 		{"raw", []string{toolPatch, toolLook}, rawArgv},
 	}
+	return slices.DeleteFunc(all, func(c contender) bool { return !slices.Contains(chosen, c.name) })
 }
 
 func (p *plot) commandLine(program, work string, flags ...string) ([]string, error) {

@@ -55,23 +55,20 @@ func run(ctx context.Context, args []string) error {
 // measureAll measures what the options ask for, and reports what it has, even
 // when it could not go on.
 func measureAll(ctx context.Context, o options) error {
-	l, err := newLab(ctx)
+	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer func() { _ = os.RemoveAll(dir) }()
 	results := newResults()
-	cells, err := plan(l.dir, o, func(format string, args ...any) {
+	cells, err := plan(dir, o, func(format string, args ...any) {
 		results.note(format, args...)
 		fmt.Fprintf(os.Stderr, format+"\n", args...)
 	})
 	if err != nil {
 		return err
 	}
-	b, err := newBench(l, o, results, os.Stderr)
-	if err != nil {
-		return err
-	}
+	b := newBench(dir, o, results, os.Stderr)
 	err = b.run(ctx, cells)
 	results.Took = time.Since(results.Started).Seconds()
 	results.report(os.Stdout)

@@ -22,8 +22,10 @@ type options struct {
 	sets        []string
 	tools       []string // contenders; all if empty
 	repetitions int
-	budget      time.Duration
-	patience    time.Duration
+	// setRepetitions is for real sets: each takes a control plane of its own.
+	setRepetitions int
+	budget         time.Duration
+	patience       time.Duration
 }
 
 const intro = `usage: bench [flags]
@@ -45,7 +47,7 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.short, "short", false, "a few small cells, once each; the raw client's workers are not tuned")
 	flags.StringVar(&o.plugin, "plugin", "bin/kubectl-k8sconnect", "the plugin's `program`")
 	flags.StringVar(&o.json, "json", "", "`file` to write the results into as JSON, with every single run")
-	flags.IntVar(&o.repetitions, "n", 3, "`times` that each row is measured")
+	flags.IntVar(&o.repetitions, "n", 3, "`times` that each row is measured; real sets once, unless this says otherwise")
 	flags.DurationVar(&o.budget, "budget", 30*time.Second, "a tool that has taken so long in a cell is not measured again there")
 	flags.DurationVar(&o.patience, "patience", 32*time.Minute, "kubectl is left out once the run has taken so long")
 	works := flags.String("work", strings.Join(allWorks(), ","), "`list` of works")
@@ -59,6 +61,10 @@ func parse(args []string) (options, error) {
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	o.setRepetitions = 1
+	if given["n"] {
+		o.setRepetitions = o.repetitions
+	}
 	preset := func(name string, value *string, to string) {
 		if !given[name] {
 			*value = to

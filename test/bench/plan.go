@@ -50,6 +50,9 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 				continue // the network costs no memory
 			}
 			c.repetitions = o.repetitions
+			if c.sample.foreign {
+				c.repetitions = o.setRepetitions
+			}
 			c.works = slices.DeleteFunc(worksOn(c.count), func(work string) bool {
 				return !slices.Contains(o.works, work) || work == workChange && c.sample.changed == 0
 			})
@@ -106,7 +109,7 @@ func leftOut(c cell, contender, work string) string {
 		return "not measured at this size"
 	case c.rtt >= far && work == workChange:
 		return "takes it as long as applying again with nothing changed"
-	case c.rtt >= far && work == workDiff && c.kind != "ConfigMap":
+	case c.rtt >= far && work != workAgain && c.kind != "ConfigMap":
 		return "takes it as long as for ConfigMaps"
 	default:
 		return ""

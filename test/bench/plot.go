@@ -1,12 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -17,45 +14,32 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// plot is where one tool works on a sample: a fresh namespace, and a home with
-// a discovery cache as it was before the sample's first definition.
+// plot is where one tool works on a sample.
 type plot struct {
 	lab       *lab
 	sample    sample
 	kinds     kinds
-	namespace string // what -n says; empty if the manifests name theirs
-	home      string
-	version   int // of the manifests
+	namespace string // a fresh one, for -n; empty if the manifests name theirs
+	version   int    // of the manifests
 }
 
-func namespaces() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-}
-
-// newPlot makes a plot; warm is the home to start from.
-func (l *lab) newPlot(ctx context.Context, s sample, name, warm string) (*plot, error) {
+func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error) {
 	objects, err := s.objects(0)
 	if err != nil {
 		return nil, err
 	}
 	p := &plot{lab: l, sample: s, kinds: maps.Clone(l.kinds)}
 	p.kinds.define(objects)
-	if p.home, err = os.MkdirTemp(l.dir, "home-"); err != nil {
-		return nil, err
-	}
-	if err := os.CopyFS(filepath.Join(p.home, "h"), os.DirFS(warm)); err != nil {
-		return nil, err
-	}
-	p.home = filepath.Join(p.home, "h")
 	if slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return u.GetNamespace() != "" }) {
 		return p, nil
 	}
 	l.plots++
-	p.namespace = fmt.Sprintf("bench-%d-%s", l.plots, name)
+	p.namespace = fmt.Sprintf("bench-%d-%s", l.plots, user)
 	namespace := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": p.namespace},
 	}}
-	_, err = l.client.Resource(namespaces()).Create(ctx, namespace, metav1.CreateOptions{})
+	resource := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	_, err = l.client.Resource(resource).Create(ctx, namespace, metav1.CreateOptions{})
 	return p, err
 }
 
@@ -204,73 +188,22 @@ func isEstablished(definition *unstructured.Unstructured) bool {
 	})
 }
 
-// clear deletes the sample's objects and waits until they are gone.
+// clear deletes everything of the plot's namespace. What is elsewhere goes with
+// the lab.
 func (p *plot) clear(ctx context.Context) error {
-	order, members, err := p.collections()
+	order, _, err := p.collections()
 	if err != nil {
 		return err
 	}
-	slices.Reverse(order)
-	slices.SortStableFunc(order, func(a, b collection) int { // namespaces last
-		return cmp.Compare(rank(a), rank(b))
-	})
-	for _, c := range order {
-		if err := p.remove(ctx, c, members[c]); err != nil {
-			return err
-		}
-	}
-	const pause, patience = 50 * time.Millisecond, 3 * time.Minute
-	for start := time.Now(); ; time.Sleep(pause) {
-		left, err := p.versions(ctx)
-		switch {
-		case err != nil:
-			return err
-		case len(left) == 0:
-			return os.RemoveAll(p.home)
-		case time.Since(start) > patience:
-			return fmt.Errorf("%d objects can not be deleted: %v", len(left), slices.Collect(maps.Keys(left)))
-		}
-	}
-}
-
-func rank(c collection) int {
-	if c.resource == namespaces() {
-		return 1
-	}
-	return 0
-}
-
-// remove deletes a collection if all of it is ours, and the objects otherwise.
-func (p *plot) remove(ctx context.Context, c collection, objects []*unstructured.Unstructured) error {
 	background := metav1.DeletePropagationBackground
-	options := metav1.DeleteOptions{PropagationPolicy: &background}
-	if c.namespace != "" && c.namespace == p.namespace {
-		return p.resource(c).DeleteCollection(ctx, options, metav1.ListOptions{})
-	}
-	for _, u := range slices.Backward(objects) {
-		if err := p.resource(c).Delete(ctx, u.GetName(), options); err != nil && !apierrors.IsNotFound(err) {
-			return err
+	for _, c := range order {
+		if c.namespace == "" || c.namespace != p.namespace {
+			continue
 		}
-		if c.resource == namespaces() {
-			if err := p.lab.finalize(ctx, u.GetName()); err != nil {
-				return err
-			}
+		options := metav1.DeleteOptions{PropagationPolicy: &background}
+		if err := p.resource(c).DeleteCollection(ctx, options, metav1.ListOptions{}); err != nil {
+			return fmt.Errorf("clear up: %w", err)
 		}
 	}
 	return nil
-}
-
-// finalize lets go of a deleted namespace: the controller that does it
-// elsewhere does not run here. Whatever was in it has been deleted before.
-func (l *lab) finalize(ctx context.Context, namespace string) error {
-	live, err := l.client.Resource(namespaces()).Get(ctx, namespace, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	unstructured.RemoveNestedField(live.Object, "spec", "finalizers")
-	_, err = l.client.Resource(namespaces()).Update(ctx, live, metav1.UpdateOptions{}, "finalize")
-	return err
 }
