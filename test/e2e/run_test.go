@@ -116,22 +116,12 @@ func (r *run) report(t *testing.T) report {
 	return out
 }
 
-// sum is the number of all objects.
-func (r report) sum() int {
-	sum := 0
-	for _, n := range r.Summary {
-		sum += n
-	}
-	return sum
-}
-
 // kubectl calls the real kubectl and returns its output.
 func kubectl(t *testing.T, c *cluster.Cluster, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...).Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("kubectl %s: %s", strings.Join(args, " "), exit.Stderr)
 		}
 		t.Fatal(err)
