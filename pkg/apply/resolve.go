@@ -136,25 +136,22 @@ func (e *Engine) created(item plan.Item) (object.Key, bool) {
 // brought it: by a definition, or by a workload that installs its definitions
 // itself (edge case 18). Elsewhere it asks once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
-	if e.redefined(item) {
-		return e.Server.Served(ctx, item.GVK)
-	}
 	kind, err := e.Server.Kind(ctx, item.GVK)
-	if err == nil {
-		return kind, nil
-	}
 	switch {
 	case e.DryRun != DryRunNone:
-		if _, ok := e.created(item); ok {
+		if _, ok := e.created(item); ok && err != nil {
 			err = errUnchecked
 		}
-		return object.Kind{}, err
-	case defined(item), e.wroteWorkload():
-		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served"})
-		return e.Server.Served(ctx, item.GVK)
-	default:
-		return object.Kind{}, err
+		return kind, err
+	case !e.redefined(item) && !defined(item) && !e.wroteWorkload():
+		return kind, err
 	}
+	if err != nil {
+		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served"})
+	}
+	// Discovery may name a kind a moment before its objects can be reached; what
+	// was waited for is given that moment.
+	return e.Server.Served(ctx, item.GVK)
 }
 
 // redefined tells whether the kind was known although this run had to create its
