@@ -2,7 +2,7 @@
 // reads, server-side apply, and what every request has to go through on its
 // way (retry, waiting for a server that is away, pace, warnings).
 //
-//	client, err := cluster.New(cluster.Options{REST: config, Discovery: discovery})
+//	client, err := cluster.New(cluster.Options{REST: config, CacheDir: dir})
 //	kind, err := client.Kind(ctx, gvk)
 //	answer, err := client.Apply(ctx, kind, obj, object.Write{Manager: "k8sconnect"})
 //

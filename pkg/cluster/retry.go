@@ -99,7 +99,7 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 		return 0, 0, err
 	}
 	a := &attempt{about: r.about}
-	if a.about == nil && r.ref != (object.Ref{}) {
+	if a.about == nil && r.ref.Name != "" {
 		a.about = []object.Ref{r.ref}
 	}
 	ctx = withAttempt(ctx, a)
