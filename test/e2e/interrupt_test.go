@@ -66,7 +66,7 @@ func TestTimeout(t *testing.T) {
 	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0010"), cluster.Fault{Status: 503, Delay: time.Minute})
 	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=2s", "-o", "json").ends(t, 2)
 	r.says(t, "the run's --timeout of 2s is over")
-	out, there := r.result(t), len(uids(t, c, ns))
+	out, there := r.report(t), len(uids(t, c, ns))
 	if out.Summary["created"] != there || out.Summary["failed"] != 20-there {
 		t.Errorf("summary %v, but %d of 20 are there: %s", out.Summary, there, r)
 	}

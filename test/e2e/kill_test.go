@@ -28,7 +28,7 @@ func TestKilled(t *testing.T) {
 	if len(there) == 300 {
 		t.Fatal("the run was over before it was killed")
 	}
-	again := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json").ends(t, 0).result(t)
+	again := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json").ends(t, 0).report(t)
 	if got := again.Summary; got["created"] != 300-len(there) || got["unchanged"] != len(there) {
 		t.Errorf("%d were there; the run after it says %v", len(there), got)
 	}
@@ -89,7 +89,7 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Errorf("%d objects, want 200", n)
 	}
 	total := map[string]int{}
-	for _, r := range []result{one.result(t), two.result(t)} {
+	for _, r := range []report{one.report(t), two.report(t)} {
 		maps.Copy(total, map[string]int{
 			"created": total["created"] + r.Summary["created"], "unchanged": total["unchanged"] + r.Summary["unchanged"],
 		})

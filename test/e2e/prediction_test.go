@@ -117,7 +117,7 @@ func (p *prediction) round(t *testing.T, what string, seen *outcomes) {
 		}
 	}()
 	asked, asking := p.results(t, "diff"), p.results(t, "apply", "--dry-run=server")
-	blocked := slices.ContainsFunc(asking, func(r result) bool { return r.Action == "conflict" })
+	blocked := slices.ContainsFunc(asking, func(r verdict) bool { return r.Action == "conflict" })
 	for i, d := range asked {
 		seen.count(d)
 		agree(t, what+", nothing chosen", d, asking[i], blocked)
@@ -174,8 +174,8 @@ func (p *prediction) write(t *testing.T) {
 	}
 }
 
-// result is what a verb said of one object.
-type result struct {
+// verdict is what a verb said of one object.
+type verdict struct {
 	Kind, Name, Action, Reason string
 	Error                      struct{ Message string }
 	Changes                    []struct {
@@ -185,11 +185,11 @@ type result struct {
 	}
 }
 
-func (r result) String() string {
+func (r verdict) String() string {
 	return fmt.Sprintf("%s/%s %s %s %s", r.Kind, r.Name, r.Action, r.Reason, r.Error.Message)
 }
 
-func (r result) contested() bool {
+func (r verdict) contested() bool {
 	for _, c := range r.Changes {
 		if c.Change == "contested" {
 			return true
@@ -198,7 +198,7 @@ func (r result) contested() bool {
 	return false
 }
 
-func (o *outcomes) count(d result) {
+func (o *outcomes) count(d verdict) {
 	switch {
 	case d.contested():
 		o.contested++
@@ -213,13 +213,13 @@ func (o *outcomes) count(d result) {
 
 // results runs a verb on the set, in this process, and returns what it said, sorted
 // by object.
-func (p *prediction) results(t *testing.T, args ...string) []result {
+func (p *prediction) results(t *testing.T, args ...string) []verdict {
 	t.Helper()
 	var out, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &stderr}
 	args = append(args, "-o", "json", "-f", p.file, "--kubeconfig", p.kubeconfig, "--cache-dir", filepath.Dir(p.file))
 	status := cli.Main(t.Context(), append([]string{"kubectl-k8sconnect"}, args...), streams)
-	var document struct{ Objects []result }
+	var document struct{ Objects []verdict }
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
 		t.Fatalf("%v: exit status %d, %v\n%s", args, status, err, &stderr)
 	}
@@ -229,7 +229,7 @@ func (p *prediction) results(t *testing.T, args ...string) []result {
 	if len(document.Objects) != len(p.subjects) {
 		t.Fatalf("%v: %d results for %d objects", args, len(document.Objects), len(p.subjects))
 	}
-	slices.SortFunc(document.Objects, func(a, b result) int {
+	slices.SortFunc(document.Objects, func(a, b verdict) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return document.Objects
@@ -237,7 +237,7 @@ func (p *prediction) results(t *testing.T, args ...string) []result {
 
 // statusOf is the exit status that goes with results: 1 if something would change
 // or did not go well, 2 if something could not be told.
-func statusOf(results []result) int {
+func statusOf(results []verdict) int {
 	status := 0
 	for _, r := range results {
 		switch r.Action {
@@ -252,7 +252,7 @@ func statusOf(results []result) int {
 
 // agree compares what diff says of an object with what apply says. Blocked tells
 // that other objects were in conflict, which keeps apply from saying more.
-func agree(t *testing.T, what string, d, a result, blocked bool) {
+func agree(t *testing.T, what string, d, a verdict, blocked bool) {
 	t.Helper()
 	want := map[string]string{"none": "unchanged", "create": "created", "update": "configured", "unknown": "failed"}[d.Action]
 	if d.contested() && !strings.Contains(what, "dry run") && !strings.Contains(what, "apply") {
@@ -267,7 +267,7 @@ func agree(t *testing.T, what string, d, a result, blocked bool) {
 }
 
 // happened compares what diff predicted of an object with what is there now.
-func (p *prediction) happened(t *testing.T, what string, d result) {
+func (p *prediction) happened(t *testing.T, what string, d verdict) {
 	t.Helper()
 	i := slices.IndexFunc(p.subjects, func(s *subject) bool { return s.ref.GVK.Kind == d.Kind && s.ref.Name == d.Name })
 	live, err := p.subjects[i].get(t.Context(), p.subjects[i].ref)

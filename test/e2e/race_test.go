@@ -17,7 +17,7 @@ func TestConflictAfterTheCheck(t *testing.T) {
 		kubectl(t, c, "patch", "configmap/cm-0001", "-n", ns, "--field-manager=alice", "-p", `{"data":{"value":"alice"}}`)
 	})
 	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(3, 1, "2")), "-o", "json").ends(t, 1)
-	out := r.result(t)
+	out := r.report(t)
 	if out.Summary["conflict"] != 1 || out.Summary["configured"] != 2 {
 		t.Fatalf("summary %v: %s", out.Summary, r)
 	}

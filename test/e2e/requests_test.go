@@ -3,99 +3,58 @@ package e2e_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// A definition that an operator of the set installs later: the run waits for the
-// kind to be served (edge case 18).
-func TestDefinitionComesLater(t *testing.T) {
+// What would not change costs no write, and one read for many (edge case 27).
+func TestUnchangedCostsOneRead(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
-	const set = `
-apiVersion: later.example.com/v1
-kind: Late
-metadata: {name: one}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: operator}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: operator}}
-  template:
-    metadata: {labels: {app: operator}}
-    spec: {containers: [{name: app, image: "app:1"}]}
-`
-	const definition = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: lates.later.example.com}
-spec:
-  group: later.example.com
-  scope: Namespaced
-  names: {kind: Late, plural: lates}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-`
-	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, set), "--server-timeout=2m")
-	until(t, "the operator is there, and it is asked for the kind again", func() bool {
-		there := kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name") != ""
-		return there && p.Count("GET", "/apis/later.example.com/v1") > 3
-	})
-	kubectl(t, c, "apply", "-f", file(t, definition))
-	r.wait(t)
-	r.ends(t, 0).says(t, "waiting for Late to be served").says(t, "created     late.later.example.com/one")
+	ns, set := namespace(t, c), file(t, configMaps(200, 100, "1"))
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
+	if n := written(p); n != 200 {
+		t.Errorf("%d writes for 200 new objects: %s", n, r)
+	}
+	from := len(p.Requests())
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "200 unchanged")
+	var reads, others []string
+	for _, r := range p.Requests()[from:] {
+		if r.Method == "GET" && strings.HasPrefix(r.URI, "/api/v1/namespaces/"+ns) {
+			reads = append(reads, r.URI)
+		} else if r.Method != "GET" {
+			others = append(others, r.Method+" "+r.URI)
+		}
+	}
+	if len(reads) != 1 || len(others) != 0 {
+		t.Errorf("reads %v, others %v", reads, others)
+	}
+
+	// One that changed costs one write more.
+	from = written(p)
+	kubectl(t, c, "delete", "configmap/cm-0007", "-n", ns)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 created, 199 unchanged")
+	if n := written(p) - from; n != 1 {
+		t.Errorf("%d writes, want 1", n)
+	}
 }
 
-// Who may get but not list is served object by object.
-func TestWithoutList(t *testing.T) {
+// The two dry runs, and a phase with a conflict, write nothing.
+func TestNothingIsWritten(t *testing.T) {
 	c := shared.Cluster(t)
-	c.OwnOnly(t)
+	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(30, 1, "1"))
-	kubectl(t, c, "create", "role", "writer", "-n", ns, "--verb=get,create,patch", "--resource=configmaps")
-	kubectl(t, c, "create", "rolebinding", "writer", "-n", ns, "--role=writer", "--user=carol")
-	kubeconfig, err := c.KubeconfigFor("carol")
-	if err != nil {
-		t.Fatal(err)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--dry-run=server").ends(t, 0).says(t, "30 created (dry run")
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--dry-run=client").ends(t, 0).says(t, "30 created (dry run")
+	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", set).ends(t, 1)
+	if n := written(p); n != 0 {
+		t.Errorf("%d writes", n)
 	}
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "30 created")
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "30 unchanged")
-	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", set).ends(t, 0)
-
-	// Who may not write is told so, for each object that would change, and that is
-	// no refusal of the object.
-	kubectl(t, c, "delete", "role/writer", "-n", ns)
-	kubectl(t, c, "create", "role", "writer", "-n", ns, "--verb=get", "--resource=configmaps")
-	changed := file(t, configMaps(29, 1, "1")+strings.ReplaceAll(configMaps(1, 1, "2"), "cm-0000", "cm-0029"))
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", changed).ends(t, 2).says(t, "29 unchanged, 1 failed").
-		says(t, `User "carol" cannot patch`)
-}
-
-// The run's id is in the output and at the beginning of each request's audit id,
-// so that the audit log can be laid beside it.
-func TestAuditID(t *testing.T) {
-	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
-	c.OwnOnly(t)
-	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", "default", "-f", file(t, configMaps(3, 1, "1")), "-o", "json").ends(t, 0)
-	id := r.result(t).Run
-	if id == "" {
-		t.Fatalf("no run id: %s", r)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
+	kubectl(t, c, "patch", "configmap/cm-0020", "-n", ns, "--field-manager=alice", "-p", `{"data":{"value":"alice"}}`)
+	from := written(p)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(30, 1, "2"))).ends(t, 1).says(t, "1 conflict, 29 skipped")
+	if n := written(p) - from; n != 0 {
+		t.Errorf("%d writes in a phase with a conflict", n)
 	}
-	until(t, "three writes of the run are logged", func() bool {
-		events, err := c.AuditEvents()
-		if err != nil {
-			t.Fatal(err)
-		}
-		writes := 0
-		for _, e := range events {
-			if e.Stage == "ResponseComplete" && e.Verb == "patch" && strings.HasPrefix(e.AuditID, id) {
-				writes++
-			}
-		}
-		return writes == 3
-	})
 }
 
 // An object that is too large for client-side apply's annotation (edge case 30).

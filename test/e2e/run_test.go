@@ -53,15 +53,6 @@ func (r *run) signal(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// memory is the most that the run had resident, in bytes.
-func (r *run) memory() int64 {
-	usage, ok := r.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	return usage.Maxrss << 10
-}
-
 func (r *run) String() string {
 	return fmt.Sprintf("%s\nexit status %d\n--- stdout:\n%s--- stderr:\n%s",
 		strings.Join(r.cmd.Args, " "), r.cmd.ProcessState.ExitCode(), ends(r.stdout.String()), ends(r.stderr.String()))
@@ -102,8 +93,8 @@ func (r *run) says(t *testing.T, text string) *run {
 	return r
 }
 
-// result is what -o json prints.
-type result struct {
+// report is what -o json prints.
+type report struct {
 	Run     string
 	Objects []struct {
 		Kind, Namespace, Name, Action string
@@ -116,9 +107,9 @@ type result struct {
 	Summary map[string]int
 }
 
-func (r *run) result(t *testing.T) result {
+func (r *run) report(t *testing.T) report {
 	t.Helper()
-	var out result
+	var out report
 	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
 		t.Fatalf("%v: %s", err, r)
 	}
@@ -126,7 +117,7 @@ func (r *run) result(t *testing.T) result {
 }
 
 // sum is the number of all objects.
-func (r result) sum() int {
+func (r report) sum() int {
 	sum := 0
 	for _, n := range r.Summary {
 		sum += n

@@ -143,7 +143,7 @@ func (s corpusSet) run(t *testing.T, c *cluster.Cluster, dir string) {
 		for name, n := range failed {
 			refused[name] += n
 		}
-		again := call("apply", folder).result(t)
+		again := call("apply", folder).report(t)
 		for _, o := range again.Objects {
 			if o.Action != "unchanged" && failed[o.Kind+"/"+o.Name] == 0 {
 				t.Errorf("again: %s/%s/%s is %s: %s", o.Kind, o.Namespace, o.Name, o.Action, o.Error.Message)
@@ -162,7 +162,7 @@ func (s corpusSet) run(t *testing.T, c *cluster.Cluster, dir string) {
 func failures(t *testing.T, r *run) map[string]int {
 	t.Helper()
 	out := map[string]int{}
-	for _, o := range r.result(t).Objects {
+	for _, o := range r.report(t).Objects {
 		switch o.Action {
 		case "created", "unchanged", "configured":
 		default:

@@ -294,12 +294,12 @@ func watched(t *testing.T, c *cluster.Cluster) (*cluster.HTTPProxy, string) {
 func TestRunOutlivesFaults(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fault := range map[string]cluster.Fault{
-		"429":                   {Status: 429, RetryAfter: time.Second},
-		"webhook down":          {Status: 500},
-		"503":                   {Status: 503},
-		"504":                   {Status: 504},
-		"reset":                 {},
-		"answer lost":           {AnswerLost: true},
+		"429":                    {Status: 429, RetryAfter: time.Second},
+		"webhook down":           {Status: 500},
+		"503":                    {Status: 503},
+		"504":                    {Status: 504},
+		"reset":                  {},
+		"answer lost":            {AnswerLost: true},
 		"answer lost on the way": {Status: 504, AnswerLost: true},
 	} {
 		t.Run(name, func(t *testing.T) {
