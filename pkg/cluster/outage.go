@@ -93,29 +93,38 @@ func (o *outage) wait(ctx context.Context) error {
 	}
 }
 
+// found is what a request without answer led to.
+type found struct {
+	// wasAway: the server was not there, and now it is.
+	wasAway bool
+	// first: nobody else knows it yet. A connection that breaks takes many requests
+	// with it, and is one thing to tell.
+	first bool
+}
+
 // check finds out, after a request without answer, whether it was about the
-// request or about the server. It returns when the server is there, with wasAway
-// if it was not; or with an error, which is the end.
-func (o *outage) check(ctx context.Context, cause error) (wasAway bool, err error) {
+// request or about the server. It returns when the server is there; or with an
+// error, which is the end.
+func (o *outage) check(ctx context.Context, cause error) (found, error) {
 	if o.limit <= 0 {
-		return false, &UnreachableError{Err: cause}
+		return found{}, &UnreachableError{Err: cause}
 	}
 	o.mu.Lock()
 	if o.gone != nil {
 		defer o.mu.Unlock()
-		return true, o.gone
+		return found{}, o.gone
 	}
 	if time.Since(o.seen) < fresh && o.search == nil {
 		defer o.mu.Unlock()
-		return false, nil
+		return found{}, nil
 	}
 	s := o.search
 	if s != nil {
 		o.mu.Unlock()
 		if err := o.wait(ctx); err != nil {
-			return true, err
+			return found{}, err
 		}
-		return s.wasAway, nil
+		return found{wasAway: s.wasAway}, nil
 	}
 	s = &search{done: make(chan struct{})}
 	o.search = s
@@ -125,10 +134,11 @@ func (o *outage) check(ctx context.Context, cause error) (wasAway bool, err erro
 	began := o.since
 	o.mu.Unlock()
 
+	var err error
 	s.wasAway, err = o.look(ctx, began)
 	o.end(err)
 	close(s.done)
-	return s.wasAway, err
+	return found{wasAway: s.wasAway, first: true}, err
 }
 
 // there tells whether the server is well, as it says itself.

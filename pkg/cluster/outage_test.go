@@ -80,6 +80,28 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// One connection that breaks takes many requests with it, and is told once.
+func TestOneBrokenConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broke := make(chan struct{})
+		c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+			if n == 1 && req.URL.Path != "/readyz" {
+				<-broke
+				return nil, io.EOF
+			}
+			time.Sleep(10 * time.Millisecond)
+			return ok(req), nil
+		})
+		time.AfterFunc(time.Second, func() { close(broke) })
+		if err := errors.Join(getMany(t.Context(), c, startWidth)...); err != nil {
+			t.Fatal(err)
+		}
+		if len(says.retries) != 1 || says.retries[0].ref == (object.Ref{}) || f.count("GET /readyz") != 1 {
+			t.Errorf("told %v, asked %v", says.retries, f.seen)
+		}
+	})
+}
+
 type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }

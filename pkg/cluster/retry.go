@@ -50,7 +50,7 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 		if failed != nil {
 			spent += took
 		}
-		class := classify(err, r)
+		class, tell := classify(err, r), failures > 1
 		switch class {
 		case unexplained:
 			if failures > 1 && c.outage.there(ctx) {
@@ -58,16 +58,18 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 			}
 		case lost:
 			err = causeOf(err)
-			wasAway, gone := c.outage.check(ctx, err)
+			found, gone := c.outage.check(ctx, err)
 			if gone != nil {
 				return gone
 			}
-			if wasAway { // That was not about this request.
+			tell = tell || found.first
+			if found.wasAway { // That was not about this request.
 				c.pace.restart()
 				spent, failures, pauses = 0, 0, backoff()
 				continue
 			}
 		case busy:
+			tell = true
 		default:
 			return explain(err)
 		}
@@ -77,7 +79,7 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 		if pause > left {
 			return gaveUp(err, class)
 		}
-		if class == busy || failures > 1 { // A hiccup is not worth a word.
+		if tell {
 			c.onRetry(r.ref, err, pause, left)
 		}
 		spent += pause
