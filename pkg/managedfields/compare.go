@@ -27,7 +27,7 @@ func WithOwners(changes []Change, entries []Entry, manager string) []Change {
 	others := Others(entries, manager)
 	out := slices.Clone(changes)
 	for i := range out {
-		out[i].Owners = Owners(others, out[i].Path)
+		out[i].Owners = holders(others, out[i].Path)
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func (j *judge) contested() (conflicts []Conflict, sure bool) {
 		return true
 	})
 	for i := range c.found {
-		c.found[i].Owners = Owners(others, c.found[i].Path)
+		c.found[i].Owners = holders(others, c.found[i].Path)
 	}
 	sortConflicts(c.found)
 	return c.found, c.sure

@@ -82,7 +82,7 @@ func (d *dropper) walk(path Path, held *Set) {
 // item looks at a list item that we do not state any more.
 func (d *dropper) item(p Path, child *Set) {
 	d.leaf(p)
-	if child == nil || len(Owners(d.keepers, p)) == 0 {
+	if child == nil || len(holders(d.keepers, p)) == 0 {
 		return
 	}
 	kept := len(d.changes)
@@ -99,12 +99,12 @@ func (d *dropper) leaf(p Path) {
 	if !ok {
 		return
 	}
-	c := Change{Path: p, From: from, Kind: Removed, Owners: Owners(d.keepers, p)}
+	c := Change{Path: p, From: from, Kind: Removed, Owners: holders(d.keepers, p)}
 	to, stays := p.Get(d.answer)
 	switch {
 	case len(c.Owners) > 0:
 		c.To, c.Kind = to, Released
-	case !stays || len(Owners(d.pending, p)) > 0:
+	case !stays || len(holders(d.pending, p)) > 0:
 	case equal(from, to):
 		c.To, c.Kind = to, Released
 	default:

@@ -110,6 +110,36 @@ func holds(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
+// holders returns, sorted, all who hold the path itself or something below it.
+// It is for paths that somebody holds: those end at what is atomic, so who holds
+// a leaf above one has stated a parent that was empty ("labels: {}"), and nothing
+// of what others put into it.
+func holders(entries []Entry, p Path) []Owner {
+	var owners []Owner
+	for _, e := range entries {
+		if holdsIn(e.Fields, p) {
+			owners = append(owners, e.Owner)
+		}
+	}
+	slices.SortFunc(owners, Owner.Compare)
+	return owners
+}
+
+// holdsIn tells whether a set has the path, or any path below.
+func holdsIn(set *Set, p Path) bool {
+	for i, pe := range p {
+		if i == len(p)-1 && set.Members.Has(pe) {
+			return true
+		}
+		child, below := set.Children.Get(pe)
+		if !below {
+			return false
+		}
+		set = child
+	}
+	return len(p) > 0 && !set.Empty()
+}
+
 func rawEntries(u *unstructured.Unstructured) []any {
 	if u == nil {
 		return nil

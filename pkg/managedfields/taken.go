@@ -139,7 +139,7 @@ func (t *taking) conflicts(paths *Set, others []Entry) []Conflict {
 		if c.Yours, stated = c.Path.Get(t.manifest); !stated {
 			c.Yours, _ = c.Path.Get(t.answer)
 		}
-		c.Owners = Owners(others, c.Path)
+		c.Owners = holders(others, c.Path)
 		out = append(out, c)
 	})
 	sortConflicts(out)

@@ -51,6 +51,12 @@ func TestTaken(t *testing.T) {
 			live:   `{a: "1", b: "1"}`, answer: `{a: "2", b: "1"}`, manifest: `{a: "2"}`,
 			want: []string{".data.a"}, wantOwners: []string{"them (Apply)", "they (Update)"}, yours: "2", present: "1",
 		},
+		"what others stated empty is not theirs": {
+			before: []string{entry("them", "Apply", `{f:data: {f:m: {}}}`), entry("they", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
+			after:  []string{entry("them", "Apply", `{f:data: {f:m: {}}}`), entry(us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
+			live:   `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`, manifest: `{m: {x: "2"}}`,
+			want: []string{".data.m.x"}, wantOwners: []string{"they (Update)"}, yours: "2", present: "1",
+		},
 		"from ourselves as updater (edge case 6)": {
 			before: []string{entry(us, "Update", `{f:data: {f:a: {}}}`)},
 			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},

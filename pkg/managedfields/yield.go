@@ -226,5 +226,5 @@ func (y *yielder) othersHoldItem(p Path) bool {
 }
 
 func (y *yielder) othersHold(p Path) bool {
-	return slices.ContainsFunc(y.others, func(e Entry) bool { return holds(e.Fields, p) })
+	return slices.ContainsFunc(y.others, func(e Entry) bool { return holdsIn(e.Fields, p) })
 }

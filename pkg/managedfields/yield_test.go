@@ -44,6 +44,13 @@ func TestYield(t *testing.T) {
 			`{a: x}`,
 			[]string{".spec.replicas"},
 		},
+		"owned by us alone, in a map that others stated empty": {
+			[]string{entry(us, "Apply", `{f:spec: {f:m: {f:x: {}}}}`), entry("them", "Apply", `{f:spec: {f:m: {}}}`)},
+			`{m: {x: live}}`, `{m: {x: ours}}`,
+			[]string{".spec.m.x"},
+			`{m: {x: live}}`,
+			[]string{".spec.m.x"},
+		},
 		"not live, owned by nobody": {
 			[]string{entry(us, "Apply", `{f:spec: {f:a: {}}}`)},
 			`{a: x}`, `{b: x, a: x}`,
