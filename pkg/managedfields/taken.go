@@ -64,8 +64,11 @@ func (t *taking) from(e Entry, after []Entry, paths *Set) {
 	}
 	lost := e.Fields.Difference(kept)
 	if e.APIVersion != t.version {
-		if !vanished || t.allChanged(lost) {
+		switch {
+		case !vanished:
 			lost.Iterate(func(p fieldpath.Path) { paths.Insert(p.Copy()) })
+		case t.allChanged(lost):
+			lost.Iterate(func(p fieldpath.Path) { paths.Insert(t.stated(p).Copy()) })
 		}
 		return
 	}
@@ -95,14 +98,14 @@ func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	return p
 }
 
-// allChanged tells whether each path is one that we state now, with another
-// value than before.
+// allChanged tells whether each path is one that we state now, or lies in what we
+// state as a whole, with another value than before.
 func (t *taking) allChanged(set *Set) bool {
 	all := true
 	set.Iterate(func(p fieldpath.Path) {
 		was, hasWas := Path(p).Get(t.live)
 		is, hasIs := Path(p).Get(t.answer)
-		all = all && t.ours.Has(p) && (hasWas != hasIs || !equal(was, is))
+		all = all && t.stated(p) != nil && (hasWas != hasIs || !equal(was, is))
 	})
 	return all
 }

@@ -57,6 +57,12 @@ func TestTaken(t *testing.T) {
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`, manifest: `{m: {x: "2"}}`,
 			want: []string{".data.m.x"}, wantOwners: []string{"they (Update)"}, yours: "2", present: "1",
 		},
+		"all of a map at another version, for another value (edge case 7)": {
+			before: []string{other("v2", `{f:data: {f:m: {.: {}, f:x: {}}}}`)},
+			after:  []string{entry(us, "Apply", `{f:data: {f:m: {}}}`)},
+			live:   `{m: {x: "1"}}`, answer: `{m: []}`, manifest: `{m: []}`,
+			want: []string{".data.m"}, wantOwners: []string{"them (Update)"}, yours: []any{}, present: map[string]any{"x": "1"},
+		},
 		"from ourselves as updater (edge case 6)": {
 			before: []string{entry(us, "Update", `{f:data: {f:a: {}}}`)},
 			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
