@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // connection is the flags that every verb takes: which cluster, as whom, and
@@ -101,7 +102,7 @@ func (c *connection) connect(run string, concurrency int, emit func(event.Event)
 			emit(event.Warned{Ref: ref, Text: text})
 		},
 		OnRetry: func(ref object.Ref, err error, in, left time.Duration) {
-			emit(event.Retrying{Ref: ref, Err: err, In: in, Left: left})
+			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left})
 		},
 	})
 }

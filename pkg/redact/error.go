@@ -1,6 +1,15 @@
 package redact
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
 
 // Error returns err with a text that quotes no value of the Secret that it is
 // about; err itself, for what branches on it, stays below. Of any other object
@@ -14,6 +23,18 @@ func Error(u *unstructured.Unstructured, err error) error {
 		return err
 	}
 	return &maskedError{err: err, text: text}
+}
+
+// Refusal is for a server's answer about an object of which only the name is
+// known, so that what it quotes can not be told: of a Secret, nothing but the
+// code remains. The error is not kept below, where a printer may look for it.
+func Refusal(ref object.Ref, err error) error {
+	var status apierrors.APIStatus
+	if !IsSecret(ref) || !errors.As(err, &status) {
+		return err
+	}
+	s := status.Status()
+	return errors.New(strings.TrimSpace(fmt.Sprintf("the server answered %d %s", s.Code, s.Reason)))
 }
 
 type maskedError struct {

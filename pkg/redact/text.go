@@ -52,18 +52,32 @@ type vault struct {
 }
 
 func (v *vault) object(o map[string]any) {
-	data, _ := o["data"].(map[string]any)
-	for _, value := range data {
-		encoded := scalar(value)
+	each(o["data"], func(encoded string) {
 		v.add(encoded)
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
 			v.add(string(decoded))
 		}
-	}
-	plain, _ := o["stringData"].(map[string]any)
-	for _, value := range plain {
-		v.add(scalar(value))
-		v.add(base64.StdEncoding.EncodeToString([]byte(scalar(value))))
+	})
+	each(o["stringData"], func(plain string) {
+		v.add(plain)
+		v.add(base64.StdEncoding.EncodeToString([]byte(plain)))
+	})
+}
+
+// each calls f for every scalar in a value, whatever its shape: what is no map of
+// texts is refused by the server, and quoted in the refusal.
+func each(value any, f func(string)) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, below := range value {
+			each(below, f)
+		}
+	case []any:
+		for _, below := range value {
+			each(below, f)
+		}
+	default:
+		f(scalar(value))
 	}
 }
 

@@ -1,0 +1,55 @@
+package redact_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+const password = "correct-horse"
+
+// What is no map of texts is refused, and the refusal quotes it (edge case 41).
+func TestErrorOfOddShapes(t *testing.T) {
+	for name, fields := range map[string]map[string]any{
+		"text for a map": {"data": password},
+		"a list":         {"data": []any{password}},
+		"a map below":    {"stringData": map[string]any{"a": map[string]any{"b": password}}},
+		"a list below":   {"stringData": map[string]any{"a": []any{password}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fields["apiVersion"], fields["kind"] = "v1", "Secret"
+			err := errors.New(".data: expected map, got &{" + password + "}")
+			got := redact.Error(&unstructured.Unstructured{Object: fields}, err).Error()
+			if strings.Contains(got, password) || !strings.Contains(got, redact.Mask) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	err := apierrors.NewInternalError(errors.New("expected map, got " + password))
+	secret := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Name: "a"}
+	got := redact.Refusal(secret, err)
+	if strings.Contains(got.Error(), password) || errors.Unwrap(got) != nil {
+		t.Errorf("got %q, which wraps %v", got, errors.Unwrap(got))
+	}
+	if want := "the server answered 500 InternalError"; got.Error() != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	lost := errors.New("connection refused")
+	if got := redact.Refusal(secret, lost); got != lost { //nolint:errorlint // the very same
+		t.Errorf("no answer: got %v", got)
+	}
+	other := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Name: "a"}
+	if got := redact.Refusal(other, err); got != error(err) { //nolint:errorlint // the very same
+		t.Errorf("of a ConfigMap: got %v", got)
+	}
+}
