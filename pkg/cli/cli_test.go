@@ -270,3 +270,16 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("exit status %d, stderr %q", code, &stderr)
 	}
 }
+
+// What a manifest says is no command for the terminal, in errors of the input too.
+func TestErrorsOfTheInputAreClean(t *testing.T) {
+	noCluster(t)
+	const text = "apiVersion: v1\nkind: \"Con\\e[31m\\nfig\"\nmetadata: {}\n"
+	if err := os.WriteFile("a.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, stderr := call(t, "apply", "-f", "a.yaml", "--dry-run=client")
+	if code != exitUnknown || out != "" || !strings.Contains(stderr, `Con\x1b[31m`) || strings.Contains(stderr, "\x1b") {
+		t.Errorf("exit status %d, stdout %q, stderr %q", code, out, stderr)
+	}
+}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
 // Exit status, the same for every verb.
@@ -72,7 +74,7 @@ func status(streams genericiooptions.IOStreams, err error) int {
 	case errors.Is(err, errUnknown):
 		return exitUnknown
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(streams.ErrOut, "error: interrupted: %v\n", err)
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", printer.Plain(err.Error()))
 		return exitUnknown
 	default:
 		reportErrors(streams, err)
@@ -85,9 +87,9 @@ func status(streams genericiooptions.IOStreams, err error) int {
 func reportErrors(streams genericiooptions.IOStreams, err error) {
 	all := flatten(err)
 	for i, one := range all {
-		fmt.Fprintf(streams.ErrOut, "error: %v\n", one)
+		fmt.Fprintf(streams.ErrOut, "error: %s\n", printer.Plain(one.Error()))
 		if hint := hintOf(one); hint != "" && (i == len(all)-1 || hintOf(all[i+1]) != hint) {
-			fmt.Fprintf(streams.ErrOut, "  hint: %s\n", hint)
+			fmt.Fprintf(streams.ErrOut, "  hint: %s\n", printer.Plain(hint))
 		}
 	}
 }

@@ -49,6 +49,10 @@ func lines(s string) []string {
 	return cleaned
 }
 
+// Plain makes a text of many lines fit for a terminal, as everything here is that
+// a printer prints.
+func Plain(s string) string { return strings.Join(lines(s), "\n") }
+
 // label names an object in a result: as kubectl prints it, with its namespace.
 func label(ref object.Ref) string {
 	if ref.Namespace == "" {
