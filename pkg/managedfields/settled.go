@@ -101,7 +101,8 @@ func (s *settler) value(v any, live side, member bool, child *Set) bool {
 		case !member:
 			// An empty list leaves a trace in the set only if it is atomic. That
 			// others hold items shows that it is not.
-			return len(v) == 0 && s.othersBelow()
+			_, isList := live.value.([]any)
+			return len(v) == 0 && isList && s.othersBelow()
 		}
 		return live.has && s.whole(v, live.value)
 	case nil:
@@ -120,7 +121,7 @@ func (s *settler) value(v any, live side, member bool, child *Set) bool {
 // may show that; if nobody's do, a map has to be known as atomic.
 func (s *settler) whole(v, live any) bool {
 	if isEmpty(v) {
-		return equal(v, live) || s.othersBelow()
+		return equal(v, live) || s.othersBelow() && sameSort(v, live)
 	}
 	if _, isMap := v.(map[string]any); isMap {
 		if last := s.path[len(s.path)-1]; last.FieldName != nil && !isAtomicMap(*last.FieldName) {
@@ -128,6 +129,16 @@ func (s *settler) whole(v, live any) bool {
 		}
 	}
 	return equal(v, live) && !s.othersBelow()
+}
+
+// sameSort tells whether both are maps, or both lists. Where the schema does not
+// say what a field is, others may have made another thing of it.
+func sameSort(a, b any) bool {
+	_, aMap := a.(map[string]any)
+	_, bMap := b.(map[string]any)
+	_, aList := a.([]any)
+	_, bList := b.([]any)
+	return aMap && bMap || aList && bList
 }
 
 func (s *settler) fields(m, live map[string]any, set *Set) bool {

@@ -41,6 +41,14 @@ func TestJudgeShapes(t *testing.T) {
 		"empty still, defaults fill it": {
 			[]string{ours(`{f:data: {f:m: {}}}`)}, `{m: {x: x}}`, `{m: {}}`, clearly,
 		},
+		"empty list where others made a map": {
+			[]string{ours(`{f:data: {f:a: {}}}`), entry("them", "Update", `{f:data: {f:l: {.: {}, f:x: {}}}}`)},
+			`{a: "1", l: {x: x}}`, `{a: "1", l: []}`, doubtful,
+		},
+		"empty map where others made a list": {
+			[]string{ours(`{f:data: {f:m: {}}}`), entry("them", "Update", `{f:data: {f:m: {.: {}, 'v:"x"': {}}}}`)},
+			`{m: [x]}`, `{m: {}}`, doubtful,
+		},
 		"empty map": {[]string{ours(`{f:data: {f:m: {}}}`)}, `{m: {}}`, `{m: {}}`, settled},
 		"empty map that is not live": {
 			[]string{ours(`{f:data: {f:m: {}}}`)}, `{z: "1"}`, `{m: {}}`, clearly,
