@@ -155,7 +155,11 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	for _, c := range redact.Conflicts(t.Item.Ref, t.Taken) {
 		out.Taken = append(out.Taken, c.Change())
 	}
-	for _, owner := range t.Adoption.Adopted {
+	adopted := t.Adoption.Adopted
+	if len(adopted) == 0 {
+		adopted = t.adopted
+	}
+	for _, owner := range adopted {
 		out.Adopted = append(out.Adopted, owner.Manager)
 	}
 	out.Action = event.Unchanged

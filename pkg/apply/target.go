@@ -19,6 +19,9 @@ import (
 type target struct {
 	predict.Prediction
 	done bool
+	// adopted are the owners whose fields this run has made ours already: after
+	// that, a prediction that starts again knows nothing of them.
+	adopted []managedfields.Owner
 }
 
 // errTerminating: nothing can be created in a namespace that goes (edge case 19).

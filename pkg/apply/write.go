@@ -87,6 +87,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		if err != nil {
 			return nil, err
 		}
+		t.adopted = t.Adoption.Adopted
 		// What is adopted can not be in conflict any more; what others own still can.
 		version = moved.GetResourceVersion()
 	}
@@ -126,7 +127,9 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	for range attempts {
 		_, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.Adoption.Fields)
-		if err != nil && !apierrors.IsConflict(err) {
+		if err == nil {
+			t.adopted = t.Adoption.Adopted
+		} else if !apierrors.IsConflict(err) {
 			return err
 		}
 		if err := e.again(ctx, t); err != nil || t.Unchecked == "" {
