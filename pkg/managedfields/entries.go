@@ -1,6 +1,7 @@
 package managedfields
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
@@ -38,6 +40,46 @@ func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 		entries = append(entries, Entry{Owner: owner, Fields: set})
 	}
 	return entries, nil
+}
+
+// EntriesOf reads managed fields as typed clients and metadata watches have
+// them, with the promises of [Entries].
+func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
+	entries := make([]Entry, 0, len(fields))
+	for i := range fields {
+		f := &fields[i]
+		if f.Manager == "" && f.Operation == "" && f.FieldsV1 == nil { // A request to clear has this form.
+			continue
+		}
+		owner := Owner{
+			Manager: f.Manager, Operation: string(f.Operation),
+			Subresource: f.Subresource, APIVersion: f.APIVersion,
+		}
+		if f.Time != nil {
+			owner.Time = f.Time.Time
+		}
+		set, err := typedFields(f)
+		if err != nil {
+			return nil, fmt.Errorf("metadata.managedFields of manager %q: %w", owner.Manager, err)
+		}
+		entries = append(entries, Entry{Owner: owner, Fields: set})
+	}
+	return entries, nil
+}
+
+func typedFields(f *metav1.ManagedFieldsEntry) (*Set, error) {
+	if f.FieldsType != "FieldsV1" {
+		return nil, fmt.Errorf("fieldsType is %q, not FieldsV1", f.FieldsType)
+	}
+	set := fieldpath.NewSet()
+	if f.FieldsV1 == nil {
+		return set, nil
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(f.FieldsV1.GetRawBytes(), &tree); err != nil {
+		return nil, fmt.Errorf("fieldsV1: %w", err)
+	}
+	return set, decodeFields(set, tree)
 }
 
 // Managed returns what a manager holds by applying the main resource. It is

@@ -1,0 +1,101 @@
+package managedfields
+
+import (
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Handover is a path that is not held by the same owners in two versions of an
+// object.
+type Handover struct {
+	Path Path
+	// Before and After are all who hold exactly this path, sorted; one of them may
+	// be empty.
+	Before, After []Owner
+	// Inner is set where somebody holds paths below as well: the path is a list
+	// item, or a map whose fields are owned one by one, and holding it says
+	// nothing of the values in it.
+	Inner bool
+}
+
+// Handovers returns, sorted by path, the paths that change hands from one version
+// of an object to another. When an owner last wrote does not count, at which
+// version its paths are written does.
+func Handovers(before, after []Entry) []Handover {
+	changed := fieldpath.NewSet()
+	for _, e := range before {
+		changed = changed.Union(e.Fields.Difference(heldBy(after, e.Owner)))
+	}
+	for _, e := range after {
+		changed = changed.Union(e.Fields.Difference(heldBy(before, e.Owner)))
+	}
+	var out []Handover
+	changed.Iterate(func(fp fieldpath.Path) {
+		was, inside := exactly(before, fp)
+		is, insideToo := exactly(after, fp)
+		if !slices.EqualFunc(was, is, Owner.Equal) {
+			out = append(out, Handover{Path: Path(fp.Copy()), Before: was, After: is, Inner: inside || insideToo})
+		}
+	})
+	slices.SortFunc(out, func(a, b Handover) int { return a.Path.Compare(b.Path) })
+	return out
+}
+
+// Equal tells whether both are one owner, whenever they last wrote.
+func (o Owner) Equal(other Owner) bool {
+	return o.Manager == other.Manager && o.Operation == other.Operation &&
+		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
+}
+
+// heldBy returns what one owner holds.
+func heldBy(entries []Entry, owner Owner) *Set {
+	set := fieldpath.NewSet()
+	for _, e := range entries {
+		if !e.Equal(owner) {
+			continue
+		}
+		if set.Empty() {
+			set = e.Fields
+		} else {
+			set = set.Union(e.Fields)
+		}
+	}
+	return set
+}
+
+// exactly returns, sorted and each once, the owners that hold the path itself,
+// and whether any of the entries holds something below it.
+func exactly(entries []Entry, p fieldpath.Path) (owners []Owner, inside bool) {
+	for _, e := range entries {
+		self, below := membership(e.Fields, p)
+		inside = inside || below
+		if self {
+			owners = append(owners, e.Owner)
+		}
+	}
+	slices.SortFunc(owners, Owner.Compare)
+	return slices.CompactFunc(owners, Owner.Equal), inside
+}
+
+// membership tells whether a set has the path itself, and any path below it.
+func membership(set *Set, p fieldpath.Path) (self, inside bool) {
+	for i, pe := range p {
+		child, ok := below(set, pe)
+		if i == len(p)-1 {
+			return set.Members.Has(pe), ok
+		}
+		if !ok {
+			return false, false
+		}
+		set = child
+	}
+	return false, false
+}
+
+// Same tells whether two objects have the same value at the path, or both none.
+func (p Path) Same(a, b map[string]any) bool {
+	was, hasWas := p.Get(a)
+	is, hasIs := p.Get(b)
+	return hasWas == hasIs && (!hasWas || equal(was, is))
+}

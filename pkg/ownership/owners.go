@@ -1,0 +1,103 @@
+package ownership
+
+import (
+	"fmt"
+	"slices"
+	"time"
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Owners is who owns what of one version of an object, in few bytes: objects of
+// one sort, such as the pods of a Deployment, have their field sets in common.
+// The zero value is an object without owners.
+type Owners struct {
+	entries []compact
+}
+
+// compact is an entry whose owner and field set are kept once for all objects.
+type compact struct {
+	owner  unique.Handle[managedfields.Owner] // without its time
+	fields unique.Handle[string]
+	time   int64 // seconds since 1970; 0 is none
+}
+
+// Compact keeps what managed fields say. It does not look into field sets:
+// [Between] does, where they differ.
+func Compact(fields []metav1.ManagedFieldsEntry) Owners {
+	entries := make([]compact, 0, len(fields))
+	for i := range fields {
+		f := &fields[i]
+		owner := managedfields.Owner{
+			Manager: f.Manager, Operation: string(f.Operation),
+			Subresource: f.Subresource, APIVersion: f.APIVersion,
+		}
+		text := ""
+		if f.FieldsV1 != nil {
+			text = f.FieldsV1.GetRawString()
+		}
+		c := compact{owner: unique.Make(owner), fields: unique.Make(text)}
+		if f.Time != nil {
+			c.time = f.Time.Unix()
+		}
+		entries = append(entries, c)
+	}
+	return Owners{entries: slices.Clip(entries)}
+}
+
+// Equal tells whether the same owners hold the same paths, whenever they last
+// wrote. Field sets that are spelt differently count as different.
+func (o Owners) Equal(other Owners) bool {
+	return slices.EqualFunc(o.entries, other.entries, compact.equal)
+}
+
+// Between returns the transitions from one version of an object to a later one,
+// as [Transitions] does but without their values, as where only metadata is
+// known: whose path somebody else holds now is taken, and a path that nobody
+// holds any more is removed.
+func Between(old, new Owners) ([]Transition, error) {
+	if old.Equal(new) {
+		return nil, nil
+	}
+	before, err := old.Entries()
+	if err != nil {
+		return nil, fmt.Errorf("old version: %w", err)
+	}
+	after, err := new.Entries()
+	if err != nil {
+		return nil, fmt.Errorf("new version: %w", err)
+	}
+	j := judge{reset: len(new.entries) == 0 && len(old.entries) > 0}
+	return j.all(before, after), nil
+}
+
+// Entries reads the field sets.
+func (o Owners) Entries() ([]managedfields.Entry, error) {
+	fields := make([]metav1.ManagedFieldsEntry, len(o.entries))
+	for i, c := range o.entries {
+		fields[i] = c.typed()
+	}
+	return managedfields.EntriesOf(fields)
+}
+
+func (c compact) equal(other compact) bool { return c.owner == other.owner && c.fields == other.fields }
+
+func (c compact) typed() metav1.ManagedFieldsEntry {
+	owner := c.owner.Value()
+	out := metav1.ManagedFieldsEntry{
+		Manager: owner.Manager, Operation: metav1.ManagedFieldsOperationType(owner.Operation),
+		Subresource: owner.Subresource, APIVersion: owner.APIVersion, FieldsType: "FieldsV1",
+	}
+	if text := c.fields.Value(); text != "" {
+		out.FieldsV1 = &metav1.FieldsV1{}
+		out.FieldsV1.SetRawString(text)
+	}
+	if c.time != 0 {
+		t := metav1.NewTime(time.Unix(c.time, 0).UTC())
+		out.Time = &t
+	}
+	return out
+}

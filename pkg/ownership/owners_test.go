@@ -1,0 +1,139 @@
+package ownership_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+func compactOf(u *unstructured.Unstructured) ownership.Owners {
+	return ownership.Compact(u.GetManagedFields())
+}
+
+// What is concluded from entries alone is what is concluded from objects, but
+// for the stories that say otherwise.
+func TestBetween(t *testing.T) {
+	for name, tt := range stories {
+		t.Run(name, func(t *testing.T) {
+			old, now := thing(t, "v1", tt.before, `{}`), thing(t, "v1", tt.after, `{}`)
+			got, err := ownership.Between(compactOf(old), compactOf(now))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := tt.want
+			if tt.blind != nil {
+				want = tt.blind
+			}
+			if diff := cmp.Diff(want, texts(got)); diff != "" {
+				t.Errorf("transitions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Compact owners say what the entries say.
+func TestCompactEntries(t *testing.T) {
+	for name, tt := range stories {
+		t.Run(name, func(t *testing.T) {
+			u := thing(t, "v1", tt.after, `{}`)
+			want, err := managedfields.Entries(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := compactOf(u).Entries()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(entryTexts(want), entryTexts(got)); diff != "" {
+				t.Errorf("entries (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOwnersEqual(t *testing.T) {
+	entry := func(manager, fields, day string) metav1.ManagedFieldsEntry {
+		e := metav1.ManagedFieldsEntry{Manager: manager, Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1"}
+		e.FieldsV1 = metav1.NewFieldsV1(fields)
+		if day != "" {
+			u := read(t, "metadata: {creationTimestamp: "+day+"T00:00:00Z}")
+			stamp := u.GetCreationTimestamp()
+			e.Time = &stamp
+		}
+		return e
+	}
+	base := ownership.Compact([]metav1.ManagedFieldsEntry{entry("flux", `{"f:a":{}}`, "2026-11-20")})
+	tests := map[string]struct {
+		other []metav1.ManagedFieldsEntry
+		want  bool
+	}{
+		"later":         {[]metav1.ManagedFieldsEntry{entry("flux", `{"f:a":{}}`, "2026-11-21")}, true},
+		"without time":  {[]metav1.ManagedFieldsEntry{entry("flux", `{"f:a":{}}`, "")}, true},
+		"other manager": {[]metav1.ManagedFieldsEntry{entry("argo", `{"f:a":{}}`, "2026-11-20")}, false},
+		"other fields":  {[]metav1.ManagedFieldsEntry{entry("flux", `{"f:b":{}}`, "2026-11-20")}, false},
+		"nobody":        {nil, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := base.Equal(ownership.Compact(tt.other)); got != tt.want {
+				t.Errorf("equal is %v", got)
+			}
+		})
+	}
+}
+
+// A hundred thousand pods of a thousand Deployments: their owners have to fit in
+// well under the tracker's 300 MB.
+func TestCompactMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocates much")
+	}
+	const objects = 100_000
+	held := make([]ownership.Owners, objects)
+	before := heap()
+	for i := range held {
+		container := fmt.Sprintf("app-%d", i%1000)
+		fields := make([]metav1.ManagedFieldsEntry, 2)
+		for j, manager := range []string{"kube-controller-manager", "kubelet"} {
+			fields[j] = metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1"}
+			fields[j].FieldsV1 = metav1.NewFieldsV1(podFields(container, manager))
+		}
+		held[i] = ownership.Compact(fields)
+	}
+	if used := heap() - before; used > 50<<20 {
+		t.Errorf("%d objects take %d MB", objects, used>>20)
+	}
+	runtime.KeepAlive(held)
+}
+
+// podFields is a field set of three kilobytes.
+func podFields(container, manager string) string {
+	text := `{"f:` + manager + `":{"k:{\"name\":\"` + container + `\"}":{`
+	for i := range 100 {
+		text += fmt.Sprintf(`"f:some-field-of-a-container-%02d":{},`, i)
+	}
+	return text + `".":{}}}}`
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func entryTexts(entries []managedfields.Entry) []string {
+	var out []string
+	for _, e := range entries {
+		out = append(out, fmt.Sprint(e.Owner, e.Time.UTC(), e.APIVersion, e.Fields))
+	}
+	return out
+}

@@ -1,0 +1,168 @@
+package ownership_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// taken is a path going from one applier to another.
+func taken(path, from, to string) ownership.Transition {
+	owner := func(name string) []managedfields.Owner {
+		return []managedfields.Owner{{Manager: name, Operation: "Apply", APIVersion: "v1"}}
+	}
+	return ownership.Transition{
+		Path: managedfields.Field("spec", path), Kind: ownership.Taken, Before: owner(from), After: owner(to), Forced: true,
+	}
+}
+
+// minute is an occasion some minutes after noon, at a resource version of its own.
+func minute(n int) ownership.Occasion {
+	return ownership.Occasion{ResourceVersion: fmt.Sprint(1000 + n), Time: noon.Add(time.Duration(n) * time.Minute)}
+}
+
+// lines shows entries as "path from>to ×count first-last", in minutes after noon.
+func lines(r ownership.Record) []string {
+	var out []string
+	for _, e := range r.Entries {
+		since := func(t metav1.Time) string { return fmt.Sprint(t.Sub(noon).Minutes()) }
+		out = append(out, fmt.Sprintf("%s %s>%s ×%d %s-%s", e.Path, e.From[0].Manager, e.To[0].Manager, e.Count, since(e.First), since(e.Last)))
+	}
+	return out
+}
+
+func TestRecordFolds(t *testing.T) {
+	type step struct {
+		ownership.Transition
+		minute int
+	}
+	tests := map[string]struct {
+		steps []step
+		want  []string
+	}{
+		"one": {
+			steps: []step{{taken("a", "flux", "argo"), 0}},
+			want:  []string{".spec.a flux>argo ×1 0-0"},
+		},
+		"there and back, again and again": {
+			steps: []step{{taken("a", "flux", "argo"), 0}, {taken("a", "argo", "flux"), 1}, {taken("a", "flux", "argo"), 2}},
+			want:  []string{".spec.a flux>argo ×3 0-2"},
+		},
+		"other paths and owners apart, the newest last": {
+			steps: []step{
+				{taken("a", "flux", "argo"), 0}, {taken("b", "flux", "argo"), 1},
+				{taken("a", "argo", "helm"), 2}, {taken("a", "argo", "flux"), 3},
+			},
+			want: []string{".spec.b flux>argo ×1 1-1", ".spec.a argo>helm ×1 2-2", ".spec.a argo>flux ×2 0-3"},
+		},
+		"reported in the wrong order": {
+			steps: []step{{taken("a", "argo", "flux"), 1}, {taken("a", "flux", "argo"), 0}},
+			want:  []string{".spec.a argo>flux ×2 0-1"},
+		},
+		"reported twice": {
+			steps: []step{{taken("a", "flux", "argo"), 0}, {taken("a", "argo", "flux"), 1}, {taken("a", "flux", "argo"), 0}},
+			want:  []string{".spec.a argo>flux ×2 0-1"},
+		},
+		"not notable": {
+			steps: []step{{ownership.Transition{Path: managedfields.Field("a"), Kind: ownership.Shared}, 0}},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var r ownership.Record
+			for _, s := range tt.steps {
+				r.Add(s.Transition, minute(s.minute))
+			}
+			if diff := cmp.Diff(tt.want, lines(r)); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Edge case 81: a record is bounded, whatever happens to its object, and what was
+// dropped is counted.
+func TestRecordBounded(t *testing.T) {
+	r := ownership.Record{}
+	random := rand.New(rand.NewPCG(1, 2))
+	names := []string{"argo", "flux", "helm", "kubectl"}
+	happened, deepest := 0, strings.Repeat("x", 10_000)
+	for n := range 20_000 {
+		from := names[random.IntN(len(names))]
+		to := names[random.IntN(len(names))]
+		path := fmt.Sprint("path-", random.IntN(200))
+		if n%100 == 0 {
+			path = deepest
+		}
+		if r.Add(taken(path, from, to), minute(n)) {
+			happened++
+		}
+	}
+	if len(r.Entries) != 64 {
+		t.Errorf("%d entries", len(r.Entries))
+	}
+	if r.Dropped == 0 || happened != 20_000 {
+		t.Errorf("%d happened, %d dropped", happened, r.Dropped)
+	}
+	for i := 1; i < len(r.Entries); i++ {
+		if r.Entries[i].Last.Before(&r.Entries[i-1].Last) {
+			t.Errorf("entry %d is older than the one before it", i)
+		}
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > 64<<10 {
+		t.Errorf("%d bytes", len(text))
+	}
+}
+
+// Two writers that report the same transitions, in whatever order, write the
+// record that one of them would have written.
+func TestRecordTwoWriters(t *testing.T) {
+	var one, two ownership.Record
+	owners := []string{"flux", "argo"}
+	for n := range 100 {
+		one.Add(taken("a", owners[n%2], owners[(n+1)%2]), minute(n))
+	}
+	for n := 0; n < 100; n += 2 {
+		for _, m := range []int{n + 1, n, n, n + 1} {
+			two.Add(taken("a", owners[m%2], owners[(m+1)%2]), minute(m))
+		}
+	}
+	if diff := cmp.Diff(lines(one), lines(two)); diff != "" {
+		t.Errorf("one writer and two (-one +two):\n%s", diff)
+	}
+}
+
+func TestRecordNeverHoldsValues(t *testing.T) {
+	old := thing(t, "v1", []string{applied("flux", `{f:password: {}}`)}, `{password: old-secret}`)
+	now := thing(t, "v1", []string{updated("edit", `{f:password: {}}`)}, `{password: new-secret}`)
+	transitions, err := ownership.Transitions(old, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r ownership.Record
+	for _, tr := range transitions {
+		r.Add(tr, ownership.Occasion{ResourceVersion: "2", Time: noon, User: "alice"})
+	}
+	text, err := json.Marshal(r)
+	if err != nil || len(r.Entries) != 1 || r.Entries[0].User != "alice" {
+		t.Fatalf("record %s, %v", text, err)
+	}
+	if strings.Contains(string(text), "secret") {
+		t.Errorf("a value is in the record: %s", text)
+	}
+}

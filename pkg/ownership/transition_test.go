@@ -1,0 +1,278 @@
+package ownership_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// read returns the object that a YAML text describes, as a client would get it:
+// integers are int64.
+func read(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	content, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var u unstructured.Unstructured
+	if err := json.UnmarshalCaseSensitivePreserveInts(content, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return &u
+}
+
+// thing is an object with some entries and a spec, both in YAML.
+func thing(t testing.TB, version string, entries []string, spec string) *unstructured.Unstructured {
+	t.Helper()
+	text := "apiVersion: " + version + "\nkind: Thing\nmetadata:\n  name: a\n"
+	if len(entries) > 0 {
+		text += "  managedFields:\n"
+	}
+	for _, e := range entries {
+		text += "  - " + e + "\n"
+	}
+	return read(t, text+"spec: "+spec)
+}
+
+// at is an entry at a version; operations may be followed by a subresource.
+func at(version, manager, operation, fields string) string {
+	subresource := ""
+	if operation == "scale" || operation == "status" {
+		subresource, operation = ", subresource: "+operation, "Update"
+	}
+	return fmt.Sprintf(`{manager: %s, operation: %s, apiVersion: %s, fieldsType: FieldsV1, time: "2026-11-21T02:34:57Z"%s, fieldsV1: {f:spec: %s}}`,
+		manager, operation, version, subresource, fields)
+}
+
+func applied(manager, fields string) string { return at("v1", manager, "Apply", fields) }
+func updated(manager, fields string) string { return at("v1", manager, "Update", fields) }
+
+// stories: what one write leaves in the object, and what is concluded from it.
+var stories = map[string]struct {
+	before, after        []string // entries
+	spec, then           string
+	version, thenVersion string // v1 where empty
+	want                 []string
+	forced               bool // all takeovers
+	// blind is what is concluded from the entries alone, where that is not the same.
+	blind []string
+}{
+	"nothing": {
+		before: []string{applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 1}`,
+	},
+	"one's own value changed": {
+		before: []string{applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 2}`,
+	},
+	"created": {
+		after: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, then: `{a: 1, b: 1}`,
+		want: []string{".spec.a claimed by flux (Apply)", ".spec.b claimed by flux (Apply)"},
+	},
+	"applied with force": {
+		before: []string{updated("kubectl-edit", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
+		after: []string{updated("kubectl-edit", `{f:b: {}}`), applied("flux", `{f:a: {}}`)}, then: `{a: 2, b: 1}`,
+		want: []string{".spec.a taken from kubectl-edit (Update) by flux (Apply)"}, forced: true,
+	},
+	"updated": {
+		before: []string{applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{updated("kubectl-edit", `{f:a: {}}`)}, then: `{a: 2}`,
+		want: []string{".spec.a taken from flux (Apply) by kubectl-edit (Update)"},
+	},
+	"scaled, by an entry without time (edge case 8)": {
+		before: []string{applied("flux", `{f:replicas: {}}`)}, spec: `{replicas: 1}`,
+		after: []string{`{manager: hpa, operation: Update, subresource: scale, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:spec: {f:replicas: {}}}}`},
+		then:  `{replicas: 5}`,
+		want:  []string{".spec.replicas taken from flux (Apply) by hpa (scale)"},
+	},
+	"the same value applied": {
+		before: []string{updated("kubectl-edit", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{updated("kubectl-edit", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, then: `{a: 1}`,
+		want: []string{".spec.a shared by flux (Apply)"},
+	},
+	"taken from who shared it": {
+		before: []string{applied("argo", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 2}`,
+		want: []string{".spec.a taken from argo (Apply) by flux (Apply)"}, forced: true,
+		blind: []string{".spec.a released by argo (Apply)"},
+	},
+	"let go, and others keep it": {
+		before: []string{applied("argo", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 1}`,
+		want: []string{".spec.a released by argo (Apply)"},
+	},
+	"let go, and the server sets its default": {
+		before: []string{applied("flux", `{f:a: {}}`)}, spec: `{a: 3}`,
+		then:  `{a: 1}`,
+		after: []string{applied("flux", `{}`)},
+		want:  []string{".spec.a released by flux (Apply)"},
+		blind: []string{".spec.a removed by flux (Apply)"},
+	},
+	"removed": {
+		before: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
+		after: []string{applied("flux", `{f:b: {}}`)}, then: `{b: 1}`,
+		want: []string{".spec.a removed by flux (Apply)"},
+	},
+	"one manager's updates and applies are two owners (edge case 6)": {
+		before: []string{updated("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 2}`,
+		want: []string{".spec.a taken from flux (Update) by flux (Apply)"}, forced: true,
+	},
+	"the item of a list let go while what is in it changes": {
+		before: []string{
+			applied("argo", `{f:c: {'k:{"name":"x"}': {.: {}, f:name: {}, f:image: {}}}}`),
+			updated("edit", `{f:c: {'k:{"name":"x"}': {.: {}, f:name: {}}}}`),
+		},
+		spec:  `{c: [{name: x, image: a}]}`,
+		after: []string{updated("edit", `{f:c: {'k:{"name":"x"}': {.: {}, f:name: {}}}}`)},
+		then:  `{c: [{name: x}]}`,
+		want: []string{
+			`.spec.c[name="x"] released by argo (Apply)`,
+			`.spec.c[name="x"].image removed by argo (Apply)`,
+			`.spec.c[name="x"].name released by argo (Apply)`,
+		},
+	},
+	"items of a set list (edge case 2)": {
+		before: []string{updated("a", `{f:f: {'v:"x"': {}, 'v:"y"': {}}}`)}, spec: `{f: [x, y]}`,
+		after: []string{updated("a", `{f:f: {'v:"y"': {}}}`), updated("b", `{f:f: {'v:"z"': {}}}`)}, then: `{f: [y, z]}`,
+		want: []string{`.spec.f[="x"] removed by a (Update)`, `.spec.f[="z"] claimed by b (Update)`},
+	},
+	"an applier goes to another version (edge case 7)": {
+		before: []string{at("v1", "flux", "Apply", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{at("v2", "flux", "Apply", `{f:a: {}}`)}, then: `{a: 2}`, version: "v2", thenVersion: "v2",
+		want: []string{".spec.a from flux (Apply) to flux (Apply), unclear: cross-version"},
+	},
+	"another version overwrites (edge case 7)": {
+		before: []string{at("v1", "flux", "Apply", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, then: `{a: 2}`, version: "v2", thenVersion: "v2",
+		want: []string{".spec.a from flux (Apply) to argo (Apply), unclear: cross-version"},
+	},
+	"an entry vanishes with its version (edge case 9)": {
+		before: []string{at("v1", "flux", "Apply", `{f:a: {}}`), at("v2", "argo", "Apply", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, then: `{a: 2}`, version: "v2", thenVersion: "v2",
+		want:  []string{".spec.a from argo (Apply), flux (Apply) to argo (Apply), unclear: cross-version"},
+		blind: []string{".spec.a released by flux (Apply)"},
+	},
+	"first applied where nobody was known (edge case 9)": {
+		spec:  `{a: 1, b: 1}`,
+		after: []string{updated("before-first-apply", `{f:b: {}}`), applied("flux", `{f:a: {}}`)}, then: `{a: 2, b: 1}`,
+		want: []string{".spec.a claimed by flux (Apply)", ".spec.b claimed by before-first-apply (Update)"},
+	},
+	"from before-first-apply (edge case 9)": {
+		before: []string{updated("before-first-apply", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 2}`,
+		want: []string{".spec.a from before-first-apply (Update) to flux (Apply), unclear: bookkeeping"},
+	},
+	"an eleventh updater (edge case 9)": {
+		before: []string{updated("oldest", `{f:a: {}}`), applied("flux", `{f:b: {}}`)}, spec: `{a: 1, b: 1}`,
+		after: []string{updated("ancient-changes", `{f:a: {}}`), updated("newest", `{f:b: {}}`)}, then: `{a: 1, b: 2}`,
+		want: []string{
+			".spec.a from oldest (Update) to ancient-changes (Update), unclear: bookkeeping",
+			".spec.b taken from flux (Apply) by newest (Update)",
+		},
+	},
+	"from ancient-changes (edge case 9)": {
+		before: []string{updated("ancient-changes", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{updated("edit", `{f:a: {}}`)}, then: `{a: 2}`,
+		want: []string{".spec.a from ancient-changes (Update) to edit (Update), unclear: bookkeeping"},
+	},
+	"managed fields reset (edge case 9)": {
+		before: []string{applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{`{}`}, then: `{a: 2}`,
+		want: []string{".spec.a from flux (Apply) to nobody, unclear: reset"},
+	},
+	"a webhook puts its value back (edge case 15)": {
+		before: []string{applied("argo", `{f:a: {}}`)}, spec: `{a: rewritten}`,
+		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: rewritten}`,
+		want:  []string{".spec.a from argo (Apply) to flux (Apply), unclear: same value"},
+		blind: []string{".spec.a taken from argo (Apply) by flux (Apply)"},
+	},
+	"numbers are compared by value": {
+		before: []string{applied("argo", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 1.0}`,
+		want:  []string{".spec.a from argo (Apply) to flux (Apply), unclear: same value"},
+		blind: []string{".spec.a taken from argo (Apply) by flux (Apply)"},
+	},
+	"an atomic value is one path (edge case 5)": {
+		before: []string{applied("argo", `{f:selector: {}}`)}, spec: `{selector: {a: b}}`,
+		after: []string{applied("flux", `{f:selector: {}}`)}, then: `{selector: {a: b, c: d}}`,
+		want: []string{".spec.selector taken from argo (Apply) by flux (Apply)"}, forced: true,
+	},
+	"a granular map becomes something else": {
+		before: []string{applied("argo", `{f:m: {.: {}, f:x: {}}}`)}, spec: `{m: {x: 1}}`,
+		after: []string{applied("flux", `{f:m: {}}`)}, then: `{m: []}`,
+		want: []string{
+			".spec.m taken from argo (Apply) by flux (Apply)",
+			".spec.m.x removed by argo (Apply)",
+		}, forced: true,
+		blind: []string{
+			".spec.m from argo (Apply) to flux (Apply), unclear: same value",
+			".spec.m.x removed by argo (Apply)",
+		},
+	},
+}
+
+func TestTransitions(t *testing.T) {
+	for name, tt := range stories {
+		t.Run(name, func(t *testing.T) {
+			version := func(v string) string {
+				if v == "" {
+					return "v1"
+				}
+				return v
+			}
+			old := thing(t, version(tt.version), tt.before, tt.spec)
+			if tt.spec == "" {
+				old = nil
+			}
+			got, err := ownership.Transitions(old, thing(t, version(tt.thenVersion), tt.after, tt.then))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
+				t.Errorf("transitions (-want +got):\n%s", diff)
+			}
+			for _, tr := range got {
+				if want := tt.forced && tr.Kind == ownership.Taken; tr.Forced != want {
+					t.Errorf("%s: forced is %v", tr, tr.Forced)
+				}
+			}
+		})
+	}
+}
+
+func texts(transitions []ownership.Transition) []string {
+	var out []string
+	for _, t := range transitions {
+		out = append(out, t.String())
+	}
+	return out
+}
+
+func TestNotable(t *testing.T) {
+	for kind, want := range map[ownership.Kind]bool{
+		ownership.Claimed: false, ownership.Shared: false, ownership.Taken: true,
+		ownership.Released: true, ownership.Removed: false, ownership.Unclear: false,
+	} {
+		if got := (ownership.Transition{Kind: kind}).Notable(); got != want {
+			t.Errorf("%s: notable is %v", kind, got)
+		}
+	}
+}
+
+func TestTransitionsOfUnreadable(t *testing.T) {
+	good := thing(t, "v1", []string{applied("flux", `{f:a: {}}`)}, `{a: 1}`)
+	bad := thing(t, "v1", []string{applied("flux", `{'k:{': {}}`)}, `{a: 1}`)
+	if _, err := ownership.Transitions(bad, good); err == nil {
+		t.Error("the old object's entries can not be read, and nobody says so")
+	}
+	if _, err := ownership.Transitions(good, bad); err == nil {
+		t.Error("the new object's entries can not be read, and nobody says so")
+	}
+}
