@@ -31,6 +31,9 @@ func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	entries := make([]compact, 0, len(fields))
 	for i := range fields {
 		f := &fields[i]
+		if f.Manager == "" && f.Operation == "" && f.FieldsV1 == nil { // A request to clear has this form.
+			continue
+		}
 		owner := managedfields.Owner{
 			Manager: f.Manager, Operation: string(f.Operation),
 			Subresource: f.Subresource, APIVersion: f.APIVersion,

@@ -108,9 +108,8 @@ var stories = map[string]struct {
 		want: []string{".spec.a released by argo (Apply)"},
 	},
 	"let go, and the server sets its default": {
-		before: []string{applied("flux", `{f:a: {}}`)}, spec: `{a: 3}`,
-		then:  `{a: 1}`,
-		after: []string{applied("flux", `{}`)},
+		before: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 3, b: 1}`,
+		after: []string{applied("flux", `{f:b: {}}`)}, then: `{a: 1, b: 1}`,
 		want:  []string{".spec.a released by flux (Apply)"},
 		blind: []string{".spec.a removed by flux (Apply)"},
 	},

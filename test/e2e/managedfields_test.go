@@ -50,11 +50,7 @@ func TestManagedFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := os.Getenv("SEED"); text != "" {
-		if server.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	server.seedFromEnv(t)
 	var all tally
 	for _, set := range readCorpus(t) {
 		t.Run(set.name, func(t *testing.T) {
@@ -75,6 +71,18 @@ func TestManagedFields(t *testing.T) {
 	t.Log("all sets:", all.String())
 	if total := all.counts(); total.settled == 0 || total.clear == 0 || total.yielded == 0 {
 		t.Error("the edits did not lead to all verdicts: the test proves nothing")
+	}
+}
+
+// seedFromEnv lets SEED say which random edits are made.
+func (s *server) seedFromEnv(t *testing.T) {
+	text := os.Getenv("SEED")
+	if text == "" {
+		return
+	}
+	var err error
+	if s.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+		t.Fatal(err)
 	}
 }
 
