@@ -27,6 +27,10 @@ type console struct {
 	last      time.Time // of the last plain line
 	start     time.Time // of the run
 	unreached bool      // the API server does not answer
+
+	explains   bool // of what is stuck, though the run goes on
+	told       []event.Stuck
+	milestones map[object.Key]time.Time
 }
 
 // warning is a text and whose it is: the same text for two objects is two
@@ -43,6 +47,8 @@ func newConsole(o Options, course *course, screen *screen) *console {
 		now:    o.Now,
 		warned: map[warning]bool{},
 		said:   map[string]bool{},
+
+		milestones: map[object.Key]time.Time{},
 	}
 	if o.Progress {
 		c.live = newLive(o.ErrWidth)
@@ -60,7 +66,7 @@ func (c *console) take(e event.Event) {
 		clear(c.said)
 		c.goOn()
 		c.announce()
-	case event.Applied, event.Compared:
+	case event.Applied, event.Compared, event.Deleted:
 		c.goOn()
 		c.report()
 	case event.Warned:
@@ -69,6 +75,12 @@ func (c *console) take(e event.Event) {
 		c.retrying(e)
 	case event.Waiting:
 		c.waiting(e)
+	case event.Going:
+		c.going(e)
+	case event.Stuck:
+		if c.explains {
+			c.stuck(e)
+		}
 	}
 }
 

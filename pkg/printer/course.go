@@ -57,6 +57,8 @@ func (c *course) take(e event.Event) {
 		c.result(e.Ref, e.Action)
 	case event.Compared:
 		c.result(e.Ref, e.Action)
+	case event.Deleted:
+		c.result(e.Ref, e.Action)
 	}
 }
 

@@ -98,7 +98,7 @@ func phaseName(c *course) string {
 
 func troubles(c *course) string {
 	var text strings.Builder
-	for _, trouble := range []event.Action{event.InConflict, event.Failed, event.Unknown} {
+	for _, trouble := range []event.Action{event.InConflict, event.Remains, event.Failed, event.Unknown} {
 		if n := c.tally[trouble]; n > 0 {
 			fmt.Fprintf(&text, ", %d %s", n, trouble)
 		}

@@ -40,11 +40,11 @@ func (p palette) action(a event.Action, text string) string {
 	switch a {
 	case event.Created, event.Create:
 		return p.good.Sprint(text)
-	case event.Configured, event.Update, event.Pruned, event.Delete:
+	case event.Configured, event.Update, event.Pruned, event.Delete, event.Gone:
 		return p.change.Sprint(text)
-	case event.InConflict, event.Failed, event.Unknown:
+	case event.InConflict, event.Failed, event.Unknown, event.Remains:
 		return p.bad.Sprint(text)
-	case event.Unchanged, event.Skipped, event.None:
+	case event.Unchanged, event.Skipped, event.None, event.Absent:
 		return p.faint.Sprint(text)
 	default:
 		return text

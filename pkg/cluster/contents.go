@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// countFor bounds one count. What does not answer by then is not waited for: it is
+// only about how far something is.
+const countFor = 10 * time.Second
+
+// Count counts what the object holds that goes before it does: of a namespace its
+// objects, of a definition its instances, of all else nothing. For each kind the
+// server is asked for one object and says how many more there are. Kinds that we
+// may not list are left out, and so are events, which come and go.
+func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, countFor)
+	defer cancel()
+	kinds, namespace, err := c.holdings(ctx, live)
+	if err != nil {
+		return 0, err
+	}
+	counts := make([]int, len(kinds))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, kind := range kinds {
+		group.Go(func() error {
+			var err error
+			counts[i], err = c.countKind(ctx, kind, namespace)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	return total, nil
+}
+
+// holdings returns the kinds of which an object may hold some, and where.
+func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) ([]object.Kind, string, error) {
+	switch live.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Kind: "Namespace"}:
+		kinds, err := c.namespacedKinds(ctx)
+		return kinds, live.GetName(), err
+	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		return instancesOf(live), "", nil
+	default:
+		return nil, "", nil
+	}
+}
+
+// namespacedKinds returns the kinds of namespaced objects that can be listed, each
+// in the version that its group prefers.
+func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
+	var kinds []object.Kind
+	err := c.look(ctx, "", func(t catalogue) error {
+		kinds = nil
+		for _, group := range t.groups {
+			version := group.Group.PreferredVersion.Version
+			for _, r := range group.VersionedResources[version] {
+				if !r.Namespaced || strings.Contains(r.Name, "/") || r.Name == "events" || !slices.Contains(r.Verbs, "list") {
+					continue
+				}
+				gvk := schema.GroupVersionKind{Group: group.Group.Name, Version: version, Kind: r.Kind}
+				kinds = append(kinds, object.Kind{GVK: gvk, Resource: r.Name, Namespaced: true, Verbs: r.Verbs})
+			}
+		}
+		return nil
+	})
+	return kinds, err
+}
+
+// instancesOf returns the kind that a definition defines, nil if it serves none.
+func instancesOf(definition *unstructured.Unstructured) []object.Kind {
+	text := func(path ...string) string {
+		value, _, _ := unstructured.NestedString(definition.Object, path...)
+		return value
+	}
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, item := range versions {
+		if v, ok := item.(map[string]any); ok && v["served"] == true {
+			version, _ := v["name"].(string)
+			return []object.Kind{{
+				GVK:      schema.GroupVersionKind{Group: text("spec", "group"), Version: version, Kind: text("spec", "names", "kind")},
+				Resource: text("spec", "names", "plural"),
+			}}
+		}
+	}
+	return nil
+}
+
+// countKind counts the objects of a kind, in all namespaces if that is empty.
+func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace string) (int, error) {
+	const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	w := &watching{client: c, kind: kind, sel: object.Selection{Namespace: namespace}}
+	var list metav1.PartialObjectMetadataList
+	_, _, err := c.try(ctx, request{ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, bulk: true}, func(ctx context.Context) error {
+		body, err := read(ctx, w.collection().Param("limit", "1").SetHeader("Accept", metadataAlone))
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &list)
+	})
+	if denied(err) || apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	n := len(list.Items)
+	if list.RemainingItemCount != nil {
+		n += int(*list.RemainingItemCount)
+	}
+	return n, err
+}
