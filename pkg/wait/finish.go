@@ -36,7 +36,7 @@ func (r *run) finish(ctx context.Context) error {
 		if it.timer != nil {
 			it.timer.Stop()
 		}
-		if it.done && (it.action == event.Met || it.action == event.Left) {
+		if it.done && (it.action == event.Met || it.action == event.Gone) {
 			continue
 		}
 		result := r.settle(ctx, it, after)

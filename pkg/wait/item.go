@@ -75,7 +75,7 @@ func (r *run) gone(ctx context.Context, it *item) {
 	r.judge(ctx, it)
 	if !it.done && deleted && it.view.selecting() {
 		// Its name means nothing to who selects by labels, and no other comes for it.
-		r.end(it, event.Left)
+		r.end(it, event.Gone)
 	}
 }
 

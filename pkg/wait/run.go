@@ -185,7 +185,7 @@ func (r *run) end(it *item, action event.Action) {
 	switch action { //nolint:exhaustive // what is not well is told when somebody looked for the causes
 	case event.Met:
 		r.met++
-	case event.Left:
+	case event.Gone:
 		r.left++
 	case event.Failed:
 		r.stop = true
