@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -57,11 +58,11 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 				return explain(err) // The server is well: it is the request.
 			}
 		case lost:
-			err = causeOf(err)
-			found, gone := c.outage.check(ctx, err)
+			found, gone := c.missed(ctx, err)
 			if gone != nil {
 				return gone
 			}
+			err = causeOf(err)
 			tell = tell || found.first
 			if found.wasAway { // That was not about this request.
 				c.pace.restart()
@@ -110,11 +111,28 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 		ctx, cancel = context.WithTimeout(ctx, c.attempt)
 		defer cancel()
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go c.listen(ctx, a, end)
 	began := time.Now()
 	err = send(ctx)
 	took = time.Since(began)
+	if silent, ok := errors.AsType[*silentError](context.Cause(ctx)); ok && err != nil {
+		err = silent
+	}
+	if err == nil || classify(err, r) != lost {
+		c.outage.answer()
+	}
 	said = pressure(err, r)
 	return a.retryAfter, took, err
+}
+
+// missed finds out what it was about that a request got no answer.
+func (c *Client) missed(ctx context.Context, err error) (found, error) {
+	if silent, ok := errors.AsType[*silentError](err); ok {
+		return silent.found, silent.gone
+	}
+	return c.outage.check(ctx, causeOf(err))
 }
 
 // sleep pauses, unless ctx ends before.

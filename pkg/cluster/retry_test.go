@@ -228,7 +228,7 @@ func TestHeldBackAnswer(t *testing.T) {
 		if took := time.Since(began); took < patience || took > patience+time.Second {
 			t.Errorf("answer after %s, want a second try after %s", took, patience)
 		}
-		if f.count("GET /readyz") != 1 || len(says.retries) != 1 || !errors.Is(says.retries[0].err, errNoAnswerInTime) {
+		if f.count("GET /api") != 2 || len(says.retries) != 1 || !errors.Is(says.retries[0].err, errNoAnswerInTime) {
 			t.Errorf("asked %v, told %v", f.seen, says.retries)
 		}
 	})
