@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -34,7 +33,7 @@ func (c *Client) health(ctx context.Context) (health, error) {
 	case err == nil, code == http.StatusUnauthorized, code == http.StatusNotFound:
 		return ready, nil
 	case code == http.StatusForbidden, code == http.StatusInternalServerError, code == http.StatusTooManyRequests:
-		return starting, fmt.Errorf("the API server is starting (it answers /readyz with %d)", code)
+		return starting, &startingError{code}
 	default:
 		return away, causeOf(err)
 	}
@@ -65,6 +64,8 @@ type search struct {
 	began   time.Time
 	done    chan struct{}
 	wasAway bool
+	// interrupted: it was given up before it found anything.
+	interrupted bool
 }
 
 const (
@@ -132,6 +133,9 @@ func (o *outage) checkSince(ctx context.Context, since time.Time, cause error) (
 		if err := o.wait(ctx); err != nil {
 			return found{}, err
 		}
+		if s.interrupted {
+			return o.checkSince(ctx, since, cause)
+		}
 		return found{wasAway: s.wasAway}, nil
 	}
 	s = &search{began: time.Now(), done: make(chan struct{})}
@@ -144,6 +148,7 @@ func (o *outage) checkSince(ctx context.Context, since time.Time, cause error) (
 
 	var err error
 	s.wasAway, err = o.look(ctx, began)
+	s.interrupted = err != nil && !errors.As(err, new(*UnreachableError))
 	o.end(err)
 	close(s.done)
 	return found{wasAway: s.wasAway, first: true}, err

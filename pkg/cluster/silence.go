@@ -31,9 +31,13 @@ func (e *silentError) Error() string { return errNoAnswerInTime.Error() }
 // ended. A server that is there may take its time.
 func (c *Client) listen(ctx context.Context, a *attempt, end context.CancelCauseFunc) {
 	most := c.outage.silence()
-	for pause := most; sleep(ctx, pause) == nil; pause = most {
+	for pause := most; sleep(ctx, pause) == nil; {
+		pause = most
 		since, sent := a.silentSince()
-		if quiet := time.Since(since); !sent || quiet < most {
+		if !sent {
+			continue
+		}
+		if quiet := time.Since(since); quiet < most {
 			pause = most - quiet
 			continue
 		}

@@ -25,6 +25,9 @@ type attempt struct {
 	// heard is when the request went out or something of its answer came in, in
 	// nanoseconds; 0 while it waits for credentials.
 	heard atomic.Int64
+	// wrote is set once something was sent that changes the cluster; nil where
+	// nobody asks.
+	wrote *atomic.Bool
 }
 
 func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
@@ -78,6 +81,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a := attemptOf(ctx)
 	a.hear()
+	if a.wrote != nil && writes(req) {
+		a.wrote.Store(true)
+	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, asLost(ctx, err)
@@ -87,6 +93,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Header.Del("Retry-After")
 	resp.Body = &answer{ReadCloser: resp.Body, ctx: ctx}
 	return resp, nil
+}
+
+// writes tells whether a request is to change something.
+func writes(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	}
+	return !req.URL.Query().Has("dryRun")
 }
 
 // WrappedRoundTripper lets apimachinery see what is below.
