@@ -40,6 +40,10 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 		e.skip(item, err)
 		return
 	}
+	if e.premature(item) {
+		e.skip(item, errPhaseBefore)
+		return
+	}
 	unknown := e.couldNotTell(ctx, item, err)
 	e.mu.Lock()
 	if unknown {

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,6 +24,10 @@ type target struct {
 	// that, a prediction that starts again knows nothing of them.
 	adopted []managedfields.Owner
 }
+
+func (t *target) isDone() bool { return t.done }
+
+func (t *target) contested() bool { return len(t.Conflicts) > 0 }
 
 // errTerminating: nothing can be created in a namespace that goes (edge case 19).
 var errTerminating error = &predict.RefusedError{
@@ -106,17 +111,14 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 		}
 	}
 	e.each(ctx, doubtful, e.askOne)
-	left := targets[:0]
-	for _, t := range targets {
-		if !t.done {
-			left = append(left, t)
-		}
-	}
-	return left
+	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
+// tries tells whether the server's answer to a dry run is the result.
+func (e *Engine) tries() bool { return e.DryRun == DryRunServer && !e.looking }
+
 func (e *Engine) askOne(ctx context.Context, t *target) {
-	if e.DryRun == DryRunServer && t.Live == nil {
+	if e.tries() && t.Live == nil {
 		if _, ok := e.created(t.Item); ok {
 			t.done = true
 			e.finish(event.Applied{
@@ -134,13 +136,13 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 		t.done = true
 		e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
 	case len(t.Conflicts) > 0:
-	case t.Unchecked != "" && e.DryRun == DryRunServer:
+	case t.Unchecked != "" && e.tries():
 		t.done = true
 		e.finish(event.Applied{
 			Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Configured, Reason: t.Unchecked, Yielded: t.Yielded,
 		})
 	case t.Unchecked != "":
-	case t.NoChange(), e.DryRun == DryRunServer:
+	case t.NoChange(), e.tries():
 		t.done = true
 		e.accepted(ctx, t, t.Answer)
 	}
@@ -156,24 +158,4 @@ func (e *Engine) guess(t *target) {
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: did,
 		Yielded: t.Yielded,
 	})
-}
-
-// reportConflicts reports every conflict of the phase, and what is not written
-// because of them. It returns false when there are none.
-func (e *Engine) reportConflicts(targets []*target) bool {
-	found := false
-	for _, t := range targets {
-		found = found || len(t.Conflicts) > 0
-	}
-	if !found {
-		return false
-	}
-	for _, t := range targets {
-		if len(t.Conflicts) > 0 {
-			e.conflict(t)
-			continue
-		}
-		e.skip(t.Item, errSamePhase)
-	}
-	return true
 }
