@@ -142,7 +142,11 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 		e.holdBack(ctx, targets, errSamePhase)
 		return false
 	}
-	e.each(ctx, targets, e.write)
+	do := e.write
+	if e.DryRun == DryRunServer {
+		do = e.try
+	}
+	e.each(ctx, targets, do)
 	return true
 }
 

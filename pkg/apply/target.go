@@ -95,8 +95,7 @@ func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.U
 }
 
 // ask asks the server about the targets of which the live object alone does not
-// tell enough; in a dry run, about all of them. It returns those that are left
-// to write.
+// tell enough. It returns those that are left to write.
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	if e.DryRun == DryRunClient {
 		for _, t := range targets {
@@ -106,7 +105,7 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	}
 	var doubtful []*target
 	for _, t := range targets {
-		if t.Verdict == managedfields.Doubtful || e.DryRun == DryRunServer {
+		if t.Verdict == managedfields.Doubtful {
 			doubtful = append(doubtful, t)
 		}
 	}
@@ -114,19 +113,9 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// tries tells whether the server's answer to a dry run is the result.
-func (e *Engine) tries() bool { return e.DryRun == DryRunServer && !e.looking }
-
+// askOne asks about one target. It is done if nothing would change, or if the
+// server refuses it.
 func (e *Engine) askOne(ctx context.Context, t *target) {
-	if e.tries() && t.Live == nil {
-		if _, ok := e.created(t.Item); ok {
-			t.done = true
-			e.finish(event.Applied{
-				Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created, Reason: unchecked(t.Item),
-			})
-			return
-		}
-	}
 	err := e.Predictor.Ask(ctx, e.Server, &t.Prediction)
 	var conflict *managedfields.ConflictError
 	switch {
@@ -135,14 +124,7 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 	case err != nil:
 		t.done = true
 		e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
-	case len(t.Conflicts) > 0:
-	case t.Unchecked != "" && e.tries():
-		t.done = true
-		e.finish(event.Applied{
-			Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Configured, Reason: t.Unchecked, Yielded: t.Yielded,
-		})
-	case t.Unchecked != "":
-	case t.NoChange(), e.tries():
+	case !t.contested() && t.NoChange():
 		t.done = true
 		e.accepted(ctx, t, t.Answer)
 	}
