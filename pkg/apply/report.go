@@ -91,6 +91,9 @@ func (e *Engine) skipAll(ph plan.Phase, why error) {
 
 func (e *Engine) conflict(t *target) {
 	t.done = true
+	for _, miss := range e.Predictor.NearMisses(&t.Prediction) {
+		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
+	}
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
 		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded,

@@ -157,7 +157,15 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 		e.cannotTell(p.Item, err)
 		return
 	}
+	e.nearMisses(p)
 	e.compared(compared)
+}
+
+// nearMisses tells of choices that were meant for a conflict and do not reach it.
+func (e *Engine) nearMisses(p *predict.Prediction) {
+	for _, miss := range e.Predictor.NearMisses(p) {
+		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
+	}
 }
 
 // absent tells which object that the item needs does not exist yet.
