@@ -97,6 +97,7 @@ func (e *Engine) conflict(t *target) {
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
 		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded,
+		Err: redact.Error(t.Item.Object, t.refusal),
 	})
 }
 

@@ -23,6 +23,8 @@ type target struct {
 	// adopted are the owners whose fields this run has made ours already: after
 	// that, a prediction that starts again knows nothing of them.
 	adopted []managedfields.Owner
+	// refusal is why taking all that is contested would not help.
+	refusal error
 }
 
 func (t *target) isDone() bool { return t.done }
@@ -116,11 +118,8 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 // askOne asks about one target. It is done if nothing would change, or if the
 // server refuses it.
 func (e *Engine) askOne(ctx context.Context, t *target) {
-	err := e.Predictor.Ask(ctx, e.Server, &t.Prediction)
-	var conflict *managedfields.ConflictError
+	err := e.predict(ctx, t)
 	switch {
-	case errors.As(err, &conflict):
-		t.Conflicts = conflict.Conflicts
 	case err != nil:
 		t.done = true
 		e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
@@ -128,6 +127,17 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 		t.done = true
 		e.accepted(ctx, t, t.Answer)
 	}
+}
+
+// predict asks the server what the apply would make of the target.
+func (e *Engine) predict(ctx context.Context, t *target) error {
+	err := e.Predictor.Ask(ctx, e.Server, &t.Prediction)
+	if conflict, ok := errors.AsType[*managedfields.ConflictError](err); ok {
+		t.Conflicts = conflict.Conflicts
+		t.refusal = e.Predictor.ExplainConflict(ctx, e.Server, &t.Prediction, conflict)
+		return nil
+	}
+	return err
 }
 
 // guess reports what a client-side dry run knows: what would be sent.

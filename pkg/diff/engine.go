@@ -145,7 +145,9 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	}
 	err := e.Predictor.Ask(ctx, e.Server, p)
 	if conflict, ok := errors.AsType[*managedfields.ConflictError](err); ok {
-		e.compared(contestedOnly(p.Item.Ref, p.Item.Source, conflict.Conflicts))
+		p.Conflicts = conflict.Conflicts
+		e.nearMisses(p)
+		e.compared(contestedOnly(p, e.Predictor.ExplainConflict(ctx, e.Server, p, conflict)))
 		return
 	}
 	if err != nil {

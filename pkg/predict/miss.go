@@ -159,7 +159,7 @@ func (p Predictor) checkPositions(item plan.Item) error {
 			key, _ := s.Path.ByKey(item.Object.Object)
 			by := s.by
 			if by == YieldAnnotation {
-				by = item.Source.String() + ": " + item.Ref.String() + ": annotation " + by
+				by = item.Source.String() + ": " + item.String() + ": annotation " + by
 			}
 			return &PositionError{Said: by, Path: s.Path, Key: key}
 		}

@@ -180,7 +180,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
 		if open := p.open(in, conflicts); len(open) > 0 && !in.Adopts() {
-			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open}
+			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
 		if in.Adopts() && p.ValidAlone(ctx, server, in) {
 			return nil, &heldUpError{conflicts}
