@@ -44,6 +44,10 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 		e.skip(item, err)
 		return
 	}
+	if e.premature(item) {
+		e.skip(item, errPhaseBefore)
+		return
+	}
 	unknown := e.couldNotTell(ctx, item, err)
 	e.mu.Lock()
 	if unknown {
@@ -91,9 +95,13 @@ func (e *Engine) skipAll(ph plan.Phase, why error) {
 
 func (e *Engine) conflict(t *target) {
 	t.done = true
+	for _, miss := range e.Predictor.NearMisses(&t.Prediction) {
+		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
+	}
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
 		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded,
+		Err: redact.Error(t.Item.Object, t.refusal),
 	})
 }
 
