@@ -97,11 +97,11 @@ func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.C
 		c.Code, c.Message = "StorageClassMissing", who+" asks for StorageClass "+class.ref.Name+", which does not exist"
 		c.Next = kubectl("", "get", "storageclasses")
 		c.BlockedBy = class.ref
-	case len(c.Evidence) > 0:
-		c.Code, c.Message = "ProvisioningFailed", who+": its volume can not be made by "+clean(class.class.Provisioner)
 	case class.class.Provisioner == "kubernetes.io/no-provisioner":
 		c.Code, c.Message = "NoVolume", who+" waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" makes none by itself"
 		c.Next = kubectl("", "get", "persistentvolumes")
+	case len(c.Evidence) > 0:
+		c.Code, c.Message = "ProvisioningFailed", who+": its volume can not be made by "+clean(class.class.Provisioner)
 	case class.firstConsumer() && pvc.Annotations[selectedNode] == "":
 		c.Code, c.Message = "WaitForFirstConsumer", who+" gets its volume when a Pod that mounts it is scheduled; none is"
 		c.Evidence = []string{"volumeBindingMode of StorageClass " + class.ref.Name + " is WaitForFirstConsumer"}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
@@ -200,7 +199,7 @@ func wanted(p *corev1.Pod) []string {
 	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(total)) {
-		var q resource.Quantity = total[name]
+		q := total[name]
 		out = append(out, clean(string(name))+" "+q.String())
 	}
 	if len(out) > 0 {

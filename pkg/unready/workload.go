@@ -37,7 +37,7 @@ func (v *view) deployment(d *appsv1.Deployment) []finding {
 	}
 	found = append(found, v.deadlock(d, pods)...)
 	for _, c := range d.Status.Conditions {
-		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse
+		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
 		// Of an older generation it says nothing (edge case 52, k/k#40496).
 		if gaveUp && c.Reason == "ProgressDeadlineExceeded" && d.Status.ObservedGeneration >= d.Generation {
 			found = append(found, v.deadline(d, c))
@@ -56,7 +56,7 @@ func (v *view) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) find
 		Code:     "ProgressDeadlineExceeded",
 		Message:  fmt.Sprintf("%s made no progress for %d s, its progressDeadlineSeconds", name(r), limit),
 		Evidence: []string{"condition Progressing=False: " + clean(c.Message)},
-		Next:     kubectl(d.Namespace, "rollout", "status", r.Resource(), "--watch=false"),
+		Next:     describe(r),
 	}}
 }
 
