@@ -38,7 +38,7 @@ func newWait(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait " + targetUse,
-		Short: "Wait until objects meet conditions, and say what they lack if they do not",
+		Short: "Wait until objects meet conditions, or say what they lack",
 		Long: `Wait until every object meets its conditions: readiness, or what you say in CEL
 (the object is self), by a status condition, or by a JSONPath. A field that the
 kind does not have is an error at once. On time-out or failure, each condition is
@@ -168,7 +168,7 @@ func (o *waitOptions) work(ctx context.Context, c *connection, began time.Time) 
 	if o.timeout > 0 {
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
-	o.engine.Source, o.engine.Emit = client, o.out.Print
+	o.engine.Source, o.engine.Explain, o.engine.Emit = client, whyNot(client), o.out.Print
 	return o.engine.Run(ctx, awaited)
 }
 

@@ -54,6 +54,9 @@ func applySummary(c *course, dryRun bool) string {
 		parts = []string{"nothing to apply"}
 	}
 	text := strings.Join(parts, ", ")
+	if len(c.waited) > 0 {
+		text += "; waited for: " + tallyOf(c.waited)
+	}
 	if dryRun {
 		text += " (dry run: nothing was written)"
 	}
