@@ -36,7 +36,11 @@ func (e *Engine) finish(a event.Applied) {
 // fail reports an object that was not applied.
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// It was not refused: we stopped. What was under way may have arrived.
+		// It was not refused: we stopped.
+		var underway interface{ MayBeWritten() bool }
+		if errors.As(err, &underway) && underway.MayBeWritten() {
+			err = fmt.Errorf("it was under way, and may have been written: %w", err)
+		}
 		e.skip(item, err)
 		return
 	}
