@@ -60,7 +60,7 @@ func applySummary(c *course, o Options) string {
 	text := strings.Join(parts, ", ")
 	switch {
 	case o.Unasked:
-		text += " (client dry run: nothing was written, nor the server asked about conflicts)"
+		text += " (client dry run: nothing was written or checked)"
 	case o.DryRun:
 		text += " (dry run: nothing was written)"
 	}
