@@ -125,7 +125,7 @@ func unmarshal(body []byte, into any) error {
 func decode(body []byte) (*unstructured.Unstructured, error) {
 	var u unstructured.Unstructured
 	if err := unmarshal(body, &u.Object); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the server's answer is not JSON: %w", err)
 	}
 	if u.GetKind() == "" {
 		return nil, errors.New("the server's answer is no object")
