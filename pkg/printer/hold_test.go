@@ -10,11 +10,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-type notReady struct{}
+type notReadyError struct{}
 
-func (notReady) Error() string { return "the API server is starting (it answers /readyz with 500)" }
+func (notReadyError) Error() string { return "the API server is starting (it answers /readyz with 500)" }
 
-func (notReady) Starting() bool { return true }
+func (notReadyError) Starting() bool { return true }
 
 // A server that answers is not said not to answer, and time is promised only
 // where it will be taken.
@@ -26,7 +26,7 @@ func TestPlainRetry(t *testing.T) {
 			Err: errors.New("EOF"), Left: 9 * time.Second,
 		},
 		"the API server is starting (it answers /readyz with 500), trying again for up to 9 s": {
-			Err: notReady{}, Left: 9 * time.Second,
+			Err: notReadyError{}, Left: 9 * time.Second,
 		},
 		"configmap/web -n prod did not come through, trying again: oops": {
 			Ref: web, Err: errors.New("oops"),
