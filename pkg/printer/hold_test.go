@@ -12,7 +12,9 @@ import (
 
 type notReadyError struct{}
 
-func (notReadyError) Error() string { return "the API server is starting (it answers /readyz with 500)" }
+func (notReadyError) Error() string {
+	return "the API server is starting (it answers /readyz with 500)"
+}
 
 func (notReadyError) Starting() bool { return true }
 
