@@ -94,7 +94,7 @@ func (t *applyTable) finish(context.Context) error {
 	for _, w := range t.unmet.drain() {
 		t.waitedLine(&b, w)
 	}
-	b.WriteString(applySummary(t.course, t.DryRun) + "\n")
+	b.WriteString(applySummary(t.course, t.Options) + "\n")
 	t.screen.result(b.String())
 	return nil
 }
@@ -108,7 +108,11 @@ func (t *applyTable) line(b *strings.Builder, action event.Action, text string, 
 
 func (t *applyTable) name(a event.Applied) string {
 	text := label(a.Ref)
-	if a.DryRun && a.Action != event.Failed && a.Action != event.Skipped {
+	switch {
+	case !a.DryRun || a.Action == event.Failed || a.Action == event.Skipped:
+	case t.Unasked:
+		text += " (client dry run)"
+	default:
 		text += " (dry run)"
 	}
 	if a.Action == event.Failed && a.Source.File != "" {

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,5 +37,14 @@ func TestPlainRetry(t *testing.T) {
 		if got := plainRetry(e); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// A message of pages is cut in its middle for people: what it begins with says
+// what is wrong, what it ends with mostly where.
+func TestLongMessage(t *testing.T) {
+	text := explain(errors.New("denied: " + strings.Repeat("x", 2000) + " at .spec"))
+	if len(text) != 1 || cells(text[0]) > longestLine || !strings.HasPrefix(text[0], "denied: ") || !strings.HasSuffix(text[0], " at .spec") {
+		t.Errorf("%q", text)
 	}
 }
