@@ -108,7 +108,8 @@ func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace stri
 	const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	w := &watching{client: c, kind: kind, sel: object.Selection{Namespace: namespace}}
 	var list metav1.PartialObjectMetadataList
-	_, _, err := c.try(ctx, request{ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, bulk: true}, func(ctx context.Context) error {
+	r := request{ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, bulk: true, quiet: true}
+	_, _, err := c.try(ctx, r, func(ctx context.Context) error {
 		body, err := read(ctx, w.collection().Param("limit", "1").SetHeader("Accept", metadataAlone))
 		if err != nil {
 			return err

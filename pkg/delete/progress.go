@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -110,7 +109,7 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.marks[next.text()] = true
 	t.moved = time.Now()
 	if text != "" && !t.asked.IsZero() {
-		e.Emit(event.Going{Ref: t.Ref, Text: text, Done: t.contents.done(), Total: t.contents.most})
+		e.Emit(event.Going{Ref: t.Ref, Text: text})
 	}
 }
 
@@ -157,8 +156,6 @@ func (c *contents) next(asked time.Time) time.Time {
 	return c.due
 }
 
-func (c *contents) done() int { return c.most - c.left }
-
 // count counts what a target holds, beside the wait. The engine is locked.
 func (e *Engine) count(ctx context.Context, t *target) {
 	t.contents.running = true
@@ -181,14 +178,7 @@ func (e *Engine) count(ctx context.Context, t *target) {
 			t.moved = time.Now()
 		}
 		if n != before {
-			e.Emit(event.Going{Ref: t.Ref, Text: leftIn(n), Done: c.done(), Total: c.most})
+			e.Emit(event.Going{Ref: t.Ref, Done: c.most - n, Total: c.most})
 		}
 	})
-}
-
-func leftIn(n int) string {
-	if n == 1 {
-		return "1 object is left in it"
-	}
-	return strings.Join([]string{strconv.Itoa(n), "objects are left in it"}, " ")
 }

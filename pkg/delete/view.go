@@ -110,7 +110,11 @@ func (v *view) follow(ctx context.Context) {
 	pauses := wait.Backoff{Duration: time.Second, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 10 * time.Second}
 	missing := false
 	for {
-		err := v.engine.Server.Watch(ctx, v.kind, v.sel, v.tell)
+		err := v.engine.Server.Watch(ctx, v.kind, v.sel, func(change object.Change) {
+			if ctx.Err() == nil { // What fails because we stop is no failure.
+				v.tell(change)
+			}
+		})
 		switch {
 		case ctx.Err() != nil:
 			return

@@ -39,10 +39,9 @@ type Deleted struct {
 // moved, so it is slow rather than stuck.
 type Going struct {
 	Ref object.Ref
-	// Text is what moved: "finalizer example.com/hold is gone".
-	Text string
-	// Done of Total objects that it held are gone; Total is 0 where that is not
-	// known.
+	// Text is what moved: "finalizer example.com/hold is gone". It is empty where
+	// Done of Total objects that it held are gone.
+	Text        string
 	Done, Total int
 }
 

@@ -14,7 +14,7 @@ const goingEvery = 3 * time.Second
 // going tells of a milestone: always on the live line, as a plain line now and then.
 func (c *console) going(e event.Going) {
 	text := label(e.Ref) + ": " + clean(e.Text)
-	if e.Total > 0 {
+	if e.Text == "" {
 		text = fmt.Sprintf("%s: %d of %d objects in it are gone", label(e.Ref), e.Done, e.Total)
 	}
 	c.hold = &hold{text: text}
