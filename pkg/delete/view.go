@@ -207,6 +207,9 @@ func (v *view) present(u *unstructured.Unstructured) {
 		v.order = append(v.order, t)
 	}
 	switch {
+	case t.done && t.result == event.Gone && t.uid != "" && t.uid != u.GetUID():
+		t.uid = "" // Told once.
+		v.engine.Emit(event.Warned{Ref: t.Ref, Text: otherNow})
 	case t.done:
 	case !t.found || !t.started:
 		t.found, t.uid = true, u.GetUID()

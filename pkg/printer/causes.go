@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -54,14 +55,11 @@ func causeLines(causes []event.Cause) []string {
 }
 
 func causeHead(c event.Cause) string {
-	head := clean(c.Code)
-	for i, line := range lines(c.Message) {
-		if i == 0 {
-			head += ":"
-		}
-		head += " " + line
+	message := strings.Join(lines(c.Message), " ")
+	if message == "" {
+		return clean(c.Code)
 	}
-	return head
+	return clean(c.Code) + ": " + message
 }
 
 // indented puts a word before the first line of a text, and blanks before the
