@@ -73,7 +73,7 @@ func TestNextPhaseIsSkipped(t *testing.T) {
 	})
 }
 
-// What is not there is a failure, unless it is not.
+// What is not there is a failure, unless it is not; nothing else waits for it.
 func TestAbsent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ignore bool
@@ -84,7 +84,8 @@ func TestAbsent(t *testing.T) {
 		"ignored": {true, []string{"a absent", "b deleted"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t.Context(), &Engine{Wait: true, IgnoreAbsent: tt.ignore}, newFake(config("b")), named(configMaps, "a", "b"))
+			e := &Engine{Wait: true, IgnoreAbsent: tt.ignore}
+			r := start(t.Context(), e, newFake(config("b")), named(configMaps, "a"), named(configMaps, "b"))
 			same(t, tt.want, r.results())
 			if (r.err != nil) != tt.failed {
 				t.Error(r.err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -135,5 +136,18 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 			e.finish(t, event.Deleted{Action: event.Skipped, Err: context.Cause(ctx)})
 		}
 	}
-	return e.outcome == Outcome{}
+	return !slices.ContainsFunc(targets, e.inTheWay)
+}
+
+// inTheWay tells whether a target may still be there, so that what goes after it
+// has to stay.
+func (e *Engine) inTheWay(t *target) bool {
+	switch t.result {
+	case event.Gone, event.Absent:
+		return false
+	case event.Remains:
+		return e.Wait
+	default:
+		return !t.missing
+	}
 }
