@@ -136,17 +136,18 @@ type contents struct {
 	running bool
 	// left is how many objects it holds, most how many it held at first.
 	left, most int
-	// due is when to count again; zero before the first time.
-	due time.Time
+	// due is when to count again, zero before the first time, and pause what came
+	// before it.
+	due   time.Time
+	pause time.Duration
 }
 
 const (
-	// countAfter is when an object that is still there is counted first; countPause
-	// is the least pause between two counts, countShare how many times as long as a
-	// count took the pause is.
+	// countAfter is when an object that is still there is counted first; then pauses
+	// grow from countFirst to countLast.
 	countAfter = 500 * time.Millisecond
-	countPause = 2 * time.Second
-	countShare = 10
+	countFirst = 2 * time.Second
+	countLast  = 10 * time.Second
 )
 
 func (c *contents) next(asked time.Time) time.Time {
@@ -161,13 +162,13 @@ func (e *Engine) count(ctx context.Context, t *target) {
 	t.contents.running = true
 	live := t.live
 	e.side.Go(func() {
-		began := time.Now()
 		n, err := e.Counter.Count(ctx, live)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		c := &t.contents
 		c.running = false
-		c.due = time.Now().Add(max(countPause, countShare*time.Since(began)))
+		c.pause = min(max(countFirst, c.pause+c.pause/4), countLast)
+		c.due = time.Now().Add(c.pause)
 		defer e.wake()
 		if err != nil || t.done || ctx.Err() != nil {
 			return // Its conditions tell, later and less.
