@@ -1,9 +1,10 @@
 package printer
 
 import (
-	"fmt"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -87,5 +88,5 @@ func terminatingFor(since, now time.Time) string {
 	if since.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf(" for %s", max(0, now.Sub(since)).Round(time.Second))
+	return " for " + duration.HumanDuration(max(0, now.Sub(since)))
 }

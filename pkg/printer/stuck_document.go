@@ -116,7 +116,7 @@ func deleteSuite(result stuckResult) junitSuite {
 		c := newCase("delete", o.objectName, o.Source, append(lines(o.Reason), o.Warnings...))
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.Remains, event.Failed:
-			c.Failure = problem(o.Action, o.Error, causeTexts(o.Causes))
+			c.Failure = stuckProblem(o.Action, o)
 		case event.Unknown:
 			c.Error = problem(o.Action, o.Error, nil)
 		case event.Skipped:
@@ -125,6 +125,15 @@ func deleteSuite(result stuckResult) junitSuite {
 		suite.add(c)
 	}
 	return suite
+}
+
+// stuckProblem tells the first cause in one line, and all of them below it.
+func stuckProblem(action event.Action, o stuckObject) *junitProblem {
+	p := problem(action, o.Error, causeTexts(o.Causes))
+	if o.Error == nil && len(o.Causes) > 0 {
+		p.Message = clean(o.Causes[0].Code + ": " + o.Causes[0].Message)
+	}
+	return p
 }
 
 // causeTexts are causes as a report shows them.
@@ -179,7 +188,7 @@ func stuckSuite(result stuckResult) junitSuite {
 	suite := junitSuite{Name: "stuck", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
 		c := newCase("stuck", o.objectName, "", nil)
-		c.Failure = problem(event.Remains, o.Error, causeTexts(o.Causes))
+		c.Failure = stuckProblem(event.Remains, o)
 		suite.add(c)
 	}
 	return suite
