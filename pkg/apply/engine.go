@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -59,6 +60,10 @@ type Engine struct {
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
+	// looking: a phase is contested, so that nothing more is written. What is left
+	// is only looked at.
+	looking bool
+
 	mu      sync.Mutex
 	outcome Outcome
 	actions map[object.Key]event.Action
@@ -99,13 +104,17 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		if blocked == nil && ctx.Err() != nil {
 			blocked = context.Cause(ctx)
 		}
-		if blocked != nil {
+		switch {
+		case blocked == nil:
+			e.emit(event.PhaseStarted{Index: i})
+			if !e.phase(ctx, ph) {
+				blocked = errPhaseBefore
+			}
+		case e.looking && ctx.Err() == nil:
+			e.emit(event.PhaseStarted{Index: i})
+			e.look(ctx, ph, blocked)
+		default:
 			e.skipAll(ph, blocked)
-			continue
-		}
-		e.emit(event.PhaseStarted{Index: i})
-		if !e.phase(ctx, ph) {
-			blocked = errPhaseBefore
 		}
 	}
 	if ctx.Err() != nil {
@@ -128,10 +137,16 @@ var (
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	targets := e.read(ctx, e.resolve(ctx, ph.Items))
 	targets = e.ask(ctx, targets)
-	if e.reportConflicts(targets) {
+	if slices.ContainsFunc(targets, (*target).contested) {
+		e.looking = true
+		e.holdBack(ctx, targets, errSamePhase)
 		return false
 	}
-	e.each(ctx, targets, e.write)
+	do := e.write
+	if e.DryRun == DryRunServer {
+		do = e.try
+	}
+	e.each(ctx, targets, do)
 	return true
 }
 

@@ -36,8 +36,16 @@ func (e *Engine) finish(a event.Applied) {
 // fail reports an object that was not applied.
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// It was not refused: we stopped. What was under way may have arrived.
+		// It was not refused: we stopped.
+		var underway interface{ MayBeWritten() bool }
+		if errors.As(err, &underway) && underway.MayBeWritten() {
+			err = fmt.Errorf("it was under way, and may have been written: %w", err)
+		}
 		e.skip(item, err)
+		return
+	}
+	if e.premature(item) {
+		e.skip(item, errPhaseBefore)
 		return
 	}
 	unknown := e.couldNotTell(ctx, item, err)
@@ -87,9 +95,13 @@ func (e *Engine) skipAll(ph plan.Phase, why error) {
 
 func (e *Engine) conflict(t *target) {
 	t.done = true
+	for _, miss := range e.Predictor.NearMisses(&t.Prediction) {
+		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
+	}
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
 		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded,
+		Err: redact.Error(t.Item.Object, t.refusal),
 	})
 }
 

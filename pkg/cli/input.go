@@ -97,7 +97,7 @@ func (o *inputOptions) plan(
 	for _, w := range p.Warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text})
 	}
-	return p, checkChoices(p, choices)
+	return p, checkChoices(p, choices, emit)
 }
 
 // kinds asks, side by side, how the cluster serves each kind of the manifests.

@@ -35,8 +35,9 @@ type Options struct {
 	// Ref stands for requests that concern no object.
 	OnWarning func(object.Ref, string)
 	// OnRetry hears of requests that are tried again: in is the pause before, left
-	// what remains of the time to keep trying. The Ref has no name where a request
-	// concerns a kind; the zero Ref stands for the server as a whole.
+	// what remains of the time to keep trying, 0 where that depends on the server.
+	// The Ref has no name where a request concerns a kind; the zero Ref stands for
+	// the server as a whole.
 	//
 	// Neither is called by two goroutines at once.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)

@@ -90,6 +90,16 @@ func (e *UnreachableError) Hint() string {
 	}
 }
 
+// startingError says that the server is there, but not ready.
+type startingError struct{ code int32 }
+
+func (e *startingError) Error() string {
+	return fmt.Sprintf("the API server is starting (it answers /readyz with %d)", e.code)
+}
+
+// Starting tells a server that is not ready from one that does not answer.
+func (e *startingError) Starting() bool { return true }
+
 // noAnswerError says that the server is there, but a request was never answered.
 type noAnswerError struct{ err error }
 
@@ -106,6 +116,16 @@ func (e *noAnswerError) Unreachable() bool { return true }
 func (e *noAnswerError) Hint() string {
 	return "something on the way may break it off: a proxy, a load balancer, a limit on size or time"
 }
+
+// underwayError says that we stopped while a write was under way.
+type underwayError struct{ err error }
+
+func (e *underwayError) Error() string { return e.err.Error() }
+
+func (e *underwayError) Unwrap() error { return e.err }
+
+// MayBeWritten marks errors of writes of which nobody knows whether they arrived.
+func (e *underwayError) MayBeWritten() bool { return true }
 
 // hintedError is an error with what can be done about it.
 type hintedError struct {

@@ -164,7 +164,9 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 		return object.Kind{}, &NoKindError{GVK: gvk}
 	}
 	r := list.APIResources[i]
-	return object.Kind{GVK: gvk, Resource: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs}, nil
+	return object.Kind{
+		GVK: gvk, Resource: r.Name, ShortNames: r.ShortNames, Namespaced: r.Namespaced, Verbs: r.Verbs,
+	}, nil
 }
 
 // Served waits until the server serves the kind, for as long as it would wait

@@ -145,7 +145,9 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	}
 	err := e.Predictor.Ask(ctx, e.Server, p)
 	if conflict, ok := errors.AsType[*managedfields.ConflictError](err); ok {
-		e.compared(contestedOnly(p.Item.Ref, p.Item.Source, conflict.Conflicts))
+		p.Conflicts = conflict.Conflicts
+		e.nearMisses(p)
+		e.compared(contestedOnly(p, e.Predictor.ExplainConflict(ctx, e.Server, p, conflict)))
 		return
 	}
 	if err != nil {
@@ -157,7 +159,15 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 		e.cannotTell(p.Item, err)
 		return
 	}
+	e.nearMisses(p)
 	e.compared(compared)
+}
+
+// nearMisses tells of choices that were meant for a conflict and do not reach it.
+func (e *Engine) nearMisses(p *predict.Prediction) {
+	for _, miss := range e.Predictor.NearMisses(p) {
+		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
+	}
 }
 
 // absent tells which object that the item needs does not exist yet.

@@ -43,6 +43,15 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	return err
 }
 
+// ExplainConflict explains why nothing would be gained by taking all that is
+// contested; nil where the server would accept that.
+func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *managedfields.ConflictError) error {
+	if conflict.Refusal == nil {
+		return nil
+	}
+	return fmt.Errorf("if all of it were taken, the server would refuse it: %w", p.Explain(ctx, server, in, conflict.Refusal))
+}
+
 // leftBehind explains a list that is not valid because of an item that the
 // manifest does not state: it stays, or what others own of it stays, as long as
 // they own it (k/k#131147, structured-merge-diff#335; edge cases 25 and 26).

@@ -89,8 +89,10 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 // Check finds fault with what the item itself says of ownership, before anything
 // is asked of a server.
 func (p Predictor) Check(item plan.Item) error {
-	_, err := p.yields(item)
-	return err
+	if _, err := p.yields(item); err != nil {
+		return err
+	}
+	return p.checkPositions(item)
 }
 
 // yields collects the paths of the item that flags and its annotation yield.
@@ -103,11 +105,11 @@ func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
 	// for all of them.
 	paths = slices.DeleteFunc(paths, func(path managedfields.Path) bool {
 		return slices.ContainsFunc(p.Take, func(c Choice) bool {
-			return len(c.Path) > 0 && c.Names(item.Ref, item.Kind.Resource) && c.covers(path)
+			return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && c.covers(path)
 		})
 	})
 	for _, c := range p.Yield {
-		if c.Names(item.Ref, item.Kind.Resource) {
+		if c.Names(item.Ref, item.Kind) {
 			paths = append(paths, c.Path)
 		}
 	}
@@ -178,7 +180,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
 		if open := p.open(in, conflicts); len(open) > 0 && !in.Adopts() {
-			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open}
+			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
 		if in.Adopts() && p.ValidAlone(ctx, server, in) {
 			return nil, &heldUpError{conflicts}
@@ -309,6 +311,6 @@ func (p Predictor) isOurs(entry any) bool {
 // takes tells whether the user takes the path of the item.
 func (p Predictor) takes(item plan.Item, path managedfields.Path) bool {
 	return slices.ContainsFunc(p.Take, func(c Choice) bool {
-		return c.Names(item.Ref, item.Kind.Resource) && c.covers(path)
+		return c.Names(item.Ref, item.Kind) && c.covers(path)
 	})
 }
