@@ -87,7 +87,11 @@ func (e *Engine) unreadable(v *view) {
 // fail reports a target that was not deleted: refused, or nobody can tell.
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// It was not refused: we stopped. What was under way may have arrived.
+		// It was not refused: we stopped.
+		var underway interface{ MayBeWritten() bool }
+		if errors.As(err, &underway) && underway.MayBeWritten() {
+			err = fmt.Errorf("it was under way, and may have been accepted: %w", err)
+		}
 		e.end(t, event.Deleted{Action: event.Skipped, Err: err})
 		return
 	}
