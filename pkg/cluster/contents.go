@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -97,22 +96,11 @@ func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) 
 	}
 }
 
-// namespacedKinds returns the kinds of namespaced objects that can be listed, each
-// in the version that its group prefers.
+// namespacedKinds returns the kinds of namespaced objects that can be listed.
 func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
 	var kinds []object.Kind
 	err := c.look(ctx, "", func(t catalogue) error {
-		kinds = nil
-		for _, group := range t.groups {
-			version := group.Group.PreferredVersion.Version
-			for _, r := range group.VersionedResources[version] {
-				if !r.Namespaced || strings.Contains(r.Name, "/") || r.Name == "events" || !slices.Contains(r.Verbs, "list") {
-					continue
-				}
-				gvk := schema.GroupVersionKind{Group: group.Group.Name, Version: version, Kind: r.Kind}
-				kinds = append(kinds, object.Kind{GVK: gvk, Resource: r.Name, Namespaced: true, Verbs: r.Verbs})
-			}
-		}
+		kinds = slices.DeleteFunc(t.listable(), func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" })
 		return nil
 	})
 	return kinds, err
