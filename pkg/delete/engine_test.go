@@ -283,6 +283,24 @@ func TestSelection(t *testing.T) {
 	})
 }
 
+// An object that loses the label by which it was selected is not gone.
+func TestLosesItsLabel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a", "x/hold"), config("b", "x/hold"))
+		after(time.Second, func() { f.each(f.objects["a"], object.Gone{Object: f.objects["a"]}) })
+		after(2*time.Second, func() { f.remove("b") })
+		var gone time.Duration
+		began := time.Now()
+		after(time.Minute, func() { gone = time.Since(began); f.remove("a") })
+		web := Phase{Sets: []Set{{Kind: configMaps, Selection: object.Selection{Namespace: "prod", Labels: "app=web"}}}}
+		r := start(t.Context(), &Engine{Wait: true}, f, web)
+		same(t, []string{"a deleted", "b deleted"}, r.results())
+		if gone == 0 {
+			t.Error("the run was over before it was gone")
+		}
+	})
+}
+
 func TestDryRun(t *testing.T) {
 	for mode, calls := range map[DryRun]int{DryRunClient: 1, DryRunServer: 2} {
 		t.Run(string(mode), func(t *testing.T) {

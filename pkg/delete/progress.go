@@ -102,6 +102,9 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 		return
 	}
 	text := t.mark.step(next)
+	if t.contents.most > 0 && len(t.mark.finalizers) == len(next.finalizers) {
+		text = "" // How much is left in it says more.
+	}
 	t.mark = next
 	if t.marks[next.text()] {
 		return // Back and forth is no progress.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,13 +36,13 @@ func TestSlowIsNotStuck(t *testing.T) {
 		for i := range 20 {
 			after(time.Duration(i)*10*time.Second, func() { c.set(2000 - 100*i) })
 		}
-		var before int
-		after(200*time.Second, func() { before = x.times() })
+		var before atomic.Int64
+		after(200*time.Second, func() { before.Store(int64(x.times())) })
 		after(400*time.Second, func() { x.set("Second") })
 		after(800*time.Second, func() { f.remove("shop") })
 		r := start(t.Context(), &Engine{Wait: true, Explainer: x, Counter: c}, f, named(namespaces, "shop"))
-		if before != 0 {
-			t.Errorf("explained %d times while it lost objects", before)
+		if n := before.Load(); n != 0 {
+			t.Errorf("explained %d times while it lost objects", n)
 		}
 		same(t, []string{"First", "Second"}, r.said())
 		same(t, []string{"shop deleted"}, r.results())

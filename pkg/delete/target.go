@@ -24,6 +24,8 @@ type target struct {
 	live *unstructured.Unstructured
 	// started: from now on, that it goes is the result.
 	started bool
+	// lost: it was seen no more by those who look for its labels.
+	lost bool
 	// asked is when the deletion was accepted; zero before.
 	asked time.Time
 	done  bool
