@@ -122,7 +122,7 @@ func TestReplaced(t *testing.T) {
 				if d := r.result(t, "a"); d.Action != event.Gone || !told && d.Reason != otherNow || r.err != nil {
 					t.Errorf("%+v, %v", d, r.err)
 				}
-				if left := f.objects["a"]; left == nil || left.GetUID() != "other" || left.GetDeletionTimestamp() != nil {
+				if left, _ := f.get(r.result(t, "a").Ref); left == nil || left.GetUID() != "other" || left.GetDeletionTimestamp() != nil {
 					t.Errorf("the new one was touched: %v", left)
 				}
 			})
@@ -287,7 +287,7 @@ func TestSelection(t *testing.T) {
 func TestLosesItsLabel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"), config("b", "x/hold"))
-		after(time.Second, func() { f.each(f.objects["a"], object.Gone{Object: f.objects["a"]}) })
+		after(time.Second, func() { f.each(config("a"), object.Gone{Object: config("a")}) })
 		after(2*time.Second, func() { f.remove("b") })
 		var gone time.Duration
 		began := time.Now()
