@@ -21,6 +21,7 @@ import (
 // and keep the pace that the server allows; the engine only says what it wants.
 type Server interface {
 	predict.Server
+	predict.Permissions
 	// Kind tells how the cluster serves a kind.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Served waits until the cluster serves the kind.
@@ -28,8 +29,6 @@ type Server interface {
 	// Live reads the objects of one kind and calls visit once for each of them,
 	// one call at a time, with nil for one that does not exist.
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
-	// Permitted tells whether we may do what verb says with the object.
-	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// SetManagedFields replaces the managed fields of the object at that
 	// resource version.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)

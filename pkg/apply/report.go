@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -48,7 +48,8 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 		e.skip(item, errPhaseBefore)
 		return
 	}
-	unknown := e.couldNotTell(ctx, item, err)
+	err = predict.Denied(ctx, e.Server, item, err)
+	unknown := couldNotTell(ctx, err)
 	e.mu.Lock()
 	if unknown {
 		e.outcome.Unknown++
@@ -63,24 +64,11 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 }
 
 // couldNotTell tells whether the server did not refuse the object: it could not
-// be asked, or not by us. Quotas and admission refuse with the same code as a
-// lack of permission, so after that we ask which it was.
-func (e *Engine) couldNotTell(ctx context.Context, item plan.Item, err error) bool {
+// be asked, or not by us.
+func couldNotTell(ctx context.Context, err error) bool {
 	var unreachable interface{ Unreachable() bool }
-	switch {
-	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil:
-		return true
-	case !apierrors.IsForbidden(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return false
-	}
-	// An apply is a patch, and a create where there is nothing to patch.
-	for _, verb := range []string{"get", "patch", "create"} {
-		permitted, err := e.Server.Permitted(ctx, item.Kind, item.Ref, verb)
-		if err != nil || !permitted {
-			return true
-		}
-	}
-	return false
+	var denied *predict.DeniedError
+	return errors.As(err, &unreachable) || errors.As(err, &denied) || apierrors.IsUnauthorized(err) || ctx.Err() != nil
 }
 
 func (e *Engine) skip(item plan.Item, why error) {

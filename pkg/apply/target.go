@@ -71,7 +71,7 @@ func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
 // judge judges one object; nil means that nothing is left to do about it.
 func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
 	if err != nil {
-		e.fail(ctx, item, err)
+		e.fail(ctx, item, predict.DeniedRead(item, err))
 		return nil
 	}
 	p, err := e.Predictor.Judge(item, live)

@@ -172,7 +172,10 @@ var (
 // causeOf returns what broke the connection.
 func causeOf(err error) error {
 	var broken *lostError
+	var page *pageError
 	switch {
+	case errors.As(err, &page):
+		return page
 	case errors.As(err, &broken):
 		return broken.cause
 	case errors.Is(err, io.ErrUnexpectedEOF):

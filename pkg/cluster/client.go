@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -97,7 +98,10 @@ func New(o Options) (*Client, error) {
 	if config.Timeout == 0 {
 		c.attempt = patience
 	}
-	c.outage = &outage{limit: o.ServerTimeout, ask: c.health, tell: c.onRetry}
+	c.outage = &outage{
+		limit: o.ServerTimeout, ask: c.health, tell: c.onRetry,
+		drop: func() { utilnet.CloseIdleConnectionsFor(client.Client.Transport) },
+	}
 	return c, nil
 }
 

@@ -76,6 +76,9 @@ func (e *UnreachableError) Hint() string {
 		noTLS       tls.RecordHeaderError
 		alert       *net.OpError
 	)
+	if page, ok := errors.AsType[*pageError](e.Err); ok {
+		return page.Hint()
+	}
 	switch {
 	case errors.As(e.Err, &name) && name.IsNotFound:
 		return "the host name of the server in the kubeconfig does not resolve: is it spelt right?"
@@ -115,6 +118,21 @@ func (e *noAnswerError) Unreachable() bool { return true }
 // Hint says where to look.
 func (e *noAnswerError) Hint() string {
 	return "something on the way may break it off: a proxy, a load balancer, a limit on size or time"
+}
+
+// pageError says that a web page came where an API server should have answered.
+type pageError struct {
+	host string
+	code int
+}
+
+func (e *pageError) Error() string {
+	return fmt.Sprintf("%s answers with a web page (%d), not as an API server does", e.host, e.code)
+}
+
+// Hint says whose page it may be.
+func (e *pageError) Hint() string {
+	return "is it the login page of a proxy? Check HTTPS_PROXY and NO_PROXY, and the server's address in the kubeconfig"
 }
 
 // underwayError says that we stopped while a write was under way.

@@ -25,6 +25,9 @@ type kinds struct {
 	known map[schema.GroupVersionKind]object.Kind
 	// young kinds were not served when the run began.
 	young map[schema.GroupVersionKind]bool
+	// terse kinds are served, but their servers say of an object that is not there
+	// only that something is not.
+	terse map[schema.GroupVersionKind]bool
 
 	// asking is held, by whoever can send to it, while discovery is asked: a cold
 	// cache is filled once, not by each who finds it cold.
@@ -40,6 +43,7 @@ func newKinds() *kinds {
 	return &kinds{
 		known:  map[schema.GroupVersionKind]object.Kind{},
 		young:  map[schema.GroupVersionKind]bool{},
+		terse:  map[schema.GroupVersionKind]bool{},
 		asking: make(chan struct{}, 1),
 	}
 }
@@ -71,6 +75,18 @@ func (k *kinds) isYoung(gvk schema.GroupVersionKind) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.young[gvk]
+}
+
+func (k *kinds) isTerse(gvk schema.GroupVersionKind) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.terse[gvk]
+}
+
+func (k *kinds) setTerse(gvk schema.GroupVersionKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.terse[gvk] = true
 }
 
 // lock makes the caller the only one to ask discovery, until unlock is called.

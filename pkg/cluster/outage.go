@@ -46,7 +46,13 @@ type outage struct {
 	ask   func(context.Context) (health, error)
 	tell  onRetry
 
+	// drop gives up connections that nobody uses: one that is dead must not be what
+	// the server is asked on.
+	drop func()
+
 	mu sync.Mutex
+	// probe is the latest question on behalf of a silent request.
+	probe *probe
 	// search is under way; nil where nobody looks.
 	search *search
 	// since is when the server was first found away; zero while it is there.
@@ -61,7 +67,9 @@ type outage struct {
 
 // search is one look for the server.
 type search struct {
-	began   time.Time
+	began time.Time
+	// since is when it found the server away; zero while it has not.
+	since   time.Time
 	done    chan struct{}
 	wasAway bool
 	// interrupted: it was given up before it found anything.
@@ -195,6 +203,15 @@ func (o *outage) askIn(ctx context.Context, left time.Duration) (health, error) 
 	return o.ask(ctx)
 }
 
+// foundAway notes that the search that is under way found the server away.
+func (o *outage) foundAway() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.search.since.IsZero() {
+		o.search.since = time.Now()
+	}
+}
+
 // answer notes that a request got an answer.
 func (o *outage) answer() {
 	o.mu.Lock()
@@ -210,6 +227,7 @@ func (o *outage) look(ctx context.Context, began time.Time) (wasAway bool, err e
 	pauses := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
 	var back time.Time
 	for {
+		o.drop()
 		health, err := o.askIn(ctx, o.limit-time.Since(began))
 		switch {
 		case ctx.Err() != nil:
@@ -224,6 +242,7 @@ func (o *outage) look(ctx context.Context, began time.Time) (wasAway bool, err e
 			return wasAway, nil
 		}
 		wasAway = true
+		o.foundAway()
 		left := o.limit - time.Since(began)
 		if left <= 0 {
 			return wasAway, &UnreachableError{For: time.Since(began), Err: err}

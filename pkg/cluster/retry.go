@@ -149,7 +149,7 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 // missed finds out what it was about that a request got no answer.
 func (c *Client) missed(ctx context.Context, err error) (found, error) {
 	if silent, ok := errors.AsType[*silentError](err); ok {
-		return silent.found, silent.gone
+		return c.outage.checkSilence(ctx, silent.since)
 	}
 	return c.outage.check(ctx, causeOf(err))
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"strconv"
@@ -91,10 +92,21 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, asLost(ctx, err)
 	}
 	a.hear()
+	if isPage(resp) {
+		_ = resp.Body.Close()
+		return nil, &pageError{host: req.URL.Scheme + "://" + req.URL.Host, code: resp.StatusCode}
+	}
 	a.retryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	resp.Header.Del("Retry-After")
 	resp.Body = &answer{ReadCloser: resp.Body, ctx: ctx}
 	return resp, nil
+}
+
+// isPage tells whether an answer is a web page that claims to be what was asked
+// for: a login page, mostly, to which a proxy has led us. No API server sends one.
+func isPage(resp *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && kind == "text/html" && resp.StatusCode < http.StatusMultipleChoices
 }
 
 // writes tells whether a request is to change something.

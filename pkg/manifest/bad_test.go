@@ -244,7 +244,7 @@ func TestNonObjects(t *testing.T) {
 		"values.yaml":                {"replicas: 1\n---\nimage: x\n", "a document without apiVersion, kind, metadata"},
 		"Chart.yaml":                 {"apiVersion: v2\nname: chart\nversion: 1.0.0\n", "a document without kind, metadata"},
 		"dashboard.json":             {`{"title": "x", "panels": [{"id": 1}]}`, "a document without apiVersion, kind, metadata"},
-		"kustomization.yaml":         {"resources:\n- a.yaml\n", "a document without apiVersion, kind, metadata"},
+		"kustomization.yaml":         {"resources:\n- a.yaml\n", "a kustomization, which -k reads"},
 		"kustomization-of-kind.yaml": {"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", "a kustomization, which -k reads"},
 		"component.yaml":             {"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nmetadata: {name: a}\n", "a kustomization, which -k reads"},
 		"template.yaml":              {"{{- if .Values.on }}\napiVersion: v1\nkind: ConfigMap\n{{- end }}\n", "a template ({{ … }})"},

@@ -63,23 +63,20 @@ func (c choice) flag(flag string) string {
 // are conflicts.
 func (t *applyTable) nothingWritten() string {
 	first := slices.Min(slices.Collect(maps.Keys(t.contested)))
-	what := "Nothing in this phase"
+	written := "was written"
+	if t.DryRun {
+		written = "would be written"
+	}
 	switch last := len(t.course.phases) - 1; {
 	case t.changed[first]: // Somebody was faster than the look at the phase.
-		what = "Nothing of what is in conflict"
+		return "Nothing of what is in conflict " + written + "."
 	case last <= 0:
-	case first == 0:
-		what = "Nothing"
+		return "Nothing in this phase " + written + "."
 	case first > 0 && first <= last:
-		what = fmt.Sprintf("Nothing of phase %d (%s)", first+1, clean(t.course.phases[first].Name))
-		if first < last {
-			what += " or of those after it"
-		}
+		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, clean(t.course.phases[first].Name))
+	default:
+		return "Nothing " + written + "."
 	}
-	if t.DryRun {
-		return what + " would be written."
-	}
-	return what + " was written."
 }
 
 // inFlags returns how flags name an object: with its namespace where the input has

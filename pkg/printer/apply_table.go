@@ -87,7 +87,7 @@ func (t *applyTable) finish(context.Context) error {
 		t.report(&b, conflicts)
 		b.WriteString("\n")
 	}
-	b.WriteString(applySummary(t.course, t.DryRun) + "\n")
+	b.WriteString(applySummary(t.course, t.Options) + "\n")
 	t.screen.result(b.String())
 	return nil
 }
@@ -101,7 +101,11 @@ func (t *applyTable) line(b *strings.Builder, action event.Action, text string, 
 
 func (t *applyTable) name(a event.Applied) string {
 	text := label(a.Ref)
-	if a.DryRun && a.Action != event.Failed && a.Action != event.Skipped {
+	switch {
+	case !a.DryRun || a.Action == event.Failed || a.Action == event.Skipped:
+	case t.Unasked:
+		text += " (client dry run)"
+	default:
 		text += " (dry run)"
 	}
 	if a.Action == event.Failed && a.Source.File != "" {

@@ -137,7 +137,7 @@ Nothing was written. For each path, choose:
 			event.PhaseStarted{Index: 1},
 			conflict("a", ".data.a"),
 		}, want: `
-Nothing of phase 2 (two) or of those after it was written. For each path, choose:
+Nothing was written from phase 2 (two) on. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest
@@ -147,7 +147,7 @@ Nothing of phase 2 (two) or of those after it was written. For each path, choose
 			event.PhaseStarted{Index: 1},
 			conflict("a", ".data.a"),
 		}, want: `
-Nothing of phase 2 (two) would be written. For each path, choose:
+Nothing would be written from phase 2 (two) on. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest
