@@ -10,6 +10,7 @@ import (
 	deletion "github.com/k8sconnect/kubectl-k8sconnect/pkg/delete"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // outputFlag is -o of the verbs whose results a printer prints.
@@ -26,6 +27,7 @@ func finish(ran, closed error) error {
 	var incomplete *apply.IncompleteError
 	var unknown *diff.UnknownError
 	var remaining *deletion.IncompleteError
+	var unmet *wait.UnmetError
 	switch {
 	case closed != nil && !unread(closed):
 		return closed
@@ -33,7 +35,9 @@ func finish(ran, closed error) error {
 		return errUnknown
 	case errors.As(ran, &remaining) && remaining.Unknown > 0:
 		return errUnknown
-	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers), remaining != nil:
+	case errors.As(ran, &unmet) && unmet.Unknown > 0:
+		return errUnknown
+	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers), remaining != nil, unmet != nil:
 		return errNo
 	default:
 		return ran

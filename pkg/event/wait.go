@@ -8,16 +8,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Actions of wait, beside Failed and Unknown.
+// Actions of wait, beside Failed, Unknown, and Gone: an object that a selector
+// found was deleted before it met its conditions.
 const (
 	Met Action = "met"
 	// TimedOut objects did not meet their conditions in time.
 	TimedOut Action = "timeout"
 	// Unmet objects had not met theirs when the wait ended for another reason.
 	Unmet Action = "unmet"
-	// Left is said of an object that a selector found and that was deleted before
-	// it met its conditions.
-	Left Action = "deleted"
 )
 
 // Awaited says that an object is waited for that Planned did not name: a selector

@@ -70,7 +70,7 @@ func (c *console) take(e event.Event) {
 		clear(c.said)
 		c.goOn()
 		c.announce()
-	case event.Applied, event.Compared, event.Deleted:
+	case event.Applied, event.Compared, event.Deleted, event.Waited, event.Judged:
 		c.goOn()
 		c.report()
 	case event.Warned:
@@ -175,6 +175,10 @@ func (c *console) announce() {
 func (c *console) report() {
 	elapsed := c.now().Sub(c.start)
 	if c.live != nil || c.now().Sub(c.last) < every {
+		return
+	}
+	if j, ok := c.course.latest(); ok {
+		c.say(fmt.Sprintf("%s: %d of %d met, %s: %s", c.course.title(), c.course.done, c.course.total, label(j.Ref), shortly(j)))
 		return
 	}
 	rate := float64(c.course.done) / elapsed.Seconds()

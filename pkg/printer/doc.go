@@ -39,6 +39,9 @@
 //	              where it is known how much it holds
 //	stuck         object, with its causes: why nothing moves; again when that changes
 //	root          root: as in the roots of a StuckResult
+//	awaited       object: it is waited for, too
+//	judged        object, with its conditions: how far it is; again when that changes
+//	waited        object: as in the objects of a WaitResult, without warnings
 //	warned        object, text; no object where the run as a whole is meant
 //	retrying      object, error {reason, message, hint}, inSeconds, leftSeconds;
 //	              no object where the server as a whole does not answer

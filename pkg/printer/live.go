@@ -50,6 +50,8 @@ func (l *live) line(c *course, h *hold, now time.Time) string {
 		parts = []string{held(c), h.line(now)}
 	case len(c.underway) > 0:
 		parts = []string{bar, underway(c.underway)}
+	case len(c.lacking) > 0:
+		parts = []string{held(c), lacking(c)}
 	default:
 		parts = []string{bar}
 	}
@@ -118,4 +120,10 @@ func underway(refs []object.Ref) string {
 		text += fmt.Sprintf(", +%d", more)
 	}
 	return text
+}
+
+// lacking says what the object lacks of which there was news last.
+func lacking(c *course) string {
+	j, _ := c.latest()
+	return label(j.Ref) + ": " + shortly(j)
 }

@@ -63,6 +63,12 @@ func (s *stream) take(e event.Event) {
 	case event.Rooted:
 		root := rootedOf(e)
 		s.write(streamLine{Type: "root", Root: &root})
+	case event.Awaited:
+		s.write(streamLine{Type: "awaited", Object: nameOf(e.Ref)})
+	case event.Judged:
+		s.write(streamLine{Type: "judged", Object: judgedOf(e)})
+	case event.Waited:
+		s.write(streamLine{Type: "waited", Object: waitedOf(e)})
 	case event.Warned:
 		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.Text})
 	case event.Waiting:
