@@ -79,9 +79,7 @@ func (t *stuckTable) summary() string {
 
 func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
 	fmt.Fprintf(b, "%s  %s%s\n", t.paint.action(event.Remains, string(event.Remains)), label(s.Ref), terminatingFor(s.Since, t.Now()))
-	for _, line := range stuckLines(s) {
-		b.WriteString("    " + line + "\n")
-	}
+	below(b, stuckLines(s), "    ", t.Width)
 }
 
 // stuckLines are the causes, and what kept us from finding all of them.
@@ -100,9 +98,7 @@ func stuckLines(s event.Stuck) []string {
 func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	head := causeLines([]event.Cause{r.Cause})
 	fmt.Fprintf(b, "%s\n", t.paint.bold.Sprint(head[0]))
-	for _, line := range head[1:] {
-		b.WriteString("  " + line + "\n")
-	}
+	below(b, head[1:], "", t.Width)
 	fmt.Fprintf(b, "  holds back %s\n", count(len(r.Holds), "object"))
 	shown := r.Holds
 	if len(shown) > manyPaths && !t.Verbose {
