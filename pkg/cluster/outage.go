@@ -228,7 +228,7 @@ func (o *outage) look(ctx context.Context, began time.Time) (wasAway bool, err e
 	var back time.Time
 	for {
 		o.drop()
-		health, err := o.askIn(ctx, o.limit-time.Since(began))
+		health, err := o.askIn(ctx, min(o.silence(), o.limit-time.Since(began)))
 		switch {
 		case ctx.Err() != nil:
 			return wasAway, context.Cause(ctx)

@@ -76,9 +76,9 @@ func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
 // unbound goes by the claim's storage class.
 func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
 	who := name(c.BlockedBy)
-	if e := v.warning(pvc.UID, "ProvisioningFailed", "FailedBinding", "VolumeMismatch"); e != nil {
-		c.Evidence = quoted(e)
-	}
+	c.Evidence = []string{"phase " + clean(cmp.Or(string(pvc.Status.Phase), "not set"))}
+	e := v.warning(pvc.UID, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
+	c.Evidence = append(c.Evidence, quoted(e)...)
 	class, ok := v.classOf(pvc)
 	switch {
 	case pvc.Spec.VolumeName != "":
@@ -100,7 +100,7 @@ func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.C
 	case class.class.Provisioner == "kubernetes.io/no-provisioner":
 		c.Code, c.Message = "NoVolume", who+" waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" makes none by itself"
 		c.Next = kubectl("", "get", "persistentvolumes")
-	case len(c.Evidence) > 0:
+	case e != nil:
 		c.Code, c.Message = "ProvisioningFailed", who+": its volume can not be made by "+clean(class.class.Provisioner)
 	case class.firstConsumer() && pvc.Annotations[selectedNode] == "":
 		c.Code, c.Message = "WaitForFirstConsumer", who+" gets its volume when a Pod that mounts it is scheduled; none is"

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -202,7 +201,19 @@ func signal(t *corev1.ContainerStateTerminated) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", by signal %d (%s)", n, syscall.Signal(n))
+	if name := signalName(n); name != "" {
+		return fmt.Sprintf(", by signal %d (%s)", n, name)
+	}
+	return fmt.Sprintf(", by signal %d", n)
+}
+
+// signalName knows the signals that end programs, by the numbers of Linux: the
+// machine that we run on may count otherwise.
+func signalName(n int32) string {
+	return map[int32]string{
+		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+		9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM",
+	}[n]
 }
 
 // probes tells which probe of a running container does not succeed.

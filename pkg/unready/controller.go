@@ -35,6 +35,9 @@ func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
 	}
 	switch len(candidates) {
 	case 0:
+		if f.Code == "NoController" {
+			f.Message += "; is one installed, and does it look at this namespace?"
+		}
 		if v.unknown(ref(apps("Deployment"), "", "")) {
 			f.Evidence = append(f.Evidence, "whether its controller runs is unknown: Deployments may not be listed")
 		} else if manager != "" {

@@ -16,6 +16,11 @@ import (
 func (v *view) custom(u *unstructured.Unstructured) []finding {
 	found := v.owned(u)
 	said := saying(u)
+	for i := range said {
+		if len(found) > 0 && said[i].rank == direct {
+			said[i].rank = consequence // of what is the matter with what it made
+		}
+	}
 	found = append(found, said...)
 	if len(said) == 0 && len(found) == 0 && isStale(u) == nil {
 		found = append(found, v.silent(u)...)
@@ -135,7 +140,7 @@ func (v *view) silent(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	c := event.Cause{
 		Code:     "NoController",
-		Message:  name(r) + ": no controller has ever written its status" + v.since(u.GetCreationTimestamp()) + "; is one installed, and does it look at this namespace?",
+		Message:  name(r) + ": no controller has ever written its status" + v.since(u.GetCreationTimestamp()),
 		Evidence: []string{".status is empty, and the definition " + crd.GetName() + " has one"},
 		Next:     describe(object.RefOf(crd)),
 	}

@@ -75,7 +75,7 @@ func causes(found []finding, more int) []event.Cause {
 		}
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(b.pods), len(a.pods)))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), byPods(len(a.pods), len(b.pods)))
 	})
 	out := make([]event.Cause, 0, len(groups))
 	for i, g := range groups {
@@ -85,6 +85,14 @@ func causes(found []finding, more int) []event.Cause {
 		out = append(out, g.cause())
 	}
 	return out
+}
+
+// byPods puts what concerns no single Pod first, then what concerns most.
+func byPods(a, b int) int {
+	if a == 0 || b == 0 {
+		return cmp.Compare(a, b)
+	}
+	return cmp.Compare(b, a)
 }
 
 // cause says whom it concerns.

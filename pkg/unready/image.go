@@ -108,7 +108,7 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 	c.Next = kubectl(odd.Namespace, "delete", "pod", odd.Name)
 	c.Risk = "the Pod ends and is made again; its node pulls anew only if imagePullPolicy is Always. An image by digest (name@sha256:…) is the same everywhere"
 	c.BlockedBy = ref(core("Pod"), odd.Namespace, odd.Name)
-	return finding{Cause: c, rank: direct}
+	return finding{Cause: c, rank: consequence} // Pods with other troubles come first.
 }
 
 // digest returns the digest of an image by its name, or "". An ID without a name

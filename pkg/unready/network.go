@@ -87,6 +87,12 @@ func (v *view) endpoints(s *corev1.Service) []finding {
 		c.Next = kubectl(s.Namespace, "get", "pods", "-l", selector.String(), "-o", "custom-columns=POD:.metadata.name,PORTS:.spec.containers[*].ports[*].name")
 		return append(found, finding{Cause: c, rank: root})
 	}
+	if slices.ContainsFunc(behind, ready) {
+		c.Code = "NoEndpoints"
+		c.Message = name(r) + " has no endpoints yet, although a Pod that it selects is ready"
+		c.Evidence = []string{"selector " + clean(selector.String())}
+		return append(found, finding{Cause: c, rank: consequence})
+	}
 	c.Code = "NoReadyEndpoints"
 	c.Message = fmt.Sprintf("%s has no endpoint that is ready: of the Pods that it selects, none is", name(r))
 	c.Evidence = []string{"selector " + clean(selector.String()) + " matches " + count(len(behind)+v.More, "Pod")}
@@ -99,6 +105,9 @@ func (v *view) answers(s *corev1.Service) bool {
 		slice, ok := as[discoveryv1.EndpointSlice](u)
 		if !ok || slice.Namespace != s.Namespace || slice.Labels[discoveryv1.LabelServiceName] != s.Name {
 			continue
+		}
+		if len(s.Spec.Ports) > 0 && len(slice.Ports) == 0 {
+			continue // No port of the Service is one of these Pods'.
 		}
 		// Where ready is not said, it is.
 		if slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }) {

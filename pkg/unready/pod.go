@@ -186,8 +186,6 @@ func (v *view) starting(p *corev1.Pod) []finding {
 	if waiting = distinct(waiting); len(waiting) > 0 {
 		cause.Evidence = append(cause.Evidence, "containers wait: "+some(waiting, 3))
 	}
-	if age := v.since(c.LastTransitionTime); age != "" {
-		cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" is on node "+p.Spec.NodeName+age)
-	}
+	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" is on node "+p.Spec.NodeName+v.since(c.LastTransitionTime))
 	return []finding{of(p, consequence, cause)}
 }

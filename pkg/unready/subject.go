@@ -1,6 +1,8 @@
 package unready
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -78,10 +80,11 @@ func (v *view) leaving(u *unstructured.Unstructured) []finding {
 		Code:      "Terminating",
 		Message:   name(object.RefOf(u)) + " is being deleted" + v.since(*at),
 		Next:      get(object.RefOf(u)),
+		Evidence:  []string{".metadata.deletionTimestamp is " + at.UTC().Format(time.RFC3339)},
 		BlockedBy: object.RefOf(u),
 	}
 	if finalizers := u.GetFinalizers(); len(finalizers) > 0 {
-		c.Evidence = []string{"finalizers: " + some(finalizers, 5)}
+		c.Evidence = append(c.Evidence, "finalizers: "+some(finalizers, 5))
 	}
 	return []finding{{Cause: c, rank: root}}
 }

@@ -2,6 +2,7 @@ package unready
 
 import (
 	"errors"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -23,40 +24,69 @@ func (v *view) unknown(r object.Ref) bool {
 // unread says what could not be looked at: there may be causes in it, too (edge
 // case 67).
 func (v *view) unread() []finding {
-	var found []finding
+	var forbidden, failed []Unread
 	for _, u := range v.Unread {
-		c := event.Cause{
-			Code:      "Unreadable",
-			Message:   what(u.Ref) + " could not be read; what is the matter there is unknown",
-			Evidence:  []string{clean(u.Err.Error())},
-			BlockedBy: u.Ref,
-		}
-		if u.Ref.Name == "" {
-			c.BlockedBy = object.Ref{}
-		}
 		if apierrors.IsForbidden(u.Err) {
-			verb := "list"
-			if u.Ref.Name != "" {
-				verb = "get"
-			}
-			c.Code = "NotAllowed"
-			c.Message = what(u.Ref) + " may not be read (" + verb + "); what is the matter there is unknown"
-			c.Next = kubectl(u.Ref.Namespace, "auth", "can-i", verb, resourceOf(u.Ref))
+			forbidden = append(forbidden, u)
+		} else {
+			failed = append(failed, u)
 		}
-		found = append(found, finding{Cause: c, rank: doubt})
+	}
+	var found []finding
+	if len(forbidden) > 0 {
+		first := forbidden[0].Ref
+		found = append(found, finding{rank: doubt, Cause: event.Cause{
+			Code:     "NotAllowed",
+			Message:  "what is the matter with these is unknown, because they may not be read: " + some(whats(forbidden), 5),
+			Evidence: errorLines(forbidden),
+			Next:     kubectl(first.Namespace, "auth", "can-i", verb(first), resourceOf(first)),
+		}})
+	}
+	if len(failed) > 0 {
+		found = append(found, finding{rank: doubt, Cause: event.Cause{
+			Code:     "Unreadable",
+			Message:  "what is the matter with these is unknown, because they could not be read: " + some(whats(failed), 5),
+			Evidence: errorLines(failed),
+		}})
 	}
 	return found
 }
 
+func whats(all []Unread) []string {
+	var out []string
+	for _, u := range all {
+		out = append(out, what(u.Ref))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func errorLines(all []Unread) []string {
+	var out []string
+	for _, u := range all {
+		out = append(out, clean(u.Err.Error()))
+	}
+	slices.Sort(out)
+	return out[:min(len(out), 5)]
+}
+
+func verb(r object.Ref) string {
+	if r.Name == "" {
+		return "list"
+	}
+	return "get"
+}
+
 // what names what was to be read.
 func what(r object.Ref) string {
+	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	switch {
 	case r.Name != "":
 		return name(r)
 	case r.Namespace != "":
-		return "the objects of kind " + r.GVK.Kind + " in namespace " + r.Namespace
+		return plural.Resource + " in " + r.Namespace
 	default:
-		return "the objects of kind " + r.GVK.Kind
+		return plural.Resource
 	}
 }
 

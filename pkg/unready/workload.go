@@ -35,7 +35,10 @@ func (v *view) deployment(d *appsv1.Deployment) []finding {
 			pods = append(pods, v.podsOf(rs.UID)...)
 		}
 	}
-	found = append(found, v.deadlock(d, pods)...)
+	if stuck := v.deadlock(d, pods); stuck != nil {
+		found = slices.DeleteFunc(found, func(f finding) bool { return f.Code == "VolumeInUse" })
+		found = append(found, stuck...)
+	}
 	for _, c := range d.Status.Conditions {
 		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
 		// Of an older generation it says nothing (edge case 52, k/k#40496).
