@@ -97,7 +97,9 @@ func stuckLines(s event.Stuck) []string {
 // root writes one cause, and below it as a tree what it holds back.
 func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	head := causeLines([]event.Cause{r.Cause})
-	fmt.Fprintf(b, "%s\n", t.paint.bold.Sprint(head[0]))
+	var title strings.Builder
+	below(&title, head[:1], "", t.Width)
+	b.WriteString(t.paint.bold.Sprint(strings.TrimSpace(title.String())) + "\n")
 	below(b, head[1:], "", t.Width)
 	fmt.Fprintf(b, "  holds back %s\n", count(len(r.Holds), "object"))
 	shown := r.Holds
