@@ -28,11 +28,11 @@ func newStuck(c *connection, streams genericiooptions.IOStreams) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "stuck [TYPE/NAME… | TYPE [NAME…]]",
 		Short: "Say why objects that are terminating do not go",
-		Long: `Explain objects that are being deleted and do not go: why, what that is concluded
-from, the next command, and what it may cost. Nothing is changed.
+		Long: `Explain objects that are being deleted and do not go: why, what that is
+concluded from, the next command, and what it may cost. Nothing is changed.
 
-Without a TYPE, whatever is terminating in the namespace is explained; with -A, in
-the whole cluster: each cause once, with all that it holds back.
+Without a TYPE, whatever is terminating in the namespace is explained; with -A,
+in the whole cluster: each cause once, with all that it holds back.
 
 Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 		Example: `  # Why does this namespace not go?
