@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -20,10 +21,12 @@ import (
 // only about how far something is.
 const countFor = 10 * time.Second
 
-// Count counts what the object holds that goes before it does: of a namespace its
-// objects, of a definition its instances, of all else nothing. For each kind the
-// server is asked for one object and says how many more there are. Kinds that we
-// may not list are left out, and so are events, which come and go.
+// Count counts what an object holds that is terminating, and that goes before it
+// does: of a namespace its objects, of a definition its instances, of all else
+// nothing. For each kind the server is asked for one object and says how many more
+// there are; kinds of which there were none are not asked for again, since nothing
+// can be created there any more. Kinds that we may not list are left out, and so are
+// events, which come and go.
 func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, countFor)
 	defer cancel()
@@ -44,16 +47,46 @@ func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (in
 		return 0, err
 	}
 	total := 0
-	for _, n := range counts {
+	var left []object.Kind
+	for i, n := range counts {
 		total += n
+		if n > 0 {
+			left = append(left, kinds[i])
+		}
 	}
+	c.held.put(live.GetUID(), left)
 	return total, nil
+}
+
+// held remembers which kinds are left in objects that hold some.
+type held struct {
+	mu    sync.Mutex
+	kinds map[types.UID][]object.Kind
+}
+
+func (h *held) get(uid types.UID) (kinds []object.Kind, known bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kinds, known = h.kinds[uid]
+	return kinds, known
+}
+
+func (h *held) put(uid types.UID, kinds []object.Kind) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kinds == nil {
+		h.kinds = map[types.UID][]object.Kind{}
+	}
+	h.kinds[uid] = kinds
 }
 
 // holdings returns the kinds of which an object may hold some, and where.
 func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) ([]object.Kind, string, error) {
 	switch live.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Kind: "Namespace"}:
+		if kinds, known := c.held.get(live.GetUID()); known {
+			return kinds, live.GetName(), nil
+		}
 		kinds, err := c.namespacedKinds(ctx)
 		return kinds, live.GetName(), err
 	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
@@ -63,22 +96,11 @@ func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) 
 	}
 }
 
-// namespacedKinds returns the kinds of namespaced objects that can be listed, each
-// in the version that its group prefers.
+// namespacedKinds returns the kinds of namespaced objects that can be listed.
 func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
 	var kinds []object.Kind
 	err := c.look(ctx, "", func(t catalogue) error {
-		kinds = nil
-		for _, group := range t.groups {
-			version := group.Group.PreferredVersion.Version
-			for _, r := range group.VersionedResources[version] {
-				if !r.Namespaced || strings.Contains(r.Name, "/") || r.Name == "events" || !slices.Contains(r.Verbs, "list") {
-					continue
-				}
-				gvk := schema.GroupVersionKind{Group: group.Group.Name, Version: version, Kind: r.Kind}
-				kinds = append(kinds, object.Kind{GVK: gvk, Resource: r.Name, Namespaced: true, Verbs: r.Verbs})
-			}
-		}
+		kinds = slices.DeleteFunc(t.listable(), func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" })
 		return nil
 	})
 	return kinds, err
@@ -108,7 +130,8 @@ func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace stri
 	const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	w := &watching{client: c, kind: kind, sel: object.Selection{Namespace: namespace}}
 	var list metav1.PartialObjectMetadataList
-	_, _, err := c.try(ctx, request{ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, bulk: true}, func(ctx context.Context) error {
+	r := request{ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, bulk: true, quiet: true}
+	_, _, err := c.try(ctx, r, func(ctx context.Context) error {
 		body, err := read(ctx, w.collection().Param("limit", "1").SetHeader("Accept", metadataAlone))
 		if err != nil {
 			return err

@@ -56,22 +56,23 @@ func optionsOf(how object.Deletion) metav1.DeleteOptions {
 // and the version that was read; if not, the error is a conflict. An object
 // without the finalizer is returned as it is.
 func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
-	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })
-	if len(left) == len(live.GetFinalizers()) {
+	if !slices.Contains(live.GetFinalizers(), finalizer) {
 		return live, nil
 	}
-	// Bound to the version, the list can be replaced as a whole: nobody has added to
-	// it meanwhile. "add" replaces what is there.
-	body, err := json.Marshal([]map[string]any{
+	q := request{ref: object.RefOf(live), guarded: true}
+	return c.object(ctx, kind, q, func() *rest.Request { return c.removal(kind, live, finalizer) })
+}
+
+// removal is the request that removes a finalizer. Bound to the version, it can
+// replace the list as a whole: nobody has added to it meanwhile. "add" replaces what
+// is there.
+func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
+	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })
+	patch := []map[string]any{
 		{"op": "add", "path": "/metadata/finalizers", "value": left},
 		{"op": "replace", "path": "/metadata/uid", "value": live.GetUID()},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("finalizer of %s: %w", object.RefOf(live), err)
 	}
-	q := request{ref: object.RefOf(live), guarded: true}
-	return c.object(ctx, kind, q, func() *rest.Request {
-		return c.rest.Patch(types.JSONPatchType).AbsPath(resourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
-	})
+	body, _ := json.Marshal(patch) // Strings can always be marshalled.
+	return c.rest.Patch(types.JSONPatchType).AbsPath(resourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
 }

@@ -20,7 +20,7 @@ const attempts = 5
 var errChanging = errors.New("the object changes faster than it can be read")
 
 // otherNow says of an object that is gone what is there instead (edge case 68).
-const otherNow = "another object has its name by now, and was left alone"
+const otherNow = "it is gone; another object has its name by now, and was left alone"
 
 // ask asks for the deletion of a target.
 func (e *Engine) ask(ctx context.Context, t *target) {

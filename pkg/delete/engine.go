@@ -232,9 +232,3 @@ func (e *Engine) wake() {
 	default: // It is going to.
 	}
 }
-
-func (e *Engine) emit(ev event.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.Emit(ev)
-}

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -103,6 +102,9 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 		return
 	}
 	text := t.mark.step(next)
+	if t.contents.most > 0 && len(t.mark.finalizers) == len(next.finalizers) {
+		text = "" // How much is left in it says more.
+	}
 	t.mark = next
 	if t.marks[next.text()] {
 		return // Back and forth is no progress.
@@ -110,7 +112,7 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.marks[next.text()] = true
 	t.moved = time.Now()
 	if text != "" && !t.asked.IsZero() {
-		e.Emit(event.Going{Ref: t.Ref, Text: text, Done: t.contents.done(), Total: t.contents.most})
+		e.Emit(event.Going{Ref: t.Ref, Text: text})
 	}
 }
 
@@ -137,17 +139,18 @@ type contents struct {
 	running bool
 	// left is how many objects it holds, most how many it held at first.
 	left, most int
-	// due is when to count again; zero before the first time.
-	due time.Time
+	// due is when to count again, zero before the first time, and pause what came
+	// before it.
+	due   time.Time
+	pause time.Duration
 }
 
 const (
-	// countAfter is when an object that is still there is counted first; countPause
-	// is the least pause between two counts, countShare how many times as long as a
-	// count took the pause is.
+	// countAfter is when an object that is still there is counted first; then pauses
+	// grow from countFirst to countLast.
 	countAfter = 500 * time.Millisecond
-	countPause = 2 * time.Second
-	countShare = 10
+	countFirst = 2 * time.Second
+	countLast  = 10 * time.Second
 )
 
 func (c *contents) next(asked time.Time) time.Time {
@@ -157,20 +160,18 @@ func (c *contents) next(asked time.Time) time.Time {
 	return c.due
 }
 
-func (c *contents) done() int { return c.most - c.left }
-
 // count counts what a target holds, beside the wait. The engine is locked.
 func (e *Engine) count(ctx context.Context, t *target) {
 	t.contents.running = true
 	live := t.live
 	e.side.Go(func() {
-		began := time.Now()
 		n, err := e.Counter.Count(ctx, live)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		c := &t.contents
 		c.running = false
-		c.due = time.Now().Add(max(countPause, countShare*time.Since(began)))
+		c.pause = min(max(countFirst, c.pause+c.pause/4), countLast)
+		c.due = time.Now().Add(c.pause)
 		defer e.wake()
 		if err != nil || t.done || ctx.Err() != nil {
 			return // Its conditions tell, later and less.
@@ -181,14 +182,7 @@ func (e *Engine) count(ctx context.Context, t *target) {
 			t.moved = time.Now()
 		}
 		if n != before {
-			e.Emit(event.Going{Ref: t.Ref, Text: leftIn(n), Done: c.done(), Total: c.most})
+			e.Emit(event.Going{Ref: t.Ref, Done: c.most - n, Total: c.most})
 		}
 	})
-}
-
-func leftIn(n int) string {
-	if n == 1 {
-		return "1 object is left in it"
-	}
-	return strings.Join([]string{strconv.Itoa(n), "objects are left in it"}, " ")
 }

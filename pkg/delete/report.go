@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,7 +87,11 @@ func (e *Engine) unreadable(v *view) {
 // fail reports a target that was not deleted: refused, or nobody can tell.
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// It was not refused: we stopped. What was under way may have arrived.
+		// It was not refused: we stopped.
+		var underway interface{ MayBeWritten() bool }
+		if errors.As(err, &underway) && underway.MayBeWritten() {
+			err = fmt.Errorf("it was under way, and may have been accepted: %w", err)
+		}
 		e.end(t, event.Deleted{Action: event.Skipped, Err: err})
 		return
 	}
@@ -135,5 +140,18 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 			e.finish(t, event.Deleted{Action: event.Skipped, Err: context.Cause(ctx)})
 		}
 	}
-	return e.outcome == Outcome{}
+	return !slices.ContainsFunc(targets, e.inTheWay)
+}
+
+// inTheWay tells whether a target may still be there, so that what goes after it
+// has to stay.
+func (e *Engine) inTheWay(t *target) bool {
+	switch t.result {
+	case event.Gone, event.Absent:
+		return false
+	case event.Remains:
+		return e.Wait
+	default:
+		return !t.missing
+	}
 }

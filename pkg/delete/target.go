@@ -24,11 +24,14 @@ type target struct {
 	live *unstructured.Unstructured
 	// started: from now on, that it goes is the result.
 	started bool
+	// lost: it was seen no more by those who look for its labels.
+	lost bool
 	// asked is when the deletion was accepted; zero before.
 	asked time.Time
 	done  bool
-	// result of a target that is done.
-	result event.Action
+	// result of a target that is done; missing: it was not there to begin with.
+	result  event.Action
+	missing bool
 
 	// moved is when something was last seen to move; marks are what it was like, so
 	// far.
@@ -100,6 +103,7 @@ func (e *Engine) judge(t *target) {
 // absent reports an object that is not there, which is what was wanted, or a slip
 // of the pen.
 func (e *Engine) absent(t *target, reason string) {
+	t.missing = true
 	if e.IgnoreAbsent {
 		e.finish(t, event.Deleted{Action: event.Absent, Reason: reason})
 		return

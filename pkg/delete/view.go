@@ -110,7 +110,11 @@ func (v *view) follow(ctx context.Context) {
 	pauses := wait.Backoff{Duration: time.Second, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 10 * time.Second}
 	missing := false
 	for {
-		err := v.engine.Server.Watch(ctx, v.kind, v.sel, v.tell)
+		err := v.engine.Server.Watch(ctx, v.kind, v.sel, func(change object.Change) {
+			if ctx.Err() == nil { // What fails because we stop is no failure.
+				v.tell(change)
+			}
+		})
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -203,6 +207,9 @@ func (v *view) present(u *unstructured.Unstructured) {
 		v.order = append(v.order, t)
 	}
 	switch {
+	case t.done && t.result == event.Gone && t.uid != "" && t.uid != u.GetUID():
+		t.uid = "" // Told once.
+		v.engine.Emit(event.Warned{Ref: t.Ref, Text: otherNow})
 	case t.done:
 	case !t.found || !t.started:
 		t.found, t.uid = true, u.GetUID()
@@ -220,6 +227,9 @@ func (v *view) gone(u *unstructured.Unstructured) {
 	case t == nil, t.done, u.GetUID() != "" && u.GetUID() != t.uid:
 	case !t.started:
 		t.found, t.uid, t.live = false, "", nil
+	case v.sel.Labels != "":
+		t.lost = true // It may only have lost a label.
+		v.engine.wake()
 	default:
 		v.engine.finish(t, event.Deleted{Action: event.Gone})
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // await waits until all targets are done. While it waits it has those explained of
@@ -37,6 +38,10 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 	for _, t := range targets {
 		if t.done || t.asked.IsZero() { // Not asked: interrupted.
 			continue
+		}
+		if t.lost {
+			t.lost = false
+			e.seek(ctx, t)
 		}
 		if t.view.ended != nil {
 			e.finish(t, event.Deleted{Action: event.Unknown, Err: t.view.ended})
@@ -99,6 +104,21 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// seek looks for a target that its labels do not find any more. If it is still
+// there, it is watched by its name.
+func (e *Engine) seek(ctx context.Context, t *target) {
+	e.side.Go(func() {
+		if e.still(ctx, t) == nil {
+			return
+		}
+		e.mu.Lock()
+		sel := object.Selection{Namespace: t.Ref.Namespace, Name: t.Ref.Name}
+		v := e.newView(t.kind, sel, t)
+		e.mu.Unlock()
+		v.follow(ctx)
+	})
 }
 
 func (e *Engine) stuckAfter() time.Duration {

@@ -39,10 +39,9 @@ type Deleted struct {
 // moved, so it is slow rather than stuck.
 type Going struct {
 	Ref object.Ref
-	// Text is what moved: "finalizer example.com/hold is gone".
-	Text string
-	// Done of Total objects that it held are gone; Total is 0 where that is not
-	// known.
+	// Text is what moved: "finalizer example.com/hold is gone". It is empty where
+	// Done of Total objects that it held are gone.
+	Text        string
 	Done, Total int
 }
 
@@ -61,8 +60,6 @@ type Stuck struct {
 // Rooted is one cause that holds objects back, however many.
 type Rooted struct {
 	Cause Cause
-	// Ref is the object that has to change; zero where it is none.
-	Ref object.Ref
 	// Holds are the objects that wait for it.
 	Holds []object.Ref
 }

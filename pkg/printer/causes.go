@@ -1,8 +1,10 @@
 package printer
 
 import (
-	"fmt"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -54,14 +56,11 @@ func causeLines(causes []event.Cause) []string {
 }
 
 func causeHead(c event.Cause) string {
-	head := clean(c.Code)
-	for i, line := range lines(c.Message) {
-		if i == 0 {
-			head += ":"
-		}
-		head += " " + line
+	message := strings.Join(lines(c.Message), " ")
+	if message == "" {
+		return clean(c.Code)
 	}
-	return head
+	return clean(c.Code) + ": " + message
 }
 
 // indented puts a word before the first line of a text, and blanks before the
@@ -89,5 +88,5 @@ func terminatingFor(since, now time.Time) string {
 	if since.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf(" for %s", max(0, now.Sub(since)).Round(time.Second))
+	return " for " + duration.HumanDuration(max(0, now.Sub(since)))
 }

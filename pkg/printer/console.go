@@ -51,8 +51,8 @@ func newConsole(o Options, course *course, screen *screen) *console {
 		warned: map[warning]bool{},
 		said:   map[string]bool{},
 
-		milestones: map[object.Key]time.Time{},
 		headings:   o.Format == Table || o.Format == Name,
+		milestones: map[object.Key]time.Time{},
 	}
 	if o.Progress {
 		c.live = newLive(o.ErrWidth)

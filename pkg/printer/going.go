@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -14,7 +15,7 @@ const goingEvery = 3 * time.Second
 // going tells of a milestone: always on the live line, as a plain line now and then.
 func (c *console) going(e event.Going) {
 	text := label(e.Ref) + ": " + clean(e.Text)
-	if e.Total > 0 {
+	if e.Text == "" {
 		text = fmt.Sprintf("%s: %d of %d objects in it are gone", label(e.Ref), e.Done, e.Total)
 	}
 	c.hold = &hold{text: text}
@@ -23,6 +24,14 @@ func (c *console) going(e event.Going) {
 		c.milestones[key] = c.now()
 		c.say(text)
 	}
+}
+
+// columns measures stderr, if it is a terminal.
+func (c *console) columns() func() int {
+	if c.live == nil {
+		return nil
+	}
+	return c.live.columns
 }
 
 // stuck tells why an object does not go. Of objects that wait for the same, only the
@@ -39,10 +48,10 @@ func (c *console) stuck(e event.Stuck) {
 	head := "still there: " + label(e.Ref) + terminatingFor(e.Since, c.now())
 	switch {
 	case same == 0:
-		c.screen.note(head + "\n")
-		for _, line := range stuckLines(e) {
-			c.screen.note("    " + line + "\n")
-		}
+		var b strings.Builder
+		b.WriteString(head + "\n")
+		below(&b, stuckLines(e), "    ", c.columns())
+		c.screen.note(b.String())
 	case same < many:
 		c.screen.note(head + ", for the same reason\n")
 	case same == many:

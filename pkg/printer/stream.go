@@ -95,7 +95,7 @@ func (s *stream) planned(e event.Planned) streamLine {
 
 func (s *stream) going(e event.Going) streamLine {
 	line := streamLine{Type: "going", Object: nameOf(e.Ref), Text: e.Text}
-	if e.Total > 0 {
+	if e.Text == "" {
 		line.Done, line.Total = &e.Done, &e.Total
 	}
 	return line

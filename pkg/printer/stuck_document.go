@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // stuckResult is the document of delete and of stuck.
@@ -36,9 +35,8 @@ type stuckObject struct {
 // rootEntry is one cause, and all that it holds back.
 type rootEntry struct {
 	causeEntry
-	Object *objectName  `json:"object,omitempty"`
-	Count  int          `json:"count"`
-	Holds  []objectName `json:"holds"`
+	Count int          `json:"count"`
+	Holds []objectName `json:"holds"`
 }
 
 func deletedOf(d event.Deleted) stuckObject {
@@ -56,10 +54,6 @@ func stuckOf(s event.Stuck) stuckObject {
 
 func rootedOf(r event.Rooted) rootEntry {
 	entry := rootEntry{causeEntry: causeOfEvent(r.Cause), Count: len(r.Holds), Holds: make([]objectName, len(r.Holds))}
-	if r.Ref != (object.Ref{}) {
-		name := nameOf(r.Ref)
-		entry.Object = &name
-	}
 	for i, ref := range r.Holds {
 		entry.Holds[i] = nameOf(ref)
 	}
@@ -116,7 +110,7 @@ func deleteSuite(result stuckResult) junitSuite {
 		c := newCase("delete", o.objectName, o.Source, append(lines(o.Reason), o.Warnings...))
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.Remains, event.Failed:
-			c.Failure = problem(o.Action, o.Error, causeTexts(o.Causes))
+			c.Failure = stuckProblem(o.Action, o)
 		case event.Unknown:
 			c.Error = problem(o.Action, o.Error, nil)
 		case event.Skipped:
@@ -125,6 +119,15 @@ func deleteSuite(result stuckResult) junitSuite {
 		suite.add(c)
 	}
 	return suite
+}
+
+// stuckProblem tells the first cause in one line, and all of them below it.
+func stuckProblem(action event.Action, o stuckObject) *junitProblem {
+	p := problem(action, o.Error, causeTexts(o.Causes))
+	if o.Error == nil && len(o.Causes) > 0 {
+		p.Message = clean(o.Causes[0].Code + ": " + o.Causes[0].Message)
+	}
+	return p
 }
 
 // causeTexts are causes as a report shows them.
@@ -179,7 +182,7 @@ func stuckSuite(result stuckResult) junitSuite {
 	suite := junitSuite{Name: "stuck", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
 		c := newCase("stuck", o.objectName, "", nil)
-		c.Failure = problem(event.Remains, o.Error, causeTexts(o.Causes))
+		c.Failure = stuckProblem(event.Remains, o)
 		suite.add(c)
 	}
 	return suite
