@@ -61,7 +61,7 @@ func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(obje
 func (e *Engine) there(key object.Key) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch e.actions[key] { //nolint:exhaustive // all others were not applied
+	switch e.actions[key] { // All others were not applied.
 	case event.Created, event.Configured, event.Unchanged:
 		return true
 	default:

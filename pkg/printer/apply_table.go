@@ -92,7 +92,7 @@ func (t *applyTable) finish(context.Context) error {
 		b.WriteString("\n")
 	}
 	for _, w := range t.unmet.drain() {
-		t.waitedLine(&b, w)
+		t.waitedLine(&b, w, actionWidth)
 	}
 	b.WriteString(applySummary(t.course, t.Options) + "\n")
 	t.screen.result(b.String())

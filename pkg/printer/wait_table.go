@@ -74,20 +74,20 @@ func (t *waitTable) finish(context.Context) error {
 		case w.Action != event.Met:
 			bad = append(bad, w)
 		case !t.quiet && (listed || w.Note != ""):
-			t.waitedLine(&b, w)
+			t.waitedLine(&b, w, len(event.TimedOut))
 		}
 	}
 	for _, w := range bad {
-		t.waitedLine(&b, w)
+		t.waitedLine(&b, w, len(event.TimedOut))
 	}
 	b.WriteString(waitSummary(t.course) + "\n")
 	t.screen.result(b.String())
 	return nil
 }
 
-// waitedLine writes an object, and what it lacks.
-func (b base) waitedLine(text *strings.Builder, w event.Waited) {
-	text.WriteString(b.paint.action(w.Action, pad(string(w.Action), len(event.TimedOut))) + "  " + label(w.Ref))
+// waitedLine writes an object, and what it lacks. width is that of the first column.
+func (b base) waitedLine(text *strings.Builder, w event.Waited, width int) {
+	text.WriteString(b.paint.action(w.Action, pad(string(w.Action), width)) + "  " + label(w.Ref))
 	if note := strings.Join(lines(w.Note), "; "); note != "" {
 		text.WriteString(": " + note)
 	}

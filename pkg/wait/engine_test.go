@@ -19,8 +19,6 @@ const (
 	broken   = "condition=Broken"
 )
 
-func existence(d time.Duration) *time.Duration { return &d }
-
 func TestWait(t *testing.T) {
 	type results map[string]string
 	for name, tc := range map[string]struct {
@@ -63,13 +61,13 @@ func TestWait(t *testing.T) {
 		},
 		// edge case 45
 		"an object that may be absent for a while only": {
-			engine:  Engine{Timeout: time.Minute, Existence: existence(seconds(10))},
+			engine:  Engine{Timeout: time.Minute, Existence: new(seconds(10))},
 			there:   []*unstructured.Unstructured{job("b", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a", "b") },
 			want:    results{"a": "timeout: does not exist", "b": "unmet"}, after: seconds(10), unmet: Outcome{Late: 2},
 		},
 		"an object that must exist now": {
-			engine:  Engine{Timeout: time.Minute, Existence: existence(0)},
+			engine:  Engine{Timeout: time.Minute, Existence: new(time.Duration(0))},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			want:    results{"a": "timeout: does not exist"}, unmet: Outcome{Late: 1},
 		},
@@ -225,7 +223,7 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "met"}, met: true, after: seconds(7),
 		},
 		"a selector that matches nothing yet, and time for it": {
-			engine:  Engine{Timeout: time.Minute, Existence: existence(seconds(10))},
+			engine:  Engine{Timeout: time.Minute, Existence: new(seconds(10))},
 			targets: func(t *testing.T) []Target { return matching(goal(t, complete)) },
 			happens: func(w *world) { time.Sleep(seconds(7)); w.put(job("a", "1", "Complete")) },
 			want:    results{"a": "met"}, met: true, after: seconds(7),
@@ -261,7 +259,7 @@ func TestWaitNothing(t *testing.T) {
 	for name, e := range map[string]Engine{
 		"at once":                     {Timeout: time.Minute},
 		"looking once":                {},
-		"after the time it was given": {Timeout: time.Minute, Existence: existence(seconds(10))},
+		"after the time it was given": {Timeout: time.Minute, Existence: new(seconds(10))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := newWorld().wait(t, e, matching(goal(t, complete)), nil)
