@@ -244,11 +244,10 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 		become = p.becomeReady(ctx)
 	}
 	m, err := b.call(ctx, p.lab, who, argv)
-	ended := time.Now()
 	if last, becomeErr := become(ctx); becomeErr != nil {
 		return measured{}, becomeErr
 	} else if !last.IsZero() {
-		m.Seconds = ended.Sub(last).Seconds()
+		m.Seconds = m.Ended.Sub(last).Seconds()
 	}
 	if tool == toolKubectl && work == workCreate {
 		// It may need several, until definitions and their objects are in.

@@ -79,11 +79,10 @@ func (p *plot) commandLine(program, work string, flags ...string) ([]string, err
 		return []string{program, "delete", "namespace", p.namespace}, nil
 	case workDelete:
 		argv[1], flags = "delete", nil
-	case workWait, workReady:
-		argv[1], flags = "wait", []string{"--timeout=9m", "--for=" + p.sample.condition}
-		if work == workReady {
-			flags[1] = "--for=condition=Available"
-		}
+	case workWait:
+		return p.waitLine(program, p.sample.condition), nil
+	case workReady:
+		return p.waitLine(program, "condition=Available"), nil
 	case workDiff:
 		argv[1] = "diff"
 	case workDryRun:
@@ -95,6 +94,11 @@ func (p *plot) commandLine(program, work string, flags ...string) ([]string, err
 		argv = append(argv, "-n", p.namespace)
 	}
 	return argv, err
+}
+
+// waitLine waits for all objects of a generated sample.
+func (p *plot) waitLine(program, condition string) []string {
+	return []string{program, "wait", p.sample.kind, "--all", "-n", p.namespace, "--timeout=9m", "--for=" + condition}
 }
 
 func rawArgv(p *plot, tool, work string, workers int) ([]string, error) {

@@ -68,6 +68,7 @@ func (l *lab) connect() error {
 	if err != nil {
 		return err
 	}
+	config.QPS = -1 // What is done beside a measurement must not lag behind it.
 	if l.client, err = dynamic.NewForConfig(config); err != nil {
 		return err
 	}

@@ -26,9 +26,9 @@ type sample struct {
 	// foreign manifests are not ours: what the server makes of them is compared
 	// with what it made of another tool's, and not with the manifests.
 	foreign bool
-	// condition is one that every object of a generated sample meets as soon as it
-	// is there, as --for takes it.
-	condition string
+	// kind is that of a generated sample, and condition one that every object of it
+	// meets as soon as it is there, as --for takes it.
+	kind, condition string
 }
 
 // The manifests are as people write them: no protocol beside a port, no
@@ -145,7 +145,7 @@ func generated(dir, kind string, count int) (sample, error) {
 		title = "1 " + kind
 	}
 	condition := map[string]string{"ConfigMap": "jsonpath={.data.version}", "Deployment": "jsonpath={.spec.replicas}=2"}[kind]
-	return written(dir, sample{title: title, changed: changed, condition: condition}, func(out *bytes.Buffer, version int) error {
+	return written(dir, sample{title: title, changed: changed, kind: kind, condition: condition}, func(out *bytes.Buffer, version int) error {
 		return render(out, text, count, func(i int) int {
 			if i < changed {
 				return version
