@@ -56,8 +56,11 @@ func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructure
 	if r.Objects {
 		it.whole = u
 	}
-	it.live = it.view.compiled[it.goal].trim(u.Object)
+	it.live = u.Object
 	r.judge(ctx, it)
+	if !it.done {
+		it.live = it.view.compiled[it.goal].trim(u.Object)
+	}
 }
 
 // gone takes in that the object is not there, be it that it was deleted or that it
