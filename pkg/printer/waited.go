@@ -105,7 +105,7 @@ func conditionHead(c event.Condition) string {
 	if c.Forbidden {
 		head = clean(c.For)
 	}
-	if message := strings.Join(lines(c.Message), " "); message != "" {
+	if message := strings.Join(lines(c.Message), " "); message != "" && message != clean(c.For)+" is false" {
 		head += ": " + message
 	}
 	return head
@@ -127,17 +127,21 @@ func shortly(j event.Judged) string {
 		if c.Met || c.Forbidden {
 			continue
 		}
-		if message := strings.Join(lines(c.Message), " "); message != "" {
-			return message
-		}
 		var read []string
 		for _, v := range c.Values {
-			read = append(read, strings.Replace(valueLine(v), "  ", " is ", 1))
+			read = append(read, strings.Replace(strings.Replace(valueLine(v), "  ", " is ", 1), "(absent)", "absent", 1))
 		}
-		if len(read) > 0 {
-			return strings.Replace(strings.Join(read, ", "), "(absent)", "absent", 1)
+		message := strings.Join(lines(c.Message), " ")
+		switch {
+		case message != "" && len(read) > 0:
+			return message + " (" + strings.Join(read, ", ") + ")"
+		case len(read) > 0:
+			return strings.Join(read, ", ")
+		case message != "":
+			return message
+		default:
+			return "not " + clean(c.For)
 		}
-		return "not " + clean(c.For)
 	}
 	return ""
 }
