@@ -119,22 +119,28 @@ func (v *view) waiting(b box, w *corev1.ContainerStateWaiting) []finding {
 	case "CreateContainerConfigError":
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerConfigError",
-			Message:  b.role + " can not be made as it is described: " + clean(w.Message),
+			Message:  b.role + " can not be made as it is described: " + withoutPod(w.Message),
 			Evidence: []string{"Pod " + b.pod.Name + ": waiting, CreateContainerConfigError"},
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
 	default: // CreateContainerError, RunContainerError, PostStartHookError…
-		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + clean(w.Reason)}
+		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + clean(w.Reason) + ": " + clean(w.Message)}
 		if t := b.status.LastTerminationState.Terminated; t != nil {
 			evidence = append(evidence, b.end(t)...)
 		}
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerNotStarted",
-			Message:  b.role + " can not be started (" + clean(w.Reason) + "): " + clean(w.Message),
+			Message:  b.role + " can not be started (" + clean(w.Reason) + ")",
 			Evidence: evidence,
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
 	}
+}
+
+// withoutPod leaves out of a kubelet's message which Pod it is about.
+func withoutPod(message string) string {
+	message, _, _ = strings.Cut(message, " (pod: ")
+	return clean(message)
 }
 
 // ended tells how a container ended, and by whom.

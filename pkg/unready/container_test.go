@@ -98,9 +98,14 @@ func TestContainers(t *testing.T) {
 			facts: waiting("CreateContainerConfigError", "couldn't find key k in ConfigMap prod/settings"),
 			want:  []string{"ContainerConfigError: Pod web-1: container app can not be made as it is described: couldn't find key k in ConfigMap prod/settings"},
 		},
+		"configuration, in words that name the Pod": {
+			facts: waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root (pod: \"web-1_prod(1)\", container: app)`),
+			want:  []string{"ContainerConfigError: Pod web-1: container app can not be made as it is described: container has runAsNonRoot and image will run as root"},
+		},
 		"not started": {
-			facts: waiting("RunContainerError", "failed to create shim task"),
-			want:  []string{"ContainerNotStarted: Pod web-1: container app can not be started (RunContainerError): failed to create shim task"},
+			facts:    waiting("RunContainerError", "failed to create shim task"),
+			want:     []string{"ContainerNotStarted: Pod web-1: container app can not be started (RunContainerError)"},
+			evidence: []string{"Pod web-1: waiting, RunContainerError: failed to create shim task"},
 		},
 		"nothing is wrong": {
 			facts:    waiting("ContainerCreating", ""),

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,7 +33,7 @@ const (
 func Gather(ctx context.Context, reader Reader, live *unstructured.Unstructured) (Facts, error) {
 	g := &gathering{
 		reader: reader,
-		facts:  Facts{Object: live, At: time.Now()},
+		facts:  Facts{Object: live, Now: time.Now()},
 		asked:  map[object.Key]bool{object.RefOf(live).Key(): true},
 		uids:   map[string]bool{string(live.GetUID()): true},
 	}
@@ -40,6 +41,7 @@ func Gather(ctx context.Context, reader Reader, live *unstructured.Unstructured)
 		func() { g.namespace(ctx, live.GetNamespace()) },
 		func() { g.subject(ctx, live) },
 	)
+	g.holders(ctx)
 	g.warnings(ctx)
 	g.webhooks(ctx)
 	return g.facts, context.Cause(ctx)
@@ -53,6 +55,8 @@ type gathering struct {
 	facts Facts
 	asked map[object.Key]bool
 	uids  map[string]bool // of what is in the facts
+	// exclusive are claims that Pods wait for and that one node or Pod can have.
+	exclusive []*corev1.PersistentVolumeClaim
 }
 
 // together runs steps side by side and waits for all. There are never many, and

@@ -156,6 +156,10 @@ func selectedNodes(p *corev1.Pod) string {
 // next command is about what keeps it from most.
 func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 	c := event.Cause{Code: "Unschedulable", Next: kubectl(p.Namespace, "describe", "pod", p.Name)}
+	node := pinned(p)
+	if node != "" {
+		said.reasons = slices.DeleteFunc(said.reasons, func(r nodeReason) bool { return strings.Contains(r.text, "node affinity/selector") })
+	}
 	slices.SortStableFunc(said.reasons, func(a, b nodeReason) int { return cmp.Compare(b.nodes, a.nodes) })
 	var told []string
 	for i, r := range said.reasons {
@@ -176,6 +180,10 @@ func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 	switch {
 	case said.nodes == 0:
 		c.Code, c.Message, c.Next = "NoNodes", "there is no node to run on", kubectl("", "get", "nodes")
+	case node != "" && len(told) > 0:
+		c.Message = "does not fit on the one node that it is for: " + strings.Join(told, "; ")
+		c.Next = describe(ref(core("Node"), "", node))
+		c.BlockedBy = ref(core("Node"), "", node)
 	case len(told) == 0:
 		c.Message = "fits no node: " + clean(said.text)
 	case said.nodes > 0:
@@ -185,6 +193,22 @@ func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 	}
 	c.Evidence = append([]string{"scheduler: " + clean(said.text)}, wanted(p)...)
 	return of(p, direct, c)
+}
+
+// pinned returns the one node that a Pod of a DaemonSet is for.
+func pinned(p *corev1.Pod) string {
+	a := p.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, field := range term.MatchFields {
+			if field.Key == "metadata.name" && len(field.Values) == 1 {
+				return field.Values[0]
+			}
+		}
+	}
+	return ""
 }
 
 // wanted is what the Pod asks of a node.

@@ -1,6 +1,9 @@
 package unready_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // unscheduled is a Pod of which the scheduler says what message says.
 func unscheduled(message string) string {
@@ -49,6 +52,13 @@ func TestUnscheduled(t *testing.T) {
 		"a reason that is about the Pod": {
 			facts: unscheduled("0/3 nodes are available: waiting for ephemeral volume controller to create the persistentvolumeclaim \\\"x\\\". preemption: none."),
 			want:  []string{`Unschedulable: Pod web-1: fits none of 3 nodes: waiting for ephemeral volume controller to create the persistentvolumeclaim "x"`},
+		},
+		"a Pod of a DaemonSet is for one node": {
+			facts: strings.Replace(unscheduled("0/9 nodes are available: 1 Insufficient memory, 8 node(s) didn't match Pod's node affinity/selector."), "  nodeSelector",
+				"  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-7]}]}]}}}\n  nodeSelector", 1),
+			want:    []string{"Unschedulable: Pod web-1: does not fit on the one node that it is for: 1 has too little memory"},
+			blocked: "Node/node-7",
+			next:    "kubectl describe node/node-7",
 		},
 		"no nodes": {
 			facts: unscheduled("no nodes available to schedule pods"),

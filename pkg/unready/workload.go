@@ -115,13 +115,13 @@ func (v *view) workload(w workload, minReadySeconds int32) []finding {
 
 // notLongReady says that Pods are ready, but not for long enough to count.
 func (v *view) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds int32) []finding {
-	if minReadySeconds == 0 || v.At.IsZero() {
+	if minReadySeconds == 0 || v.Now.IsZero() {
 		return nil
 	}
 	young := 0
 	for _, pod := range pods {
 		c := podCondition(pod, corev1.PodReady)
-		if c.Status == corev1.ConditionTrue && v.At.Sub(c.LastTransitionTime.Time).Seconds() < float64(minReadySeconds) {
+		if c.Status == corev1.ConditionTrue && v.Now.Sub(c.LastTransitionTime.Time).Seconds() < float64(minReadySeconds) {
 			young++
 		}
 	}
