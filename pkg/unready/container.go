@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -90,7 +91,7 @@ func (v *view) container(b box) []finding {
 		return []finding{v.ended(b, s.State.Terminated)}
 	case s.Ready:
 		return nil
-	case s.State.Running != nil && s.LastTerminationState.Terminated != nil && s.RestartCount > 1:
+	case s.State.Running != nil && s.RestartCount > 1 && v.recent(s.LastTerminationState.Terminated):
 		return []finding{v.ended(b, s.LastTerminationState.Terminated)} // between two ends
 	case s.State.Running != nil:
 		return v.probes(b)
@@ -135,6 +136,16 @@ func (v *view) waiting(b box, w *corev1.ContainerStateWaiting) []finding {
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
 	}
+}
+
+// recent tells whether a container ended so lately that its next end is to be
+// expected: restarts of last week have nothing to do with a probe that fails now.
+// The kubelet pauses for five minutes at most, and forgets after ten.
+func (v *view) recent(t *corev1.ContainerStateTerminated) bool {
+	if t == nil {
+		return false
+	}
+	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
 }
 
 // withoutPod leaves out of a kubelet's message which Pod it is about.

@@ -61,6 +61,10 @@ func TestContainers(t *testing.T) {
 			facts: pod(`restartCount: 2, started: true, state: {running: {startedAt: "2026-01-01T11:59:59Z"}}, lastState: {terminated: {exitCode: 1, reason: Error}}`),
 			want:  []string{"ContainerCrash: Pod web-1: container app ends with exit code 1 each time it is started"},
 		},
+		"crashes of last week": {
+			facts: pod(`restartCount: 5, started: true, state: {running: {}}, lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2025-12-24T12:00:00Z"}}`),
+			want:  []string{"ReadinessProbeFailing: Pod web-1: container app runs, and its readiness probe has not succeeded yet"},
+		},
 		"a signal": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 139, reason: Error}}`),
 			want:  []string{"ContainerCrash: Pod web-1: container app ends with exit code 139, by signal 11 (SIGSEGV) each time it is started"},

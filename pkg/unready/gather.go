@@ -20,6 +20,9 @@ const (
 	keepUnready = 200
 	// keepReady is how many Pods that are ready are kept, to compare with.
 	keepReady = 20
+	// keepFailed is how many Pods that have failed are kept. They are replaced
+	// already, or what they failed of is the same for all.
+	keepFailed = 20
 	// detail is of how many Pods is read what they refer to.
 	detail = 10
 	// keepEvents is how many warnings are kept, each kind of it once an object.
@@ -91,7 +94,7 @@ func (g *gathering) read(ctx context.Context, r object.Ref) *unstructured.Unstru
 	case apierrors.IsNotFound(err), err != nil && notServed(err):
 		g.note(func(f *Facts) { f.Absent = append(f.Absent, r) })
 	case err != nil:
-		g.failed(ctx, r, err)
+		g.failed(r, err)
 	default:
 		g.add(u)
 		return u
@@ -107,7 +110,7 @@ func (g *gathering) exists(ctx context.Context, r object.Ref) {
 	there, err := g.reader.Exists(ctx, r)
 	switch {
 	case err != nil && !notServed(err):
-		g.failed(ctx, r, err)
+		g.failed(r, err)
 	case there:
 		g.note(func(f *Facts) { f.Present = append(f.Present, r) })
 	default:
@@ -124,16 +127,13 @@ func (g *gathering) each(ctx context.Context, gvk schema.GroupVersionKind, which
 		}
 	})
 	if err != nil && !notServed(err) {
-		g.failed(ctx, object.Ref{GVK: gvk, Namespace: which.Namespace}, err)
+		g.failed(object.Ref{GVK: gvk, Namespace: which.Namespace}, err)
 	}
 }
 
-// failed notes what could not be read. That the time is over is told by the
-// gathering as a whole.
-func (g *gathering) failed(ctx context.Context, r object.Ref, err error) {
-	if ctx.Err() != nil {
-		return
-	}
+// failed notes what could not be read. Where time is over it is unknown as well: no
+// rule may take it for absent.
+func (g *gathering) failed(r object.Ref, err error) {
 	g.note(func(f *Facts) {
 		for _, known := range f.Unread {
 			if known.Ref == r {

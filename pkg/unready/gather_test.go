@@ -172,15 +172,16 @@ func TestGatherForbidden(t *testing.T) {
 	}
 }
 
-// TestGatherInterrupted: the facts go as far as the time, and the error says why.
+// TestGatherInterrupted: the facts go as far as the time, what is beyond it is
+// unknown, and the error says why.
 func TestGatherInterrupted(t *testing.T) {
 	live, objects := web(t, 3, "{}", "{}")
 	over := errors.New("over")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(over)
 	facts, err := unready.Gather(ctx, &shelf{objects: objects}, live)
-	if !errors.Is(err, over) || facts.Object != live || len(facts.Unread) != 0 {
-		t.Errorf("error %v, unread %v", err, facts.Unread)
+	if !errors.Is(err, over) || facts.Object != live || len(facts.Unread) == 0 || len(facts.Absent) != 0 {
+		t.Errorf("error %v, unread %v, absent %v", err, facts.Unread, facts.Absent)
 	}
 }
 

@@ -24,6 +24,7 @@ func (g *gathering) pods(ctx context.Context, namespace, labels string, mine fun
 type sieve struct {
 	mine    func(*unstructured.Unstructured) bool
 	ready   int
+	failed  int
 	unready []*unstructured.Unstructured
 	more    int
 }
@@ -36,6 +37,9 @@ func (s *sieve) keep(u *unstructured.Unstructured) bool {
 	switch {
 	case phase == string(corev1.PodSucceeded):
 		return false
+	case phase == string(corev1.PodFailed): // Evicted ones stay around by the thousand.
+		s.failed++
+		return s.failed <= keepFailed
 	case conditionOf(u, string(corev1.PodReady)).Status == "True":
 		s.ready++
 		return s.ready <= keepReady

@@ -107,7 +107,12 @@ func (v *view) workload(w workload, minReadySeconds int32) []finding {
 	found := v.refused(w)
 	pods := v.podsOf(w.uid)
 	for _, pod := range pods {
-		found = append(found, v.pod(pod)...)
+		for _, f := range v.pod(pod) {
+			if pod.Status.Phase == corev1.PodFailed && w.ref.GVK.Kind != "Job" {
+				f.rank = consequence // Another Pod is in its place.
+			}
+			found = append(found, f)
+		}
 	}
 	found = append(found, v.images(pods)...)
 	return append(found, v.notLongReady(w.ref, pods, minReadySeconds)...)
