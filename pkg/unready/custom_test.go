@@ -22,13 +22,13 @@ func TestCustom(t *testing.T) {
 	stories(t, map[string]story{
 		"no controller": {
 			facts: widget("", "") + crd,
-			want:  []string{"NoController: Widget prod/w: no controller has ever written its status for 10m; is one installed, and does it look at this namespace?"},
+			want:  []string{"NoController: Widget prod/w: no controller has written its status for 10m; is one installed, and does it look at this namespace?"},
 			next:  "kubectl describe customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 		},
 		"a kind without a status": {facts: widget("", "") + plain},
 		"no controller: it is scaled to zero": {
 			facts:   widget("", "") + crd + operator("0", "0"),
-			want:    []string{"ControllerDown: Widget prod/w: no controller has ever written its status for 10m: the controller, Deployment system/op, is scaled to zero"},
+			want:    []string{"ControllerDown: Widget prod/w: no controller has written its status for 10m: the controller, Deployment system/op, is scaled to zero"},
 			blocked: "Deployment/system/op",
 			next:    "kubectl scale deployment.apps/op --replicas=1 -n system",
 		},

@@ -121,7 +121,7 @@ func nodeClass(reason string, p *corev1.Pod) class {
 		}
 		return class{text, columns("TAINTS:.spec.taints[*].key")}
 	case holds("node affinity/selector"), holds("node selector"):
-		return class{"not the labels that the Pod's nodeSelector or affinity asks for", selectedNodes(p)}
+		return class{"other labels than the Pod's nodeSelector or affinity asks for", selectedNodes(p)}
 	case holds("anti-affinity"), holds("pod affinity"):
 		return class{"other Pods that the Pod's (anti-)affinity does not agree with", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("topology spread"):
@@ -132,6 +132,8 @@ func nodeClass(reason string, p *corev1.Pod) class {
 		return class{"no access to a volume of the Pod, which is elsewhere (volume node affinity)", kubectl(p.Namespace, "get", "persistentvolumeclaims")}
 	case holds("persistent volumes to bind"):
 		return class{"no PersistentVolume that fits a claim of the Pod", kubectl("", "get", "persistentvolumes")}
+	case holds("ReadWriteOncePod"):
+		return class{"a volume of the Pod in use by another Pod (ReadWriteOncePod)", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("max volume count"):
 		return class{"as many volumes attached as it may have", kubectl("", "get", "volumeattachments")}
 	case holds("free ports"):

@@ -27,13 +27,13 @@ func TestUnscheduled(t *testing.T) {
 		"several reasons, and how many nodes of each": {
 			facts: unscheduled("0/6 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 node(s) didn't match Pod's node affinity/selector, 3 Insufficient cpu. preemption: 0/6 nodes are available: 3 No preemption victims found for incoming pod."),
 			want: []string{"Unschedulable: Pod web-1: fits none of 6 nodes: 3 have too little cpu; " +
-				"2 have not the labels that the Pod's nodeSelector or affinity asks for; 1 has a taint that the Pod does not tolerate (dedicated: gpu)"},
+				"2 have other labels than the Pod's nodeSelector or affinity asks for; 1 has a taint that the Pod does not tolerate (dedicated: gpu)"},
 			next:     "kubectl get nodes -o custom-columns=NODE:.metadata.name,CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory,PODS:.status.allocatable.pods",
 			evidence: []string{"it requests cpu 1, memory 1Gi", "nodeSelector disk=ssd"},
 		},
 		"selector": {
 			facts: unscheduled("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."),
-			want:  []string{"Unschedulable: Pod web-1: fits none of 2 nodes: 2 have not the labels that the Pod's nodeSelector or affinity asks for"},
+			want:  []string{"Unschedulable: Pod web-1: fits none of 2 nodes: 2 have other labels than the Pod's nodeSelector or affinity asks for"},
 			next:  "kubectl get nodes -l disk=ssd",
 		},
 		"taints without a name": {
@@ -44,6 +44,10 @@ func TestUnscheduled(t *testing.T) {
 		"volume node affinity": {
 			facts: unscheduled("0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity."),
 			want:  []string{"Unschedulable: Pod web-1: fits none of 3 nodes: 3 have no access to a volume of the Pod, which is elsewhere (volume node affinity)"},
+		},
+		"a volume for one Pod": {
+			facts: unscheduled("0/2 nodes are available: 2 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod."),
+			want:  []string{"Unschedulable: Pod web-1: fits none of 2 nodes: 2 have a volume of the Pod in use by another Pod (ReadWriteOncePod)"},
 		},
 		"a reason of a plugin that we do not know": {
 			facts: unscheduled("0/3 nodes are available: 3 node(s) have the wrong colour, or none."),
