@@ -159,13 +159,18 @@ func leaseFor(leases []lease, names []string, domain string) *lease {
 	return nil
 }
 
-// managers are those who set the finalizer, without names that say nothing.
+// managers are those who set the finalizer, as far as their name tells anything:
+// not by the tools with which people write manifests, nor where it is what every
+// controller calls itself.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range owners(u, finalizer) {
 		switch o.Manager {
-		case "", "manager", "controller", "operator", "main", "before-first-apply", "unknown":
-		default:
+		case "", "manager", "controller", "operator", "main", "unknown", "before-first-apply",
+			"helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
+			continue
+		}
+		if !strings.HasPrefix(o.Manager, "kubectl") {
 			names = append(names, o.Manager)
 		}
 	}
@@ -217,6 +222,11 @@ func called(names []string) string {
 
 // leases are all leases but those of nodes.
 func (d *diagnosis) leases() ([]lease, bool) {
+	r := once(d, "leases", d.readLeases)
+	return r.items, r.sure
+}
+
+func (d *diagnosis) readLeases() result[lease] {
 	objects, sure := d.list(kindOf("coordination.k8s.io/v1", "Lease"), "")
 	var leases []lease
 	for _, u := range objects {
@@ -224,7 +234,7 @@ func (d *diagnosis) leases() ([]lease, bool) {
 			leases = append(leases, l)
 		}
 	}
-	return leases, sure
+	return result[lease]{leases, sure}
 }
 
 // silentElsewhere: somebody holds the lease, but runs where we can not see him.
