@@ -121,7 +121,7 @@ func (c *candidate) byAccount(accounts []account) {
 			if a.granted {
 				worth = worthGrant
 			}
-			c.clue(worth, "its service account may update the object, by "+quote(a.role))
+			c.clue(worth, "its service account was given rights on the kind, by "+quote(a.role))
 			return
 		}
 	}
@@ -199,7 +199,7 @@ func notFound(names []string, domain string, accounts []account, hooks []hook) [
 		return append(evidence, "no service account was given rights on its kind in particular")
 	}
 	for _, a := range accounts {
-		evidence = append(evidence, fmt.Sprintf("service account %s -n %s may update it (%s), but no workload runs as it", quote(a.name), quote(a.namespace), quote(a.role)))
+		evidence = append(evidence, fmt.Sprintf("service account %s -n %s was given rights on the kind (%s), but no workload runs as it", quote(a.name), quote(a.namespace), quote(a.role)))
 	}
 	for _, h := range hooks {
 		if h.service != nil {
