@@ -42,7 +42,7 @@ func now() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 func read(t *testing.T, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured
-	for _, doc := range strings.Split(text, "\n---\n") {
+	for doc := range strings.SplitSeq(text, "\n---\n") {
 		var u unstructured.Unstructured
 		data, err := yaml.YAMLToJSON([]byte(doc))
 		if err == nil {

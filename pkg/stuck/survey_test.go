@@ -169,6 +169,7 @@ func TestOperators(t *testing.T) {
 		"finalizers.fluxcd.io":                              "Flux",
 		"service.k8s.aws/resources":                         "the AWS Load Balancer Controller",
 		"external-attacher/ebs-csi-aws-com":                 "the CSI driver's attacher",
+		"post-delete-finalizer.argocd.argoproj.io/cleanup":  "Argo CD",
 		"example.com/argocd.argoproj.io":                    "",
 		"longhorn.io":                                       "Longhorn",
 		"notlonghorn.io":                                    "",

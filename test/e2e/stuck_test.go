@@ -603,7 +603,7 @@ webhooks:
 		t.Logf("%s %s holds back %d", root.Cause.Code, root.Cause.BlockedBy, root.Total)
 	}
 	kubectl(t, c, "delete", "validatingwebhookconfiguration/"+ns)
-	for _, name := range strings.Fields(kubectl(t, c, "get", strings.Join(kinds, ","), "-n", ns, "-o", "name")) {
+	for name := range strings.FieldsSeq(kubectl(t, c, "get", strings.Join(kinds, ","), "-n", ns, "-o", "name")) {
 		letGoOf(t, c, name, "-n", ns)
 	}
 	kubectl(t, c, "delete", "crd", "-l", "survey="+ns)
