@@ -143,6 +143,39 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// silence is a server of which no answer comes.
+type silence struct{ memory }
+
+func (s *silence) Get(context.Context, schema.GroupVersionKind, string, string) (*unstructured.Unstructured, error) {
+	return nil, errSlow
+}
+
+func (s *silence) List(context.Context, schema.GroupVersionKind, object.Selection) ([]unstructured.Unstructured, error) {
+	return nil, errSlow
+}
+
+func (s *silence) Kinds(context.Context) ([]object.Kind, error) { return nil, errSlow }
+
+// A server that does not answer is asked once, not round after round.
+func TestSilence(t *testing.T) {
+	live := read(t, strings.TrimSpace(held))[0]
+	g := Gatherer{Reader: &silence{}, Now: now}
+	facts, err := g.Gather(t.Context(), live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if causes := Diagnose(facts); causes[0].Code != ServerFailing {
+		t.Errorf("%+v", causes)
+	}
+	first := g.Requests()
+	d := newDiagnosis(now(), newKnown())
+	d.known.put(questionOf(live), answer{object: live})
+	d.causes(live)
+	if want := len(batches(d.known, d.asked)); first != want {
+		t.Errorf("%d requests, want the %d of one round", first, want)
+	}
+}
+
 func TestTexts(t *testing.T) {
 	if got := quote("a\x1b[31m\nb\u202e"); got != `a\x1b[31m b\u202e` {
 		t.Errorf("quote: %q", got)
