@@ -110,11 +110,7 @@ func (o *Once) list(ctx context.Context, gvk schema.GroupVersionKind, sel object
 // Kinds returns the kinds that the server serves and that can be listed, each at
 // one version. Those of an API whose server is away are missing.
 func (o *Once) Kinds(ctx context.Context) ([]object.Kind, error) {
-	var kinds []object.Kind
-	err := o.client.look(ctx, "", func(t catalogue) error {
-		kinds = t.listable()
-		return nil
-	})
+	kinds, err := o.client.listable(ctx)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, kind := range kinds {
@@ -213,6 +209,25 @@ func (o *Once) read(ctx context.Context, ref object.Ref, build func() *rest.Requ
 	default:
 		return nil, explain(err)
 	}
+}
+
+// listable returns the kinds that the server serves now, and that can be listed. A
+// cache from before may lack a definition that is new, and with it what hangs.
+func (c *Client) listable(ctx context.Context) ([]object.Kind, error) {
+	unlock, err := c.kinds.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !c.discovery.FreshWithContext(ctx) {
+		c.discovery.InvalidateWithContext(ctx)
+	}
+	unlock()
+	var kinds []object.Kind
+	err = c.look(ctx, "", func(t catalogue) error {
+		kinds = t.listable()
+		return nil
+	})
+	return kinds, err
 }
 
 // listable returns the kinds that can be listed, each at the version that its group
