@@ -71,6 +71,9 @@ func (c contents) causes(d *diagnosis) []finding {
 	for _, u := range oldest[:min(len(oldest), explained)] {
 		for _, f := range d.causes(u) {
 			key := keyOf(f.Cause)
+			if slices.Contains(d.looked, key.blockedBy) {
+				continue // A circle: it waits for what waits for it.
+			}
 			if held[key] == nil {
 				all = append(all, f)
 			}
@@ -102,6 +105,9 @@ func (c contents) remain(u *unstructured.Unstructured) finding {
 		Message:  fmt.Sprintf("%s left in it, %d of them terminating", count(c.total(), "object"), len(c.going)),
 		Evidence: some(evidence, 8),
 	}}
+	if len(c.going) == 0 {
+		f.Evidence = append(f.Evidence, "nothing of it was deleted yet: its turn may still come")
+	}
 	if isKind(u, "apiextensions.k8s.io", "CustomResourceDefinition") {
 		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", count(c.total(), "object"), len(c.going))
 	}

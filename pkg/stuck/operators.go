@@ -13,7 +13,7 @@ type operator struct {
 
 // operatorOf knows the finalizers of operators that many clusters run. Where a
 // finalizer's name does not tell by itself whose it is, nothing else does once the
-// operator is gone. Each was read in the operator's source.
+// operator is gone.
 func operatorOf(finalizer string) operator {
 	for _, known := range []struct {
 		finalizer string // whole, or a beginning or end if it has an asterisk there
@@ -44,8 +44,8 @@ func operatorOf(finalizer string) operator {
 		{"*.cluster.x-k8s.io", operator{"Cluster API", []string{"capi-controller-manager"}}},
 		{"finalizer.keda.sh", operator{"KEDA", []string{"keda-operator"}}},
 		{"elasticsearch.k8s.elastic.co/*", operator{"ECK", []string{"elastic-operator"}}},
-		{"external-attacher/*", operator{name: "the CSI driver's attacher"}},
-		{"external-provisioner.volume.kubernetes.io/finalizer", operator{name: "the CSI driver's provisioner"}},
+		{"external-attacher/*", operator{"the CSI driver's attacher", []string{"csi-attacher"}}},
+		{"external-provisioner.volume.kubernetes.io/finalizer", operator{"the CSI driver's provisioner", []string{"csi-provisioner"}}},
 		{"snapshot.storage.kubernetes.io/*", operator{"the CSI snapshot controller", []string{"snapshot-controller"}}},
 		{"gateway-exists-finalizer.gateway.networking.k8s.io", operator{name: "the Gateway API implementation"}},
 	} {
