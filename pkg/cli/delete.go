@@ -44,11 +44,14 @@ type deleteOptions struct {
 func newDelete(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags deleteFlags
 	cmd := &cobra.Command{
-		Use:   "delete " + targetUse,
+		Use:   "delete (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
 		Short: "Delete objects in reverse order of apply, and say what holds them",
 		Long: `Delete objects, in reverse order of their apply, and watch until they are gone.
-Each is bound to the UID that was found: an object that comes back under the same
-name is left alone. When nothing moves any more, it is said why.
+Each is bound to the UID that was found: an object that comes back under the
+same name is left alone. When nothing moves any more, it is said why.
+
+Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l or
+--all, or read from manifests with -f or -k.
 
 Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
 		Example: `  # Delete what was applied from a folder
@@ -58,7 +61,8 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
   kubectl k8sconnect delete namespace shop --explain-stuck
 
   # The last resort, for one object and one finalizer
-  kubectl k8sconnect delete widget/old -n shop --remove-finalizer=example.com/cleanup`,
+  kubectl k8sconnect delete widget/old -n shop \
+    --remove-finalizer=example.com/clean-up`,
 		ValidArgsFunction: c.completeTargets,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := flags.toOptions(cmd, c, args, streams)

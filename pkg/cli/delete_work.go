@@ -18,6 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
 )
 
 // work does the run, telling the printer of it. A server that is away when the run
@@ -40,6 +41,9 @@ func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 		return err
 	}
 	o.engine.Server, o.engine.Counter, o.engine.Emit = client, client, o.out.Print
+	if o.explain {
+		o.engine.Explainer = &stuck.Gatherer{Reader: client.Once()}
+	}
 	return o.engine.Run(ctx, phases)
 }
 

@@ -111,14 +111,7 @@ func (o *Once) list(ctx context.Context, gvk schema.GroupVersionKind, sel object
 // one version. Those of an API whose server is away are missing. The server is
 // asked: what a cache does not know yet may be what is in the way.
 func (o *Once) Kinds(ctx context.Context) ([]object.Kind, error) {
-	if err := o.client.refresh(ctx); err != nil {
-		return nil, err
-	}
-	var kinds []object.Kind
-	err := o.client.look(ctx, "", func(t catalogue) error {
-		kinds = t.listable()
-		return nil
-	})
+	kinds, err := o.client.listable(ctx)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, kind := range kinds {
@@ -222,6 +215,20 @@ func (o *Once) read(ctx context.Context, ref object.Ref, build func() *rest.Requ
 	default:
 		return nil, explain(err)
 	}
+}
+
+// listable returns the kinds that the server serves now, and that can be listed. A
+// cache from before may lack a definition that is new, and with it what hangs.
+func (c *Client) listable(ctx context.Context) ([]object.Kind, error) {
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	var kinds []object.Kind
+	err := c.look(ctx, "", func(t catalogue) error {
+		kinds = t.listable()
+		return nil
+	})
+	return kinds, err
 }
 
 // listable returns the kinds that can be listed, each at the version that its group

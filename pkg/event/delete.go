@@ -60,8 +60,6 @@ type Stuck struct {
 // Rooted is one cause that holds objects back, however many.
 type Rooted struct {
 	Cause Cause
-	// Ref is the object that has to change; zero where it is none.
-	Ref object.Ref
 	// Holds are the objects that wait for it.
 	Holds []object.Ref
 }

@@ -153,9 +153,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	if more := len(all) - len(shown); more > 0 {
 		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), count(more, "object"))
 	}
-	for _, line := range causeLines(all[0].Causes) {
-		b.WriteString("    " + line + "\n")
-	}
+	below(b, causeLines(all[0].Causes), "    ", t.Width)
 }
 
 // deleteSummary is the last line of a delete: "3 deleted, 1 terminating".

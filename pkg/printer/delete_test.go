@@ -94,7 +94,7 @@ func stuckStory() []event.Event {
 	}
 	return append(events,
 		event.Stuck{Ref: lonely, Since: ago(time.Minute), Err: errors.New("pods is forbidden")},
-		event.Rooted{Cause: gone("all"), Ref: operator(), Holds: held},
+		event.Rooted{Cause: gone("all"), Holds: held},
 	)
 }
 

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -25,6 +26,14 @@ func (c *console) going(e event.Going) {
 	}
 }
 
+// columns measures stderr, if it is a terminal.
+func (c *console) columns() func() int {
+	if c.live == nil {
+		return nil
+	}
+	return c.live.columns
+}
+
 // stuck tells why an object does not go. Of objects that wait for the same, only the
 // first are told: the results have all of them.
 func (c *console) stuck(e event.Stuck) {
@@ -39,10 +48,10 @@ func (c *console) stuck(e event.Stuck) {
 	head := "still there: " + label(e.Ref) + terminatingFor(e.Since, c.now())
 	switch {
 	case same == 0:
-		c.screen.note(head + "\n")
-		for _, line := range stuckLines(e) {
-			c.screen.note("    " + line + "\n")
-		}
+		var b strings.Builder
+		b.WriteString(head + "\n")
+		below(&b, stuckLines(e), "    ", c.columns())
+		c.screen.note(b.String())
 	case same < many:
 		c.screen.note(head + ", for the same reason\n")
 	case same == many:

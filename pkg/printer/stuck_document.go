@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // stuckResult is the document of delete and of stuck.
@@ -36,9 +35,8 @@ type stuckObject struct {
 // rootEntry is one cause, and all that it holds back.
 type rootEntry struct {
 	causeEntry
-	Object *objectName  `json:"object,omitempty"`
-	Count  int          `json:"count"`
-	Holds  []objectName `json:"holds"`
+	Count int          `json:"count"`
+	Holds []objectName `json:"holds"`
 }
 
 func deletedOf(d event.Deleted) stuckObject {
@@ -56,10 +54,6 @@ func stuckOf(s event.Stuck) stuckObject {
 
 func rootedOf(r event.Rooted) rootEntry {
 	entry := rootEntry{causeEntry: causeOfEvent(r.Cause), Count: len(r.Holds), Holds: make([]objectName, len(r.Holds))}
-	if r.Ref != (object.Ref{}) {
-		name := nameOf(r.Ref)
-		entry.Object = &name
-	}
 	for i, ref := range r.Holds {
 		entry.Holds[i] = nameOf(ref)
 	}

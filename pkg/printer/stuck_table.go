@@ -79,9 +79,7 @@ func (t *stuckTable) summary() string {
 
 func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
 	fmt.Fprintf(b, "%s  %s%s\n", t.paint.action(event.Remains, string(event.Remains)), label(s.Ref), terminatingFor(s.Since, t.Now()))
-	for _, line := range stuckLines(s) {
-		b.WriteString("    " + line + "\n")
-	}
+	below(b, stuckLines(s), "    ", t.Width)
 }
 
 // stuckLines are the causes, and what kept us from finding all of them.
@@ -99,10 +97,10 @@ func stuckLines(s event.Stuck) []string {
 // root writes one cause, and below it as a tree what it holds back.
 func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	head := causeLines([]event.Cause{r.Cause})
-	fmt.Fprintf(b, "%s\n", t.paint.bold.Sprint(head[0]))
-	for _, line := range head[1:] {
-		b.WriteString("  " + line + "\n")
-	}
+	var title strings.Builder
+	below(&title, head[:1], "", t.Width)
+	b.WriteString(t.paint.bold.Sprint(strings.TrimSpace(title.String())) + "\n")
+	below(b, head[1:], "", t.Width)
 	fmt.Fprintf(b, "  holds back %s\n", count(len(r.Holds), "object"))
 	shown := r.Holds
 	if len(shown) > manyPaths && !t.Verbose {
