@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -62,6 +63,27 @@ func first(t *testing.T, causes []event.Cause, code string) event.Cause {
 		t.Fatalf("the first cause is not %s", code)
 	}
 	return causes[0]
+}
+
+// verbSays fails the test unless the verb's first cause is the one wanted, too.
+func verbSays(t *testing.T, c *harness.Cluster, code string, args ...string) {
+	t.Helper()
+	r := k8sconnect(t, c.KubeconfigPath, append([]string{"stuck", "-o", "json"}, args...)...).ends(t, 1)
+	var result struct {
+		Objects []struct {
+			Causes []struct{ Code, Message, Next string }
+		}
+		Roots []struct {
+			Code  string
+			Count int
+		}
+	}
+	if err := json.Unmarshal(r.stdout.Bytes(), &result); err != nil {
+		t.Fatalf("%v: %s", err, r)
+	}
+	if len(result.Objects) == 0 || len(result.Objects[0].Causes) == 0 || result.Objects[0].Causes[0].Code != code {
+		t.Errorf("the verb does not say %s: %s", code, r)
+	}
 }
 
 // follow runs the command that a cause names, as it is printed.
@@ -138,6 +160,7 @@ func TestStuckControllerGone(t *testing.T) {
 	applied(t, c, ns, held("one", "example.com/hold"))
 	dying(t, c, "configmap/one", "-n", ns)
 	cause := first(t, why(t, c, "v1", "ConfigMap", ns, "one"), stuck.FinalizerControllerGone)
+	verbSays(t, c, stuck.FinalizerControllerGone, "configmap/one", "-n", ns)
 	follow(t, c, cause)
 	gone(t, c, "configmap/one", "-n", ns)
 }
@@ -233,6 +256,8 @@ webhooks:
 		return strings.Contains(kubectl(t, c, "get", "namespace/"+ns, "-o", "jsonpath={.status.conditions}"), "SomeFinalizersRemain")
 	})
 	first(t, why(t, c, "v1", "Namespace", "", ns), stuck.WebhookUnreachable)
+	verbSays(t, c, stuck.WebhookUnreachable, "namespace", ns)
+	verbSays(t, c, stuck.WebhookUnreachable, "-n", ns)
 
 	follow(t, c, cause)
 	letGoOf(t, c, "configmap/one", "-n", ns)
@@ -415,6 +440,7 @@ spec:
 		return strings.Contains(kubectl(t, c, "get", "namespace/"+ns, "-o", "jsonpath={.status.conditions}"), "DiscoveryFailed")
 	})
 	cause := first(t, why(t, c, "v1", "Namespace", "", ns), stuck.APIServiceUnavailable)
+	verbSays(t, c, stuck.APIServiceUnavailable, "-A")
 	if !strings.Contains(strings.Join(cause.Evidence, " "), "service/nowhere -n default does not exist") {
 		t.Errorf("evidence %q", cause.Evidence)
 	}
@@ -454,6 +480,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: lost}}}
 		cause = why(t, c, "v1", "Pod", ns, "lost")[0]
 		return cause.Code == stuck.NodeNotReady
 	})
+	verbSays(t, c, stuck.NodeNotReady, "pod/lost", "-n", ns)
 	if !strings.Contains(strings.Join(cause.Evidence, " "), "PodDisruptionBudget suspect is not the reason") { // edge case 65
 		t.Errorf("evidence %q", cause.Evidence)
 	}
