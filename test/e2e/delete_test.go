@@ -23,8 +23,8 @@ func TestDeleteRequests(t *testing.T) {
 	if n := p.Count("DELETE", path); n != 1000 {
 		t.Errorf("%d requests to delete, want 1000", n)
 	}
-	if n := p.Count("GET", path); n > 4 {
-		t.Errorf("%d requests to look, want a list of two pages and a watch", n)
+	if n := p.Count("GET", path); n > 10 { // A watch may end early, and is begun anew.
+		t.Errorf("%d requests to look, want a list of two pages and a watch or some", n)
 	}
 	if n := len(uids(t, c, ns)); n != 0 {
 		t.Errorf("%d are left", n)
