@@ -57,6 +57,16 @@ func TestNamespaces(t *testing.T) {
 			codes:   []string{FinalizerControllerScaledDown, ContentRemains}, blockedBy: "Deployment/ops/widget-operator",
 			says: []string{"holds back 2 objects in it: widget.example.com/w -n shop, widget.example.com/x -n shop"},
 		},
+		"what will hold it, before its turn has come": {
+			objects: namespaced("", "kubernetes") + "\n---" + strings.Replace(held, dying, "uid: u1", 1) + operatorWith("{}", 0),
+			codes:   []string{FinalizerControllerScaledDown, ContentRemains}, blockedBy: "Deployment/ops/widget-operator",
+			says: []string{"not deleted yet"},
+		},
+		"what would not hold it is not told": {
+			objects: namespaced("", "kubernetes") + "\n---" + strings.Replace(held, dying, "uid: u1", 1) + operatorWith("{readyReplicas: 1}", 1),
+			answers: answers{may: []string{"system:serviceaccount:ops:op update"}},
+			codes:   []string{ContentRemains}, says: []string{"its turn may still come"},
+		},
 		"a webhook refuses the deletion of what is in it": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'admission webhook "guard.example.com" denied the request: never'}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
