@@ -44,6 +44,8 @@ func TestHelp(t *testing.T) {
 		"root":               {"--help"},
 		"apply":              {"apply", "--help"},
 		"diff":               {"help", "diff"},
+		"delete":             {"delete", "--help"},
+		"stuck":              {"stuck", "--help"},
 		"version":            {"version", "-h"},
 		"completion":         {"completion"},
 		"completion-kubectl": {"completion", "kubectl", "--help"},

@@ -68,6 +68,7 @@ type Client struct {
 	outage   *outage
 	troubles *troubles
 	pace     *pace
+	held     held
 }
 
 // New returns a client. Nothing is sent yet.

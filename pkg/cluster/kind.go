@@ -34,6 +34,9 @@ type kinds struct {
 	asking chan struct{}
 	// renewed: the cache was found to be out of date, and filled anew.
 	renewed bool
+	// read is when what the server serves was last read because a type was not
+	// found.
+	read time.Time
 }
 
 func newKinds() *kinds {

@@ -23,6 +23,8 @@ type request struct {
 	// young requests are about a kind that was not served a moment ago. Where
 	// several API servers share the work, some may be behind.
 	young bool
+	// quiet requests are ours alone: nobody wants to be warned about them.
+	quiet bool
 	// bulk requests take as long as the data that they move: their time tells
 	// nothing about the server.
 	bulk bool
@@ -118,7 +120,7 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 	if err := c.outage.wait(ctx); err != nil {
 		return 0, 0, err
 	}
-	a := &attempt{about: r.about, wrote: r.wrote}
+	a := &attempt{about: r.about, quiet: r.quiet, wrote: r.wrote}
 	if a.about == nil && r.ref.Name != "" {
 		a.about = []object.Ref{r.ref}
 	}

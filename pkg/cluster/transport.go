@@ -21,6 +21,8 @@ import (
 type attempt struct {
 	// about are the objects that the request concerns.
 	about []object.Ref
+	// quiet: its warnings are for nobody.
+	quiet bool
 	// retryAfter is what the server asks to wait; 0 where it asks nothing.
 	retryAfter time.Duration
 	// heard is when the request went out or something of its answer came in, in

@@ -30,6 +30,10 @@ type console struct {
 	last      time.Time // of the last plain line
 	start     time.Time // of the run
 	unreached bool      // the API server does not answer
+
+	explains   bool // of what is stuck, though the run goes on
+	told       []event.Stuck
+	milestones map[object.Key]time.Time
 }
 
 // warning is a text and whose it is: the same text for two objects is two
@@ -47,7 +51,8 @@ func newConsole(o Options, course *course, screen *screen) *console {
 		warned: map[warning]bool{},
 		said:   map[string]bool{},
 
-		headings: o.Format == Table || o.Format == Name,
+		headings:   o.Format == Table || o.Format == Name,
+		milestones: map[object.Key]time.Time{},
 	}
 	if o.Progress {
 		c.live = newLive(o.ErrWidth)
@@ -65,7 +70,7 @@ func (c *console) take(e event.Event) {
 		clear(c.said)
 		c.goOn()
 		c.announce()
-	case event.Applied, event.Compared:
+	case event.Applied, event.Compared, event.Deleted, event.Waited, event.Judged:
 		c.goOn()
 		c.report()
 	case event.Warned:
@@ -74,6 +79,12 @@ func (c *console) take(e event.Event) {
 		c.retrying(e)
 	case event.Waiting:
 		c.waiting(e)
+	case event.Going:
+		c.going(e)
+	case event.Stuck:
+		if c.explains {
+			c.stuck(e)
+		}
 	}
 }
 
@@ -164,6 +175,10 @@ func (c *console) announce() {
 func (c *console) report() {
 	elapsed := c.now().Sub(c.start)
 	if c.live != nil || c.now().Sub(c.last) < every {
+		return
+	}
+	if j, ok := c.course.latest(); ok {
+		c.say(fmt.Sprintf("%s: %d of %d met, %s: %s", c.course.title(), c.course.done, c.course.total, label(j.Ref), shortly(j)))
 		return
 	}
 	rate := float64(c.course.done) / elapsed.Seconds()

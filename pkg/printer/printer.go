@@ -191,6 +191,16 @@ func (p *Printer) Close(ctx context.Context) error {
 	return errors.Join(err, p.screen.failure)
 }
 
+// Pause writes what there is to say so far, then keeps everything else from the
+// terminal until do returns: somebody is asked something.
+func (p *Printer) Pause(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flush()
+	p.screen.clear()
+	do()
+}
+
 // flush writes what was held back until a phase is over, warnings first.
 func (p *Printer) flush() {
 	p.console.flush()

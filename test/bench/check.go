@@ -18,6 +18,11 @@ type references map[string]map[name]string
 func (p *plot) written(work string, before, after versions) error {
 	want := 0
 	switch work {
+	case workDelete, workNamespace:
+		if len(after) > 0 {
+			return fmt.Errorf("%d of %d objects are still there", len(after), len(before))
+		}
+		return nil
 	case workCreate:
 		want = len(after)
 	case workChange:

@@ -19,6 +19,10 @@ const (
 	workChange = "change"  // apply again, some changed
 	workDryRun = "dry run" // of applying again, nothing changed
 	workDiff   = "diff"    // diff, nothing changed
+	workDelete = "delete"  // by manifest
+	// workNamespace deletes the namespace that they are in. It takes a control plane
+	// with controllers.
+	workNamespace = "delete namespace"
 )
 
 // The tools, as the table calls them.
@@ -39,7 +43,16 @@ type contender struct {
 }
 
 // does tells whether a tool knows how to do a work.
-func does(tool, work string) bool { return tool != toolLook || work != workCreate }
+func does(tool, work string) bool {
+	switch work {
+	case workCreate, workDelete:
+		return tool != toolLook
+	case workNamespace:
+		return tool != toolLook && tool != toolPatch
+	default:
+		return true
+	}
+}
 
 // contenders returns those that are chosen, by name.
 func contenders(plugin string, chosen []string) []contender {
@@ -58,6 +71,10 @@ func contenders(plugin string, chosen []string) []contender {
 func (p *plot) commandLine(program, work string, flags ...string) ([]string, error) {
 	argv := []string{program, "apply"}
 	switch work {
+	case workNamespace:
+		return []string{program, "delete", "namespace", p.namespace}, nil
+	case workDelete:
+		argv[1], flags = "delete", nil
 	case workDiff:
 		argv[1] = "diff"
 	case workDryRun:
@@ -96,6 +113,10 @@ func (p *plot) requests(tool, work string) ([]rawRequest, error) {
 		for i, u := range members[c] {
 			if tool == toolLook && (work != workChange || i >= p.sample.changed) {
 				continue // it is as the manifest says
+			}
+			if work == workDelete {
+				patches = append(patches, rawRequest{Method: http.MethodDelete, Path: c.path() + "/" + u.GetName(), Wave: 1})
+				continue
 			}
 			patch, err := p.patch(c, u, work == workDiff || work == workDryRun)
 			if err != nil {

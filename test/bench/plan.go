@@ -14,12 +14,14 @@ type cell struct {
 	rtt         time.Duration
 	works       []string
 	repetitions int
+	// controllers tells that the work is the controllers' in part.
+	controllers bool
 }
 
 func (c cell) String() string { return fmt.Sprintf("%s, %s", c.sample.title, c.rtt) }
 
 func allWorks() []string {
-	return []string{workCreate, workAgain, workChange, workDryRun, workDiff}
+	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workDelete, workNamespace}
 }
 
 func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
@@ -33,11 +35,11 @@ const (
 func worksOn(count int) []string {
 	switch count {
 	case small:
-		return []string{workCreate, workAgain, workChange, workDryRun, workDiff}
+		return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workDelete}
 	case large:
 		return []string{workCreate, workAgain}
 	default:
-		return []string{workCreate, workAgain, workChange, workDiff}
+		return []string{workCreate, workAgain, workChange, workDiff, workDelete}
 	}
 }
 
@@ -54,9 +56,14 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 				c.repetitions = o.setRepetitions
 			}
 			c.works = slices.DeleteFunc(worksOn(c.count), func(work string) bool {
-				return !slices.Contains(o.works, work) || work == workChange && c.sample.changed == 0
+				return !slices.Contains(o.works, work) || work == workChange && c.sample.changed == 0 ||
+					work == workDelete && c.sample.foreign
 			})
 			cells = append(cells, c)
+			if c.kind == "ConfigMap" && c.count > small && c.count < large && slices.Contains(o.works, workNamespace) {
+				c.controllers, c.works = true, []string{workNamespace}
+				cells = append(cells, c)
+			}
 		}
 	}
 	for _, count := range o.counts {
@@ -109,6 +116,10 @@ func leftOut(c cell, contender, work string) string {
 		return "not measured at this size"
 	case c.rtt >= far && work == workChange:
 		return "takes it as long as applying again with nothing changed"
+	case work == workDelete && c.rtt > 0 && c.rtt < far:
+		return "is between what it takes without and with more round-trip time"
+	case work == workDelete && c.kind != "ConfigMap":
+		return "takes it as long as for ConfigMaps"
 	case c.rtt >= far && work != workAgain && c.kind != "ConfigMap":
 		return "takes it as long as for ConfigMaps"
 	default:

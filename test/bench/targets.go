@@ -87,6 +87,7 @@ func (r *results) speedTargets(kind string) []target {
 			target{what: where + "again", measured: again, bound: at.again, unit: " s"},
 			target{what: where + "again, kubectl takes", measured: took(workAgain, toolKubectl) / again, bound: at.timesAgain, unit: "×", atLeast: true},
 			target{what: where + "10 changed, of nothing changed", measured: took(workChange, toolPlugin) / again, bound: 1.5, unit: "×"},
+			target{what: where + "delete, kubectl takes", measured: took(workDelete, toolKubectl) / took(workDelete, toolPlugin), bound: 60, unit: "×", atLeast: true},
 			target{what: where + "diff", measured: took(workDiff, toolPlugin), bound: at.diff, unit: " s"},
 		)
 	}
