@@ -56,6 +56,10 @@ type Engine struct {
 	// Namespace is what a kind that was not known when the plan was made needs to
 	// settle its scope.
 	Scope plan.Options
+	// Wait waits until objects are ready that were applied, and returns an error if
+	// they do not become so. Before each phase it is called with what that needs, at
+	// the end with all the rest. Nil where nobody waits.
+	Wait func(ctx context.Context, applied []plan.Item) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
@@ -67,6 +71,7 @@ type Engine struct {
 	outcome Outcome
 	actions map[object.Key]event.Action
 	aliases map[object.Key]object.Key
+	waited  map[object.Key]bool
 }
 
 // Outcome counts what kept a run from doing all it was asked to.
@@ -89,7 +94,8 @@ func (e *IncompleteError) Error() string {
 }
 
 // Run carries out the plan. It returns an *IncompleteError when some object
-// could not be applied, and ctx's error when it was interrupted.
+// could not be applied, the error of Wait when something did not become ready, and
+// ctx's error when it was interrupted.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	e.actions = map[object.Key]event.Action{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
@@ -98,8 +104,13 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	}
 	e.emit(planned)
 
-	var blocked error
+	var blocked, unready error
 	for i, ph := range p.Phases {
+		if blocked == nil {
+			if unready = e.gate(ctx, p, i); unready != nil {
+				blocked = errNotReady
+			}
+		}
 		if blocked == nil && ctx.Err() != nil {
 			blocked = context.Cause(ctx)
 		}
@@ -116,13 +127,19 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 			e.skipAll(ph, blocked)
 		}
 	}
-	if ctx.Err() != nil {
+	if unready == nil {
+		unready = e.gateAll(ctx, p)
+	}
+	switch {
+	case unready != nil:
+		return unready
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	}
-	if e.outcome != (Outcome{}) {
+	case e.outcome != (Outcome{}):
 		return &IncompleteError{e.outcome}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // Why objects are skipped.

@@ -45,6 +45,7 @@ func TestHelp(t *testing.T) {
 		"apply":              {"apply", "--help"},
 		"diff":               {"help", "diff"},
 		"delete":             {"delete", "--help"},
+		"wait":               {"wait", "--help"},
 		"stuck":              {"stuck", "--help"},
 		"version":            {"version", "-h"},
 		"completion":         {"completion"},

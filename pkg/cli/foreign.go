@@ -21,7 +21,7 @@ func foreignHint(err error) string {
 	case "prune", "prune-allowlist", "applyset":
 		return "kubectl delete removes what left the manifests"
 	case "wait":
-		return "kubectl wait and kubectl rollout status wait for what was applied"
+		return "apply --wait waits for what it applied; for the rest, see: kubectl k8sconnect wait"
 	case "force":
 		return "no object is deleted to be created again: kubectl delete does the first half"
 	case "version":

@@ -7,14 +7,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
-
-// targetUse is what stands behind the verb in its usage, for verbs that take
-// objects by name, by selector and from files.
-const targetUse = "(TYPE/NAME… | TYPE NAME… | TYPE -l SELECTOR | TYPE --all | -f FILENAME | -k DIRECTORY)"
 
 // targetFlags are the flags that, with the arguments, say which objects a verb is
 // about.
@@ -173,7 +169,7 @@ func (t *targets) name(typ, name string) error {
 	if name == "" {
 		return errors.New("a name is empty")
 	}
-	if faults := path.IsValidPathSegmentName(name); len(faults) > 0 {
+	if faults := content.IsPathSegmentName(name); len(faults) > 0 {
 		return fmt.Errorf("%q: a name %s", name, faults[0])
 	}
 	if one := (namedTarget{Type: typ, Name: name}); !slices.Contains(t.named, one) {

@@ -37,12 +37,16 @@ type waitOptions struct {
 func newWait(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags waitFlags
 	cmd := &cobra.Command{
-		Use:   "wait " + targetUse,
-		Short: "Wait until objects meet conditions, and say what they lack if they do not",
-		Long: `Wait until every object meets its conditions: readiness, or what you say in CEL
-(the object is self), by a status condition, or by a JSONPath. A field that the
-kind does not have is an error at once. On time-out or failure, each condition is
-shown with the values that it read, and with the causes below the object.
+		Use:   "wait (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
+		Short: "Wait until objects meet conditions, or say what they lack",
+		Long: `Wait until every object meets its conditions: readiness, or what you say in
+CEL (the object is self), by a status condition, or by a JSONPath. A field that
+the kind does not have is an error at once. On time-out or failure, each
+condition is shown with the values that it read, and with the causes below the
+object.
+
+Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l or
+--all, or read from manifests with -f or -k. They need not exist yet.
 
 Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
 		Example: `  # Until the Deployment is ready, or fails
@@ -52,10 +56,12 @@ Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
   kubectl k8sconnect wait deploy/web --for='self.status.readyReplicas >= 2'
 
   # Until the Job is done, but not longer than it can
-  kubectl k8sconnect wait job/load --for=condition=Complete --fail-on='self.status.failed > 3'
+  kubectl k8sconnect wait job/load --for=condition=Complete \
+    --fail-on='self.status.failed > 3'
 
   # The address of a load balancer, once there is one
-  kubectl k8sconnect wait svc/web --for='has(self.status.loadBalancer.ingress)' \
+  kubectl k8sconnect wait svc/web \
+    --for='has(self.status.loadBalancer.ingress)' \
     -o jsonpath='{.status.loadBalancer.ingress[0].ip}'`,
 		ValidArgsFunction: c.completeTargets,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -168,7 +174,7 @@ func (o *waitOptions) work(ctx context.Context, c *connection, began time.Time) 
 	if o.timeout > 0 {
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
-	o.engine.Source, o.engine.Emit = client, o.out.Print
+	o.engine.Source, o.engine.Explain, o.engine.Emit = client, whyNot(client), o.out.Print
 	return o.engine.Run(ctx, awaited)
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"context"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,11 +114,16 @@ func silence(req *http.Request, frames ...string) *http.Response {
 	return resp
 }
 
+// script is what a server answers.
+type script struct {
+	lists   []func() *http.Response
+	watches []func(*http.Request) *http.Response
+}
+
 // server answers lists and watches one after the other; the last of each again
 // and again.
 type server struct {
-	lists   []func() *http.Response
-	watches []func(*http.Request) *http.Response
+	script
 
 	mu    sync.Mutex
 	asked []string // what was asked, in short
@@ -167,14 +171,14 @@ func closes(err error, frames ...string) func(*http.Request) *http.Response {
 func TestWatch(t *testing.T) {
 	expired := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired}
 	for name, tc := range map[string]struct {
-		server server
+		server script
 		// within is how long it takes until want has been told.
 		within time.Duration
 		want   []string
 		asked  []string
 	}{
 		"a list of two pages, and changes": {
-			server: server{
+			server: script{
 				lists: []func() *http.Response{page("5", "more", versionOf("a", "1", "3")), page("5", "", versionOf("b", "2", "4"))},
 				watches: []func(*http.Request) *http.Response{says(
 					frameOf("ADDED", versionOf("c", "3", "6").Object), frameOf("MODIFIED", versionOf("a", "1", "7").Object),
@@ -185,7 +189,7 @@ func TestWatch(t *testing.T) {
 		},
 		// edge case 50
 		"a watch that ends is taken up where it was": {
-			server: server{
+			server: script{
 				lists: []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
 				watches: []func(*http.Request) *http.Response{
 					closes(nil, bookmark("9")), says(frameOf("MODIFIED", versionOf("a", "1", "10").Object)),
@@ -197,7 +201,7 @@ func TestWatch(t *testing.T) {
 		},
 		// edge case 50
 		"a version that is too old is listed anew, and what went meanwhile told": {
-			server: server{
+			server: script{
 				lists: []func() *http.Response{
 					page("5", "", versionOf("a", "1", "3"), versionOf("b", "2", "4"), versionOf("c", "3", "5")),
 					page("20", "", versionOf("a", "1", "3"), versionOf("c", "4", "19")),
@@ -209,7 +213,7 @@ func TestWatch(t *testing.T) {
 			asked:  []string{"list", "watch from 5", "list", "watch from 20"},
 		},
 		"a watch refused as too old before it begins": {
-			server: server{
+			server: script{
 				lists: []func() *http.Response{page("5", ""), page("20", "")},
 				watches: []func(*http.Request) *http.Response{
 					func(*http.Request) *http.Response { return failure(http.StatusGone, metav1.StatusReasonGone, nil) }, says(),
@@ -220,7 +224,7 @@ func TestWatch(t *testing.T) {
 			asked:  []string{"list", "watch from 5", "list", "watch from 20"},
 		},
 		"a list that gets too old between its pages": {
-			server: server{
+			server: script{
 				lists: []func() *http.Response{
 					page("5", "more", versionOf("a", "1", "3")), refusal(http.StatusGone, metav1.StatusReasonExpired),
 					page("6", "", versionOf("a", "1", "3"), versionOf("b", "2", "4")),
@@ -232,7 +236,7 @@ func TestWatch(t *testing.T) {
 		},
 		// edge case 57
 		"a connection that breaks is told, and what cures it": {
-			server: server{
+			server: script{
 				lists:   []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
 				watches: []func(*http.Request) *http.Response{closes(io.ErrUnexpectedEOF), says()},
 			},
@@ -241,7 +245,7 @@ func TestWatch(t *testing.T) {
 			asked:  []string{"list", "watch from 5", "watch from 5"},
 		},
 		"a connection that dies in silence": {
-			server: server{
+			server: script{
 				lists: []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
 				watches: []func(*http.Request) *http.Response{
 					says(), says(frameOf("MODIFIED", versionOf("a", "1", "10").Object)),
@@ -252,7 +256,7 @@ func TestWatch(t *testing.T) {
 		},
 		// edge case 50
 		"a watch that is refused: the list is read again": {
-			server: server{
+			server: script{
 				lists: []func() *http.Response{
 					page("5", "", versionOf("a", "1", "3")), page("6", "", versionOf("a", "1", "6")), page("7", ""),
 				},
@@ -268,7 +272,7 @@ func TestWatch(t *testing.T) {
 		},
 		// edge case 57
 		"a server that is busy is told at once": {
-			server: server{
+			server: script{
 				lists: []func() *http.Response{
 					refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable), page("5", ""),
 				},
@@ -280,7 +284,8 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, _, _ := newFake(t, tc.server.answer)
+				s := &server{script: tc.server}
+				c, _, _ := newFake(t, s.answer)
 				ctx, cancel := context.WithCancel(t.Context())
 				var d diary
 				ended := make(chan error, 1)
@@ -296,7 +301,7 @@ func TestWatch(t *testing.T) {
 				if diff := cmp.Diff(tc.want, got[:min(len(got), len(tc.want))]); diff != "" {
 					t.Errorf("told: -want +got\n%s", diff)
 				}
-				if diff := cmp.Diff(tc.asked, tc.server.asked[:min(len(tc.asked), len(tc.server.asked))]); tc.asked != nil && diff != "" {
+				if diff := cmp.Diff(tc.asked, s.asked[:min(len(tc.asked), len(s.asked))]); tc.asked != nil && diff != "" {
 					t.Errorf("asked: -want +got\n%s", diff)
 				}
 			})
@@ -325,7 +330,7 @@ func TestWatchEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := server{lists: []func() *http.Response{tc.list}}
+				s := &server{script: script{lists: []func() *http.Response{tc.list}}}
 				c, _, _ := newFake(t, s.answer)
 				var d diary
 				if err := c.Watch(t.Context(), watched, tc.sel, d.tell); !tc.is(err) {

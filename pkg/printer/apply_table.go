@@ -24,9 +24,10 @@ type applyTable struct {
 	base
 	applied   planned[event.Applied]
 	conflicts planned[event.Applied]
-	contested map[int]bool // phases that have conflicts
-	changed   map[int]bool // phases in which something was written
-	written   bool         // there are lines above
+	unmet     planned[event.Waited] // of what was waited for
+	contested map[int]bool          // phases that have conflicts
+	changed   map[int]bool          // phases in which something was written
+	written   bool                  // there are lines above
 }
 
 func newApplyTable(b base) *applyTable {
@@ -34,6 +35,9 @@ func newApplyTable(b base) *applyTable {
 }
 
 func (t *applyTable) take(e event.Event) {
+	if waited, ok := e.(event.Waited); ok && waited.Action != event.Met {
+		t.unmet.add(t.course.place(waited.Ref), waited)
+	}
 	applied, ok := e.(event.Applied)
 	if !ok {
 		return
@@ -86,6 +90,9 @@ func (t *applyTable) finish(context.Context) error {
 	if conflicts := t.conflicts.drain(); len(conflicts) > 0 {
 		t.report(&b, conflicts)
 		b.WriteString("\n")
+	}
+	for _, w := range t.unmet.drain() {
+		t.waitedLine(&b, w, actionWidth)
 	}
 	b.WriteString(applySummary(t.course, t.Options) + "\n")
 	t.screen.result(b.String())

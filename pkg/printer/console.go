@@ -181,6 +181,9 @@ func (c *console) report() {
 		c.say(fmt.Sprintf("%s: %d of %d met, %s: %s", c.course.title(), c.course.done, c.course.total, label(j.Ref), shortly(j)))
 		return
 	}
+	if c.course.waits {
+		return // What was met goes without saying, and the results tell it.
+	}
 	rate := float64(c.course.done) / elapsed.Seconds()
 	c.say(fmt.Sprintf("%s: %d of %d done, %.0f/s", c.course.title(), c.course.done, c.course.total, rate))
 }

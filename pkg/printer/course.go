@@ -26,6 +26,8 @@ type course struct {
 	underway             []object.Ref // the longest first
 	// waits: the results are those of a wait.
 	waits bool
+	// waited counts results of waiting for what was applied.
+	waited map[event.Action]int
 	// lacking is what objects lack that are waited for; news counts what was heard.
 	lacking map[object.Key]lack
 	news    int
@@ -53,7 +55,7 @@ func (p place) compare(other place) int {
 }
 
 func newCourse() *course {
-	return &course{current: -1, places: map[object.Key]place{}, tally: map[event.Action]int{}, lacking: map[object.Key]lack{}}
+	return &course{current: -1, places: map[object.Key]place{}, tally: map[event.Action]int{}, waited: map[event.Action]int{}, lacking: map[object.Key]lack{}}
 }
 
 func (c *course) take(e event.Event) {
@@ -78,6 +80,8 @@ func (c *course) take(e event.Event) {
 		delete(c.lacking, e.Ref.Key())
 		if c.waits {
 			c.result(e.Ref, e.Action)
+		} else {
+			c.waited[e.Action]++
 		}
 	}
 }

@@ -72,7 +72,11 @@ func newMetPaths(b base, template string) (*metObjects, error) {
 		if err := path.Execute(&found, w.Object.Object); err != nil {
 			return "", err
 		}
-		return strings.TrimSuffix(found.String(), "\n") + "\n", nil
+		text := strings.TrimSuffix(found.String(), "\n") + "\n"
+		if b.Width != nil { // A terminal; a script gets the value as it is.
+			text = escape(text, func(r rune) bool { return r == '\n' || r == '\t' })
+		}
+		return text, nil
 	}), nil
 }
 

@@ -58,6 +58,9 @@ func applySummary(c *course, o Options) string {
 		parts = []string{"nothing to apply"}
 	}
 	text := strings.Join(parts, ", ")
+	if len(c.waited) > 0 {
+		text += "; waited for: " + tallyOf(c.waited)
+	}
 	switch {
 	case o.Unasked:
 		text += " (client dry run: nothing was written or checked)"

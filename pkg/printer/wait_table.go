@@ -74,25 +74,26 @@ func (t *waitTable) finish(context.Context) error {
 		case w.Action != event.Met:
 			bad = append(bad, w)
 		case !t.quiet && (listed || w.Note != ""):
-			t.line(&b, w)
+			t.waitedLine(&b, w, len(event.TimedOut))
 		}
 	}
 	for _, w := range bad {
-		t.line(&b, w)
+		t.waitedLine(&b, w, len(event.TimedOut))
 	}
 	b.WriteString(waitSummary(t.course) + "\n")
 	t.screen.result(b.String())
 	return nil
 }
 
-func (t *waitTable) line(b *strings.Builder, w event.Waited) {
-	b.WriteString(t.paint.action(w.Action, pad(string(w.Action), len(event.TimedOut))) + "  " + label(w.Ref))
+// waitedLine writes an object, and what it lacks. width is that of the first column.
+func (b base) waitedLine(text *strings.Builder, w event.Waited, width int) {
+	text.WriteString(b.paint.action(w.Action, pad(string(w.Action), width)) + "  " + label(w.Ref))
 	if note := strings.Join(lines(w.Note), "; "); note != "" {
-		b.WriteString(": " + note)
+		text.WriteString(": " + note)
 	}
-	b.WriteString("\n")
+	text.WriteString("\n")
 	for _, line := range waitedLines(w) {
-		b.WriteString("    " + line + "\n")
+		text.WriteString("    " + line + "\n")
 	}
 }
 

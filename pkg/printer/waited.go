@@ -32,6 +32,20 @@ type conditionEntry struct {
 	Error   *fault         `json:"error,omitempty"`
 }
 
+// waitEntry is what came of waiting for an object that was applied.
+type waitEntry struct {
+	Result     event.Action     `json:"result"`
+	Reason     string           `json:"reason,omitempty"`
+	Conditions []conditionEntry `json:"conditions,omitempty"`
+	Causes     []causeEntry     `json:"causes,omitempty"`
+	Error      *fault           `json:"error,omitempty"`
+}
+
+func waitEntryOf(w event.Waited) *waitEntry {
+	o := waitedOf(w)
+	return &waitEntry{Result: o.Result, Reason: o.Reason, Conditions: o.Conditions, Causes: o.Causes, Error: o.Error}
+}
+
 func waitedOf(w event.Waited) waitedObject {
 	return waitedObject{
 		objectName: nameOf(w.Ref), Result: w.Action, Reason: w.Note, Any: w.Any,
@@ -135,18 +149,23 @@ func waitActions() []event.Action {
 
 // waitSummary is the last line of a wait: "3 met, 1 not met in time".
 func waitSummary(c *course) string {
+	if text := tallyOf(c.tally); text != "" {
+		return text
+	}
+	return "nothing to wait for"
+}
+
+// tallyOf counts results of waiting.
+func tallyOf(tally map[event.Action]int) string {
 	words := map[event.Action]string{
 		event.Met: "met", event.Failed: "failed", event.TimedOut: "not met in time", event.Unmet: "not met",
 		event.Gone: "deleted meanwhile", event.Unknown: "unknown",
 	}
 	var parts []string
 	for _, action := range waitActions() {
-		if n := c.tally[action]; n > 0 {
+		if n := tally[action]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, words[action]))
 		}
-	}
-	if len(parts) == 0 {
-		return "nothing to wait for"
 	}
 	return strings.Join(parts, ", ")
 }

@@ -64,6 +64,11 @@ type Engine struct {
 	Emit func(event.Event)
 }
 
+// Check finds fault with conditions, as Run would before it waits.
+func (e *Engine) Check(ctx context.Context, targets []Target) error {
+	return newRun(e, targets).compile(ctx)
+}
+
 // Run waits until every object met its goal. Conditions that do not compile for
 // one of the kinds are an error before anything is waited for. Else it returns an
 // *[UnmetError] if not all of it was met, a *[NothingError] if a selector matches

@@ -40,7 +40,7 @@ func (r *run) finish(ctx context.Context) error {
 			continue
 		}
 		result := r.settle(ctx, it, after)
-		switch result.Action { //nolint:exhaustive // the others were told
+		switch result.Action {
 		case event.Failed:
 			outcome.Failed++
 		case event.Unknown:

@@ -182,7 +182,7 @@ func (r *run) end(it *item, action event.Action) {
 	if it.timer != nil {
 		it.timer.Stop()
 	}
-	switch action { //nolint:exhaustive // what is not well is told when somebody looked for the causes
+	switch action { // What is not well is told when somebody looked for the causes.
 	case event.Met:
 		r.met++
 	case event.Gone:

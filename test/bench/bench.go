@@ -106,7 +106,7 @@ func (b *bench) warm(ctx context.Context, l *lab, who contender) error {
 			return err
 		}
 		for _, work := range allWorks() {
-			if !does(who.tools[0], work) || work == workNamespace && !l.controllers {
+			if !does(who.tools[0], work) || work == workReady || work == workNamespace && !l.controllers {
 				continue
 			}
 			if _, err := b.perform(ctx, who, p, who.tools[0], work, 1); b.wrong(err, "warm-up", who.tools[0]) != nil {
@@ -239,7 +239,17 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 	if err != nil {
 		return measured{}, err
 	}
+	become := func(context.Context) (time.Time, error) { return time.Time{}, nil }
+	if work == workReady {
+		become = p.becomeReady(ctx)
+	}
 	m, err := b.call(ctx, p.lab, who, argv)
+	ended := time.Now()
+	if last, becomeErr := become(ctx); becomeErr != nil {
+		return measured{}, becomeErr
+	} else if !last.IsZero() {
+		m.Seconds = ended.Sub(last).Seconds()
+	}
 	if tool == toolKubectl && work == workCreate {
 		// It may need several, until definitions and their objects are in.
 		for pass := 1; err == nil && m.Exit != 0 && p.sample.foreign && pass < kubectlPasses; pass++ {

@@ -23,7 +23,7 @@ func (p *plot) written(work string, before, after versions) error {
 			return fmt.Errorf("%d of %d objects are still there", len(after), len(before))
 		}
 		return nil
-	case workCreate:
+	case workCreate, workReady: // of the latter, each status
 		want = len(after)
 	case workChange:
 		want = p.sample.changed

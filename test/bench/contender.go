@@ -15,11 +15,13 @@ import (
 // The works that are measured.
 const (
 	workCreate = "create"
-	workAgain  = "again"   // apply again, nothing changed
-	workChange = "change"  // apply again, some changed
-	workDryRun = "dry run" // of applying again, nothing changed
-	workDiff   = "diff"    // diff, nothing changed
-	workDelete = "delete"  // by manifest
+	workAgain  = "again"            // apply again, nothing changed
+	workChange = "change"           // apply again, some changed
+	workDryRun = "dry run"          // of applying again, nothing changed
+	workDiff   = "diff"             // diff, nothing changed
+	workWait   = "wait"             // until what is so already
+	workReady  = "wait until ready" // which they become meanwhile: from the last of it on
+	workDelete = "delete"           // by manifest
 	// workNamespace deletes the namespace that they are in. It takes a control plane
 	// with controllers.
 	workNamespace = "delete namespace"
@@ -47,7 +49,9 @@ func does(tool, work string) bool {
 	switch work {
 	case workCreate, workDelete:
 		return tool != toolLook
-	case workNamespace:
+	case workWait:
+		return tool != toolPatch
+	case workNamespace, workReady:
 		return tool != toolLook && tool != toolPatch
 	default:
 		return true
@@ -75,6 +79,11 @@ func (p *plot) commandLine(program, work string, flags ...string) ([]string, err
 		return []string{program, "delete", "namespace", p.namespace}, nil
 	case workDelete:
 		argv[1], flags = "delete", nil
+	case workWait, workReady:
+		argv[1], flags = "wait", []string{"--timeout=9m", "--for=" + p.sample.condition}
+		if work == workReady {
+			flags[1] = "--for=condition=Available"
+		}
 	case workDiff:
 		argv[1] = "diff"
 	case workDryRun:

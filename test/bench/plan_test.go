@@ -18,7 +18,7 @@ func TestPlan(t *testing.T) {
 		},
 		"memory needs no network": {
 			args: "-kind ConfigMap -count 10000",
-			want: "10,000 ConfigMaps, 0s: create again",
+			want: "10,000 ConfigMaps, 0s: create again wait",
 		},
 		"a sample of our own where there is no corpus": {
 			args: "-set argocd -rtt 0s",
@@ -26,7 +26,7 @@ func TestPlan(t *testing.T) {
 		},
 		"short": {
 			args: "-short -kind ConfigMap",
-			want: "1 ConfigMap, 0s: create again change dry run diff delete; 100 ConfigMaps, 0s: create again change diff delete; " +
+			want: "1 ConfigMap, 0s: create again change dry run diff wait delete; 100 ConfigMaps, 0s: create again change diff wait delete; " +
 				"100 ConfigMaps, 0s: delete namespace; " +
 				"sample shop (48 objects), 0s: create again diff delete",
 		},
