@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +21,7 @@ import (
 // and keep the pace that the server allows; the engine only says what it wants.
 type Server interface {
 	predict.Server
+	predict.Permissions
 	// Kind tells how the cluster serves a kind.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Served waits until the cluster serves the kind.
@@ -27,8 +29,6 @@ type Server interface {
 	// Live reads the objects of one kind and calls visit once for each of them,
 	// one call at a time, with nil for one that does not exist.
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
-	// Permitted tells whether we may do what verb says with the object.
-	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// SetManagedFields replaces the managed fields of the object at that
 	// resource version.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
@@ -58,6 +58,10 @@ type Engine struct {
 	Scope plan.Options
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
+
+	// looking: a phase is contested, so that nothing more is written. What is left
+	// is only looked at.
+	looking bool
 
 	mu      sync.Mutex
 	outcome Outcome
@@ -99,13 +103,17 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		if blocked == nil && ctx.Err() != nil {
 			blocked = context.Cause(ctx)
 		}
-		if blocked != nil {
+		switch {
+		case blocked == nil:
+			e.emit(event.PhaseStarted{Index: i})
+			if !e.phase(ctx, ph) {
+				blocked = errPhaseBefore
+			}
+		case e.looking && ctx.Err() == nil:
+			e.emit(event.PhaseStarted{Index: i})
+			e.look(ctx, ph, blocked)
+		default:
 			e.skipAll(ph, blocked)
-			continue
-		}
-		e.emit(event.PhaseStarted{Index: i})
-		if !e.phase(ctx, ph) {
-			blocked = errPhaseBefore
 		}
 	}
 	if ctx.Err() != nil {
@@ -128,10 +136,16 @@ var (
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	targets := e.read(ctx, e.resolve(ctx, ph.Items))
 	targets = e.ask(ctx, targets)
-	if e.reportConflicts(targets) {
+	if slices.ContainsFunc(targets, (*target).contested) {
+		e.looking = true
+		e.holdBack(ctx, targets, errSamePhase)
 		return false
 	}
-	e.each(ctx, targets, e.write)
+	do := e.write
+	if e.DryRun == DryRunServer {
+		do = e.try
+	}
+	e.each(ctx, targets, do)
 	return true
 }
 

@@ -77,7 +77,7 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	predictor, predictorErr := f.toPredictor()
 	dryRun, dryRunErr := dryRunOf(f.dryRun)
 	print, printErr := c.printing(streams, f.output)
-	print.DryRun = dryRun != apply.DryRunNone
+	print.DryRun, print.Unasked = dryRun != apply.DryRunNone, dryRun == apply.DryRunClient
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
 		inputOptions: in,

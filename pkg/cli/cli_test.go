@@ -100,6 +100,18 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"diff", "--prune-everything"},
 			"error: unknown flag: --prune-everything\n" + strings.ReplaceAll(help, "%s", "diff "),
 		},
+		"flag of kubectl apply": {
+			[]string{"apply", "--server-side", "-f", "x.yaml"},
+			"error: unknown flag: --server-side\n  hint: leave it out: it is always server-side\n",
+		},
+		"flag of kubectl that takes all": {
+			[]string{"diff", "--force-conflicts"},
+			"error: unknown flag: --force-conflicts\n  hint: --take=all takes every contested field, --take=PATH one of them\n",
+		},
+		"flag for a verb": {
+			[]string{"--version"},
+			"error: unknown flag: --version\n  hint: see: kubectl k8sconnect version\n",
+		},
 		"flag without a value": {
 			[]string{"apply", "-f"},
 			"error: flag needs an argument: 'f' in -f\n" + strings.ReplaceAll(help, "%s", "apply "),

@@ -12,12 +12,15 @@ import (
 const every = 10 * time.Second
 
 // console is stderr: how far the run is, what it is waiting for, and warnings.
-// It is the same for every format.
+// But for the headings, it is the same for every format.
 type console struct {
 	course *course
 	screen *screen
 	now    func() time.Time
 	live   *live // nil where plain lines are to tell
+	// headings: the name of a phase stands above its results. A machine reads no
+	// headings, and finds the phases in its stream.
+	headings bool
 
 	warnings planned[string]
 	warned   map[warning]bool
@@ -43,6 +46,8 @@ func newConsole(o Options, course *course, screen *screen) *console {
 		now:    o.Now,
 		warned: map[warning]bool{},
 		said:   map[string]bool{},
+
+		headings: o.Format == Table || o.Format == Name,
 	}
 	if o.Progress {
 		c.live = newLive(o.ErrWidth)
@@ -149,7 +154,7 @@ func (c *console) goOn() {
 // announce tells of the phase that begins, where there are several.
 func (c *console) announce() {
 	phase, ok := c.course.phase()
-	if c.live != nil || !ok || len(c.course.phases) < 2 {
+	if c.live != nil || !c.headings || !ok || len(c.course.phases) < 2 {
 		return
 	}
 	c.say(fmt.Sprintf("%s: %s", c.course.title(), count(phase.Total, "object")))

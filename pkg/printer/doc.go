@@ -1,6 +1,6 @@
 // Package printer turns events into output: results on stdout in one of the
 // formats table, json, yaml, name, stream and junit; progress and warnings on
-// stderr, the same for every format.
+// stderr, the same for every format, but that machines get no headings.
 //
 //	p, err := printer.ForApply(printer.Options{Out: os.Stdout, Err: os.Stderr})
 //	engine.Run(ctx, p.Print)

@@ -48,6 +48,9 @@ type Options struct {
 	Run string
 	// DryRun tells that nothing is persisted.
 	DryRun bool
+	// Unasked tells that in a dry run the server is not asked either what it would
+	// do.
+	Unasked bool
 	// External is the user's own diff program, which replaces the text of a diff
 	// in the table format.
 	External *External
