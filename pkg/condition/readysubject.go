@@ -123,7 +123,7 @@ func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Ve
 	if s.now.IsZero() {
 		return soon
 	}
-	if left := grace - s.now.Sub(since); left > 0 {
+	if left := since.Add(grace).Sub(s.now); left > 0 {
 		soon.Recheck = min(left, grace) // The clocks may disagree.
 		return soon
 	}
