@@ -2,7 +2,6 @@ package condition
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -46,29 +45,37 @@ func judgeContainer(s *subject, list string, c map[string]any) (Verdict, bool) {
 		statusCondition{reason: why, message: textAt(c, "state.waiting.message")}.told(),
 		Value{Expr: path + ".state.waiting.reason", Value: why})
 	crashed := timeAt(c, "lastState.terminated.finishedAt")
-	switch {
-	case why == "CrashLoopBackOff":
-		restarts, counts := wholeAt(c, "restartCount")
-		v.Message = fmt.Sprintf("container %s crashes again and again: %d restarts", name, restarts)
-		v.Values = append(v.Values, Value{Expr: path + ".restartCount", Value: restarts, Absent: !counts})
-		if code, ended := wholeAt(c, "lastState.terminated.exitCode"); ended {
-			v.Message += fmt.Sprintf(", exit code %d", code)
-			v.Values = append(v.Values, Value{Expr: path + ".lastState.terminated.exitCode", Value: code})
-		}
-		if crashed.IsZero() {
-			return s.lasting(podStart(s), unknownGrace, v), true
-		}
-		if restarts < crashes {
-			return v, true // The next crash changes the object.
-		}
-		return s.lasting(crashed, crashGrace, v), true
-	case slices.Contains([]string{
-		"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName",
-		"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
-	}, why):
+	switch why {
+	case "CrashLoopBackOff":
+		return judgeCrashLoop(s, v, c, path), true
+	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName",
+		"CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 		return s.lasting(latest(podStart(s), s.condition("ContainersReady").when, crashed), startGrace, v), true
 	}
 	return Verdict{}, false
+}
+
+// judgeCrashLoop completes a verdict on a container that crashed.
+func judgeCrashLoop(s *subject, v Verdict, c map[string]any, path string) Verdict {
+	name := textAt(c, "name")
+	restarts, counts := wholeAt(c, "restartCount")
+	v.Message = fmt.Sprintf("container %s has crashed, after %d restarts", name, restarts)
+	if restarts == 1 {
+		v.Message = fmt.Sprintf("container %s has crashed, after 1 restart", name)
+	}
+	v.Values = append(v.Values, Value{Expr: path + ".restartCount", Value: restarts, Absent: !counts})
+	if code, ended := wholeAt(c, "lastState.terminated.exitCode"); ended {
+		v.Message += fmt.Sprintf(", exit code %d", code)
+		v.Values = append(v.Values, Value{Expr: path + ".lastState.terminated.exitCode", Value: code})
+	}
+	crashed := timeAt(c, "lastState.terminated.finishedAt")
+	if crashed.IsZero() {
+		return s.lasting(podStart(s), unknownGrace, v)
+	}
+	if restarts < crashes {
+		return v // The next crash changes the object.
+	}
+	return s.lasting(crashed, crashGrace, v)
 }
 
 // podStart is when the kubelet took the Pod over.

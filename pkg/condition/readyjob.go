@@ -4,7 +4,7 @@ import "fmt"
 
 // judgeJob calls a Job ready when it has completed. One that runs is not.
 func judgeJob(s *subject) Verdict {
-	tally := fmt.Sprintf("%d Pods succeeded, %d failed, %d run", s.count("status.succeeded"), s.count("status.failed"), s.count("status.active"))
+	tally := fmt.Sprintf("Pods: %d succeeded, %d failed, %d running", s.count("status.succeeded"), s.count("status.failed"), s.count("status.active"))
 	counts := s.values("status.succeeded", "status.failed", "status.active")
 	for _, kind := range []string{"Failed", "FailureTarget"} {
 		// FailureTarget comes first: it is decided, and its Pods are being stopped.

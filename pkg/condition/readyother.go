@@ -61,7 +61,7 @@ func judgeDisruptionBudget(s *subject) Verdict {
 	if c := s.condition("DisruptionAllowed"); c.is("False") && c.reason == "SyncFailed" {
 		return unmet("InProgress", "its Pods can not be counted"+c.told(), c.value())
 	}
-	return met(fmt.Sprintf("%d disruptions are allowed", s.count("status.disruptionsAllowed")), s.values("status.disruptionsAllowed")...)
+	return met(fmt.Sprintf("disruptions allowed: %d", s.count("status.disruptionsAllowed")), s.values("status.disruptionsAllowed")...)
 }
 
 // judgeAutoscaler is content with one that has nothing to do because its target is
@@ -93,7 +93,7 @@ func judgeDefinition(s *subject) Verdict {
 }
 
 // judgeRoute asks that each gateway that has answered accepts the route, and finds
-// what it refers to.
+// what it refers to if it looks for that.
 func judgeRoute(s *subject) Verdict {
 	parents := s.maps("status.parents")
 	if len(parents) == 0 {
@@ -102,7 +102,11 @@ func judgeRoute(s *subject) Verdict {
 	var values []Value
 	for _, parent := range parents {
 		said := &subject{generation: s.generation, conditions: conditionsAt(parent, s.generation, "conditions")}
-		v := needs("Accepted", "ResolvedRefs")(said)
+		kinds := []string{"Accepted"}
+		if said.condition("ResolvedRefs").there() {
+			kinds = append(kinds, "ResolvedRefs")
+		}
+		v := needs(kinds...)(said)
 		name := textAt(parent, "parentRef.name")
 		for i := range v.Values {
 			v.Values[i].Expr = `self.status.parents[parentRef.name="` + name + `"].` + v.Values[i].Expr[len("self."):]
@@ -113,5 +117,5 @@ func judgeRoute(s *subject) Verdict {
 		}
 		values = append(values, v.Values...)
 	}
-	return met(fmt.Sprintf("it is accepted by all %d of its gateways", len(parents)), values[:min(len(values), 4)]...)
+	return met("each of its gateways accepts it", values[:min(len(values), 4)]...)
 }

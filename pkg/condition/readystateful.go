@@ -44,7 +44,7 @@ func onDelete(old int64) string {
 	if old <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and %d of them old until somebody deletes it (OnDelete)", old)
+	return fmt.Sprintf("; %d old until deleted (OnDelete)", old)
 }
 
 // heldBack tells of Pods that stay old because of the partition.

@@ -15,9 +15,7 @@ func judgeDeployment(s *subject) Verdict {
 	}
 	progressing := s.condition("Progressing")
 	if progressing.is("False") && progressing.reason == "ProgressDeadlineExceeded" && !paused && !olderThanSpec(s) {
-		return failed("ProgressDeadlineExceeded",
-			fmt.Sprintf("it made no progress for %d s, its progressDeadlineSeconds; %s", s.count("spec.progressDeadlineSeconds"), ofReplicas(s.count("status.updatedReplicas"), want, "up to date")),
-			append(s.values("status.updatedReplicas", "status.availableReplicas", "spec.replicas"), progressing.value())...)
+		return deadlineExceeded(s, want, progressing)
 	}
 	if v, short := deploymentShort(s, want); short {
 		if paused && s.count("status.updatedReplicas") < max(want, s.count("status.replicas")) {
@@ -33,6 +31,15 @@ func judgeDeployment(s *subject) Verdict {
 		return unmet("InProgress", "it is not available"+available.told(), available.value())
 	}
 	return met(ofReplicas(s.count("status.availableReplicas"), want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
+}
+
+func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
+	short, _ := deploymentShort(s, want)
+	message := fmt.Sprintf("it made no progress for %d s, its progressDeadlineSeconds", s.count("spec.progressDeadlineSeconds"))
+	if short.Message != "" {
+		message += ": " + short.Message
+	}
+	return failed("ProgressDeadlineExceeded", message, append(short.Values, progressing.value())...)
 }
 
 // deploymentShort tells of replicas that are missing, old, or too many.
@@ -92,13 +99,13 @@ func judgeReplicaSet(s *subject) Verdict {
 		return unobserved(s)
 	}
 	if c := s.condition("ReplicaFailure"); c.is("True") {
-		return unmet("ReplicaFailure", ofReplicas(replicas, want, "there")+refused(s), append(s.values("status.replicas", "spec.replicas"), c.value())...)
+		return unmet("ReplicaFailure", ofReplicas(replicas, want, "created")+refused(s), append(s.values("status.replicas", "spec.replicas"), c.value())...)
 	}
 	switch {
 	case replicas > want:
 		return unmet("InProgress", surplus(replicas-want, "surplus"), s.values("status.replicas", "spec.replicas")...)
 	case labelled < want:
-		return unmet("InProgress", ofReplicas(labelled, want, "there, with the labels of the template"), s.values("status.fullyLabeledReplicas", "spec.replicas")...)
+		return unmet("InProgress", ofReplicas(labelled, want, "created, with the labels of the template"), s.values("status.fullyLabeledReplicas", "spec.replicas")...)
 	case ready < want:
 		return unmet("InProgress", ofReplicas(ready, want, "ready"), s.values("status.readyReplicas", "spec.replicas")...)
 	case available < want:
