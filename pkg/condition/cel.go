@@ -30,8 +30,11 @@ const (
 	// rules of a CRD (apiserver/pkg/apis/cel, PerCallLimit; ten times that, for
 	// nobody else waits for it).
 	maxCost = 10_000_000
-	// interruptEach is after how many rounds of a loop the context is asked.
+	// interruptEach is after how many rounds of a loop the context is asked, and
+	// longest how long one judgement may take: loops in loops can cost little and
+	// take for ever.
 	interruptEach = 100
+	longest       = 2 * time.Second
 )
 
 // celCompiler compiles the expressions for one kind. The environment is made when
@@ -184,6 +187,8 @@ func (x *expression) reads() reads {
 }
 
 func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time) Verdict {
+	ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
+	defer done()
 	result, details, err := x.program.ContextEval(ctx, map[string]any{self: typed(obj, x.open)})
 	if met, ok := result.(types.Bool); ok && err == nil && bool(met) {
 		return Verdict{Met: true, Reason: "True", Values: x.values(obj, details, x.tree.Expr())}
@@ -199,6 +204,8 @@ func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time)
 	err = redact.Error(&unstructured.Unstructured{Object: obj}, cmp.Or(context.Cause(ctx), err))
 	return Verdict{Reason: "NotJudged", Message: err.Error(), Err: err, Values: x.values(obj, details, x.tree.Expr())}
 }
+
+var errTooLong = fmt.Errorf("the expression takes longer than %s", longest)
 
 func typeName(v ref.Val) string {
 	if v == nil {

@@ -37,7 +37,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 		var err error
 		switch one.Kind {
 		case Ready:
-			out[i].judge = newReadiness(gvk, s)
+			out[i].judge = ready{newReadiness(gvk, s)}
 		case CEL:
 			out[i].judge, err = cel.compile(one)
 		case Status:
@@ -94,3 +94,12 @@ func (existence) judge(context.Context, map[string]any, time.Time) Verdict {
 }
 
 func (existence) reads() reads { return reads{} }
+
+// ready judges ready.
+type ready struct{ *readiness }
+
+func (r ready) judge(_ context.Context, obj map[string]any, now time.Time) Verdict {
+	return r.readiness.judge(obj, now)
+}
+
+func (ready) reads() reads { return reads{all: true} }

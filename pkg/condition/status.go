@@ -10,8 +10,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// status judges condition=TYPE[=STATUS].
-type status struct {
+// conditionType judges condition=TYPE[=STATUS].
+type conditionType struct {
 	wantType, want string
 }
 
@@ -27,16 +27,16 @@ func newStatus(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (judge, er
 			return nil, &CompileError{Spec: one, Message: "the status of " + gvk.Kind + " has no conditions"}
 		}
 	}
-	return &status{one.Type, one.Value}, nil
+	return &conditionType{one.Type, one.Value}, nil
 }
 
-func (s *status) reads() reads {
+func (s *conditionType) reads() reads {
 	return reads{paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
 }
 
 // judge compares as kubectl does, without regard to case. What was said of an
 // earlier generation counts for nothing (edge case 47).
-func (s *status) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict {
+func (s *conditionType) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
 	value := Value{Expr: "condition " + s.wantType}
 	found := conditionOf(inner, s.wantType)
