@@ -24,7 +24,7 @@ func judgeDeployment(s *subject) Verdict {
 		}
 		return v
 	}
-	if !paused && hasDeadline(s) && !(progressing.is("True") && progressing.reason == "NewReplicaSetAvailable") {
+	if !paused && hasDeadline(s) && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
 		return unmet("InProgress", "its rollout has not been found complete yet"+progressing.told(), progressing.value())
 	}
 	if available := s.condition("Available"); !available.is("True") {
