@@ -4,15 +4,12 @@
 package server_test
 
 import (
-	"context"
-	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
 // manager is who the tests are to the server.
@@ -26,10 +23,5 @@ type testMain struct{ m *testing.M }
 func (t testMain) Run() int { return shared.Main(t.m) }
 
 func TestMain(m *testing.M) {
-	testscript.Main(testMain{m}, map[string]func(){"kubectl-k8sconnect": plugin})
-}
-
-// plugin is the main function of the plugin, run by this binary under its name.
-func plugin() {
-	os.Exit(cli.Main(cli.UntilStopped(context.Background()), os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+	testscript.Main(testMain{m}, map[string]func(){"kubectl-k8sconnect": plugin.Main})
 }
