@@ -16,8 +16,10 @@ type statusCondition struct {
 	// old tells that it was written for another generation of the object than the
 	// present one, and says nothing of that (edge case 47,
 	// https://github.com/kubernetes/kubernetes/issues/97408).
-	old  bool
-	when time.Time
+	old bool
+	// when is its last transition, updated the last time that it was written at all,
+	// which few kinds tell.
+	when, updated time.Time
 }
 
 // conditionsAt reads the conditions at a path, as far as they look like some.
@@ -27,7 +29,7 @@ func conditionsAt(obj map[string]any, generation int64, path string) []statusCon
 		c := statusCondition{
 			kind: textAt(m, "type"), status: textAt(m, "status"),
 			reason: textAt(m, "reason"), message: textAt(m, "message"),
-			path: path, when: timeAt(m, "lastTransitionTime"),
+			path: path, when: timeAt(m, "lastTransitionTime"), updated: timeAt(m, "lastUpdateTime"),
 		}
 		// Some copy conditions from other objects, whose generation may be higher.
 		c.generation, _ = wholeAt(m, "observedGeneration")

@@ -137,14 +137,7 @@ func TestReadyBesideKstatus(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := newReadiness(u.GroupVersionKind(), nil).judge(u.Object, noon())
-			ours := status.InProgressStatus
-			switch {
-			case v.Met:
-				ours = status.CurrentStatus
-			case v.Failed:
-				ours = status.FailedStatus
-			}
-			if same := ours == theirs.Status; same != (tc.differs == "") {
+			if same := inItsWords(v) == theirs.Status; same != (tc.differs == "") {
 				t.Errorf("kstatus says %s, we say %s; the reason to differ is %q", theirs.Status, inWords(v), tc.differs)
 			}
 		})

@@ -14,17 +14,23 @@ func judgeDeployment(s *subject) Verdict {
 		return unobserved(s)
 	}
 	progressing := s.condition("Progressing")
-	if progressing.is("False") && progressing.reason == "ProgressDeadlineExceeded" && !paused && !olderThanSpec(s) {
-		return deadlineExceeded(s, want, progressing)
+	var recheck time.Duration
+	if progressing.is("False") && progressing.reason == "ProgressDeadlineExceeded" && !paused {
+		v := deadlineExceeded(s, want, progressing)
+		if v.Failed {
+			return v
+		}
+		recheck = v.Recheck
 	}
 	if v, short := deploymentShort(s, want); short {
 		if paused && s.count("status.updatedReplicas") < max(want, s.count("status.replicas")) {
 			v.Reason, v.Message = "Paused", "it is paused: "+v.Message
 			v.Values = append(s.values("spec.paused"), v.Values...)
 		}
+		v.Recheck = recheck
 		return v
 	}
-	if !paused && hasDeadline(s) && !(progressing.is("True") && progressing.reason == "NewReplicaSetAvailable") {
+	if !paused && hasDeadline(s) && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
 		return unmet("InProgress", "its rollout has not been found complete yet"+progressing.told(), progressing.value())
 	}
 	if available := s.condition("Available"); !available.is("True") {
@@ -33,13 +39,24 @@ func judgeDeployment(s *subject) Verdict {
 	return met(ofReplicas(s.count("status.availableReplicas"), want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 
+// deadlineExceeded is the failure of a Deployment whose controller waits no longer,
+// unless that is of an older spec: the controller leaves the condition alone when
+// it looks at a new generation that makes it scale, or return to an old ReplicaSet,
+// until that makes progress (https://github.com/kubernetes/kubernetes/issues/40496).
+// The new spec has the whole deadline for that.
 func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
+	seconds := s.count("spec.progressDeadlineSeconds")
 	short, _ := deploymentShort(s, want)
-	message := fmt.Sprintf("it made no progress for %d s, its progressDeadlineSeconds", s.count("spec.progressDeadlineSeconds"))
+	message := fmt.Sprintf("it made no progress for %d s, its progressDeadlineSeconds", seconds)
 	if short.Message != "" {
 		message += ": " + short.Message
 	}
-	return failed("ProgressDeadlineExceeded", message, append(short.Values, progressing.value())...)
+	v := unmet("ProgressDeadlineExceeded", message, append(short.Values, progressing.value())...)
+	if changed := specChanged(s); !progressing.updated.IsZero() && changed.After(progressing.updated) {
+		return s.lasting(changed, time.Duration(seconds)*time.Second, v)
+	}
+	v.Failed = true
+	return v
 }
 
 // deploymentShort tells of replicas that are missing, old, or too many.
@@ -69,26 +86,16 @@ func hasDeadline(s *subject) bool {
 	return set && seconds != math.MaxInt32
 }
 
-// olderThanSpec tells whether the condition Progressing was written before somebody
-// last changed the spec. The controller leaves ProgressDeadlineExceeded alone when
-// it looks at a new generation that makes it scale, or return to an old ReplicaSet,
-// until that makes progress (https://github.com/kubernetes/kubernetes/issues/40496).
-func olderThanSpec(s *subject) bool {
-	var written time.Time
-	for _, c := range s.maps("status.conditions") {
-		if textAt(c, "type") == "Progressing" {
-			written = timeAt(c, "lastUpdateTime")
-		}
-	}
-	if written.IsZero() {
-		return false
-	}
+// specChanged is when somebody last wrote to the spec, as far as managedFields tell:
+// the API server gives no time where it was written by way of /scale.
+func specChanged(s *subject) time.Time {
+	var last time.Time
 	for _, entry := range s.maps("metadata.managedFields") {
-		if _, spec := at(entry, "fieldsV1.f:spec"); spec && timeAt(entry, "time").After(written) {
-			return true
+		if _, spec := at(entry, "fieldsV1.f:spec"); spec {
+			last = latest(last, timeAt(entry, "time"))
 		}
 	}
-	return false
+	return last
 }
 
 // judgeReplicaSet judges ReplicationControllers as well: their status is the same.

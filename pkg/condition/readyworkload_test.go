@@ -1,6 +1,9 @@
 package condition
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestReadyDeployment(t *testing.T) {
 	deployment := func(spec, status, conditions string) string {
@@ -17,6 +20,10 @@ func TestReadyDeployment(t *testing.T) {
 		gaveUpAt  = `{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, lastUpdateTime: "`
 		paused    = `{type: Progressing, status: Unknown, reason: DeploymentPaused}`
 	)
+	// late gave up at 11:40, before its spec was changed.
+	late := func(changed string) string {
+		return strings.ReplaceAll(deployment(", replicas: 3", ", replicas: 4, updatedReplicas: 1, availableReplicas: 3", gaveUpAt+`2026-01-01T11:40:00Z"}`+available), "2026-01-01T11:50:00Z", changed)
+	}
 	testReady(t, map[string]readyCase{
 		"complete": {
 			object: deployment(", replicas: 3", all, complete+available),
@@ -89,8 +96,16 @@ func TestReadyDeployment(t *testing.T) {
 			want:   "not ready, StaleStatus: its status is of generation 2, and the object is at generation 3",
 		},
 		"edge case 52: gave up before the spec was last changed": {
-			object: deployment(", replicas: 3", ", replicas: 4, updatedReplicas: 1, availableReplicas: 3", gaveUpAt+`2026-01-01T11:40:00Z"}`+available),
-			want:   "not ready, InProgress: 1 of 3 replicas are up to date",
+			object: late("2026-01-01T11:55:00Z"),
+			want:   "not ready, InProgress: 1 of 3 replicas are up to date [again in 5m0s]",
+		},
+		"the same, and the time is not known": {
+			object: late("2026-01-01T11:55:00Z"), timeless: true,
+			want: "not ready, InProgress: 1 of 3 replicas are up to date",
+		},
+		"gave up before the spec was last changed, and that is long ago": {
+			object: late("2026-01-01T11:50:00Z"),
+			want:   "failed, ProgressDeadlineExceeded: it made no progress for 600 s, its progressDeadlineSeconds: 1 of 3 replicas are up to date",
 		},
 	})
 }
