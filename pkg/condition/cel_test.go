@@ -80,6 +80,9 @@ metadata:
   generation: 2
   labels: {app: web, app.kubernetes.io/name: web}
   creationTimestamp: "2026-01-02T03:04:05Z"
+  managedFields:
+  - {manager: a, time: "2026-01-02T03:04:05Z", fieldsV1: {"f:spec": {"f:replicas": {}}}}
+  - {manager: b, time: "2026-01-02T03:04:06Z", fieldsV1: {"f:status": {}}}
 spec:
   replicas: 3
   paused: false
@@ -161,11 +164,14 @@ func TestCEL(t *testing.T) {
 func TestTrim(t *testing.T) {
 	s := schemaOf(t, "deployment")
 	for text, want := range map[string][]string{
-		"self.status.readyReplicas == 3":                                       {"apiVersion", "kind", "metadata", "status"},
-		"self.spec.replicas == 1 || self.metadata.labels['app'] == 'x'":        {"apiVersion", "kind", "metadata", "spec"},
-		"condition=Available":                                                  {"apiVersion", "kind", "metadata", "status"},
-		"create":                                                               {"apiVersion", "kind", "metadata"},
+		"self.status.readyReplicas == 3":                                {"apiVersion", "kind", "metadata", "status"},
+		"self.spec.replicas == 1 || self.metadata.labels['app'] == 'x'": {"apiVersion", "kind", "metadata", "spec"},
+		"condition=Available":                                           {"apiVersion", "kind", "metadata", "status"},
+		"create":                                                        {"apiVersion", "kind", "metadata"},
 		"self.status.conditions.exists(c, c.status == 'False') && self != null": {"apiVersion", "kind", "metadata", "spec", "status"},
+		"jsonpath={.status.conditions[?(@.type==\"Available\")].status}=False":  {"apiVersion", "kind", "metadata", "status"},
+		"jsonpath={.spec.repl*}=3": {"apiVersion", "kind", "metadata", "spec"},
+		"ready":                    {"apiVersion", "kind", "metadata", "spec", "status"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			c := compiled(t, deployment(), s, text)
@@ -195,15 +201,15 @@ func TestCompileErrors(t *testing.T) {
 		column     int
 		says, hint string
 	}{
-		"self.status.readyReplica == 3":                           {12, "self.status has no field readyReplica in Deployment", "self.status.readyReplicas"},
-		"cel=self.status.readyReplica == 3":                       {16, "has no field readyReplica", "self.status.readyReplicas"},
-		"self.readyReplicas == 3":                                 {5, "self has no field readyReplicas", "self.status.readyReplicas"},
-		"self.status.conditions.exists(c, c.typ == 'x')":          {35, "c has no field typ", "c.type"},
-		"self.status.readyReplicas":                               {0, "it is an int", ""},
-		"self.status.readyReplicas ==":                            {29, "", ""},
-		"self.status.readyReplicas == 'x'":                        {27, "", ""},
-		"object.status.readyReplicas == 3":                        {1, "", ""},
-		"self.spec.template.spec.containers[0].imag == 'x'":       {38, "has no field imag", "self.spec.template.spec.containers[0].image"},
+		"self.status.readyReplica == 3":                            {12, "self.status has no field readyReplica in Deployment", "self.status.readyReplicas"},
+		"cel=self.status.readyReplica == 3":                        {16, "has no field readyReplica", "self.status.readyReplicas"},
+		"self.readyReplicas == 3":                                  {5, "self has no field readyReplicas", "self.status.readyReplicas"},
+		"self.status.conditions.exists(c, c.typ == 'x')":           {35, "c has no field typ", "c.type"},
+		"self.status.readyReplicas":                                {0, "it is an int", ""},
+		"self.status.readyReplicas ==":                             {29, "", ""},
+		"self.status.readyReplicas == 'x'":                         {27, "", ""},
+		"object.status.readyReplicas == 3":                         {1, "", ""},
+		"self.spec.template.spec.containers[0].imag == 'x'":        {38, "has no field imag", "self.spec.template.spec.containers[0].image"},
 		"has(self.status.?readyReplicas) && self.spec.replica > 1": {0, "", ""},
 	}
 	for text, want := range tests {

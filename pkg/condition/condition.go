@@ -102,4 +102,18 @@ func (r ready) judge(_ context.Context, obj map[string]any, now time.Time) Verdi
 	return r.readiness.judge(obj, now)
 }
 
-func (ready) reads() reads { return reads{all: true} }
+// reads is the status, and the little of the rest that some kinds are judged by.
+func (ready) reads() reads {
+	return reads{specTimes: true, paths: [][]string{
+		{"status"},
+		{"metadata", "creationTimestamp"},
+		{"spec", "replicas"},
+		{"spec", "paused"},
+		{"spec", "progressDeadlineSeconds"},
+		{"spec", "updateStrategy"},
+		{"spec", "suspend"},
+		{"spec", "type"},
+		{"spec", "externalIPs"},
+		{"spec", "volumeName"},
+	}}
+}

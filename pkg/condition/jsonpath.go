@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -103,8 +104,27 @@ func newPath(gvk schema.GroupVersionKind, one Spec) (judge, error) {
 	return &path{one, gvk}, nil
 }
 
-// reads is everything: what a JSONPath reads is not for its text to tell.
-func (p *path) reads() reads { return reads{all: true} }
+// reads is what is below the names that the path begins with; everything where it
+// goes on from the root again.
+func (p *path) reads() reads {
+	inner := strings.Trim(p.spec.Expression, "{}")
+	if strings.ContainsAny(inner, "${}") || strings.Contains(inner, "..") {
+		return reads{all: true}
+	}
+	if end := strings.IndexFunc(inner, func(r rune) bool { return !isNamePart(r) && r != '.' }); end >= 0 {
+		if inner[end] != '[' { // It is in the middle of a name.
+			end = max(0, strings.LastIndexByte(inner[:end], '.'))
+		}
+		inner = inner[:end]
+	}
+	names := strings.Split(strings.Trim(inner, "."), ".")
+	if names[0] == "" {
+		return reads{all: true}
+	}
+	return reads{paths: [][]string{names}}
+}
+
+func isNamePart(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 var errManyValues = errors.New("the path leads to more than one value")
 

@@ -93,15 +93,15 @@ func TestJSONPath(t *testing.T) {
 		met    bool
 		reason string
 	}{
-		"jsonpath={.status.readyReplicas}=2":                               {true, "Equal"},
-		"jsonpath=.status.readyReplicas=3":                                 {false, "NotEqual"},
-		"jsonpath={.status.availableReplicas}=3":                           {false, "Absent"},
-		"jsonpath={.status.availableReplicas}":                             {false, "Absent"},
-		"jsonpath={.status.conditions}":                                    {true, "Found"},
+		"jsonpath={.status.readyReplicas}=2":                                 {true, "Equal"},
+		"jsonpath=.status.readyReplicas=3":                                   {false, "NotEqual"},
+		"jsonpath={.status.availableReplicas}=3":                             {false, "Absent"},
+		"jsonpath={.status.availableReplicas}":                               {false, "Absent"},
+		"jsonpath={.status.conditions}":                                      {true, "Found"},
 		`jsonpath={.status.conditions[?(@.type=="Available")].status}=False`: {true, "Equal"},
 		`jsonpath={.status.conditions[?(@.type=="None")].status}=True`:       {false, "Absent"},
-		"jsonpath={.status.loadBalancer.ingress[0].ip}":                    {false, "Absent"},
-		"jsonpath={.spec.paused}=false":                                    {true, "Equal"},
+		"jsonpath={.status.loadBalancer.ingress[0].ip}":                      {false, "Absent"},
+		"jsonpath={.spec.paused}=false":                                      {true, "Equal"},
 	}
 	for text, want := range tests {
 		got := compiled(t, deployment(), nil, text).Judge(t.Context(), objectOf(t, web))
@@ -118,8 +118,14 @@ func TestExistence(t *testing.T) {
 		obj  map[string]any
 		met  bool
 	}{
-		{"create", nil, false}, {"create", obj, true}, {"delete", nil, true}, {"delete", obj, false},
-		{"ready", nil, false}, {"true", nil, false}, {"condition=Ready", nil, false}, {"jsonpath={.a}", nil, false},
+		{"create", nil, false},
+		{"create", obj, true},
+		{"delete", nil, true},
+		{"delete", obj, false},
+		{"ready", nil, false},
+		{"true", nil, false},
+		{"condition=Ready", nil, false},
+		{"jsonpath={.a}", nil, false},
 	} {
 		if got := compiled(t, deployment(), nil, test.text).Judge(t.Context(), test.obj); got.Met != test.met || got.Err != nil {
 			t.Errorf("%s of %v: %+v", test.text, test.obj, got)

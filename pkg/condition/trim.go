@@ -1,39 +1,62 @@
 package condition
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // reads is what a condition reads of an object, beside what names its version.
 type reads struct {
-	// all: everything but managed fields.
+	// all: everything.
 	all bool
 	// paths are names of fields from the root, each with all below it.
 	paths [][]string
+	// specTimes: when somebody last wrote the spec, as managed fields tell.
+	specTimes bool
 }
 
 // named is what names an object and its version.
 var named = [][]string{
-	{"apiVersion"}, {"kind"}, {"metadata", "name"}, {"metadata", "namespace"}, {"metadata", "uid"},
-	{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "deletionTimestamp"},
+	{"apiVersion"},
+	{"kind"},
+	{"metadata", "name"},
+	{"metadata", "namespace"},
+	{"metadata", "uid"},
+	{"metadata", "resourceVersion"},
+	{"metadata", "generation"},
+	{"metadata", "deletionTimestamp"},
 }
 
 // Trim returns a copy of the object that holds no more than the conditions read,
 // and what names its version: they judge it like the object itself. What it holds
-// is shared with obj.
+// is shared with obj, and it is obj where a condition reads all of it.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
-	paths := named
+	paths, specTimes := named, false
 	for _, c := range conds {
 		r := c.judge.reads()
 		if r.all {
-			return withoutManagedFields(obj)
+			return obj
 		}
-		paths = slices.Concat(paths, r.paths)
+		paths, specTimes = slices.Concat(paths, r.paths), specTimes || r.specTimes
 	}
 	out := map[string]any{}
 	for _, path := range outermost(paths) {
 		keep(out, obj, path)
+	}
+	if m, ok := out["metadata"].(map[string]any); ok && specTimes {
+		m["managedFields"] = specTimesOf(obj)
+	}
+	return out
+}
+
+// specTimesOf returns managed fields without fields: what is left is when each
+// owner wrote, and whether it was the spec.
+func specTimesOf(obj map[string]any) []any {
+	var out []any
+	entries, _ := meta(obj)["managedFields"].([]any)
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		fields, _ := entry["fieldsV1"].(map[string]any)
+		if _, spec := fields["f:spec"]; spec {
+			out = append(out, map[string]any{"time": entry["time"], "fieldsV1": map[string]any{"f:spec": map[string]any{}}})
+		}
 	}
 	return out
 }
@@ -56,16 +79,6 @@ func keep(out, obj map[string]any, path []string) {
 		out[path[0]] = inner
 	}
 	keep(inner, below, path[1:])
-}
-
-func withoutManagedFields(obj map[string]any) map[string]any {
-	out := maps.Clone(obj)
-	if meta, ok := obj["metadata"].(map[string]any); ok {
-		inner := maps.Clone(meta)
-		delete(inner, "managedFields")
-		out["metadata"] = inner
-	}
-	return out
 }
 
 // outermost returns the paths without those that are below another.
