@@ -1,5 +1,7 @@
 package condition
 
+import "fmt"
+
 // CompileError says where and why the text of a condition is wrong.
 type CompileError struct {
 	// Spec is the condition as typed.
@@ -13,8 +15,22 @@ type CompileError struct {
 	Meant string
 }
 
-// Error returns the place and the message.
-func (e *CompileError) Error() string { return e.Message }
+// Error returns the condition, the place and the message.
+func (e *CompileError) Error() string {
+	switch {
+	case e.Line == 0:
+		return fmt.Sprintf("%q: %s", e.Spec.Text, e.Message)
+	case e.Line == 1:
+		return fmt.Sprintf("%q, column %d: %s", e.Spec.Text, e.Column, e.Message)
+	default:
+		return fmt.Sprintf("%q, line %d, column %d: %s", e.Spec.Text, e.Line, e.Column, e.Message)
+	}
+}
 
 // Hint returns what was probably meant.
-func (e *CompileError) Hint() string { return e.Meant }
+func (e *CompileError) Hint() string {
+	if e.Meant == "" {
+		return ""
+	}
+	return "did you mean " + e.Meant + "?"
+}
