@@ -17,10 +17,10 @@ type CompileError struct {
 
 // Error returns the condition, the place and the message.
 func (e *CompileError) Error() string {
-	switch {
-	case e.Line == 0:
+	switch e.Line {
+	case 0:
 		return fmt.Sprintf("%q: %s", e.Spec.Text, e.Message)
-	case e.Line == 1:
+	case 1:
 		return fmt.Sprintf("%q, column %d: %s", e.Spec.Text, e.Column, e.Message)
 	default:
 		return fmt.Sprintf("%q, line %d, column %d: %s", e.Spec.Text, e.Line, e.Column, e.Message)

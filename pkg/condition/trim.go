@@ -13,22 +13,24 @@ type reads struct {
 }
 
 // named is what names an object and its version.
-var named = [][]string{
-	{"apiVersion"},
-	{"kind"},
-	{"metadata", "name"},
-	{"metadata", "namespace"},
-	{"metadata", "uid"},
-	{"metadata", "resourceVersion"},
-	{"metadata", "generation"},
-	{"metadata", "deletionTimestamp"},
+func named() [][]string {
+	return [][]string{
+		{"apiVersion"},
+		{"kind"},
+		{"metadata", "name"},
+		{"metadata", "namespace"},
+		{"metadata", "uid"},
+		{"metadata", "resourceVersion"},
+		{"metadata", "generation"},
+		{"metadata", "deletionTimestamp"},
+	}
 }
 
 // Trim returns a copy of the object that holds no more than the conditions read,
 // and what names its version: they judge it like the object itself. What it holds
 // is shared with obj, and it is obj where a condition reads all of it.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
-	paths, specTimes := named, false
+	paths, specTimes := named(), false
 	for _, c := range conds {
 		r := c.judge.reads()
 		if r.all {
