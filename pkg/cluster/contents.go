@@ -98,12 +98,8 @@ func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) 
 
 // namespacedKinds returns the kinds of namespaced objects that can be listed.
 func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
-	var kinds []object.Kind
-	err := c.look(ctx, "", func(t catalogue) error {
-		kinds = slices.DeleteFunc(t.listable(), func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" })
-		return nil
-	})
-	return kinds, err
+	kinds, err := c.listable(ctx)
+	return slices.DeleteFunc(kinds, func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" }), err
 }
 
 // instancesOf returns the kind that a definition defines, nil if it serves none.

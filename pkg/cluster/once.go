@@ -108,13 +108,10 @@ func (o *Once) list(ctx context.Context, gvk schema.GroupVersionKind, sel object
 }
 
 // Kinds returns the kinds that the server serves and that can be listed, each at
-// one version. Those of an API whose server is away are missing.
+// one version. Those of an API whose server is away are missing. The server is
+// asked: what a cache does not know yet may be what is in the way.
 func (o *Once) Kinds(ctx context.Context) ([]object.Kind, error) {
-	var kinds []object.Kind
-	err := o.client.look(ctx, "", func(t catalogue) error {
-		kinds = t.listable()
-		return nil
-	})
+	kinds, err := o.client.listable(ctx)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, kind := range kinds {
@@ -136,29 +133,34 @@ func (o *Once) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *
 	return err
 }
 
-// Allowed asks whether a user may do what verb says with the object.
+// Allowed asks whether a user may do what verb says with the object; with an empty
+// user, whether we may.
 func (o *Once) Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error) {
 	kind, err := o.kind(ctx, ref.GVK)
 	if err != nil {
 		return false, err
 	}
-	resource, subresource, _ := strings.Cut(kind.Resource, "/")
+	attributes := authorizationv1.ResourceAttributes{
+		Group: kind.GVK.Group, Version: kind.GVK.Version, Resource: kind.Resource,
+		Namespace: ref.Namespace, Name: ref.Name, Verb: verb,
+	}
 	review := authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
 		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: user, Groups: groupsOf(user),
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Group: kind.GVK.Group, Version: kind.GVK.Version, Resource: resource, Subresource: subresource,
-				Namespace: ref.Namespace, Name: ref.Name, Verb: verb,
-			},
+			User: user, Groups: groupsOf(user), ResourceAttributes: &attributes,
 		},
+	}
+	path := "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+	if user == "" {
+		review.Kind, review.Spec.Groups = "SelfSubjectAccessReview", nil
+		path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 	}
 	question, err := json.Marshal(review)
 	if err != nil {
 		return false, err
 	}
 	answer, err := o.read(ctx, ref, func() *rest.Request {
-		return o.client.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/subjectaccessreviews").Body(question)
+		return o.client.rest.Post().AbsPath(path).Body(question)
 	})
 	if err == nil {
 		err = json.Unmarshal(answer, &review)
@@ -213,6 +215,20 @@ func (o *Once) read(ctx context.Context, ref object.Ref, build func() *rest.Requ
 	default:
 		return nil, explain(err)
 	}
+}
+
+// listable returns the kinds that the server serves now, and that can be listed. A
+// cache from before may lack a definition that is new, and with it what hangs.
+func (c *Client) listable(ctx context.Context) ([]object.Kind, error) {
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	var kinds []object.Kind
+	err := c.look(ctx, "", func(t catalogue) error {
+		kinds = t.listable()
+		return nil
+	})
+	return kinds, err
 }
 
 // listable returns the kinds that can be listed, each at the version that its group

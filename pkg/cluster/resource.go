@@ -116,6 +116,23 @@ func (c *Client) look(ctx context.Context, text string, find func(catalogue) err
 	return err
 }
 
+// refresh drops what the cache knows from before this run.
+func (c *Client) refresh(ctx context.Context) error {
+	unlock, err := c.kinds.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if time.Since(c.kinds.read) > refreshAfter {
+		c.discovery.InvalidateWithContext(ctx)
+		c.kinds.read = time.Now()
+	}
+	return nil
+}
+
+// refreshAfter is how long what this run has read itself is believed as a whole.
+const refreshAfter = time.Minute
+
 // catalogue is what the server serves.
 type catalogue struct {
 	mapper meta.RESTMapperWithContext

@@ -3,7 +3,6 @@ package condition
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,52 +15,42 @@ type Condition struct {
 	judge judge
 }
 
-// judge is one way to judge an object.
+// judge is what a kind of condition knows to do.
 type judge interface {
+	// judge judges an object that exists.
 	judge(ctx context.Context, obj map[string]any, now time.Time) Verdict
-	// readTree returns what is read of an object besides its name and version.
-	readTree() tree
+	// reads returns what it reads of an object.
+	reads() reads
 }
 
 // Compile types and compiles the specs for one kind. s is the OpenAPI v3 schema
 // of the kind with its references resolved; nil leaves everything dynamic. The
-// error joins a *[CompileError] for each spec that does not compile.
+// error joins a *CompileError for each spec that does not compile.
 func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Condition, error) {
-	out := make([]*Condition, 0, len(specs))
-	var problems []error
-	var cel *language
-	for _, sp := range specs {
-		var (
-			j   judge
-			err error
-		)
-		switch sp.Kind {
-		case CEL:
-			if cel == nil {
-				cel = newLanguage(gvk, s)
-			}
-			j, err = cel.compile(sp)
-		case JSONPath:
-			j, err = compileJSONPath(gvk, s, sp)
-		case Status:
-			j = statusCondition{kind: sp.Type, status: sp.Value}
+	var (
+		out  = make([]*Condition, len(specs))
+		errs []error
+		cel  = celCompiler{gvk: gvk, schema: s}
+	)
+	for i, one := range specs {
+		out[i] = &Condition{spec: one}
+		var err error
+		switch one.Kind {
 		case Ready:
-			j = newReadiness(gvk, s)
-		case Create:
-			j = exists{}
-		case Delete:
-			j = gone{}
-		default:
-			err = &CompileError{Spec: sp, Message: fmt.Sprintf("there is no condition %q", sp.Kind), Meant: forms}
+			out[i].judge = ready{newReadiness(gvk, s)}
+		case CEL:
+			out[i].judge, err = cel.compile(one)
+		case Status:
+			out[i].judge, err = newStatus(gvk, s, one)
+		case JSONPath:
+			out[i].judge, err = newPath(gvk, one)
+		case Create, Delete:
+			out[i].judge = existence{}
 		}
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		out = append(out, &Condition{spec: sp, judge: j})
+		errs = append(errs, err)
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -75,32 +64,56 @@ func (c *Condition) Judge(ctx context.Context, obj map[string]any) Verdict {
 	return c.JudgeAt(ctx, obj, time.Time{})
 }
 
-// JudgeAt is Judge at a known time, so that what has lasted too long is Failed: a
-// pod that nobody could schedule, a crash loop. The times in an object are its
-// cluster's; a clock that is minutes off tells wrong.
+// JudgeAt is Judge at a known time, so that what has lasted too long is Failed
+// (a pod that nobody could schedule, a crash loop).
 func (c *Condition) JudgeAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
-	return c.judge.judge(ctx, obj, now)
+	switch {
+	case c.spec.Kind == Delete && obj != nil:
+		return Verdict{Reason: "Present", Message: present(obj)}
+	case c.spec.Kind == Delete:
+		return Verdict{Met: true, Reason: "Deleted", Message: "it does not exist"}
+	case obj == nil:
+		return Verdict{Reason: "NotFound", Message: "it does not exist"}
+	default:
+		return c.judge.judge(ctx, obj, now)
+	}
 }
 
-// Trim returns a copy of the object that holds no more than the conditions read,
-// and what names the object and its version: they judge it like the object
-// itself. What it holds is shared with obj, so that the rest of obj is free to go.
-func Trim(obj map[string]any, conds ...*Condition) map[string]any {
-	if obj == nil {
-		return nil
+func present(obj map[string]any) string {
+	if meta, _ := obj["metadata"].(map[string]any); meta["deletionTimestamp"] != nil {
+		return "it is being deleted"
 	}
-	reads := identity()
-	for _, c := range conds {
-		reads = union(reads, c.judge.readTree())
-	}
-	out, _ := reads.cut(obj).(map[string]any)
-	return out
+	return "it exists"
 }
 
-// identity is what names an object and its version.
-func identity() tree {
-	return tree{"apiVersion": nil, "kind": nil, "metadata": tree{
-		"name": nil, "namespace": nil, "uid": nil, "resourceVersion": nil,
-		"generation": nil, "creationTimestamp": nil, "deletionTimestamp": nil,
+// existence judges create.
+type existence struct{}
+
+func (existence) judge(context.Context, map[string]any, time.Time) Verdict {
+	return Verdict{Met: true, Reason: "Created", Message: "it exists"}
+}
+
+func (existence) reads() reads { return reads{} }
+
+// ready judges ready.
+type ready struct{ *readiness }
+
+func (r ready) judge(_ context.Context, obj map[string]any, now time.Time) Verdict {
+	return r.readiness.judge(obj, now)
+}
+
+// reads is the status, and the little of the rest that some kinds are judged by.
+func (ready) reads() reads {
+	return reads{specTimes: true, paths: [][]string{
+		{"status"},
+		{"metadata", "creationTimestamp"},
+		{"spec", "replicas"},
+		{"spec", "paused"},
+		{"spec", "progressDeadlineSeconds"},
+		{"spec", "updateStrategy"},
+		{"spec", "suspend"},
+		{"spec", "type"},
+		{"spec", "externalIPs"},
+		{"spec", "volumeName"},
 	}}
 }

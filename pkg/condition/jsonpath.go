@@ -4,201 +4,191 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 	"time"
+	"unicode"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/jsonpath"
-	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// jsonPath is jsonpath={…}[=VALUE].
-type jsonPath struct {
-	spec   Spec
-	secret bool
-	// steps is the path if it is made of names and positions only.
-	steps []any
-	// parsers of any other path keep state while they work: one for each that
-	// judges at the same time.
-	parsers *sync.Pool
-	tree    tree
-}
-
-func compileJSONPath(kind schema.GroupVersionKind, root *spec.Schema, s Spec) (judge, error) {
-	parsed, err := parserOf(s.Expression)
-	if err != nil {
-		return nil, &CompileError{Spec: s, Message: oneLine(err.Error()), Meant: jsonPathForm}
+// parseJSONPath reads what follows "jsonpath=": a template in braces, which may
+// hold "=" itself, or a path without them.
+func parseJSONPath(text, trimmed, rest string) (Spec, error) {
+	s := Spec{Kind: JSONPath, Text: trimmed}
+	hint := "such as --for=jsonpath='{.status.phase}'=Running"
+	rest = unquoted(rest)
+	end := endOfPath(rest)
+	if end <= 0 || unquoted(rest[:end]) == "" {
+		return Spec{}, &specError{text, "the path is missing, or its brackets do not match", hint}
 	}
-	j := &jsonPath{spec: s, secret: isSecret(kind)}
-	var simple bool
-	if j.steps, simple = stepsOf(parsed); simple {
-		if problem := unknownField(kind, root, s, j.steps); problem != nil {
-			return nil, problem
-		}
-		j.tree = tree{}.with(path{steps: j.steps}.fields())
-		return j, nil
-	}
-	j.parsers = &sync.Pool{New: func() any {
-		parser := jsonpath.New("for").AllowMissingKeys(true)
-		if parser.Parse(s.Expression) != nil {
-			return nil
-		}
-		return parser
-	}}
-	return j, nil
-}
-
-// parserOf parses; the parser is a library of reflection and slicing that is
-// given what a user typed, so what it may panic with is an error.
-func parserOf(text string) (parser *jsonpath.Parser, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			parser, err = nil, fmt.Errorf("no JSONPath: %v", r)
-		}
-	}()
-	return jsonpath.Parse("for", text)
-}
-
-// stepsOf returns the path as names and positions, if that is all there is to it.
-func stepsOf(parsed *jsonpath.Parser) ([]any, bool) {
-	if len(parsed.Root.Nodes) != 1 {
-		return nil, false
-	}
-	l, ok := parsed.Root.Nodes[0].(*jsonpath.ListNode)
-	if !ok {
-		return nil, false
-	}
-	var steps []any
-	for _, node := range l.Nodes {
-		switch node := node.(type) {
-		case *jsonpath.FieldNode:
-			// {.} is the object as it is.
-			if node.Value != "" {
-				steps = append(steps, node.Value)
-			}
-		case *jsonpath.ArrayNode:
-			first, last := node.Params[0], node.Params[1]
-			if !first.Known || first.Value < 0 || !last.Derived || node.Params[2].Known {
-				return nil, false
-			}
-			steps = append(steps, int64(first.Value))
-		default:
-			return nil, false
-		}
-	}
-	return steps, len(steps) > 0
-}
-
-// unknownField returns an error for the first name that the schema does not know.
-func unknownField(kind schema.GroupVersionKind, s *spec.Schema, sp Spec, steps []any) error {
-	walked := ""
-	for _, step := range steps {
-		if s == nil {
-			return nil
-		}
-		name, isName := step.(string)
-		if !isName {
-			if s.Items == nil {
-				return nil
-			}
-			s = s.Items.Schema
-			continue
-		}
-		next := below(s, name)
-		if next == nil && len(s.Properties) > 0 && !shapeOf(s, tree{}).dynamic {
-			where := walked
-			if where == "" {
-				where = "the object"
-			}
-			return &CompileError{
-				Spec:    sp,
-				Message: fmt.Sprintf("%s of %s has no field %s", where, kind.Kind, name),
-				Meant:   meant(name, slices.Collect(maps.Keys(s.Properties)), walked+"."),
-			}
-		}
-		walked += "." + name
-		s = next
-	}
-	return nil
-}
-
-func (j *jsonPath) readTree() tree { return j.tree }
-
-func (j *jsonPath) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict {
-	if obj == nil {
-		return notFound()
-	}
-	value, shown, err := j.find(obj)
-	seen := Value{Expr: j.spec.Expression, Value: shown, Absent: shown == nil}
-	v := Verdict{Values: []Value{seen}}
-	switch {
-	case err != nil:
-		return Verdict{Err: err}
-	case value == nil:
-		v.Reason, v.Message = ReasonAbsent, j.spec.Expression+" is absent"
-	case !j.spec.HasValue:
-		v.Met = true
-	case composite(value):
-		v.Err = fmt.Errorf("%s is an object or a list, which can not be compared", j.spec.Expression)
-	case strings.TrimSpace(fmt.Sprint(value)) == strings.TrimSpace(j.spec.Value):
-		v.Met = true
+	s.Expression = template(unquoted(rest[:end]))
+	switch value := rest[end:]; {
+	case value == "":
+	case value[0] == '=' && len(value) > 1:
+		s.Value, s.HasValue = unquoted(value[1:]), true
 	default:
-		v.Reason, v.Message = ReasonFalse, j.spec.Expression+" has another value"
+		return Spec{}, &specError{text, "after the path comes =VALUE", hint}
 	}
-	return v
+	if err := jsonpath.New("").Parse(s.Expression); err != nil {
+		return Spec{}, &specError{text, err.Error(), hint}
+	}
+	return s, nil
 }
 
-// find returns what is at the path, and what of it may be shown.
-func (j *jsonPath) find(obj map[string]any) (value, shown any, err error) {
-	if j.parsers == nil {
-		value, _ = path{steps: j.steps}.find(obj)
-	} else if value, err = j.search(obj); err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case !j.secret:
-		return value, value, nil
-	case j.parsers == nil:
-		shown, _ = path{steps: j.steps}.find(masked(obj))
-	default:
-		shown, err = j.search(masked(obj))
-	}
-	return value, shown, err
-}
-
-// search evaluates any JSONPath.
-func (j *jsonPath) search(obj map[string]any) (value any, err error) {
-	parser, ok := j.parsers.Get().(*jsonpath.JSONPath)
-	if !ok {
-		return nil, errors.New("the JSONPath can not be evaluated")
-	}
-	defer func() {
-		// The library finds its way by reflection: what it stumbles over is no
-		// reason to stop judging. A parser that stumbled is not used again.
-		if r := recover(); r != nil {
-			value, err = nil, fmt.Errorf("%s can not be evaluated on this object", j.spec.Expression)
+// endOfPath returns where the path ends and its value begins; less than 0 where a
+// bracket or a quote is not closed.
+func endOfPath(text string) int {
+	var open []rune
+	var quote rune
+	for i, r := range text {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		case strings.ContainsRune("{[(", r):
+			open = append(open, r)
+		case strings.ContainsRune("}])", r):
+			if len(open) == 0 {
+				return -1
+			}
+			if open = open[:len(open)-1]; len(open) == 0 && r == '}' {
+				return i + 1
+			}
+		case r == '=' && len(open) == 0:
+			return i
 		}
-	}()
-	results, err := parser.FindResults(obj)
+	}
+	if quote != 0 || len(open) > 0 {
+		return -1
+	}
+	return len(text)
+}
+
+// unquoted takes off quotes that no shell has taken off.
+func unquoted(text string) string {
+	if len(text) > 1 && (text[0] == '\'' || text[0] == '"') && text[len(text)-1] == text[0] {
+		return text[1 : len(text)-1]
+	}
+	return text
+}
+
+// template completes a path as kubectl does: x.y, .x.y, {x.y} and {.x.y} are one.
+func template(path string) string {
+	inner := strings.TrimSpace(path)
+	if strings.HasPrefix(inner, "{") && strings.HasSuffix(inner, "}") {
+		inner = strings.TrimSpace(inner[1 : len(inner)-1])
+	}
+	if !strings.HasPrefix(inner, ".") && !strings.HasPrefix(inner, "[") && !strings.HasPrefix(inner, "$") && !strings.HasPrefix(inner, "@") {
+		inner = "." + inner
+	}
+	return "{" + inner + "}"
+}
+
+// path judges jsonpath={…}[=VALUE].
+type path struct {
+	spec Spec
+	gvk  schema.GroupVersionKind
+}
+
+func newPath(gvk schema.GroupVersionKind, one Spec) (judge, error) {
+	if err := jsonpath.New("").Parse(one.Expression); err != nil {
+		return nil, &CompileError{Spec: one, Message: err.Error()}
+	}
+	return &path{one, gvk}, nil
+}
+
+// reads is what is below the names that the path begins with; everything where it
+// goes on from the root again.
+func (p *path) reads() reads {
+	inner := strings.Trim(p.spec.Expression, "{}")
+	if strings.ContainsAny(inner, "${}") || strings.Contains(inner, "..") {
+		return reads{all: true}
+	}
+	if end := strings.IndexFunc(inner, func(r rune) bool { return !isNamePart(r) && r != '.' }); end >= 0 {
+		if inner[end] != '[' { // It is in the middle of a name.
+			end = max(0, strings.LastIndexByte(inner[:end], '.'))
+		}
+		inner = inner[:end]
+	}
+	names := strings.Split(strings.Trim(inner, "."), ".")
+	if names[0] == "" {
+		return reads{all: true}
+	}
+	return reads{paths: [][]string{names}}
+}
+
+func isNamePart(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+var errManyValues = errors.New("the path leads to more than one value")
+
+func (p *path) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict {
+	found, err := find(p.spec.Expression, obj)
 	if err != nil {
-		if j.secret {
-			return nil, fmt.Errorf("%s can not be evaluated on this Secret", j.spec.Expression)
+		return Verdict{Reason: "NotJudged", Message: err.Error(), Err: err}
+	}
+	value := Value{Expr: p.spec.Expression}
+	if len(found) == 0 {
+		value.Absent = true
+		return Verdict{Reason: "Absent", Message: "there is nothing at " + p.spec.Expression, Values: []Value{value}}
+	}
+	if !p.spec.HasValue {
+		value.Value = p.shown(obj, found[0])
+		return Verdict{Met: true, Reason: "Found", Message: "there is a value", Values: []Value{value}}
+	}
+	if len(found) > 1 {
+		return Verdict{Reason: "NotJudged", Message: errManyValues.Error(), Err: errManyValues}
+	}
+	switch found[0].(type) {
+	case map[string]any, []any:
+		err := errors.New("the path leads to an object or a list, which is no value to compare")
+		return Verdict{Reason: "NotJudged", Message: err.Error(), Err: err}
+	}
+	value.Value = p.shown(obj, found[0])
+	out := Verdict{Met: fmt.Sprint(found[0]) == p.spec.Value, Reason: "Equal", Values: []Value{value}}
+	if !out.Met {
+		out.Reason, out.Message = "NotEqual", fmt.Sprintf("it is %v, not %s", value.Value, p.spec.Value)
+	}
+	return out
+}
+
+// shown returns what of a value may be seen.
+func (p *path) shown(obj map[string]any, v any) any {
+	u := &unstructured.Unstructured{Object: obj}
+	if p.gvk.Group != "" || p.gvk.Kind != "Secret" {
+		return v
+	}
+	masked, err := find(p.spec.Expression, redact.Object(u).Object)
+	if err != nil || len(masked) == 0 {
+		return redact.Mask
+	}
+	return masked[0]
+}
+
+// find returns the values that a JSONPath finds. A template keeps state while it
+// runs, so each run has its own.
+func find(expression string, obj map[string]any) ([]any, error) {
+	j := jsonpath.New("").AllowMissingKeys(true)
+	if err := j.Parse(expression); err != nil {
+		return nil, err
+	}
+	results, err := j.FindResults(obj)
+	if err != nil {
+		return nil, err
+	}
+	var found []any
+	for _, list := range results {
+		for _, v := range list {
+			if v.IsValid() && v.CanInterface() && v.Interface() != nil {
+				found = append(found, v.Interface())
+			}
 		}
-		return nil, fmt.Errorf("%s: %w", j.spec.Expression, err)
 	}
-	j.parsers.Put(parser)
-	if len(results) == 0 || len(results[0]) == 0 {
-		return nil, nil
-	}
-	if len(results) > 1 || len(results[0]) > 1 {
-		return nil, fmt.Errorf("%s finds %d values, and has to find one", j.spec.Expression, len(results[0]))
-	}
-	found := results[0][0]
-	if !found.IsValid() || !found.CanInterface() {
-		return nil, nil
-	}
-	return found.Interface(), nil
+	return found, nil
 }

@@ -1,8 +1,10 @@
 package condition
 
 import (
+	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
 )
 
 // Kind is a way to say what is waited for.
@@ -29,7 +31,7 @@ type Spec struct {
 	Kind Kind
 	// Text is what was typed, as a report shows it.
 	Text string
-	// Expression is what of Text is CEL or JSONPath, the latter as {.path}.
+	// Expression is what of Text is CEL or JSONPath.
 	Expression string
 	// Type is the type of the status condition.
 	Type string
@@ -37,64 +39,83 @@ type Spec struct {
 	// for JSONPath only if HasValue.
 	Value    string
 	HasValue bool
-	// offset is the number of characters of Text before Expression.
-	offset int
 }
 
-// forms is what the hint of an unreadable condition says.
-const forms = "write ready, create, delete, condition=TYPE[=STATUS], jsonpath='{.path}'[=VALUE] or a CEL expression over self"
+// specError is a text that says no condition.
+type specError struct{ text, message, hint string }
 
-// Parse reads one --for or --fail-on. Text that no known word starts is CEL. The
-// error is a *[CompileError].
+func (e *specError) Error() string { return fmt.Sprintf("%q: %s", e.text, e.message) }
+func (e *specError) Hint() string  { return e.hint }
+
+// Parse reads one --for or --fail-on. A text that none of the known words starts
+// is CEL. Errors have a Hint.
 func Parse(text string) (Spec, error) {
-	s := Spec{Text: text}
 	trimmed := strings.TrimSpace(text)
-	switch word := Kind(strings.ToLower(trimmed)); word {
-	case "":
-		return s, &CompileError{Spec: s, Message: "says nothing to wait for", Meant: forms}
+	word, rest, valued := strings.Cut(trimmed, "=")
+	switch kind := Kind(word); kind {
 	case Ready, Create, Delete:
-		s.Kind = word
-		return s, nil
-	case CEL, Status, JSONPath:
-		return s, &CompileError{Spec: s, Message: "ends after its first word", Meant: forms}
-	}
-	kind, rest, found := strings.Cut(text, "=")
-	if found {
-		switch word := Kind(strings.ToLower(strings.TrimSpace(kind))); word {
-		case CEL:
-			s.Kind, s.Expression = CEL, rest
-			s.offset = utf8.RuneCountInString(kind) + 1
-			return s, s.needExpression()
-		case Status:
-			s.Kind = Status
-			return parseStatus(s, rest)
-		case JSONPath:
-			s.Kind = JSONPath
-			s.offset = utf8.RuneCountInString(kind) + 1
-			return parseJSONPath(s, rest)
+		if valued && !strings.HasPrefix(rest, "=") {
+			return Spec{}, &specError{text, word + " takes no value", "write --for=" + word}
+		}
+		if !valued {
+			return Spec{Kind: kind, Text: trimmed}, nil
+		}
+	case CEL:
+		if valued && !strings.HasPrefix(rest, "=") {
+			return parseCEL(text, trimmed, rest)
+		}
+	case Status:
+		if valued && !strings.HasPrefix(rest, "=") {
+			return parseStatus(text, trimmed, rest)
+		}
+	case JSONPath:
+		if valued && !strings.HasPrefix(rest, "=") {
+			return parseJSONPath(text, trimmed, rest)
 		}
 	}
-	s.Kind, s.Expression = CEL, text
-	return s, nil
-}
-
-func (s Spec) needExpression() error {
-	if strings.TrimSpace(s.Expression) == "" {
-		return &CompileError{Spec: s, Message: "the expression is missing", Meant: forms}
+	if hint := slip(trimmed); hint != "" {
+		return Spec{}, &specError{text, "this is no condition", hint}
 	}
-	return nil
+	return parseCEL(text, trimmed, trimmed)
 }
 
-// parseStatus reads TYPE[=STATUS]. As in kubectl, the status is True unless
-// something else is said, and what follows the second = is all status.
-func parseStatus(s Spec, text string) (Spec, error) {
-	kind, status, found := strings.Cut(text, "=")
-	s.Type, s.Value = strings.TrimSpace(kind), "True"
-	if found {
-		s.Value = strings.TrimSpace(status)
+func parseCEL(text, trimmed, expression string) (Spec, error) {
+	if strings.TrimSpace(expression) == "" {
+		return Spec{}, &specError{text, "the expression is missing", "such as --for='self.status.readyReplicas == 3'"}
+	}
+	return Spec{Kind: CEL, Text: trimmed, Expression: expression}, nil
+}
+
+func parseStatus(text, trimmed, rest string) (Spec, error) {
+	s := Spec{Kind: Status, Text: trimmed, Value: "True", HasValue: true}
+	var valued bool
+	s.Type, rest, valued = strings.Cut(rest, "=")
+	if valued {
+		s.Value = rest
 	}
 	if s.Type == "" || s.Value == "" {
-		return s, &CompileError{Spec: s, Message: "the type or the status is missing", Meant: "write condition=TYPE or condition=TYPE=STATUS, such as condition=Ready=False"}
+		return Spec{}, &specError{text, "a type or a status is missing", "such as --for=condition=Available or --for=condition=Ready=False"}
 	}
 	return s, nil
+}
+
+// slip tells what a lone word was probably meant to be; empty for what may well be
+// CEL.
+func slip(text string) string {
+	word, _, _ := strings.Cut(text, "=")
+	if strings.ContainsAny(word, " .()[]!<>&|\"'") {
+		return ""
+	}
+	words := []string{string(Ready), string(CEL), string(Status), string(JSONPath), string(Create), string(Delete)}
+	meant := spelling.Nearest(word, words)
+	switch {
+	case meant == string(Ready), meant == string(Create), meant == string(Delete):
+		return "did you mean " + meant + "?"
+	case meant != "":
+		return "did you mean " + meant + "=…?"
+	case word == text && word != "true" && word != "false" && word != "":
+		return "write --for=condition=" + word + " for a status condition; an expression reads the object as self"
+	default:
+		return ""
+	}
 }

@@ -230,15 +230,21 @@ func TestMayNotLook(t *testing.T) {
 func TestRefused(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
 	for name, tt := range map[string]struct {
+		err  error
 		may  bool
 		want string
-	}{"by admission": {true, "a failed"}, "by RBAC": {false, "a unknown"}} {
+	}{
+		"by admission":   {forbidden, true, "a failed"},
+		"by RBAC":        {forbidden, false, "a unknown"},
+		"as invalid":     {apierrors.NewBadRequest("no"), true, "a failed"},
+		"by its trouble": {apierrors.NewServiceUnavailable("no"), true, "a unknown"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake(config("a"))
 				f.refuse = func(verb, _ string) error {
 					if verb == "delete" || verb == "may-delete" && !tt.may {
-						return forbidden
+						return tt.err
 					}
 					return nil
 				}

@@ -108,13 +108,19 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 func (e *Engine) couldNotTell(ctx context.Context, t *target, verb string, err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	switch {
-	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil:
+	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil, inTrouble(err):
 		return true
 	case !apierrors.IsForbidden(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return false
 	}
 	permitted, err := e.Server.Permitted(ctx, t.kind, t.Ref, verb)
 	return err != nil || !permitted
+}
+
+// inTrouble tells that the server failed, which is no answer.
+func inTrouble(err error) bool {
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
 // skipAll reports the objects of a phase that was not begun.

@@ -27,11 +27,10 @@ type class struct {
 // admission tells whether the update that removes the finalizer is let through: it
 // is replayed as a dry run, for one object of a class (edge case 61).
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
-	misses := d.misses
-	hooks := d.hooksFor(u, admissionv1.Update)
-	if d.misses > misses {
+	if !d.settled() {
 		return nil // First of all, who is asked about it.
 	}
+	hooks := d.hooksFor(u, admissionv1.Update)
 	tried := d.standIn(u, finalizer, hooks)
 	err := d.replay(tried, finalizer)
 	switch {
@@ -50,6 +49,16 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 		return []finding{d.refusedBy(h, err, said)}
 	}
 	return []finding{d.refused(u, finalizer, err, said)}
+}
+
+// settled tells whether it is known, or known to be unknowable, who is asked about
+// updates.
+func (d *diagnosis) settled() bool {
+	misses := d.misses
+	d.kinds()
+	d.list(webhooks("MutatingWebhookConfiguration"), "")
+	d.list(webhooks("ValidatingWebhookConfiguration"), "")
+	return d.misses == misses
 }
 
 // standIn is the first object of the class that was met.

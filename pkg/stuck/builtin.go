@@ -37,7 +37,7 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 	return []finding{{rank: rankWaiting, Cause: event.Cause{
 		Code:     BuiltInFinalizer,
 		Message:  "the finalizer " + quote(finalizer) + " waits for " + waits + "; Kubernetes removes it by itself",
-		Evidence: []string{"deleted " + ago(d.now.Sub(since(u))) + " ago"},
+		Evidence: []string{d.deleted(u)},
 		Next:     "kubectl events --for " + word(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
 	}}}
 }

@@ -64,6 +64,7 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 	if phase := text(users[0], "status", "phase"); phase == "Succeeded" || phase == "Failed" {
 		f.Evidence = append(f.Evidence, name(first)+" has come to its end ("+phase+"), and keeps the claim until it is deleted")
 	}
+	f.Evidence = append(f.Evidence, name(first)+" is on node "+quote(text(users[0], "spec", "nodeName"))+" and mounts it")
 	f.Next, f.Risk = d.stopping(users[0])
 	if len(found) > 0 && len(found) >= len(users) {
 		f.rank = rankWaiting

@@ -60,17 +60,20 @@ func holds(k object.Kind) bool {
 // rest is the same.
 const explained = 300
 
-// causes are those of what is held, each with how many it holds back.
+// causes are those of what is held, each with how many it holds back. What is not
+// being deleted yet will be: what is broken already will hold it, too.
 func (c contents) causes(d *diagnosis) []finding {
-	oldest := slices.Clone(c.going)
-	slices.SortStableFunc(oldest, func(a, b *unstructured.Unstructured) int {
-		return cmp.Or(since(a).Compare(since(b)), object.RefOf(a).Compare(object.RefOf(b)))
-	})
 	var all []finding
 	held := map[rootKey][]string{}
-	for _, u := range oldest[:min(len(oldest), explained)] {
+	for _, u := range c.oldest() {
 		for _, f := range d.causes(u) {
+			if !terminating(u) && f.rank != rankAdmission && f.rank != rankBroken {
+				continue
+			}
 			key := keyOf(f.Cause)
+			if slices.Contains(d.looked, key.blockedBy) {
+				continue // A circle: it waits for what waits for it.
+			}
 			if held[key] == nil {
 				all = append(all, f)
 			}
@@ -82,6 +85,27 @@ func (c contents) causes(d *diagnosis) []finding {
 		all[i].Evidence = append([]string{"holds back " + count(len(of), "object") + " in it: " + strings.Join(some(of, 3), ", ")}, f.Evidence...)
 	}
 	return all
+}
+
+// oldest are those to explain: what is terminating the longest, then what has
+// finalizers.
+func (c contents) oldest() []*unstructured.Unstructured {
+	sorted := slices.Clone(c.going)
+	for _, u := range c.present {
+		if len(u.GetFinalizers()) > 0 {
+			sorted = append(sorted, u)
+		}
+	}
+	rank := func(u *unstructured.Unstructured) int {
+		if terminating(u) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(sorted, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(rank(a)-rank(b), since(a).Compare(since(b)), object.RefOf(a).Compare(object.RefOf(b)))
+	})
+	return sorted[:min(len(sorted), explained)]
 }
 
 // remain says how much is left, of what.
@@ -102,6 +126,9 @@ func (c contents) remain(u *unstructured.Unstructured) finding {
 		Message:  fmt.Sprintf("%s left in it, %d of them terminating", count(c.total(), "object"), len(c.going)),
 		Evidence: some(evidence, 8),
 	}}
+	if len(c.going) == 0 {
+		f.Evidence = append(f.Evidence, "nothing of it was deleted yet: its turn may still come")
+	}
 	if isKind(u, "apiextensions.k8s.io", "CustomResourceDefinition") {
 		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", count(c.total(), "object"), len(c.going))
 	}

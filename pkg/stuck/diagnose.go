@@ -59,13 +59,25 @@ type diagnosis struct {
 	looked []object.Key
 	// classes are the objects that stand for others like them.
 	classes map[class]object.Ref
+	// read is what was made of lists that many objects ask for.
+	read map[string]any
+}
+
+// once makes something of what is known, once in a diagnosis.
+func once[T any](d *diagnosis, what string, read func() T) T {
+	if made, ok := d.read[what].(T); ok {
+		return made
+	}
+	made := read()
+	d.read[what] = made
+	return made
 }
 
 func newDiagnosis(now time.Time, k *known) *diagnosis {
 	if k == nil {
 		k = newKnown()
 	}
-	return &diagnosis{now: now, known: k, asked: map[question]bool{}, blind: map[question]error{}, excused: map[question]bool{}}
+	return &diagnosis{now: now, known: k, asked: map[question]bool{}, blind: map[question]error{}, excused: map[question]bool{}, read: map[string]any{}}
 }
 
 // explain runs the rules for the object and orders what they find.

@@ -116,7 +116,14 @@ func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string
 		}
 		evidence = append(evidence, text)
 	}
-	return append(evidence, "deleted "+ago(d.now.Sub(since(u)))+" ago")
+	return append(evidence, d.deleted(u))
+}
+
+func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
+	if !terminating(u) {
+		return "not deleted yet"
+	}
+	return "deleted " + ago(d.now.Sub(since(u))) + " ago"
 }
 
 // owners are those who state the finalizer.

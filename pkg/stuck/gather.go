@@ -18,7 +18,7 @@ const (
 	// sideBySide is how many requests are under way at once.
 	sideBySide = 24
 	// patience is how long one read may take.
-	patience = 5 * time.Second
+	patience = 4 * time.Second
 	// budget is how many requests one explanation, or one survey, may take.
 	budget = 600
 	// rounds is how often the rules may ask for more.
@@ -34,7 +34,7 @@ type Gatherer struct {
 	Reader Reader
 	// Now is the time; nil is the clock.
 	Now func() time.Time
-	// Patience is how long one read may take; 0 means 5 seconds.
+	// Patience is how long one read may take; 0 means 4 seconds.
 	Patience time.Duration
 	// Budget is how many requests one explanation may take; 0 means 600. What is
 	// beyond it is told as not read.
@@ -99,6 +99,9 @@ func (g *Gatherer) fill(ctx context.Context, k *known, run func(*diagnosis)) err
 		left -= len(batch)
 		if err := g.askAll(ctx, k, batch); err != nil {
 			return err
+		}
+		if k.allTroubled(batch) { // It would go on like that, and nobody waits for it.
+			return nil
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -39,9 +40,13 @@ type service struct {
 
 // hooks are all webhooks of the cluster, in the order of their names.
 func (d *diagnosis) hooks() ([]hook, bool) {
-	const group = "admissionregistration.k8s.io/v1"
-	mutating, sure := d.list(kindOf(group, "MutatingWebhookConfiguration"), "")
-	validating, sureOfValidating := d.list(kindOf(group, "ValidatingWebhookConfiguration"), "")
+	r := once(d, "hooks", d.readHooks)
+	return r.items, r.sure
+}
+
+func (d *diagnosis) readHooks() result[hook] {
+	mutating, sure := d.list(webhooks("MutatingWebhookConfiguration"), "")
+	validating, sureOfValidating := d.list(webhooks("ValidatingWebhookConfiguration"), "")
 	var hooks []hook
 	for _, u := range mutating {
 		c, _ := as[admissionv1.MutatingWebhookConfiguration](u)
@@ -57,7 +62,11 @@ func (d *diagnosis) hooks() ([]hook, bool) {
 			hooks = append(hooks, h.with(w.ClientConfig, w.FailurePolicy, w.MatchPolicy, w.MatchConditions))
 		}
 	}
-	return hooks, sure && sureOfValidating
+	return result[hook]{hooks, sure && sureOfValidating}
+}
+
+func webhooks(kind string) schema.GroupVersionKind {
+	return kindOf("admissionregistration.k8s.io/v1", kind)
 }
 
 // with fills in what both sorts of webhooks have, with the server's defaults.
@@ -98,7 +107,7 @@ func (d *diagnosis) hooksFor(u *unstructured.Unstructured, operation admissionv1
 func (d *diagnosis) hooksOf(u *unstructured.Unstructured) []hook {
 	group := u.GroupVersionKind().Group
 	hooks, _ := d.hooks()
-	return slices.DeleteFunc(hooks, func(h hook) bool {
+	return slices.DeleteFunc(slices.Clone(hooks), func(h hook) bool {
 		return !strings.Contains(group, ".") || !slices.ContainsFunc(h.rules, func(r admissionv1.RuleWithOperations) bool {
 			return slices.Contains(r.APIGroups, group)
 		})

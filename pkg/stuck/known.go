@@ -136,3 +136,13 @@ func (k *known) object(ref object.Ref) *unstructured.Unstructured {
 	}
 	return nil
 }
+
+// allTroubled tells whether the server failed at every one of the questions.
+func (k *known) allTroubled(questions []question) bool {
+	for _, q := range questions {
+		if a, ok := k.find(q); !ok || !troubled(a.err) {
+			return false
+		}
+	}
+	return true
+}

@@ -39,7 +39,7 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	return []finding{{rank: rankBroken, Cause: event.Cause{
 		Code:     LoadBalancerControllerGone,
 		Message:  "no cloud controller runs in this cluster that would release its load balancer (finalizer " + quote(finalizer) + ")",
-		Evidence: append(s.evidence, "deleted "+ago(d.now.Sub(since(u)))+" ago"),
+		Evidence: append(s.evidence, d.deleted(u)),
 		Next:     removal(ref, finalizer),
 		Risk:     "a load balancer that exists at the provider stays there, and costs what it costs",
 	}}}

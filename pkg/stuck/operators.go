@@ -13,41 +13,38 @@ type operator struct {
 
 // operatorOf knows the finalizers of operators that many clusters run. Where a
 // finalizer's name does not tell by itself whose it is, nothing else does once the
-// operator is gone. Each was read in the operator's source.
+// operator is gone.
 func operatorOf(finalizer string) operator {
 	for _, known := range []struct {
 		finalizer string // whole, or a beginning or end if it has an asterisk there
 		operator
 	}{
-		{"*.cert-manager.io", certManager()}, {"*.cert-manager.io/*", certManager()},
 		{"finalizer.acme.cert-manager.io", certManager()},
-		{"resources-finalizer.argocd.argoproj.io*", argoCD()}, {"foreground-finalizer.argocd.argoproj.io", argoCD()},
-		{"background-finalizer.argocd.argoproj.io", argoCD()}, {"*.argocd.argoproj.io*", argoCD()},
+		{"acme.cert-manager.io/finalizer", certManager()},
+		{"*.argocd.argoproj.io", argoCD()},
+		{"*.argocd.argoproj.io/*", argoCD()},
 		{"finalizers.fluxcd.io", flux()},
-		{"finalizer.apiextensions.crossplane.io", crossplane()}, {"composite.apiextensions.crossplane.io", crossplane()},
-		{"defined.apiextensions.crossplane.io", crossplane()}, {"offered.apiextensions.crossplane.io", crossplane()},
+		{"*.apiextensions.crossplane.io", operator{"Crossplane", []string{"crossplane"}}},
 		{"finalizer.managedresource.crossplane.io", operator{name: "a Crossplane provider"}},
-		{"in-use.crossplane.io", crossplane()},
-		{"*externalsecrets.external-secrets.io*", externalSecrets()}, {"*.external-secrets.io/*", externalSecrets()},
-		{"service.k8s.aws/resources", awsLoadBalancer()}, {"ingress.k8s.aws/resources", awsLoadBalancer()},
-		{"group.ingress.k8s.aws/*", awsLoadBalancer()}, {"elbv2.k8s.aws/*", awsLoadBalancer()},
-		{"networking.gke.io/*", operator{name: "the GKE ingress controller"}},
-		{"*.strimzi.io/*", operator{"Strimzi", []string{"strimzi-cluster-operator", "strimzi"}}},
+		{"in-use.crossplane.io", operator{name: "a Crossplane provider"}},
+		{"*external-secrets.io/*", operator{"External Secrets", []string{"external-secrets"}}},
+		{"service.k8s.aws/resources", awsLoadBalancer()},
+		{"ingress.k8s.aws/resources", awsLoadBalancer()},
+		{"group.ingress.k8s.aws/*", awsLoadBalancer()},
+		{"elbv2.k8s.aws/resources", awsLoadBalancer()},
+		{"strimzi.io/topic-operator", operator{"Strimzi's topic operator", []string{"topic-operator"}}},
 		{"longhorn.io", operator{"Longhorn", []string{"longhorn-manager"}}},
 		{"*.ceph.rook.io", operator{"Rook", []string{"rook-ceph-operator"}}},
-		{"velero.io/*", operator{"Velero", []string{"velero"}}},
-		{"*.velero.io", operator{"Velero", []string{"velero"}}},
-		{"*.serving.knative.dev", operator{"Knative Serving", []string{"controller"}}},
-		{"chains.tekton.dev*", operator{"Tekton Chains", []string{"tekton-chains-controller"}}},
-		{"operator.victoriametrics.com/*", operator{"the VictoriaMetrics operator", []string{"victoria-metrics-operator", "vm-operator"}}},
+		{"*.velero.io/*", operator{"Velero", []string{"velero"}}},
+		{"apps.victoriametrics.com/finalizer", operator{"the VictoriaMetrics operator", []string{"victoria-metrics-operator", "vm-operator"}}},
 		{"karpenter.sh/termination", operator{"Karpenter", []string{"karpenter"}}},
+		{"karpenter.k8s.aws/termination", operator{"Karpenter", []string{"karpenter"}}},
 		{"*.cluster.x-k8s.io", operator{"Cluster API", []string{"capi-controller-manager"}}},
 		{"finalizer.keda.sh", operator{"KEDA", []string{"keda-operator"}}},
-		{"elasticsearch.k8s.elastic.co/*", operator{"ECK", []string{"elastic-operator"}}},
-		{"external-attacher/*", operator{name: "the CSI driver's attacher"}},
-		{"external-provisioner.volume.kubernetes.io/finalizer", operator{name: "the CSI driver's provisioner"}},
+		{"external-attacher/*", operator{"the CSI driver's attacher", []string{"csi-attacher"}}},
+		{"external-provisioner.volume.kubernetes.io/finalizer", operator{"the CSI driver's provisioner", []string{"csi-provisioner"}}},
 		{"snapshot.storage.kubernetes.io/*", operator{"the CSI snapshot controller", []string{"snapshot-controller"}}},
-		{"gateway-exists-finalizer.gateway.networking.k8s.io", operator{name: "the Gateway API implementation"}},
+		{"gateway-exists-finalizer.gateway.networking.k8s.io", operator{name: "the Gateway API's implementation"}},
 	} {
 		if matches(known.finalizer, finalizer) {
 			return known.operator
@@ -84,10 +81,6 @@ func flux() operator {
 		"notification-controller", "image-automation-controller", "image-reflector-controller",
 	}}
 }
-
-func crossplane() operator { return operator{"Crossplane", []string{"crossplane"}} }
-
-func externalSecrets() operator { return operator{"External Secrets", []string{"external-secrets"}} }
 
 func awsLoadBalancer() operator {
 	return operator{"the AWS Load Balancer Controller", []string{"aws-load-balancer-controller"}}

@@ -27,6 +27,7 @@ type Reader interface {
 	// DryRunRemoveFinalizer replays the update that removes one finalizer, as a dry
 	// run, and returns the server's refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
-	// Allowed tells whether a user may do what verb says with the object.
+	// Allowed tells whether a user may do what verb says with the object; with an
+	// empty user, whether we may.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }

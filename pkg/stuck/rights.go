@@ -26,6 +26,11 @@ func (d *diagnosis) accounts(u *unstructured.Unstructured, finalizer string) ([]
 	if group := u.GroupVersionKind().Group; strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
 		groups = append(groups, group)
 	}
+	r := once(d, "accounts "+strings.Join(groups, " "), func() result[account] { return d.readAccounts(groups) })
+	return r.items, r.sure
+}
+
+func (d *diagnosis) readAccounts(groups []string) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := d.list(kindOf(rbac, "ClusterRole"), "")
 	bindings, sureOfBindings := d.list(kindOf(rbac, "ClusterRoleBinding"), "")
@@ -48,7 +53,7 @@ func (d *diagnosis) accounts(u *unstructured.Unstructured, finalizer string) ([]
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name), -compareBool(a.granted, b.granted), cmp.Compare(a.role, b.role))
 	})
 	same := func(a, b account) bool { return a.namespace == b.namespace && a.name == b.name }
-	return slices.CompactFunc(g.accounts, same), sure && sureOfBindings && sureOfLocal && sureOfRoles
+	return result[account]{slices.CompactFunc(g.accounts, same), sure && sureOfBindings && sureOfLocal && sureOfRoles}
 }
 
 func compareBool(a, b bool) int {

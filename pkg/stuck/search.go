@@ -121,7 +121,7 @@ func (c *candidate) byAccount(accounts []account) {
 			if a.granted {
 				worth = worthGrant
 			}
-			c.clue(worth, "its service account may update the object, by "+quote(a.role))
+			c.clue(worth, "its service account was given rights on the kind, by "+quote(a.role))
 			return
 		}
 	}
@@ -159,13 +159,18 @@ func leaseFor(leases []lease, names []string, domain string) *lease {
 	return nil
 }
 
-// managers are those who set the finalizer, without names that say nothing.
+// managers are those who set the finalizer, as far as their name tells anything:
+// not by the tools with which people write manifests, nor where it is what every
+// controller calls itself.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range owners(u, finalizer) {
 		switch o.Manager {
-		case "", "manager", "controller", "operator", "main", "before-first-apply", "unknown":
-		default:
+		case "", "manager", "controller", "operator", "main", "unknown", "before-first-apply",
+			"helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
+			continue
+		}
+		if !strings.HasPrefix(o.Manager, "kubectl") {
 			names = append(names, o.Manager)
 		}
 	}
@@ -194,7 +199,7 @@ func notFound(names []string, domain string, accounts []account, hooks []hook) [
 		return append(evidence, "no service account was given rights on its kind in particular")
 	}
 	for _, a := range accounts {
-		evidence = append(evidence, fmt.Sprintf("service account %s -n %s may update it (%s), but no workload runs as it", quote(a.name), quote(a.namespace), quote(a.role)))
+		evidence = append(evidence, fmt.Sprintf("service account %s -n %s was given rights on the kind (%s), but no workload runs as it", quote(a.name), quote(a.namespace), quote(a.role)))
 	}
 	for _, h := range hooks {
 		if h.service != nil {
@@ -217,6 +222,11 @@ func called(names []string) string {
 
 // leases are all leases but those of nodes.
 func (d *diagnosis) leases() ([]lease, bool) {
+	r := once(d, "leases", d.readLeases)
+	return r.items, r.sure
+}
+
+func (d *diagnosis) readLeases() result[lease] {
 	objects, sure := d.list(kindOf("coordination.k8s.io/v1", "Lease"), "")
 	var leases []lease
 	for _, u := range objects {
@@ -224,7 +234,7 @@ func (d *diagnosis) leases() ([]lease, bool) {
 			leases = append(leases, l)
 		}
 	}
-	return leases, sure
+	return result[lease]{leases, sure}
 }
 
 // silentElsewhere: somebody holds the lease, but runs where we can not see him.

@@ -32,6 +32,17 @@ func (w workload) called(name string) bool { return slices.Contains(w.names, nam
 
 // workloads are all that may be a controller.
 func (d *diagnosis) workloads() ([]workload, bool) {
+	r := once(d, "workloads", d.readWorkloads)
+	return r.items, r.sure
+}
+
+// result is what was made of lists; sure tells that all of them were read.
+type result[T any] struct {
+	items []T
+	sure  bool
+}
+
+func (d *diagnosis) readWorkloads() result[workload] {
 	deployments, sure := d.list(kindOf("apps/v1", "Deployment"), "")
 	sets, sureOfSets := d.list(kindOf("apps/v1", "StatefulSet"), "")
 	daemons, sureOfDaemons := d.list(kindOf("apps/v1", "DaemonSet"), "")
@@ -41,7 +52,7 @@ func (d *diagnosis) workloads() ([]workload, bool) {
 			found = append(found, w)
 		}
 	}
-	return found, sure && sureOfSets && sureOfDaemons
+	return result[workload]{found, sure && sureOfSets && sureOfDaemons}
 }
 
 func workloadOf(u *unstructured.Unstructured) (workload, bool) {

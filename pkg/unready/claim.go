@@ -59,10 +59,10 @@ func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
 	c := event.Cause{BlockedBy: r, Next: describe(r)}
 	switch {
 	case pvc.DeletionTimestamp != nil:
-		c.Code, c.Message = "ClaimTerminating", name(r)+" is being deleted"
+		c.Code, c.Message = "ClaimTerminating", "is being deleted"
 		c.Evidence = []string{"finalizers: " + some(pvc.Finalizers, 3)}
 	case pvc.Status.Phase == corev1.ClaimLost:
-		c.Code, c.Message = "ClaimLost", name(r)+" has lost its PersistentVolume "+pvc.Spec.VolumeName+", which is not there any more"
+		c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+pvc.Spec.VolumeName+", which is not there any more"
 		c.Evidence = []string{"phase Lost"}
 		c.BlockedBy = ref(core("PersistentVolume"), "", pvc.Spec.VolumeName)
 	case pvc.Status.Phase == corev1.ClaimBound:
@@ -70,44 +70,43 @@ func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
 	default:
 		c = v.unbound(pvc, c)
 	}
-	return []finding{{Cause: c, rank: root}}
+	return []finding{{Cause: c, rank: root, who: pvc.Namespace + "/" + pvc.Name, noun: "PersistentVolumeClaim"}}
 }
 
 // unbound goes by the claim's storage class.
 func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
-	who := name(c.BlockedBy)
 	c.Evidence = []string{"phase " + clean(cmp.Or(string(pvc.Status.Phase), "not set"))}
 	e := v.warning(pvc.UID, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
 	c.Evidence = append(c.Evidence, quoted(e)...)
 	class, ok := v.classOf(pvc)
 	switch {
 	case pvc.Spec.VolumeName != "":
-		c.Code, c.Message = "ClaimUnbound", who+" asks for PersistentVolume "+pvc.Spec.VolumeName+", and is not bound to it"
+		c.Code, c.Message = "ClaimUnbound", "asks for PersistentVolume "+pvc.Spec.VolumeName+", and is not bound to it"
 		c.Next = kubectl("", "get", "persistentvolumes")
 		c.BlockedBy = ref(core("PersistentVolume"), "", pvc.Spec.VolumeName)
 		if v.absent(c.BlockedBy) {
 			c.Evidence = append(c.Evidence, "PersistentVolume "+pvc.Spec.VolumeName+" does not exist")
 		}
 	case !ok: // Which class it is, or whether there is one, is not known.
-		c.Code, c.Message = "ClaimUnbound", who+" is not bound to a volume"
+		c.Code, c.Message = "ClaimUnbound", "is not bound to a volume"
 	case class.ref.Name == "":
-		c.Code, c.Message = "NoStorageClass", who+" names no storage class, there is no default one, and no PersistentVolume fits it"
+		c.Code, c.Message = "NoStorageClass", "names no storage class, there is no default one, and no PersistentVolume fits it"
 		c.Next = kubectl("", "get", "storageclasses")
 	case class.class == nil:
-		c.Code, c.Message = "StorageClassMissing", who+" asks for StorageClass "+class.ref.Name+", which does not exist"
+		c.Code, c.Message = "StorageClassMissing", "asks for StorageClass "+class.ref.Name+", which does not exist"
 		c.Next = kubectl("", "get", "storageclasses")
 		c.BlockedBy = class.ref
 	case class.class.Provisioner == "kubernetes.io/no-provisioner":
-		c.Code, c.Message = "NoVolume", who+" waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" makes none by itself"
+		c.Code, c.Message = "NoVolume", "waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" makes none by itself"
 		c.Next = kubectl("", "get", "persistentvolumes")
 	case e != nil:
-		c.Code, c.Message = "ProvisioningFailed", who+": its volume can not be made by "+clean(class.class.Provisioner)
+		c.Code, c.Message = "ProvisioningFailed", "its volume can not be made by "+clean(class.class.Provisioner)
 	case class.firstConsumer() && pvc.Annotations[selectedNode] == "":
-		c.Code, c.Message = "WaitForFirstConsumer", who+" gets its volume when a Pod that mounts it is scheduled; none is"
+		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume when a Pod that mounts it is scheduled; none is"
 		c.Evidence = []string{"volumeBindingMode of StorageClass " + class.ref.Name + " is WaitForFirstConsumer"}
 	default:
 		provisioner := clean(cmp.Or(pvc.Annotations[provisionerOf], class.class.Provisioner))
-		c.Code, c.Message = "NoProvisioner", who+" waits for "+provisioner+" to make its volume, and nothing is heard of that: is it installed, and running?"
+		c.Code, c.Message = "NoProvisioner", "waits for "+provisioner+" to make its volume, and nothing is heard of that: is it installed, and running?"
 		c.Evidence = []string{"provisioner of StorageClass " + class.ref.Name + " is " + provisioner}
 		c.Next = kubectl("", "get", "csidrivers,pods", "-A")
 		c.BlockedBy = class.ref

@@ -1,6 +1,9 @@
 package unready_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func claim(spec, status string) string {
 	return `apiVersion: v1
@@ -21,24 +24,31 @@ func TestClaims(t *testing.T) {
 		"bound": {facts: claim("", "{phase: Bound}")},
 		"lost": {
 			facts:   claim(", volumeName: pv-1", "{phase: Lost}"),
-			want:    []string{"ClaimLost: PersistentVolumeClaim prod/data has lost its PersistentVolume pv-1, which is not there any more"},
+			want:    []string{"ClaimLost: PersistentVolumeClaim prod/data: has lost its PersistentVolume pv-1, which is not there any more"},
 			blocked: "PersistentVolume/pv-1",
+		},
+		"going": {
+			facts: strings.Replace(claim("", "{phase: Pending}"), "uid: pvc-1", `uid: pvc-1, finalizers: [kubernetes.io/pvc-protection], deletionTimestamp: "2026-01-01T11:50:00Z"`, 1),
+			want: []string{
+				"Terminating: PersistentVolumeClaim prod/data is being deleted for 10m",
+				"ClaimTerminating: PersistentVolumeClaim prod/data: is being deleted",
+			},
 		},
 		"no class": {
 			facts: claim("", pending) + "\n---\n" + failed,
-			want:  []string{"NoStorageClass: PersistentVolumeClaim prod/data names no storage class, there is no default one, and no PersistentVolume fits it"},
+			want:  []string{"NoStorageClass: PersistentVolumeClaim prod/data: names no storage class, there is no default one, and no PersistentVolume fits it"},
 		},
 		"class missing": {
 			facts:   claim(", storageClassName: fast", pending) + "\n---\n" + failed,
 			absent:  []string{"StorageClass.storage.k8s.io/fast"},
-			want:    []string{"StorageClassMissing: PersistentVolumeClaim prod/data asks for StorageClass fast, which does not exist"},
+			want:    []string{"StorageClassMissing: PersistentVolumeClaim prod/data: asks for StorageClass fast, which does not exist"},
 			blocked: "StorageClass/fast",
 		},
 		"class unknown": { // edge case 67
 			facts:  claim(", storageClassName: fast", pending),
 			unread: []string{"StorageClass.storage.k8s.io/fast"},
 			want: []string{
-				"ClaimUnbound: PersistentVolumeClaim prod/data is not bound to a volume",
+				"ClaimUnbound: PersistentVolumeClaim prod/data: is not bound to a volume",
 				"NotAllowed: what is the matter with these is unknown, because they may not be read: StorageClass fast",
 			},
 		},
@@ -50,15 +60,15 @@ func TestClaims(t *testing.T) {
 		},
 		"nobody provisions": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate"),
-			want:  []string{"NoProvisioner: PersistentVolumeClaim prod/data waits for csi.example.com to make its volume, and nothing is heard of that: is it installed, and running?"},
+			want:  []string{"NoProvisioner: PersistentVolumeClaim prod/data: waits for csi.example.com to make its volume, and nothing is heard of that: is it installed, and running?"},
 		},
 		"local volumes": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("kubernetes.io/no-provisioner", "Immediate"),
-			want:  []string{"NoVolume: PersistentVolumeClaim prod/data waits for a PersistentVolume that fits; StorageClass fast makes none by itself"},
+			want:  []string{"NoVolume: PersistentVolumeClaim prod/data: waits for a PersistentVolume that fits; StorageClass fast makes none by itself"},
 		},
 		"waits for a Pod": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
-			want:  []string{"WaitForFirstConsumer: PersistentVolumeClaim prod/data gets its volume when a Pod that mounts it is scheduled; none is"},
+			want:  []string{"WaitForFirstConsumer: PersistentVolumeClaim prod/data: gets its volume when a Pod that mounts it is scheduled; none is"},
 		},
 		"a Pod does not wait for itself": {
 			facts: unscheduled("0/1 nodes are available: 1 Insufficient cpu.") + "\n---\n" +
@@ -68,7 +78,7 @@ func TestClaims(t *testing.T) {
 		"the volume named is not there": {
 			facts:    claim(", volumeName: pv-1", pending),
 			absent:   []string{"PersistentVolume/pv-1"},
-			want:     []string{"ClaimUnbound: PersistentVolumeClaim prod/data asks for PersistentVolume pv-1, and is not bound to it"},
+			want:     []string{"ClaimUnbound: PersistentVolumeClaim prod/data: asks for PersistentVolume pv-1, and is not bound to it"},
 			evidence: []string{"PersistentVolume pv-1 does not exist"},
 		},
 	})

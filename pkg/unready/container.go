@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -90,7 +91,7 @@ func (v *view) container(b box) []finding {
 		return []finding{v.ended(b, s.State.Terminated)}
 	case s.Ready:
 		return nil
-	case s.State.Running != nil && s.LastTerminationState.Terminated != nil && s.RestartCount > 1:
+	case s.State.Running != nil && s.RestartCount > 1 && v.recent(s.LastTerminationState.Terminated):
 		return []finding{v.ended(b, s.LastTerminationState.Terminated)} // between two ends
 	case s.State.Running != nil:
 		return v.probes(b)
@@ -119,22 +120,38 @@ func (v *view) waiting(b box, w *corev1.ContainerStateWaiting) []finding {
 	case "CreateContainerConfigError":
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerConfigError",
-			Message:  b.role + " can not be made as it is described: " + clean(w.Message),
+			Message:  b.role + " can not be made as it is described: " + withoutPod(w.Message),
 			Evidence: []string{"Pod " + b.pod.Name + ": waiting, CreateContainerConfigError"},
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
 	default: // CreateContainerError, RunContainerError, PostStartHookError…
-		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + clean(w.Reason)}
+		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + clean(w.Reason) + ": " + clean(w.Message)}
 		if t := b.status.LastTerminationState.Terminated; t != nil {
 			evidence = append(evidence, b.end(t)...)
 		}
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerNotStarted",
-			Message:  b.role + " can not be started (" + clean(w.Reason) + "): " + clean(w.Message),
+			Message:  b.role + " can not be started (" + clean(w.Reason) + ")",
 			Evidence: evidence,
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
 	}
+}
+
+// recent tells whether a container ended so lately that its next end is to be
+// expected: restarts of last week have nothing to do with a probe that fails now.
+// The kubelet pauses for five minutes at most, and forgets after ten.
+func (v *view) recent(t *corev1.ContainerStateTerminated) bool {
+	if t == nil {
+		return false
+	}
+	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
+}
+
+// withoutPod leaves out of a kubelet's message which Pod it is about.
+func withoutPod(message string) string {
+	message, _, _ = strings.Cut(message, " (pod: ")
+	return clean(message)
 }
 
 // ended tells how a container ended, and by whom.

@@ -61,6 +61,10 @@ func TestContainers(t *testing.T) {
 			facts: pod(`restartCount: 2, started: true, state: {running: {startedAt: "2026-01-01T11:59:59Z"}}, lastState: {terminated: {exitCode: 1, reason: Error}}`),
 			want:  []string{"ContainerCrash: Pod web-1: container app ends with exit code 1 each time it is started"},
 		},
+		"crashes of last week": {
+			facts: pod(`restartCount: 5, started: true, state: {running: {}}, lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2025-12-24T12:00:00Z"}}`),
+			want:  []string{"ReadinessProbeFailing: Pod web-1: container app runs, and its readiness probe has not succeeded yet"},
+		},
 		"a signal": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 139, reason: Error}}`),
 			want:  []string{"ContainerCrash: Pod web-1: container app ends with exit code 139, by signal 11 (SIGSEGV) each time it is started"},
@@ -98,9 +102,14 @@ func TestContainers(t *testing.T) {
 			facts: waiting("CreateContainerConfigError", "couldn't find key k in ConfigMap prod/settings"),
 			want:  []string{"ContainerConfigError: Pod web-1: container app can not be made as it is described: couldn't find key k in ConfigMap prod/settings"},
 		},
+		"configuration, in words that name the Pod": {
+			facts: waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root (pod: \"web-1_prod(1)\", container: app)`),
+			want:  []string{"ContainerConfigError: Pod web-1: container app can not be made as it is described: container has runAsNonRoot and image will run as root"},
+		},
 		"not started": {
-			facts: waiting("RunContainerError", "failed to create shim task"),
-			want:  []string{"ContainerNotStarted: Pod web-1: container app can not be started (RunContainerError): failed to create shim task"},
+			facts:    waiting("RunContainerError", "failed to create shim task"),
+			want:     []string{"ContainerNotStarted: Pod web-1: container app can not be started (RunContainerError)"},
+			evidence: []string{"Pod web-1: waiting, RunContainerError: failed to create shim task"},
 		},
 		"nothing is wrong": {
 			facts:    waiting("ContainerCreating", ""),

@@ -140,7 +140,7 @@ func (v *view) silent(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	c := event.Cause{
 		Code:     "NoController",
-		Message:  name(r) + ": no controller has ever written its status" + v.since(u.GetCreationTimestamp()),
+		Message:  name(r) + ": no controller has written its status" + v.since(u.GetCreationTimestamp()),
 		Evidence: []string{".status is empty, and the definition " + crd.GetName() + " has one"},
 		Next:     describe(object.RefOf(crd)),
 	}

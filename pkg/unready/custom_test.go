@@ -22,13 +22,13 @@ func TestCustom(t *testing.T) {
 	stories(t, map[string]story{
 		"no controller": {
 			facts: widget("", "") + crd,
-			want:  []string{"NoController: Widget prod/w: no controller has ever written its status for 10m; is one installed, and does it look at this namespace?"},
+			want:  []string{"NoController: Widget prod/w: no controller has written its status for 10m; is one installed, and does it look at this namespace?"},
 			next:  "kubectl describe customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 		},
 		"a kind without a status": {facts: widget("", "") + plain},
 		"no controller: it is scaled to zero": {
 			facts:   widget("", "") + crd + operator("0", "0"),
-			want:    []string{"ControllerDown: Widget prod/w: no controller has ever written its status for 10m: the controller, Deployment system/op, is scaled to zero"},
+			want:    []string{"ControllerDown: Widget prod/w: no controller has written its status for 10m: the controller, Deployment system/op, is scaled to zero"},
 			blocked: "Deployment/system/op",
 			next:    "kubectl scale deployment.apps/op --replicas=1 -n system",
 		},
@@ -58,6 +58,10 @@ func TestCustom(t *testing.T) {
 				"Reconciling: Widget prod/w is still worked on (Working)",
 			},
 		},
+		"it is not known": {
+			facts: widget("", `, status: {conditions: [{type: Ready, status: Unknown, reason: Checking}]}`),
+			want:  []string{"ConditionUnknown: Widget prod/w: whether it is Ready is not known (Checking)"},
+		},
 		"a condition about an older generation (edge case 47)": {
 			facts: widget(", generation: 3", `, status: {conditions: [{type: Ready, status: "False", reason: Old, observedGeneration: 2}]}`),
 		},
@@ -85,6 +89,10 @@ func TestDefinitions(t *testing.T) {
 		"schema": {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.example.com}, status: {conditions: [{type: NonStructuralSchema, status: "True", reason: Violations, message: "spec.type: Required value"}, {type: Established, status: "False"}]}}`,
 			want:  []string{"SchemaNotStructural: CustomResourceDefinition a.example.com has a schema that is not structural: spec.type: Required value"},
+		},
+		"a protected group": {
+			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.x.k8s.io}, status: {conditions: [{type: Established, status: "True"}, {type: KubernetesAPIApprovalPolicyConformant, status: "False", reason: MissingAnnotation, message: protected groups must have approval annotation}]}}`,
+			want:  []string{"GroupProtected: CustomResourceDefinition a.x.k8s.io is in a group of Kubernetes' own without the approval that those need"},
 		},
 		"not yet": {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.example.com}, status: {conditions: [{type: Established, status: "False", reason: Installing}]}}`,
@@ -139,6 +147,12 @@ func TestJobs(t *testing.T) {
 		"failed otherwise": {
 			facts: job("", `failed: 1, conditions: [{type: Failed, status: "True", reason: PodFailurePolicy, message: exit code 42}]`),
 			want:  []string{"JobFailed: Job prod/j has failed (PodFailurePolicy), and does not try again"},
+		},
+		"a CronJob whose Jobs are refused": {
+			facts: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: c, namespace: prod, uid: c-1}, spec: {suspend: false}}` + "\n---\n" +
+				`{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: FailedCreate, message: "Error creating job: exceeded quota", involvedObject: {uid: c-1}}`,
+			want:     []string{"CronJobNotStarted: CronJob prod/c can not start its Job (FailedCreate)"},
+			evidence: []string{"event FailedCreate: Error creating job: exceeded quota"},
 		},
 		"a CronJob": {
 			facts: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: c, namespace: prod}, spec: {suspend: true}}`,
@@ -200,6 +214,12 @@ func TestNetwork(t *testing.T) {
 				"SecretMissing: Ingress prod/web needs Secret cert, which does not exist",
 				"IngressNoAddress: Ingress prod/web has no address yet: no controller has written one",
 			},
+		},
+		"ingress of a class that is not there": {
+			facts:   `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {ingressClassName: nginx}}`,
+			absent:  []string{"IngressClass.networking.k8s.io/nginx"},
+			want:    []string{"IngressClassMissing: Ingress prod/web has no address: IngressClass nginx does not exist"},
+			blocked: "IngressClass/nginx",
 		},
 		"ingress without a class": {
 			facts: `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {}}`,

@@ -38,23 +38,22 @@ const (
 type finding struct {
 	event.Cause
 	rank rank
-	// pod is the Pod that has the trouble; Message then is about no Pod in
-	// particular, and findings alike are told once.
-	pod string
+	// who has the trouble: the name of a Pod, or of another noun. Message then is about
+	// none in particular, and findings alike are told once.
+	who, noun string
 }
 
 // alike tells which findings are one cause.
 type alike struct {
-	code, message string
-	ofPod         bool
+	code, message, noun string
 }
 
-func (f finding) alike() alike { return alike{f.Code, f.Message, f.pod != ""} }
+func (f finding) alike() alike { return alike{f.Code, f.Message, f.noun} }
 
 // group is one cause, and whom it concerns.
 type group struct {
 	finding
-	pods []string
+	names []string
 }
 
 // causes makes one cause of those alike, and puts root causes first.
@@ -70,12 +69,12 @@ func causes(found []finding, more int) []event.Cause {
 		}
 		g := groups[i]
 		g.rank = min(g.rank, f.rank)
-		if f.pod != "" && !slices.Contains(g.pods, f.pod) {
-			g.pods = append(g.pods, f.pod)
+		if f.who != "" && !slices.Contains(g.names, f.who) {
+			g.names = append(g.names, f.who)
 		}
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), byPods(len(a.pods), len(b.pods)))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), byNumber(len(a.names), len(b.names)))
 	})
 	out := make([]event.Cause, 0, len(groups))
 	for i, g := range groups {
@@ -87,8 +86,8 @@ func causes(found []finding, more int) []event.Cause {
 	return out
 }
 
-// byPods puts what concerns no single Pod first, then what concerns most.
-func byPods(a, b int) int {
+// byNumber puts what concerns no single Pod first, then what concerns most.
+func byNumber(a, b int) int {
 	if a == 0 || b == 0 {
 		return cmp.Compare(a, b)
 	}
@@ -99,11 +98,11 @@ func byPods(a, b int) int {
 func (g *group) cause() event.Cause {
 	c := g.Cause
 	switch {
-	case len(g.pods) == 1:
-		c.Message = "Pod " + g.pods[0] + ": " + c.Message
-	case len(g.pods) > 1:
-		c.Message = count(len(g.pods), "Pod") + ": " + c.Message
-		c.Evidence = append(slices.Clip(c.Evidence), "Pods: "+some(g.pods, 3))
+	case len(g.names) == 1:
+		c.Message = g.noun + " " + g.names[0] + ": " + c.Message
+	case len(g.names) > 1:
+		c.Message = count(len(g.names), g.noun) + ": " + c.Message
+		c.Evidence = append(slices.Clip(c.Evidence), g.noun+"s: "+some(g.names, 3))
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package unready_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,8 @@ type story struct {
 	// facts are YAML documents: the object, then all others.
 	facts string
 	// absent and unread are objects, or kinds, as in "Secret/prod/keys".
-	absent, unread []string
-	more           int
+	absent, unread, broken []string
+	more                   int
 	// want are the causes, each as "Code: message".
 	want []string
 	// next and blocked are those of the first cause, where a story is about them.
@@ -41,6 +42,9 @@ func (s story) run(t *testing.T) {
 	var got []string
 	for _, c := range causes {
 		got = append(got, c.Code+": "+c.Message)
+		if !slices.Contains(listed(t), c.Code) {
+			t.Errorf("%s is not in doc.go", c.Code)
+		}
 	}
 	if diff := cmp.Diff(s.want, got); diff != "" {
 		t.Fatalf("causes (-want +got):\n%s", diff)
@@ -80,7 +84,7 @@ func sane(t *testing.T, causes []event.Cause) {
 
 func (s story) gathered(t *testing.T) unready.Facts {
 	t.Helper()
-	facts := unready.Facts{At: at(), More: s.more}
+	facts := unready.Facts{Now: at(), More: s.more}
 	for doc := range strings.SplitSeq(s.facts, "\n---\n") {
 		u := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(doc), &u.Object); err != nil {
@@ -100,6 +104,9 @@ func (s story) gathered(t *testing.T) unready.Facts {
 		r := named(text)
 		err := apierrors.NewForbidden(schema.GroupResource{Resource: r.GVK.Kind}, r.Name, errors.New("no"))
 		facts.Unread = append(facts.Unread, unready.Unread{Ref: r, Err: err})
+	}
+	for _, text := range s.broken {
+		facts.Unread = append(facts.Unread, unready.Unread{Ref: named(text), Err: errors.New("the server is\non fire")})
 	}
 	return facts
 }

@@ -44,7 +44,7 @@
 // TargetPortMissing, LoadBalancerPending, LoadBalancerFailed, IngressNoAddress,
 // IngressClassMissing, NoIngressClass, ServiceMissing.
 //
-// Definitions and APIs: NamesConflict, SchemaNotStructural, GroupProtected,
+// Definitions, aggregated ones too: NamesConflict, SchemaNotStructural, GroupProtected,
 // NotEstablished, APIServiceUnavailable.
 //
 // Any kind: NamespaceTerminating, Terminating, NotObserved, NoController,

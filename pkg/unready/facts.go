@@ -26,8 +26,8 @@ type Facts struct {
 	Unread []Unread
 	// More is how many Pods that are not ready were left out of Others.
 	More int
-	// At is when the facts were gathered; zero where no age may be told.
-	At time.Time
+	// Now is when the facts were gathered; zero where no age may be told.
+	Now time.Time
 }
 
 // Unread is what could not be read, and why.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,6 +20,9 @@ const (
 	keepUnready = 200
 	// keepReady is how many Pods that are ready are kept, to compare with.
 	keepReady = 20
+	// keepFailed is how many Pods that have failed are kept. They are replaced
+	// already, or what they failed of is the same for all.
+	keepFailed = 20
 	// detail is of how many Pods is read what they refer to.
 	detail = 10
 	// keepEvents is how many warnings are kept, each kind of it once an object.
@@ -32,7 +36,7 @@ const (
 func Gather(ctx context.Context, reader Reader, live *unstructured.Unstructured) (Facts, error) {
 	g := &gathering{
 		reader: reader,
-		facts:  Facts{Object: live, At: time.Now()},
+		facts:  Facts{Object: live, Now: time.Now()},
 		asked:  map[object.Key]bool{object.RefOf(live).Key(): true},
 		uids:   map[string]bool{string(live.GetUID()): true},
 	}
@@ -40,6 +44,7 @@ func Gather(ctx context.Context, reader Reader, live *unstructured.Unstructured)
 		func() { g.namespace(ctx, live.GetNamespace()) },
 		func() { g.subject(ctx, live) },
 	)
+	g.holders(ctx)
 	g.warnings(ctx)
 	g.webhooks(ctx)
 	return g.facts, context.Cause(ctx)
@@ -53,6 +58,8 @@ type gathering struct {
 	facts Facts
 	asked map[object.Key]bool
 	uids  map[string]bool // of what is in the facts
+	// exclusive are claims that Pods wait for and that one node or Pod can have.
+	exclusive []*corev1.PersistentVolumeClaim
 }
 
 // together runs steps side by side and waits for all. There are never many, and
@@ -87,7 +94,7 @@ func (g *gathering) read(ctx context.Context, r object.Ref) *unstructured.Unstru
 	case apierrors.IsNotFound(err), err != nil && notServed(err):
 		g.note(func(f *Facts) { f.Absent = append(f.Absent, r) })
 	case err != nil:
-		g.failed(ctx, r, err)
+		g.failed(r, err)
 	default:
 		g.add(u)
 		return u
@@ -103,7 +110,7 @@ func (g *gathering) exists(ctx context.Context, r object.Ref) {
 	there, err := g.reader.Exists(ctx, r)
 	switch {
 	case err != nil && !notServed(err):
-		g.failed(ctx, r, err)
+		g.failed(r, err)
 	case there:
 		g.note(func(f *Facts) { f.Present = append(f.Present, r) })
 	default:
@@ -120,16 +127,13 @@ func (g *gathering) each(ctx context.Context, gvk schema.GroupVersionKind, which
 		}
 	})
 	if err != nil && !notServed(err) {
-		g.failed(ctx, object.Ref{GVK: gvk, Namespace: which.Namespace}, err)
+		g.failed(object.Ref{GVK: gvk, Namespace: which.Namespace}, err)
 	}
 }
 
-// failed notes what could not be read. That the time is over is told by the
-// gathering as a whole.
-func (g *gathering) failed(ctx context.Context, r object.Ref, err error) {
-	if ctx.Err() != nil {
-		return
-	}
+// failed notes what could not be read. Where time is over it is unknown as well: no
+// rule may take it for absent.
+func (g *gathering) failed(r object.Ref, err error) {
 	g.note(func(f *Facts) {
 		for _, known := range f.Unread {
 			if known.Ref == r {

@@ -3,6 +3,7 @@ package unready
 import (
 	"context"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -86,6 +87,9 @@ func (g *gathering) autoscaler(ctx context.Context, u *unstructured.Unstructured
 // custom reads what became of an object of a kind that we do not know. Only where
 // its controller seems not to act, it is looked for.
 func (g *gathering) custom(ctx context.Context, u *unstructured.Unstructured) {
+	if !strings.Contains(u.GroupVersionKind().Group, ".") {
+		return // One of Kubernetes' own: no operator makes anything of it.
+	}
 	status, _, _ := unstructured.NestedMap(u.Object, "status")
 	var steps []func()
 	if u.GetNamespace() != "" {
@@ -101,9 +105,6 @@ func (g *gathering) custom(ctx context.Context, u *unstructured.Unstructured) {
 // which mostly is the usual one.
 func (g *gathering) definitionOf(ctx context.Context, u *unstructured.Unstructured) {
 	gvk := u.GroupVersionKind()
-	if gvk.Group == "" || slices.Contains([]string{"apps", "batch", "autoscaling", "policy"}, gvk.Group) {
-		return
-	}
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
 	crd, err := g.reader.Read(ctx, ref(definition(), "", plural.Resource+"."+gvk.Group))
 	if err == nil && defines(crd, u) {

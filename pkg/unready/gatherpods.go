@@ -24,6 +24,7 @@ func (g *gathering) pods(ctx context.Context, namespace, labels string, mine fun
 type sieve struct {
 	mine    func(*unstructured.Unstructured) bool
 	ready   int
+	failed  int
 	unready []*unstructured.Unstructured
 	more    int
 }
@@ -36,6 +37,9 @@ func (s *sieve) keep(u *unstructured.Unstructured) bool {
 	switch {
 	case phase == string(corev1.PodSucceeded):
 		return false
+	case phase == string(corev1.PodFailed): // Evicted ones stay around by the thousand.
+		s.failed++
+		return s.failed <= keepFailed
 	case conditionOf(u, string(corev1.PodReady)).Status == "True":
 		s.ready++
 		return s.ready <= keepReady
@@ -133,26 +137,42 @@ func (g *gathering) claims(ctx context.Context, p *corev1.Pod) {
 			case pvc.Status.Phase != corev1.ClaimBound:
 				g.claim(ctx, u)
 			case accessMode(pvc) != "":
-				g.holders(ctx, pvc)
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				g.exclusive = append(g.exclusive, pvc)
 			}
 		})
 	}
 	together(steps...)
 }
 
-// holders reads who has a volume that only one node or Pod can have.
-func (g *gathering) holders(ctx context.Context, pvc *corev1.PersistentVolumeClaim) {
-	together(func() {
-		g.each(ctx, core("Pod"), object.Selection{Namespace: pvc.Namespace}, "", func(u *unstructured.Unstructured) bool {
-			p, ok := as[corev1.Pod](u)
-			return ok && slices.Contains(claimNames(p), pvc.Name)
-		})
-	}, func() {
+// holders reads who has the volumes that only one node or Pod can have: by one list
+// of the Pods of each namespace, and one of what is attached.
+func (g *gathering) holders(ctx context.Context) {
+	claims := map[string][]string{} // namespace → names
+	var volumes []string
+	for _, pvc := range g.exclusive {
+		claims[pvc.Namespace] = append(claims[pvc.Namespace], pvc.Name)
+		volumes = append(volumes, pvc.Spec.VolumeName)
+	}
+	if len(claims) == 0 {
+		return
+	}
+	steps := []func(){func() {
 		g.each(ctx, storage("VolumeAttachment"), object.Selection{}, "", func(u *unstructured.Unstructured) bool {
 			volume, _, _ := unstructured.NestedString(u.Object, "spec", "source", "persistentVolumeName")
-			return volume == pvc.Spec.VolumeName
+			return slices.Contains(volumes, volume)
 		})
-	})
+	}}
+	for namespace, names := range claims {
+		steps = append(steps, func() {
+			g.each(ctx, core("Pod"), object.Selection{Namespace: namespace}, "", func(u *unstructured.Unstructured) bool {
+				p, ok := as[corev1.Pod](u)
+				return ok && slices.ContainsFunc(claimNames(p), func(name string) bool { return slices.Contains(names, name) })
+			})
+		})
+	}
+	together(steps...)
 }
 
 // claim reads what an unbound claim waits for.

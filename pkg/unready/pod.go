@@ -51,13 +51,13 @@ func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditi
 
 // of makes a cause one of the Pod.
 func of(p *corev1.Pod, rank rank, c event.Cause) finding {
-	return finding{Cause: c, rank: rank, pod: p.Name}
+	return finding{Cause: c, rank: rank, who: p.Name, noun: "Pod"}
 }
 
 // podLeaving says that a Pod takes longer to end than it was given.
 func (v *view) podLeaving(p *corev1.Pod) []finding {
 	// The timestamp is when its grace period is over.
-	if v.At.IsZero() || v.At.Before(p.DeletionTimestamp.Time) {
+	if v.Now.IsZero() || v.Now.Before(p.DeletionTimestamp.Time) {
 		return nil
 	}
 	c := event.Cause{

@@ -121,7 +121,7 @@ func nodeClass(reason string, p *corev1.Pod) class {
 		}
 		return class{text, columns("TAINTS:.spec.taints[*].key")}
 	case holds("node affinity/selector"), holds("node selector"):
-		return class{"not the labels that the Pod's nodeSelector or affinity asks for", selectedNodes(p)}
+		return class{"other labels than the Pod's nodeSelector or affinity asks for", selectedNodes(p)}
 	case holds("anti-affinity"), holds("pod affinity"):
 		return class{"other Pods that the Pod's (anti-)affinity does not agree with", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("topology spread"):
@@ -132,6 +132,8 @@ func nodeClass(reason string, p *corev1.Pod) class {
 		return class{"no access to a volume of the Pod, which is elsewhere (volume node affinity)", kubectl(p.Namespace, "get", "persistentvolumeclaims")}
 	case holds("persistent volumes to bind"):
 		return class{"no PersistentVolume that fits a claim of the Pod", kubectl("", "get", "persistentvolumes")}
+	case holds("ReadWriteOncePod"):
+		return class{"a volume of the Pod in use by another Pod (ReadWriteOncePod)", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("max volume count"):
 		return class{"as many volumes attached as it may have", kubectl("", "get", "volumeattachments")}
 	case holds("free ports"):
@@ -156,6 +158,10 @@ func selectedNodes(p *corev1.Pod) string {
 // next command is about what keeps it from most.
 func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 	c := event.Cause{Code: "Unschedulable", Next: kubectl(p.Namespace, "describe", "pod", p.Name)}
+	node := pinned(p)
+	if node != "" {
+		said.reasons = slices.DeleteFunc(said.reasons, func(r nodeReason) bool { return strings.Contains(r.text, "node affinity/selector") })
+	}
 	slices.SortStableFunc(said.reasons, func(a, b nodeReason) int { return cmp.Compare(b.nodes, a.nodes) })
 	var told []string
 	for i, r := range said.reasons {
@@ -176,6 +182,10 @@ func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 	switch {
 	case said.nodes == 0:
 		c.Code, c.Message, c.Next = "NoNodes", "there is no node to run on", kubectl("", "get", "nodes")
+	case node != "" && len(told) > 0:
+		c.Message = "does not fit on the one node that it is for: " + strings.Join(told, "; ")
+		c.Next = describe(ref(core("Node"), "", node))
+		c.BlockedBy = ref(core("Node"), "", node)
 	case len(told) == 0:
 		c.Message = "fits no node: " + clean(said.text)
 	case said.nodes > 0:
@@ -185,6 +195,22 @@ func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 	}
 	c.Evidence = append([]string{"scheduler: " + clean(said.text)}, wanted(p)...)
 	return of(p, direct, c)
+}
+
+// pinned returns the one node that a Pod of a DaemonSet is for.
+func pinned(p *corev1.Pod) string {
+	a := p.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, field := range term.MatchFields {
+			if field.Key == "metadata.name" && len(field.Values) == 1 {
+				return field.Values[0]
+			}
+		}
+	}
+	return ""
 }
 
 // wanted is what the Pod asks of a node.

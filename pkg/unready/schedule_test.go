@@ -1,6 +1,9 @@
 package unready_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // unscheduled is a Pod of which the scheduler says what message says.
 func unscheduled(message string) string {
@@ -24,13 +27,13 @@ func TestUnscheduled(t *testing.T) {
 		"several reasons, and how many nodes of each": {
 			facts: unscheduled("0/6 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 node(s) didn't match Pod's node affinity/selector, 3 Insufficient cpu. preemption: 0/6 nodes are available: 3 No preemption victims found for incoming pod."),
 			want: []string{"Unschedulable: Pod web-1: fits none of 6 nodes: 3 have too little cpu; " +
-				"2 have not the labels that the Pod's nodeSelector or affinity asks for; 1 has a taint that the Pod does not tolerate (dedicated: gpu)"},
+				"2 have other labels than the Pod's nodeSelector or affinity asks for; 1 has a taint that the Pod does not tolerate (dedicated: gpu)"},
 			next:     "kubectl get nodes -o custom-columns=NODE:.metadata.name,CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory,PODS:.status.allocatable.pods",
 			evidence: []string{"it requests cpu 1, memory 1Gi", "nodeSelector disk=ssd"},
 		},
 		"selector": {
 			facts: unscheduled("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."),
-			want:  []string{"Unschedulable: Pod web-1: fits none of 2 nodes: 2 have not the labels that the Pod's nodeSelector or affinity asks for"},
+			want:  []string{"Unschedulable: Pod web-1: fits none of 2 nodes: 2 have other labels than the Pod's nodeSelector or affinity asks for"},
 			next:  "kubectl get nodes -l disk=ssd",
 		},
 		"taints without a name": {
@@ -42,6 +45,10 @@ func TestUnscheduled(t *testing.T) {
 			facts: unscheduled("0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity."),
 			want:  []string{"Unschedulable: Pod web-1: fits none of 3 nodes: 3 have no access to a volume of the Pod, which is elsewhere (volume node affinity)"},
 		},
+		"a volume for one Pod": {
+			facts: unscheduled("0/2 nodes are available: 2 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod."),
+			want:  []string{"Unschedulable: Pod web-1: fits none of 2 nodes: 2 have a volume of the Pod in use by another Pod (ReadWriteOncePod)"},
+		},
 		"a reason of a plugin that we do not know": {
 			facts: unscheduled("0/3 nodes are available: 3 node(s) have the wrong colour, or none."),
 			want:  []string{"Unschedulable: Pod web-1: fits none of 3 nodes: node(s) have the wrong colour, or none"},
@@ -49,6 +56,13 @@ func TestUnscheduled(t *testing.T) {
 		"a reason that is about the Pod": {
 			facts: unscheduled("0/3 nodes are available: waiting for ephemeral volume controller to create the persistentvolumeclaim \\\"x\\\". preemption: none."),
 			want:  []string{`Unschedulable: Pod web-1: fits none of 3 nodes: waiting for ephemeral volume controller to create the persistentvolumeclaim "x"`},
+		},
+		"a Pod of a DaemonSet is for one node": {
+			facts: strings.Replace(unscheduled("0/9 nodes are available: 1 Insufficient memory, 8 node(s) didn't match Pod's node affinity/selector."), "  nodeSelector",
+				"  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-7]}]}]}}}\n  nodeSelector", 1),
+			want:    []string{"Unschedulable: Pod web-1: does not fit on the one node that it is for: 1 has too little memory"},
+			blocked: "Node/node-7",
+			next:    "kubectl describe node/node-7",
 		},
 		"no nodes": {
 			facts: unscheduled("no nodes available to schedule pods"),

@@ -159,10 +159,10 @@ func lastSeen(e *corev1.Event) time.Time {
 
 // since returns "for 3m" where both times are known.
 func (v *view) since(t metav1.Time) string {
-	if v.At.IsZero() || t.IsZero() || t.After(v.At) {
+	if v.Now.IsZero() || t.IsZero() || t.After(v.Now) {
 		return ""
 	}
-	return " for " + duration.HumanDuration(v.At.Sub(t.Time))
+	return " for " + duration.HumanDuration(v.Now.Sub(t.Time))
 }
 
 // ref names an object of a kind.

@@ -107,7 +107,12 @@ func (v *view) workload(w workload, minReadySeconds int32) []finding {
 	found := v.refused(w)
 	pods := v.podsOf(w.uid)
 	for _, pod := range pods {
-		found = append(found, v.pod(pod)...)
+		for _, f := range v.pod(pod) {
+			if pod.Status.Phase == corev1.PodFailed && w.ref.GVK.Kind != "Job" {
+				f.rank = consequence // Another Pod is in its place.
+			}
+			found = append(found, f)
+		}
 	}
 	found = append(found, v.images(pods)...)
 	return append(found, v.notLongReady(w.ref, pods, minReadySeconds)...)
@@ -115,13 +120,13 @@ func (v *view) workload(w workload, minReadySeconds int32) []finding {
 
 // notLongReady says that Pods are ready, but not for long enough to count.
 func (v *view) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds int32) []finding {
-	if minReadySeconds == 0 || v.At.IsZero() {
+	if minReadySeconds == 0 || v.Now.IsZero() {
 		return nil
 	}
 	young := 0
 	for _, pod := range pods {
 		c := podCondition(pod, corev1.PodReady)
-		if c.Status == corev1.ConditionTrue && v.At.Sub(c.LastTransitionTime.Time).Seconds() < float64(minReadySeconds) {
+		if c.Status == corev1.ConditionTrue && v.Now.Sub(c.LastTransitionTime.Time).Seconds() < float64(minReadySeconds) {
 			young++
 		}
 	}

@@ -76,7 +76,7 @@ func TestRefused(t *testing.T) {
 		},
 		"something else": {
 			facts: refusing(`Pod "web-x" is invalid: spec.nodeName: odd`),
-			want:  []string{`CreateRefused: ` + who + `: Pod "web-x" is invalid: spec.nodeName: odd`},
+			want:  []string{"CreateRefused: " + who + `: Pod "web-x" is invalid: spec.nodeName: odd`},
 		},
 	})
 }
@@ -141,6 +141,12 @@ func TestWorkloads(t *testing.T) {
 			facts: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, deletionTimestamp: "2026-01-01T11:50:00Z", finalizers: [example.com/x]}}`,
 			want:  []string{"Terminating: Deployment prod/web is being deleted for 10m"},
 		},
+		"what can not be read": {
+			facts:    deployment("", "observedGeneration: 5"),
+			broken:   []string{"Pod/prod/"},
+			want:     []string{"Unreadable: what is the matter with these is unknown, because they could not be read: pods in prod"},
+			evidence: []string{"the server is on fire"},
+		},
 		"what may not be read is unknown, not none (edge case 67)": {
 			facts:  deployment("", "observedGeneration: 5"),
 			unread: []string{"ReplicaSet.apps/prod/", "Pod/prod/"},
@@ -196,6 +202,14 @@ func TestPods(t *testing.T) {
 			facts: head + `}, spec: {nodeName: node-1, restartPolicy: Always, initContainers: [{name: proxy, restartPolicy: Always}], containers: [{name: app}]}, status: {phase: Running,
   initContainerStatuses: [{name: proxy, ready: true, started: true, state: {running: {}}}], containerStatuses: [{name: app, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2}}}]}}`,
 			want: []string{"ContainerCrash: Pod web-1: container app ends with exit code 2 each time it is started"},
+		},
+		"a ConfigMap is missing": {
+			facts: head + `}, spec: {nodeName: node-1, containers: [{name: app}], volumes: [{name: conf, projected: {sources: [{configMap: {name: settings}}]}}]},
+  status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: ContainerCreating}}}]}}`,
+			absent:  []string{"ConfigMap/prod/settings"},
+			want:    []string{"ConfigMapMissing: Pod web-1: volume conf needs ConfigMap settings, which does not exist"},
+			blocked: "ConfigMap/prod/settings",
+			next:    "kubectl get configmaps -n prod",
 		},
 		"a Secret is missing, but not the optional one": {
 			facts: head + `}, spec: {nodeName: node-1, containers: [{name: app, env: [{name: A, valueFrom: {secretKeyRef: {name: maybe, key: k, optional: true}}}, {name: B, valueFrom: {secretKeyRef: {name: keys, key: k}}}]}]},

@@ -39,9 +39,9 @@ func (r *run) waited(t *testing.T) waited {
 	return out
 }
 
-// widgets defines a kind in a group of its own, for tests that need one to come and
+// waitedKind defines a kind in a group of its own, for tests that need one to come and
 // go, or a status that nobody else writes.
-func widgets(group string) string {
+func waitedKind(group string) string {
 	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -73,8 +73,8 @@ spec:
 `, group)
 }
 
-// widget creates a widget of the group and returns how it is named.
-func widget(t *testing.T, c *cluster.Cluster, group, ns, name string) string {
+// waitedObject creates a widget of the group and returns how it is named.
+func waitedObject(t *testing.T, c *cluster.Cluster, group, ns, name string) string {
 	t.Helper()
 	kubectl(t, c, "apply", "-f", file(t, fmt.Sprintf(
 		"apiVersion: %s/v1\nkind: Widget\nmetadata: {name: %s, namespace: %s}\nspec: {size: 1}\n", group, name, ns)))
@@ -85,7 +85,7 @@ func widget(t *testing.T, c *cluster.Cluster, group, ns, name string) string {
 func newWidgets(t *testing.T, c *cluster.Cluster, ns string) (group string) {
 	t.Helper()
 	group = ns + ".example.com"
-	k8sconnect(t, c.KubeconfigPath, "apply", "-f", file(t, widgets(group))).ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-f", file(t, waitedKind(group))).ends(t, 0)
 	kubectl(t, c, "wait", "crd/widgets."+group, "--for=condition=Established")
 	undefine(t, c, group)
 	return group
@@ -112,11 +112,11 @@ func TestWaitForKind(t *testing.T) {
 	group := ns + ".example.com"
 	r := start(t, kubeconfig, "wait", "widgets."+group+"/late", "-n", ns, "--for=jsonpath={.status.phase}=Done", "--timeout=2m")
 	until(t, "it asks for the kind", func() bool { return len(p.Requests()) > 2 })
-	kubectl(t, c, "apply", "-f", file(t, widgets(group)))
+	kubectl(t, c, "apply", "-f", file(t, waitedKind(group)))
 	undefine(t, c, group)
 	kubectl(t, c, "wait", "crd/widgets."+group, "--for=condition=Established")
 	until(t, "it watches", func() bool { return watchesOf(p, "widgets") > 0 })
-	setStatus(t, c, ns, widget(t, c, group, ns, "late"), `{"phase":"Done"}`)
+	setStatus(t, c, ns, waitedObject(t, c, group, ns, "late"), `{"phase":"Done"}`)
 	r.wait(t)
 	r.ends(t, 0).says(t, "waiting for a kind").says(t, "met")
 
@@ -141,7 +141,7 @@ func TestWaitForSeveral(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	group := newWidgets(t, c, ns)
-	name := widget(t, c, group, ns, "a")
+	name := waitedObject(t, c, group, ns, "a")
 	status := func(phase, ready string) string {
 		return fmt.Sprintf(`{"phase":%q,"conditions":[{"type":"Ready","status":%q}]}`, phase, ready)
 	}
