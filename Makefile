@@ -65,7 +65,7 @@ cluster-status: ## say whether it runs
 	@$(CONTROLPLANE) status
 
 .PHONY: bench
-bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdown; half an hour (BENCHFLAGS=-help)
+bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdown; three quarters of an hour (BENCHFLAGS=-help)
 	$(GO) build -o $(BIN)/bench ./test/bench
 	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect $(BENCHFLAGS)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +21,7 @@ import (
 // and keep the pace that the server allows; the engine only says what it wants.
 type Server interface {
 	predict.Server
+	predict.Permissions
 	// Kind tells how the cluster serves a kind.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Served waits until the cluster serves the kind.
@@ -27,8 +29,6 @@ type Server interface {
 	// Live reads the objects of one kind and calls visit once for each of them,
 	// one call at a time, with nil for one that does not exist.
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
-	// Permitted tells whether we may do what verb says with the object.
-	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// SetManagedFields replaces the managed fields of the object at that
 	// resource version.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
@@ -56,13 +56,22 @@ type Engine struct {
 	// Namespace is what a kind that was not known when the plan was made needs to
 	// settle its scope.
 	Scope plan.Options
+	// Wait waits until objects are ready that were applied, and returns an error if
+	// they do not become so. Before each phase it is called with what that needs, at
+	// the end with all the rest. Nil where nobody waits.
+	Wait func(ctx context.Context, applied []plan.Item) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
+
+	// looking: a phase is contested, so that nothing more is written. What is left
+	// is only looked at.
+	looking bool
 
 	mu      sync.Mutex
 	outcome Outcome
 	actions map[object.Key]event.Action
 	aliases map[object.Key]object.Key
+	waited  map[object.Key]bool
 }
 
 // Outcome counts what kept a run from doing all it was asked to.
@@ -85,7 +94,8 @@ func (e *IncompleteError) Error() string {
 }
 
 // Run carries out the plan. It returns an *IncompleteError when some object
-// could not be applied, and ctx's error when it was interrupted.
+// could not be applied, the error of Wait when something did not become ready, and
+// ctx's error when it was interrupted.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	e.actions = map[object.Key]event.Action{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
@@ -94,27 +104,42 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	}
 	e.emit(planned)
 
-	var blocked error
+	var blocked, unready error
 	for i, ph := range p.Phases {
+		if blocked == nil {
+			if unready = e.gate(ctx, p, i); unready != nil {
+				blocked = errNotReady
+			}
+		}
 		if blocked == nil && ctx.Err() != nil {
 			blocked = context.Cause(ctx)
 		}
-		if blocked != nil {
+		switch {
+		case blocked == nil:
+			e.emit(event.PhaseStarted{Index: i})
+			if !e.phase(ctx, ph) {
+				blocked = errPhaseBefore
+			}
+		case e.looking && ctx.Err() == nil:
+			e.emit(event.PhaseStarted{Index: i})
+			e.look(ctx, ph, blocked)
+		default:
 			e.skipAll(ph, blocked)
-			continue
-		}
-		e.emit(event.PhaseStarted{Index: i})
-		if !e.phase(ctx, ph) {
-			blocked = errPhaseBefore
 		}
 	}
-	if ctx.Err() != nil {
+	if unready == nil {
+		unready = e.gateAll(ctx, p)
+	}
+	switch {
+	case unready != nil:
+		return unready
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	}
-	if e.outcome != (Outcome{}) {
+	case e.outcome != (Outcome{}):
 		return &IncompleteError{e.outcome}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // Why objects are skipped.
@@ -128,10 +153,16 @@ var (
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	targets := e.read(ctx, e.resolve(ctx, ph.Items))
 	targets = e.ask(ctx, targets)
-	if e.reportConflicts(targets) {
+	if slices.ContainsFunc(targets, (*target).contested) {
+		e.looking = true
+		e.holdBack(ctx, targets, errSamePhase)
 		return false
 	}
-	e.each(ctx, targets, e.write)
+	do := e.write
+	if e.DryRun == DryRunServer {
+		do = e.try
+	}
+	e.each(ctx, targets, do)
 	return true
 }
 

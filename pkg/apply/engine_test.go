@@ -320,6 +320,45 @@ func TestInterruptedRunTellsWhatWasNotDone(t *testing.T) {
 	}
 }
 
+// arrivedError is of a write of which nobody knows whether it arrived.
+type arrivedError struct{ error }
+
+func (e arrivedError) Unwrap() error { return e.error }
+
+func (e arrivedError) MayBeWritten() bool { return true }
+
+// What was under way when the run was stopped was not merely skipped.
+func TestInterruptedRunTellsWhatMayHaveArrived(t *testing.T) {
+	for name, wrap := range map[string]func(error) error{
+		"under way": func(err error) error { return arrivedError{err} },
+		"not sent":  func(err error) error { return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			why := errors.New("enough")
+			server := &fake{apply: func(*unstructured.Unstructured, object.Write) (*unstructured.Unstructured, error) {
+				cancel(why)
+				return nil, wrap(why)
+			}}
+			r := newRun(server)
+			var told error
+			emit := r.engine.Emit
+			r.engine.Emit = func(e event.Event) {
+				if a, ok := e.(event.Applied); ok {
+					told = a.Err
+				}
+				emit(e)
+			}
+			if err := r.engine.Run(ctx, phases([]plan.Item{item(t, "a")})); !errors.Is(err, why) {
+				t.Errorf("Run() = %v", err)
+			}
+			if told == nil || strings.Contains(told.Error(), "may have been written") != (name == "under way") {
+				t.Errorf("told %v", told)
+			}
+		})
+	}
+}
+
 func TestDryRunsWriteNothing(t *testing.T) {
 	tests := map[string]struct {
 		dryRun DryRun

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -36,11 +36,20 @@ func (e *Engine) finish(a event.Applied) {
 // fail reports an object that was not applied.
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// It was not refused: we stopped. What was under way may have arrived.
+		// It was not refused: we stopped.
+		var underway interface{ MayBeWritten() bool }
+		if errors.As(err, &underway) && underway.MayBeWritten() {
+			err = fmt.Errorf("it was under way, and may have been written: %w", err)
+		}
 		e.skip(item, err)
 		return
 	}
-	unknown := e.couldNotTell(ctx, item, err)
+	if e.premature(item) {
+		e.skip(item, errPhaseBefore)
+		return
+	}
+	err = predict.Denied(ctx, e.Server, item, err)
+	unknown := couldNotTell(ctx, err)
 	e.mu.Lock()
 	if unknown {
 		e.outcome.Unknown++
@@ -55,24 +64,11 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 }
 
 // couldNotTell tells whether the server did not refuse the object: it could not
-// be asked, or not by us. Quotas and admission refuse with the same code as a
-// lack of permission, so after that we ask which it was.
-func (e *Engine) couldNotTell(ctx context.Context, item plan.Item, err error) bool {
+// be asked, or not by us.
+func couldNotTell(ctx context.Context, err error) bool {
 	var unreachable interface{ Unreachable() bool }
-	switch {
-	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil:
-		return true
-	case !apierrors.IsForbidden(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return false
-	}
-	// An apply is a patch, and a create where there is nothing to patch.
-	for _, verb := range []string{"get", "patch", "create"} {
-		permitted, err := e.Server.Permitted(ctx, item.Kind, item.Ref, verb)
-		if err != nil || !permitted {
-			return true
-		}
-	}
-	return false
+	var denied *predict.DeniedError
+	return errors.As(err, &unreachable) || errors.As(err, &denied) || apierrors.IsUnauthorized(err) || ctx.Err() != nil
 }
 
 func (e *Engine) skip(item plan.Item, why error) {
@@ -87,9 +83,13 @@ func (e *Engine) skipAll(ph plan.Phase, why error) {
 
 func (e *Engine) conflict(t *target) {
 	t.done = true
+	for _, miss := range e.Predictor.NearMisses(&t.Prediction) {
+		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
+	}
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
 		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded,
+		Err: redact.Error(t.Item.Object, t.refusal),
 	})
 }
 

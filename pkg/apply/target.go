@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +23,13 @@ type target struct {
 	// adopted are the owners whose fields this run has made ours already: after
 	// that, a prediction that starts again knows nothing of them.
 	adopted []managedfields.Owner
+	// refusal is why taking all that is contested would not help.
+	refusal error
 }
+
+func (t *target) isDone() bool { return t.done }
+
+func (t *target) contested() bool { return len(t.Conflicts) > 0 }
 
 // errTerminating: nothing can be created in a namespace that goes (edge case 19).
 var errTerminating error = &predict.RefusedError{
@@ -64,7 +71,7 @@ func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
 // judge judges one object; nil means that nothing is left to do about it.
 func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
 	if err != nil {
-		e.fail(ctx, item, err)
+		e.fail(ctx, item, predict.DeniedRead(item, err))
 		return nil
 	}
 	p, err := e.Predictor.Judge(item, live)
@@ -90,8 +97,7 @@ func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.U
 }
 
 // ask asks the server about the targets of which the live object alone does not
-// tell enough; in a dry run, about all of them. It returns those that are left
-// to write.
+// tell enough. It returns those that are left to write.
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	if e.DryRun == DryRunClient {
 		for _, t := range targets {
@@ -101,49 +107,37 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	}
 	var doubtful []*target
 	for _, t := range targets {
-		if t.Verdict == managedfields.Doubtful || e.DryRun == DryRunServer {
+		if t.Verdict == managedfields.Doubtful {
 			doubtful = append(doubtful, t)
 		}
 	}
 	e.each(ctx, doubtful, e.askOne)
-	left := targets[:0]
-	for _, t := range targets {
-		if !t.done {
-			left = append(left, t)
-		}
-	}
-	return left
+	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
+// askOne asks about one target. It is done if nothing would change, or if the
+// server refuses it.
 func (e *Engine) askOne(ctx context.Context, t *target) {
-	if e.DryRun == DryRunServer && t.Live == nil {
-		if _, ok := e.created(t.Item); ok {
-			t.done = true
-			e.finish(event.Applied{
-				Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created, Reason: unchecked(t.Item),
-			})
-			return
-		}
-	}
-	err := e.Predictor.Ask(ctx, e.Server, &t.Prediction)
-	var conflict *managedfields.ConflictError
+	err := e.predict(ctx, t)
 	switch {
-	case errors.As(err, &conflict):
-		t.Conflicts = conflict.Conflicts
 	case err != nil:
 		t.done = true
 		e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
-	case len(t.Conflicts) > 0:
-	case t.Unchecked != "" && e.DryRun == DryRunServer:
-		t.done = true
-		e.finish(event.Applied{
-			Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Configured, Reason: t.Unchecked, Yielded: t.Yielded,
-		})
-	case t.Unchecked != "":
-	case t.NoChange(), e.DryRun == DryRunServer:
+	case !t.contested() && t.NoChange():
 		t.done = true
 		e.accepted(ctx, t, t.Answer)
 	}
+}
+
+// predict asks the server what the apply would make of the target.
+func (e *Engine) predict(ctx context.Context, t *target) error {
+	err := e.Predictor.Ask(ctx, e.Server, &t.Prediction)
+	if conflict, ok := errors.AsType[*managedfields.ConflictError](err); ok {
+		t.Conflicts = conflict.Conflicts
+		t.refusal = e.Predictor.ExplainConflict(ctx, e.Server, &t.Prediction, conflict)
+		return nil
+	}
+	return err
 }
 
 // guess reports what a client-side dry run knows: what would be sent.
@@ -156,24 +150,4 @@ func (e *Engine) guess(t *target) {
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: did,
 		Yielded: t.Yielded,
 	})
-}
-
-// reportConflicts reports every conflict of the phase, and what is not written
-// because of them. It returns false when there are none.
-func (e *Engine) reportConflicts(targets []*target) bool {
-	found := false
-	for _, t := range targets {
-		found = found || len(t.Conflicts) > 0
-	}
-	if !found {
-		return false
-	}
-	for _, t := range targets {
-		if len(t.Conflicts) > 0 {
-			e.conflict(t)
-			continue
-		}
-		e.skip(t.Item, errSamePhase)
-	}
-	return true
 }

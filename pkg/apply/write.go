@@ -144,5 +144,5 @@ func (e *Engine) again(ctx context.Context, t *target) error {
 	if err := e.Predictor.Refresh(ctx, e.Server, &t.Prediction); err != nil {
 		return err
 	}
-	return e.Predictor.Ask(ctx, e.Server, &t.Prediction)
+	return e.predict(ctx, t)
 }

@@ -15,6 +15,7 @@ import (
 type applyFlags struct {
 	input
 	predictFlags
+	awaitFlags
 	dryRun      string
 	concurrency int
 	output      string
@@ -23,6 +24,7 @@ type applyFlags struct {
 type applyOptions struct {
 	inputOptions
 	engine      apply.Engine
+	awaited     awaited
 	concurrency int
 	run         string
 	out         *printer.Printer
@@ -58,12 +60,13 @@ each contested field is shown with both values, its owners, and the ways out.`,
 				return err
 			}
 			defer cancel()
-			return o.apply(ctx, c, streams)
+			return o.apply(ctx, cmd.Context(), c, streams)
 		},
 	}
 	cmd.Flags().SortFlags = false
 	flags.input.add(cmd)
 	flags.predictFlags.add(cmd.Flags())
+	flags.awaitFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
 		"none, server (ask the server what would happen) or client (only tell what would be sent)")
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
@@ -75,13 +78,15 @@ each contested field is shown with both values, its owners, and the ways out.`,
 func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams) (*applyOptions, error) {
 	in, inErr := f.input.toOptions(streams)
 	predictor, predictorErr := f.toPredictor()
+	awaited, awaitedErr := f.toAwaited()
 	dryRun, dryRunErr := dryRunOf(f.dryRun)
 	print, printErr := c.printing(streams, f.output)
-	print.DryRun = dryRun != apply.DryRunNone
+	print.DryRun, print.Unasked = dryRun != apply.DryRunNone, dryRun == apply.DryRunClient
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
 		inputOptions: in,
 		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun},
+		awaited:      awaited,
 		concurrency:  f.concurrency,
 		run:          print.Run,
 		out:          out,
@@ -90,7 +95,7 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	if f.concurrency < 0 {
 		concurrencyErr = errors.New("--concurrency must not be negative")
 	}
-	return o, errors.Join(inErr, predictorErr, dryRunErr, concurrencyErr, printErr, flagError("-o", outErr), c.check())
+	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, printErr, flagError("-o", outErr), c.check())
 }
 
 func dryRunOf(text string) (apply.DryRun, error) {
@@ -106,16 +111,17 @@ func dryRunOf(text string) (apply.DryRun, error) {
 	}
 }
 
-func (o *applyOptions) apply(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
+// apply runs. ctx ends with the run's --timeout, patient does not.
+func (o *applyOptions) apply(ctx, patient context.Context, c *connection, streams genericiooptions.IOStreams) error {
 	if err := o.read(ctx, streams); err != nil {
 		return err
 	}
-	err := o.work(ctx, c)
+	err := o.work(ctx, patient, c)
 	return finish(err, o.out.Close(ctx))
 }
 
 // work does the run, telling the printer of it.
-func (o *applyOptions) work(ctx context.Context, c *connection) error {
+func (o *applyOptions) work(ctx, patient context.Context, c *connection) error {
 	client, err := c.connect(o.run, o.concurrency, o.out.Print)
 	if err != nil {
 		return err
@@ -124,6 +130,11 @@ func (o *applyOptions) work(ctx context.Context, c *connection) error {
 	if err != nil {
 		return err
 	}
+	if err := o.awaited.check(ctx, client, p); err != nil {
+		return err
+	}
+	until, _ := ctx.Deadline()
+	o.engine.Wait = o.awaited.gate(patient, client, until, o.out.Print)
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.scope, o.out.Print
 	return o.engine.Run(ctx, p)
 }

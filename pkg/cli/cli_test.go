@@ -44,6 +44,9 @@ func TestHelp(t *testing.T) {
 		"root":               {"--help"},
 		"apply":              {"apply", "--help"},
 		"diff":               {"help", "diff"},
+		"delete":             {"delete", "--help"},
+		"wait":               {"wait", "--help"},
+		"stuck":              {"stuck", "--help"},
 		"version":            {"version", "-h"},
 		"completion":         {"completion"},
 		"completion-kubectl": {"completion", "kubectl", "--help"},
@@ -99,6 +102,18 @@ func TestUsageErrors(t *testing.T) {
 		"flag": {
 			[]string{"diff", "--prune-everything"},
 			"error: unknown flag: --prune-everything\n" + strings.ReplaceAll(help, "%s", "diff "),
+		},
+		"flag of kubectl apply": {
+			[]string{"apply", "--server-side", "-f", "x.yaml"},
+			"error: unknown flag: --server-side\n  hint: leave it out: it is always server-side\n",
+		},
+		"flag of kubectl that takes all": {
+			[]string{"diff", "--force-conflicts"},
+			"error: unknown flag: --force-conflicts\n  hint: --take=all takes every contested field, --take=PATH one of them\n",
+		},
+		"flag for a verb": {
+			[]string{"--version"},
+			"error: unknown flag: --version\n  hint: see: kubectl k8sconnect version\n",
 		},
 		"flag without a value": {
 			[]string{"apply", "-f"},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
 // input is the flags of verbs that read manifests.
@@ -38,7 +41,7 @@ type inputOptions struct {
 
 func (f *input) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
+	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
 	flags.BoolVarP(&f.recursive, "recursive", "R", false, "Look into folders below the folders named with -f")
 	flags.StringVarP(&f.kustomize, "kustomize", "k", "", "Folder of a kustomization")
 	flags.StringVarP(&f.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
@@ -55,10 +58,25 @@ func (f *input) toOptions(streams genericiooptions.IOStreams) (inputOptions, err
 	}
 	return inputOptions{
 		files: manifest.Options{
-			Filenames: f.filenames, Recursive: f.recursive, Kustomize: f.kustomize,
+			Filenames: filenames(f.filenames), Recursive: f.recursive, Kustomize: f.kustomize,
 			Selector: f.selector, SkipNonObjects: f.skipNonObjects, In: streams.In,
 		},
 	}, nil
+}
+
+// filenames splits what -f was given at commas, as kubectl does, but leaves whole
+// what is there under its whole name, and URLs, which may well have commas.
+func filenames(given []string) []string {
+	var all []string
+	for _, name := range given {
+		_, err := os.Stat(name)
+		if err == nil || strings.Contains(name, "://") && !strings.Contains(name, ",http") {
+			all = append(all, name)
+			continue
+		}
+		all = append(all, strings.Split(name, ",")...)
+	}
+	return all
 }
 
 // read reads the manifests, and says on stderr what was left out of them.
@@ -68,7 +86,7 @@ func (o *inputOptions) read(ctx context.Context, streams genericiooptions.IOStre
 		return err
 	}
 	for _, skipped := range result.Skipped {
-		fmt.Fprintf(streams.ErrOut, "skipped %s: %s\n", skipped.Source, skipped.Reason)
+		fmt.Fprintf(streams.ErrOut, "skipped %s\n", printer.Plain(skipped.Source.String()+": "+skipped.Reason))
 	}
 	o.manifests, o.warnings = result.Objects, result.Warnings
 	return nil
@@ -97,7 +115,7 @@ func (o *inputOptions) plan(
 	for _, w := range p.Warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text})
 	}
-	return p, checkChoices(p, choices)
+	return p, checkChoices(p, choices, emit)
 }
 
 // kinds asks, side by side, how the cluster serves each kind of the manifests.

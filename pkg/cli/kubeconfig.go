@@ -28,7 +28,20 @@ func (c *connection) restConfig() (*rest.Config, error) {
 				strings.Join(c.config.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), ", "),
 		}
 	}
-	return config, nil
+	return config, checkAddress(config)
+}
+
+// checkAddress finds fault with an address of the server that nothing can be sent
+// to; what net/http says of it names neither the kubeconfig nor the remedy.
+func checkAddress(config *rest.Config) error {
+	url, _, err := rest.DefaultServerUrlFor(config)
+	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
+		return nil
+	}
+	return &hintedError{
+		err:  fmt.Errorf("kubeconfig: the server's address %q is no https URL", config.Host),
+		hint: "see: kubectl config view --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
+	}
 }
 
 // explain adds to an error of the kubeconfig what there is to choose from.

@@ -9,13 +9,18 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// logging sends what the Kubernetes libraries log to w, at that verbosity; at 0,
-// nothing: what matters of it reaches the user as an error of ours.
+// libraries is the verbosity from which on the Kubernetes libraries log too. Below
+// it, -v only makes results more detailed.
+const libraries = 2
+
+// logging sends what the Kubernetes libraries log to w, at that verbosity, but
+// nothing below [libraries]: what matters of it reaches the user as an error of
+// ours.
 func logging(w io.Writer, verbosity int) error {
 	logs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logs)
-	if verbosity == 0 {
-		w = io.Discard
+	if verbosity < libraries {
+		w, verbosity = io.Discard, 0
 	}
 	for name, value := range map[string]string{
 		"v":               strconv.Itoa(verbosity),

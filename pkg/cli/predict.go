@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
@@ -53,21 +53,27 @@ func (f *predictFlags) toPredictor() (predict.Predictor, error) {
 	default:
 		return p, fmt.Errorf("--validate must be strict, warn or ignore, not %q", f.validate)
 	}
-	var errs []error
-	for _, text := range f.take {
-		c, err := predict.ParseChoice(text)
-		errs = append(errs, flagError("--take", err))
-		p.Take = append(p.Take, c)
-	}
-	for _, text := range f.yield {
-		c, err := predict.ParseChoice(text)
-		if err == nil && len(c.Path) == 0 {
-			err = fmt.Errorf("%q: name the path to leave", text)
+	var takeErr, yieldErr error
+	p.Take, takeErr = choices("--take", f.take)
+	p.Yield, yieldErr = choices("--yield", f.yield)
+	for _, c := range p.Yield {
+		if len(c.Path) == 0 {
+			yieldErr = errors.Join(yieldErr, fmt.Errorf("--yield: %q: name the path to leave", c))
 		}
-		errs = append(errs, flagError("--yield", err))
-		p.Yield = append(p.Yield, c)
 	}
-	return p, errors.Join(errs...)
+	return p, errors.Join(takeErr, yieldErr)
+}
+
+// choices parses all values of a flag.
+func choices(flag string, texts []string) ([]predict.Choice, error) {
+	var all []predict.Choice
+	var errs []error
+	for _, text := range texts {
+		some, err := predict.ParseChoices(text)
+		errs = append(errs, flagError(flag, err))
+		all = append(all, some...)
+	}
+	return all, errors.Join(errs...)
 }
 
 func flagError(flag string, err error) error {
@@ -77,14 +83,28 @@ func flagError(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// checkChoices finds fault with choices before anything is sent: those that an
-// object states in a way that can not be read, and those for an object that is not
-// in the input, which are a slip of the pen, and a dangerous one.
-func checkChoices(p *plan.Plan, predictor predict.Predictor) error {
-	var errs []error
+// checkChoices finds fault with choices before anything is sent: those that can
+// not be read, or name a list item by its position, and those for an object that
+// is not in the input, which are a slip of the pen, and a dangerous one. A path
+// that nothing states is told to emit.
+func checkChoices(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) error {
+	var items []plan.Item
 	for _, ph := range p.Phases {
-		for _, item := range ph.Items {
-			errs = append(errs, predictor.Check(item))
+		items = append(items, ph.Items...)
+	}
+	var errs []error
+	places := map[string]int{}
+	for _, item := range items {
+		err := predictor.Check(item)
+		if err == nil {
+			continue
+		}
+		// A flag that speaks of many objects is wrong once; who has a hint tells.
+		if at, said := places[err.Error()]; !said {
+			places[err.Error()] = len(errs)
+			errs = append(errs, err)
+		} else if position, ok := errors.AsType[*predict.PositionError](errs[at]); ok && position.Key == nil {
+			errs[at] = err
 		}
 	}
 	for _, group := range []struct {
@@ -92,21 +112,16 @@ func checkChoices(p *plan.Plan, predictor predict.Predictor) error {
 		choices []predict.Choice
 	}{{"--take", predictor.Take}, {"--yield", predictor.Yield}} {
 		for _, c := range group.choices {
-			if !names(p, c) {
-				errs = append(errs, fmt.Errorf("%s: no %s/%s in the input", group.flag, c.Kind, c.Name))
+			if c.Kind != "" && !slices.ContainsFunc(items, func(item plan.Item) bool { return c.Names(item.Ref, item.Kind) }) {
+				errs = append(errs, fmt.Errorf("%s: no %s in the input", group.flag, c.Object()))
 			}
 		}
 	}
-	return errors.Join(errs...)
-}
-
-func names(p *plan.Plan, c predict.Choice) bool {
-	for _, ph := range p.Phases {
-		for _, item := range ph.Items {
-			if c.Names(item.Ref, item.Kind.Resource) {
-				return true
-			}
-		}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
-	return c.Kind == "" || strings.TrimSpace(c.Name) == ""
+	for _, miss := range predictor.Misses(items) {
+		emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
+	}
+	return nil
 }

@@ -7,8 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	deletion "github.com/k8sconnect/kubectl-k8sconnect/pkg/delete"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // outputFlag is -o of the verbs whose results a printer prints.
@@ -24,12 +26,18 @@ func outputFlag(cmd *cobra.Command, output *string) {
 func finish(ran, closed error) error {
 	var incomplete *apply.IncompleteError
 	var unknown *diff.UnknownError
+	var remaining *deletion.IncompleteError
+	var unmet *wait.UnmetError
 	switch {
 	case closed != nil && !unread(closed):
 		return closed
 	case errors.As(ran, &incomplete) && incomplete.Unknown > 0, errors.As(ran, &unknown):
 		return errUnknown
-	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers):
+	case errors.As(ran, &remaining) && remaining.Unknown > 0:
+		return errUnknown
+	case errors.As(ran, &unmet) && unmet.Unknown > 0:
+		return errUnknown
+	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers), remaining != nil, unmet != nil:
 		return errNo
 	default:
 		return ran

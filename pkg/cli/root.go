@@ -73,6 +73,9 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	r.AddCommand(
 		newApply(c, streams),
 		newDiff(c, streams),
+		newDelete(c, streams),
+		newStuck(c, streams),
+		newWait(c, streams),
 		newVersion(c, streams),
 	)
 	r.addCompletion(c)
@@ -82,6 +85,9 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 // misuse returns what is wrong with a command line that was not understood, on
 // one line.
 func (r *root) misuse(args []string, err error) error {
+	if hint := foreignHint(err); hint != "" {
+		return &hintedError{err: err, hint: hint}
+	}
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	err = fmt.Errorf("%s", text)
 	at, rest, notFound := r.Find(args)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -35,8 +36,9 @@ type Options struct {
 	// Ref stands for requests that concern no object.
 	OnWarning func(object.Ref, string)
 	// OnRetry hears of requests that are tried again: in is the pause before, left
-	// what remains of the time to keep trying. The Ref has no name where a request
-	// concerns a kind; the zero Ref stands for the server as a whole.
+	// what remains of the time to keep trying, 0 where that depends on the server.
+	// The Ref has no name where a request concerns a kind; the zero Ref stands for
+	// the server as a whole.
 	//
 	// Neither is called by two goroutines at once.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
@@ -66,6 +68,7 @@ type Client struct {
 	outage   *outage
 	troubles *troubles
 	pace     *pace
+	held     held
 }
 
 // New returns a client. Nothing is sent yet.
@@ -95,7 +98,10 @@ func New(o Options) (*Client, error) {
 	if config.Timeout == 0 {
 		c.attempt = patience
 	}
-	c.outage = &outage{limit: o.ServerTimeout, ask: c.health, tell: c.onRetry}
+	c.outage = &outage{
+		limit: o.ServerTimeout, ask: c.health, tell: c.onRetry,
+		drop: func() { utilnet.CloseIdleConnectionsFor(client.Client.Transport) },
+	}
 	return c, nil
 }
 

@@ -76,6 +76,9 @@ func (e *UnreachableError) Hint() string {
 		noTLS       tls.RecordHeaderError
 		alert       *net.OpError
 	)
+	if page, ok := errors.AsType[*pageError](e.Err); ok {
+		return page.Hint()
+	}
 	switch {
 	case errors.As(e.Err, &name) && name.IsNotFound:
 		return "the host name of the server in the kubeconfig does not resolve: is it spelt right?"
@@ -89,6 +92,16 @@ func (e *UnreachableError) Hint() string {
 		return "check the address (kubectl cluster-info); --server-timeout=10m waits for a cluster that is still starting"
 	}
 }
+
+// startingError says that the server is there, but not ready.
+type startingError struct{ code int32 }
+
+func (e *startingError) Error() string {
+	return fmt.Sprintf("the API server is starting (it answers /readyz with %d)", e.code)
+}
+
+// Starting tells a server that is not ready from one that does not answer.
+func (e *startingError) Starting() bool { return true }
 
 // noAnswerError says that the server is there, but a request was never answered.
 type noAnswerError struct{ err error }
@@ -106,6 +119,31 @@ func (e *noAnswerError) Unreachable() bool { return true }
 func (e *noAnswerError) Hint() string {
 	return "something on the way may break it off: a proxy, a load balancer, a limit on size or time"
 }
+
+// pageError says that a web page came where an API server should have answered.
+type pageError struct {
+	host string
+	code int
+}
+
+func (e *pageError) Error() string {
+	return fmt.Sprintf("%s answers with a web page (%d), not as an API server does", e.host, e.code)
+}
+
+// Hint says whose page it may be.
+func (e *pageError) Hint() string {
+	return "is it the login page of a proxy? Check HTTPS_PROXY and NO_PROXY, and the server's address in the kubeconfig"
+}
+
+// underwayError says that we stopped while a write was under way.
+type underwayError struct{ err error }
+
+func (e *underwayError) Error() string { return e.err.Error() }
+
+func (e *underwayError) Unwrap() error { return e.err }
+
+// MayBeWritten marks errors of writes of which nobody knows whether they arrived.
+func (e *underwayError) MayBeWritten() bool { return true }
 
 // hintedError is an error with what can be done about it.
 type hintedError struct {

@@ -25,18 +25,25 @@ type kinds struct {
 	known map[schema.GroupVersionKind]object.Kind
 	// young kinds were not served when the run began.
 	young map[schema.GroupVersionKind]bool
+	// terse kinds are served, but their servers say of an object that is not there
+	// only that something is not.
+	terse map[schema.GroupVersionKind]bool
 
 	// asking is held, by whoever can send to it, while discovery is asked: a cold
 	// cache is filled once, not by each who finds it cold.
 	asking chan struct{}
 	// renewed: the cache was found to be out of date, and filled anew.
 	renewed bool
+	// read is when what the server serves was last read because a type was not
+	// found.
+	read time.Time
 }
 
 func newKinds() *kinds {
 	return &kinds{
 		known:  map[schema.GroupVersionKind]object.Kind{},
 		young:  map[schema.GroupVersionKind]bool{},
+		terse:  map[schema.GroupVersionKind]bool{},
 		asking: make(chan struct{}, 1),
 	}
 }
@@ -68,6 +75,18 @@ func (k *kinds) isYoung(gvk schema.GroupVersionKind) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.young[gvk]
+}
+
+func (k *kinds) isTerse(gvk schema.GroupVersionKind) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.terse[gvk]
+}
+
+func (k *kinds) setTerse(gvk schema.GroupVersionKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.terse[gvk] = true
 }
 
 // lock makes the caller the only one to ask discovery, until unlock is called.
@@ -161,7 +180,9 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 		return object.Kind{}, &NoKindError{GVK: gvk}
 	}
 	r := list.APIResources[i]
-	return object.Kind{GVK: gvk, Resource: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs}, nil
+	return object.Kind{
+		GVK: gvk, Resource: r.Name, ShortNames: r.ShortNames, Namespaced: r.Namespaced, Verbs: r.Verbs,
+	}, nil
 }
 
 // Served waits until the server serves the kind, for as long as it would wait

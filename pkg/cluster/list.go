@@ -23,6 +23,8 @@ const (
 	// farMore is how many objects we read past for one that we look for, before
 	// reading each by itself is less work.
 	farMore = 20
+	// oftenAnew is how often a list that is too old to go on with is taken up again.
+	oftenAnew = 3
 )
 
 // list reads a namespace page by page, visits what is looked for and takes it
@@ -30,7 +32,7 @@ const (
 // Most sets are one page; the second is all the rest.
 func (r *reading) list(ctx context.Context, namespace string, left map[string]int) (whole bool, err error) {
 	size := 2*len(left) + pageSpare
-	next := ""
+	next, anew := "", 0
 	for {
 		var page metav1.ListMeta
 		q := request{
@@ -45,8 +47,17 @@ func (r *reading) list(ctx context.Context, namespace string, left map[string]in
 			return err
 		})
 		switch {
+		case apierrors.IsResourceExpired(err) && next != "" && anew < oftenAnew:
+			// The list is too old to go on with. The server may say how to go on with
+			// one of now; else it is begun again, for what is left.
+			anew++
+			next = statusOf(err).Continue
+			if next == "" {
+				size = 2*len(left) + pageSpare
+			}
+			continue
 		case apierrors.IsResourceExpired(err) && next != "":
-			return false, nil // The list is too old to go on with.
+			return false, nil
 		case unserved(statusOf(err)):
 			r.client.kinds.forget(r.kind.GVK)
 			return false, &NoKindError{GVK: r.kind.GVK}

@@ -13,8 +13,8 @@ import (
 )
 
 // worthList is from how many objects of one namespace on one list is read
-// instead of each by itself: about as many as are let through at once at first,
-// so that fewer take no longer.
+// instead of each by itself: fewer are let through at once even at first, and
+// take no longer.
 const worthList = 6
 
 // Live reads the objects of one kind and calls visit once for each of them, one

@@ -34,8 +34,10 @@ type store struct {
 	names []string // sorted
 	// refuse answers lists, if it is set.
 	refuse func() *http.Response
-	// expired: the list can not be gone on with.
-	expired bool
+	// expired is how often the list can not be gone on with; token is where it can
+	// be, as the server says.
+	expired int
+	token   string
 	sizes   []int // of the pages that were read
 }
 
@@ -51,8 +53,12 @@ func (s *store) answer(_ int, req *http.Request) (*http.Response, error) {
 	}
 	query := req.URL.Query()
 	from, _ := strconv.Atoi(query.Get("continue"))
-	if from > 0 && s.expired {
-		return failure(410, metav1.StatusReasonExpired, nil), nil
+	if from > 0 && s.expired > 0 {
+		s.expired--
+		return reply(410, metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, ListMeta: metav1.ListMeta{Continue: s.token},
+			Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired,
+		}), nil
 	}
 	end := len(s.names)
 	meta := map[string]any{}
@@ -98,8 +104,12 @@ func TestLive(t *testing.T) {
 		"far more others":                {there: slices.Concat(names("a", 999), names("b", 999), names("w", 10)), ask: 10, lists: []int{520}, gets: 10},
 		"list is forbidden":              {there: names("w", 8), ask: 10, store: store{refuse: forbidden}, gets: 10},
 		"list is not offered":            {there: names("w", 8), ask: 10, verbs: []string{"get"}, gets: 10},
-		"list expires between two pages": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: true}, lists: []int{600}, gets: 50},
-		"empty namespace":                {ask: 20, lists: []int{0}},
+		"list expires between two pages": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 1}, lists: []int{600, 600, 140}},
+		"expires, and the server says where to go on": {
+			there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 2, token: "600"}, lists: []int{600, 140},
+		},
+		"expires each time": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 99}, lists: []int{600, 600, 600, 600}, gets: 50},
+		"empty namespace":   {ask: 20, lists: []int{0}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -194,6 +204,38 @@ func TestLiveErrors(t *testing.T) {
 				})
 				if n != 20 || len(f.seen) != 1 {
 					t.Errorf("%d visits after %v", n, f.seen)
+				}
+			})
+		})
+	}
+}
+
+// An aggregated API may say of an object that is not there nothing but 404: that
+// is no kind that is not served, and is found out once.
+func TestTerseNotFound(t *testing.T) {
+	for name, served := range map[string]bool{"the kind is served": true, "the kind is gone": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if served && req.URL.Path == "/api/v1" {
+						return reply(200, metav1.APIResourceList{APIResources: []metav1.APIResource{
+							{Name: "configmaps", Kind: "ConfigMap", Namespaced: true},
+						}}), nil
+					}
+					return text2response(404, "text/plain", "404 page not found"), nil
+				})
+				const many = worthList - 1
+				c.Live(t.Context(), configMaps, manyRefs(many), func(_ int, live *unstructured.Unstructured, err error) {
+					if live != nil || (err == nil) != served || !served && !errors.As(err, new(*NoKindError)) {
+						t.Errorf("live %v, error %v", live, err)
+					}
+				})
+				if n := f.count("GET /api/v1") - f.count("GET /api/v1/"); n == 0 || n > many {
+					t.Errorf("asked %d times for the kind", n)
+				}
+				before := f.count("GET")
+				if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err == nil || served && f.count("GET") != before+1 {
+					t.Errorf("error %v after %d more requests", err, f.count("GET")-before)
 				}
 			})
 		})

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -34,7 +33,7 @@ func (c *Client) health(ctx context.Context) (health, error) {
 	case err == nil, code == http.StatusUnauthorized, code == http.StatusNotFound:
 		return ready, nil
 	case code == http.StatusForbidden, code == http.StatusInternalServerError, code == http.StatusTooManyRequests:
-		return starting, fmt.Errorf("the API server is starting (it answers /readyz with %d)", code)
+		return starting, &startingError{code}
 	default:
 		return away, causeOf(err)
 	}
@@ -47,21 +46,34 @@ type outage struct {
 	ask   func(context.Context) (health, error)
 	tell  onRetry
 
+	// drop gives up connections that nobody uses: one that is dead must not be what
+	// the server is asked on.
+	drop func()
+
 	mu sync.Mutex
+	// probe is the latest question on behalf of a silent request.
+	probe *probe
 	// search is under way; nil where nobody looks.
 	search *search
 	// since is when the server was first found away; zero while it is there.
 	since time.Time
 	// seen is when it was last found there.
 	seen time.Time
+	// answered is when any request last got an answer.
+	answered time.Time
 	// gone is the end of all waiting: an outage that lasted longer than limit.
 	gone *UnreachableError
 }
 
 // search is one look for the server.
 type search struct {
+	began time.Time
+	// since is when it found the server away; zero while it has not.
+	since   time.Time
 	done    chan struct{}
 	wasAway bool
+	// interrupted: it was given up before it found anything.
+	interrupted bool
 }
 
 const (
@@ -106,6 +118,11 @@ type found struct {
 // request or about the server. It returns when the server is there; or with an
 // error, which is the end.
 func (o *outage) check(ctx context.Context, cause error) (found, error) {
+	return o.checkSince(ctx, time.Now(), cause)
+}
+
+// checkSince is check for a server of which nothing was heard since then.
+func (o *outage) checkSince(ctx context.Context, since time.Time, cause error) (found, error) {
 	if o.limit <= 0 {
 		return found{}, &UnreachableError{Err: cause}
 	}
@@ -124,18 +141,22 @@ func (o *outage) check(ctx context.Context, cause error) (found, error) {
 		if err := o.wait(ctx); err != nil {
 			return found{}, err
 		}
+		if s.interrupted {
+			return o.checkSince(ctx, since, cause)
+		}
 		return found{wasAway: s.wasAway}, nil
 	}
-	s = &search{done: make(chan struct{})}
+	s = &search{began: time.Now(), done: make(chan struct{})}
 	o.search = s
 	if o.since.IsZero() {
-		o.since = time.Now()
+		o.since = since
 	}
 	began := o.since
 	o.mu.Unlock()
 
 	var err error
 	s.wasAway, err = o.look(ctx, began)
+	s.interrupted = err != nil && !errors.As(err, new(*UnreachableError))
 	o.end(err)
 	close(s.done)
 	return found{wasAway: s.wasAway, first: true}, err
@@ -159,15 +180,46 @@ func (o *outage) there(ctx context.Context) bool {
 }
 
 // end notes what a search found. One that was interrupted found nothing; the
-// next goes on from where it was.
+// next goes on from where it was, unless somebody got an answer meanwhile.
 func (o *outage) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.search = nil
-	if err == nil {
-		o.since, o.seen = time.Time{}, time.Now()
+	if err == nil || o.answered.After(o.search.began) {
+		o.since = time.Time{}
 	}
+	if err == nil {
+		o.seen = time.Now()
+	}
+	o.search = nil
 	errors.As(err, &o.gone)
+}
+
+// askIn asks within what is left of the time, and gives a far server time for an
+// answer even where nothing is.
+func (o *outage) askIn(ctx context.Context, left time.Duration) (health, error) {
+	const least = time.Second
+	ctx, cancel := context.WithTimeout(ctx, max(left, least))
+	defer cancel()
+	return o.ask(ctx)
+}
+
+// foundAway notes that the search that is under way found the server away.
+func (o *outage) foundAway() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.search.since.IsZero() {
+		o.search.since = time.Now()
+	}
+}
+
+// answer notes that a request got an answer.
+func (o *outage) answer() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answered = time.Now()
+	if o.search == nil {
+		o.since = time.Time{}
+	}
 }
 
 // look asks for the server until it is there or the time is over.
@@ -175,7 +227,8 @@ func (o *outage) look(ctx context.Context, began time.Time) (wasAway bool, err e
 	pauses := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
 	var back time.Time
 	for {
-		health, err := o.ask(ctx)
+		o.drop()
+		health, err := o.askIn(ctx, min(o.silence(), o.limit-time.Since(began)))
 		switch {
 		case ctx.Err() != nil:
 			return wasAway, context.Cause(ctx)
@@ -189,9 +242,10 @@ func (o *outage) look(ctx context.Context, began time.Time) (wasAway bool, err e
 			return wasAway, nil
 		}
 		wasAway = true
+		o.foundAway()
 		left := o.limit - time.Since(began)
 		if left <= 0 {
-			return wasAway, &UnreachableError{For: o.limit, Err: err}
+			return wasAway, &UnreachableError{For: time.Since(began), Err: err}
 		}
 		pause := min(pauses.Step(), left)
 		o.tell(object.Ref{}, err, pause, left)

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -21,9 +23,14 @@ type request struct {
 	// young requests are about a kind that was not served a moment ago. Where
 	// several API servers share the work, some may be behind.
 	young bool
+	// quiet requests are ours alone: nobody wants to be warned about them.
+	quiet bool
 	// bulk requests take as long as the data that they move: their time tells
 	// nothing about the server.
 	bulk bool
+	// wrote: it was sent to change something, and the server has not said that it
+	// did not.
+	wrote *atomic.Bool
 }
 
 // do sends one request by send, as often as it takes: at the pace the server
@@ -31,6 +38,15 @@ type request struct {
 // when the server is away. What is sent must do no harm when it is done twice,
 // for an answer that is lost may belong to a request that was carried out.
 func (c *Client) do(ctx context.Context, r request, send func(context.Context) error) error {
+	r.wrote = new(atomic.Bool)
+	err := c.repeat(ctx, r, send)
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) && r.wrote.Load() {
+		return &underwayError{err}
+	}
+	return err
+}
+
+func (c *Client) repeat(ctx context.Context, r request, send func(context.Context) error) error {
 	var (
 		pauses = backoff()
 		spent  time.Duration // on trying again
@@ -57,12 +73,13 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 				return explain(err) // The server is well: it is the request.
 			}
 		case lost:
-			err = causeOf(err)
-			found, gone := c.outage.check(ctx, err)
+			found, gone := c.missed(ctx, err)
 			if gone != nil {
 				return gone
 			}
-			tell = tell || found.first
+			// One that was waited for to the end is nobody else's.
+			tell = tell || found.first || errors.Is(err, context.DeadlineExceeded)
+			err = causeOf(err)
 			if found.wasAway { // That was not about this request.
 				c.pace.restart()
 				spent, failures, pauses = 0, 0, backoff()
@@ -70,6 +87,7 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 			}
 		case busy:
 			tell = true
+			r.wrote.Store(false)
 		default:
 			return explain(err)
 		}
@@ -79,7 +97,9 @@ func (c *Client) do(ctx context.Context, r request, send func(context.Context) e
 		if pause > left {
 			return gaveUp(err, class)
 		}
-		if tell {
+		if tell && class == unexplained {
+			c.onRetry(r.ref, err, pause, 0) // As soon as the server is well, it ends.
+		} else if tell {
 			c.onRetry(r.ref, err, pause, left)
 		}
 		spent += pause
@@ -100,7 +120,7 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 	if err := c.outage.wait(ctx); err != nil {
 		return 0, 0, err
 	}
-	a := &attempt{about: r.about}
+	a := &attempt{about: r.about, quiet: r.quiet, wrote: r.wrote}
 	if a.about == nil && r.ref.Name != "" {
 		a.about = []object.Ref{r.ref}
 	}
@@ -110,11 +130,28 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 		ctx, cancel = context.WithTimeout(ctx, c.attempt)
 		defer cancel()
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go c.listen(ctx, a, end)
 	began := time.Now()
 	err = send(ctx)
 	took = time.Since(began)
+	if silent, ok := errors.AsType[*silentError](context.Cause(ctx)); ok && err != nil {
+		err = silent
+	}
+	if err == nil || classify(err, r) != lost {
+		c.outage.answer()
+	}
 	said = pressure(err, r)
 	return a.retryAfter, took, err
+}
+
+// missed finds out what it was about that a request got no answer.
+func (c *Client) missed(ctx context.Context, err error) (found, error) {
+	if silent, ok := errors.AsType[*silentError](err); ok {
+		return c.outage.checkSilence(ctx, silent.since)
+	}
+	return c.outage.check(ctx, causeOf(err))
 }
 
 // sleep pauses, unless ctx ends before.

@@ -211,6 +211,80 @@ func TestInterruptionEndsAPause(t *testing.T) {
 	})
 }
 
+// An internal error without a reason is tried again once, and for as long as the
+// server is not well; how long that is, nobody knows.
+func TestUnexplainedErrorPromisesNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path == "/readyz" && time.Since(began) > 2*time.Second {
+				return ok(req), nil
+			}
+			return failure(500, "", nil), nil
+		})
+		if err := getMany(t.Context(), c, 1)[0]; err == nil || time.Since(began) > 6*time.Second {
+			t.Errorf("error %v after %s", err, time.Since(began))
+		}
+		if len(says.retries) == 0 || says.retries[0].left != 0 {
+			t.Errorf("told %+v, want no promise of how long", says.retries)
+		}
+	})
+}
+
+// Who stops a write that was sent can not know whether it arrived. One that was
+// refused, read only, or never had its turn did not.
+func TestInterruptedWrite(t *testing.T) {
+	tests := map[string]struct {
+		send func(ctx context.Context, c *Client) error
+		// answer to what is not heard of again; nil is none.
+		answer func() *http.Response
+		want   bool
+	}{
+		"write": {send: apply(object.Write{Manager: "m"}), want: true},
+		"lost, then a pause": {
+			send:   apply(object.Write{Manager: "m"}),
+			answer: func() *http.Response { return stranger(502) }, want: true,
+		},
+		"refused, then a pause": {
+			send: apply(object.Write{Manager: "m"}),
+			answer: func() *http.Response {
+				return failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "20")
+			},
+		},
+		"dry run": {send: apply(object.Write{Manager: "m", DryRun: true})},
+		"read":    {send: func(ctx context.Context, c *Client) error { return getMany(ctx, c, 1)[0] }},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if req.URL.Path == "/readyz" {
+						return ok(req), nil
+					}
+					if tt.answer == nil {
+						return hang(req)
+					}
+					return tt.answer(), nil
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				err := tt.send(ctx, c)
+				var underway interface{ MayBeWritten() bool }
+				if got := errors.As(err, &underway); got != tt.want || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v, may be written: %t, want %t", err, got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func apply(how object.Write) func(context.Context, *Client) error {
+	return func(ctx context.Context, c *Client) error {
+		_, err := c.Apply(ctx, configMaps, newObject(configMaps, "a"), how)
+		return err
+	}
+}
+
 // A server that accepts a request and never answers does not hold us for ever.
 func TestHeldBackAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -228,7 +302,7 @@ func TestHeldBackAnswer(t *testing.T) {
 		if took := time.Since(began); took < patience || took > patience+time.Second {
 			t.Errorf("answer after %s, want a second try after %s", took, patience)
 		}
-		if f.count("GET /readyz") != 1 || len(says.retries) != 1 || !errors.Is(says.retries[0].err, errNoAnswerInTime) {
+		if f.count("GET /api") != 2 || len(says.retries) != 1 || !errors.Is(says.retries[0].err, errNoAnswerInTime) {
 			t.Errorf("asked %v, told %v", f.seen, says.retries)
 		}
 	})

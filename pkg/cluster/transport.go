@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"strconv"
@@ -20,8 +21,25 @@ import (
 type attempt struct {
 	// about are the objects that the request concerns.
 	about []object.Ref
+	// quiet: its warnings are for nobody.
+	quiet bool
 	// retryAfter is what the server asks to wait; 0 where it asks nothing.
 	retryAfter time.Duration
+	// heard is when the request went out or something of its answer came in, in
+	// nanoseconds; 0 while it waits for credentials.
+	heard atomic.Int64
+	// wrote is set once something was sent that changes the cluster; nil where
+	// nobody asks.
+	wrote *atomic.Bool
+}
+
+func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
+
+// silentSince returns when something was last heard of the request, and whether
+// it was sent at all.
+func (a *attempt) silentSince() (since time.Time, sent bool) {
+	nanos := a.heard.Load()
+	return time.Unix(0, nanos), nanos != 0
 }
 
 type attemptKey struct{}
@@ -64,14 +82,40 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(ctx) // A RoundTripper must not change its request.
 		req.Header.Set("Audit-ID", t.run+"-"+strconv.FormatInt(t.sent.Add(1), 10))
 	}
+	a := attemptOf(ctx)
+	a.hear()
+	if a.wrote != nil && writes(req) {
+		a.wrote.Store(true)
+	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, asLost(ctx, err)
 	}
-	attemptOf(ctx).retryAfter = retryAfter(resp.Header.Get("Retry-After"))
+	a.hear()
+	if isPage(resp) {
+		_ = resp.Body.Close()
+		return nil, &pageError{host: req.URL.Scheme + "://" + req.URL.Host, code: resp.StatusCode}
+	}
+	a.retryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	resp.Header.Del("Retry-After")
 	resp.Body = &answer{ReadCloser: resp.Body, ctx: ctx}
 	return resp, nil
+}
+
+// isPage tells whether an answer is a web page that claims to be what was asked
+// for: a login page, mostly, to which a proxy has led us. No API server sends one.
+func isPage(resp *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && kind == "text/html" && resp.StatusCode < http.StatusMultipleChoices
+}
+
+// writes tells whether a request is to change something.
+func writes(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	}
+	return !req.URL.Query().Has("dryRun")
 }
 
 // WrappedRoundTripper lets apimachinery see what is below.
@@ -96,6 +140,7 @@ type answer struct {
 
 func (a *answer) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
+	attemptOf(a.ctx).hear()
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = asLost(a.ctx, err)
 	}
@@ -110,7 +155,8 @@ type lostError struct{ cause error }
 func (e *lostError) Error() string { return "no answer from the API server" }
 
 func asLost(ctx context.Context, err error) error {
-	if ctx.Err() != nil || refused(err) {
+	_, silent := errors.AsType[*silentError](context.Cause(ctx))
+	if !silent && ctx.Err() != nil || refused(err) {
 		return err
 	}
 	return &lostError{err}

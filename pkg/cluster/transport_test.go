@@ -213,6 +213,32 @@ func TestDeclinedConnections(t *testing.T) {
 	}
 }
 
+// A login page with status 200 is no answer of an API server: that is said at
+// once, whatever was asked, and where to look.
+func TestWebPage(t *testing.T) {
+	for name, send := range map[string]func(c *Client) error{
+		"object":    func(c *Client) error { return getMany(t.Context(), c, 1)[0] },
+		"write":     func(c *Client) error { return apply(object.Write{Manager: "m"})(t.Context(), c) },
+		"version":   func(c *Client) error { _, err := c.Version(t.Context()); return err },
+		"discovery": func(c *Client) error { _, err := c.Kind(t.Context(), configMaps.GVK); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, f, says := newFake(t, func(int, *http.Request) (*http.Response, error) {
+				return text2response(http.StatusOK, "text/html; charset=utf-8", "<html>Log in</html>"), nil
+			})
+			err := send(c)
+			var page *pageError
+			var hinted interface{ Hint() string }
+			if !errors.As(err, &page) || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "proxy") {
+				t.Errorf("error %v, want that it is a web page, and a hint at the proxy", err)
+			}
+			if len(f.seen) > 2 || len(says.retries) != 0 { // discovery asks two addresses
+				t.Errorf("asked %v, told %v; want it once", f.seen, says.retries)
+			}
+		})
+	}
+}
+
 // Every request has a number of its own under the run's id, those of discovery
 // and those that are tried again too.
 func TestAuditIDs(t *testing.T) {

@@ -36,7 +36,11 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	if w.tell == nil || code != miscWarning || text == "" {
 		return
 	}
-	about := attemptOf(ctx).about
+	attempt := attemptOf(ctx)
+	if attempt.quiet {
+		return
+	}
+	about := attempt.about
 	if len(about) == 0 {
 		about = []object.Ref{{}}
 	}

@@ -98,10 +98,28 @@ func (c *Client) object(ctx context.Context, kind object.Kind, q request, build 
 		return err
 	})
 	if err != nil && unserved(statusOf(err)) {
-		c.kinds.forget(kind.GVK)
-		return nil, &NoKindError{GVK: kind.GVK}
+		return nil, c.absent(ctx, kind, err)
 	}
 	return out, err
+}
+
+// absent tells a kind that is not served from an object that does not exist, of
+// which an aggregated API may say no more than that: its 404 names nothing.
+func (c *Client) absent(ctx context.Context, kind object.Kind, err error) error {
+	if c.kinds.isTerse(kind.GVK) {
+		return err
+	}
+	_, asked := c.live(ctx, kind.GVK)
+	switch {
+	case asked == nil:
+		c.kinds.setTerse(kind.GVK)
+		return err
+	case errors.As(asked, new(*NoKindError)):
+		c.kinds.forget(kind.GVK)
+		return asked
+	default:
+		return asked
+	}
 }
 
 // read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes
@@ -125,7 +143,7 @@ func unmarshal(body []byte, into any) error {
 func decode(body []byte) (*unstructured.Unstructured, error) {
 	var u unstructured.Unstructured
 	if err := unmarshal(body, &u.Object); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the server's answer is not JSON: %w", err)
 	}
 	if u.GetKind() == "" {
 		return nil, errors.New("the server's answer is no object")

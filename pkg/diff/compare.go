@@ -102,10 +102,13 @@ func named(ref object.Ref, fields map[string]any) map[string]any {
 }
 
 // contestedOnly describes an object of which the server told only the conflicts,
-// since taking all of it would not be valid.
-func contestedOnly(ref object.Ref, source object.Source, conflicts []managedfields.Conflict) event.Compared {
-	out := event.Compared{Ref: ref, Source: source, Action: event.Update, Reason: "taking every contested path would not be valid"}
-	for _, c := range redact.Conflicts(ref, conflicts) {
+// since it would refuse it if all of them were taken.
+func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
+	out := event.Compared{
+		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update,
+		Err: redact.Error(p.Item.Object, refusal),
+	}
+	for _, c := range redact.Conflicts(out.Ref, p.Conflicts) {
 		out.Changes = append(out.Changes, c.Change())
 	}
 	return out

@@ -21,6 +21,7 @@ import (
 // Server is what the engine needs of a cluster.
 type Server interface {
 	predict.Server
+	predict.Permissions
 	// Kind tells how the cluster serves a kind, or why it does not.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Live reads the objects of one kind and calls visit once for each of them,
@@ -114,7 +115,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 // is not is asked about while the reading goes on.
 func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
 	if err != nil {
-		e.cannotTell(item, err)
+		e.cannotTell(ctx, item, predict.DeniedRead(item, err))
 		return
 	}
 	e.mu.Lock()
@@ -123,7 +124,7 @@ func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item,
 	p, err := e.Predictor.Judge(item, live)
 	switch {
 	case err != nil:
-		e.cannotTell(item, err)
+		e.cannotTell(ctx, item, err)
 	case p.Verdict == managedfields.Settled:
 		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None})
 	default:
@@ -145,19 +146,29 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	}
 	err := e.Predictor.Ask(ctx, e.Server, p)
 	if conflict, ok := errors.AsType[*managedfields.ConflictError](err); ok {
-		e.compared(contestedOnly(p.Item.Ref, p.Item.Source, conflict.Conflicts))
+		p.Conflicts = conflict.Conflicts
+		e.nearMisses(p)
+		e.compared(contestedOnly(p, e.Predictor.ExplainConflict(ctx, e.Server, p, conflict)))
 		return
 	}
 	if err != nil {
-		e.cannotTell(p.Item, e.Predictor.Explain(ctx, e.Server, p, err))
+		e.cannotTell(ctx, p.Item, e.Predictor.Explain(ctx, e.Server, p, err))
 		return
 	}
 	compared, err := e.compare(p)
 	if err != nil {
-		e.cannotTell(p.Item, err)
+		e.cannotTell(ctx, p.Item, err)
 		return
 	}
+	e.nearMisses(p)
 	e.compared(compared)
+}
+
+// nearMisses tells of choices that were meant for a conflict and do not reach it.
+func (e *Engine) nearMisses(p *predict.Prediction) {
+	for _, miss := range e.Predictor.NearMisses(p) {
+		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
+	}
 }
 
 // absent tells which object that the item needs does not exist yet.
@@ -190,7 +201,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	if err == nil {
 		err = errors.New("its kind came to be served only now: compare again")
 	}
-	e.cannotTell(item, err)
+	e.cannotTell(ctx, item, err)
 }
 
 // uncheckedCreate reports an object that would be created, but of which the
@@ -203,8 +214,8 @@ func (e *Engine) uncheckedCreate(item plan.Item, why string) {
 	})
 }
 
-func (e *Engine) cannotTell(item plan.Item, err error) {
-	err = redact.Error(item.Object, err)
+func (e *Engine) cannotTell(ctx context.Context, item plan.Item, err error) {
+	err = redact.Error(item.Object, predict.Denied(ctx, e.Server, item, err))
 	e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.Unknown, Reason: err.Error(), Err: err})
 }
 

@@ -65,7 +65,8 @@ type Applied struct {
 	Action Action
 	// DryRun tells that nothing was persisted.
 	DryRun bool
-	// Err is set with Failed, and with Skipped it says why.
+	// Err is set with Failed, with Skipped it says why, and with InConflict, if it is
+	// set, why to take all of it would not help.
 	Err error
 	// Reason says what was not checked, such as an object in a namespace that the
 	// same dry run would create.

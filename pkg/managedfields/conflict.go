@@ -13,6 +13,9 @@ type ConflictError struct {
 	Ref object.Ref
 	// Conflicts, sorted by path; at least one.
 	Conflicts []Conflict
+	// Refusal is why the server would refuse the object also if all of it were
+	// taken; nil where it would not, or was not asked.
+	Refusal error
 }
 
 // Error names the object and the paths, without their values.

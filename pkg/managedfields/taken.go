@@ -91,11 +91,22 @@ func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 			return p[:i+1]
 		}
 		if !ok {
-			return nil
+			return t.statedEmpty(p)
 		}
 		set = child
 	}
 	return p
+}
+
+// statedEmpty returns the path if the manifest has an empty list there, which
+// leaves no trace in our set where the list is owned by item.
+func (t *taking) statedEmpty(p fieldpath.Path) fieldpath.Path {
+	if v, ok := Path(p).Get(t.manifest); ok {
+		if list, isList := v.([]any); isList && len(list) == 0 {
+			return p
+		}
+	}
+	return nil
 }
 
 // allChanged tells whether each path is one that we state now, or lies in what we

@@ -20,6 +20,7 @@ type story struct {
 	want           []string
 	wantOwners     []string // of the first conflict
 	yours, present any      // of the first conflict
+	null           bool     // present is null, not absent
 }
 
 func (s story) object(t *testing.T, entries []string, data string) *unstructured.Unstructured {
@@ -62,6 +63,11 @@ func TestTaken(t *testing.T) {
 			after:  []string{entry(us, "Apply", `{f:data: {f:m: {}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: []}`, manifest: `{m: []}`,
 			want: []string{".data.m"}, wantOwners: []string{"them (Update)"}, yours: []any{}, present: map[string]any{"x": "1"},
+		},
+		"an empty list where others stated null (edge case 16)": {
+			before: []string{entry("them", "Update", `{f:data: {f:l: {}}}`)},
+			live:   `{l: null}`, answer: `{l: []}`, manifest: `{l: []}`,
+			want: []string{".data.l"}, wantOwners: []string{"them (Update)"}, yours: []any{}, null: true,
 		},
 		"from ourselves as updater (edge case 6)": {
 			before: []string{entry(us, "Update", `{f:data: {f:a: {}}}`)},
@@ -157,7 +163,7 @@ func TestTaken(t *testing.T) {
 			if diff := cmp.Diff(tt.wantOwners, ownerTexts(got[0].Owners)); diff != "" {
 				t.Errorf("owners (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([]any{tt.yours, tt.present, tt.present != nil}, []any{got[0].Yours, got[0].Live, got[0].HasLive}); diff != "" {
+			if diff := cmp.Diff([]any{tt.yours, tt.present, tt.present != nil || tt.null}, []any{got[0].Yours, got[0].Live, got[0].HasLive}); diff != "" {
 				t.Errorf("yours, live (-want +got):\n%s", diff)
 			}
 		})

@@ -1,6 +1,7 @@
 package managedfields
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,8 +19,10 @@ import (
 // Where there is no live object, the manifest's value is the initial one, and
 // nothing is yielded. A path may name a list item by its key, or a parent of
 // many fields. Inside an atomic value nothing can be left out: there the live
-// value takes the place of ours. The manifest itself is not changed. The error
-// is that of [Entries].
+// value takes the place of ours. The manifest itself is not changed.
+//
+// A field by which a list item is known can not be left out of the item: that is
+// a *KeyError. Other errors are those of [Entries].
 func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Path) (*unstructured.Unstructured, []Path, error) {
 	if live == nil || manifest == nil || len(paths) == 0 {
 		return manifest, nil, nil
@@ -38,6 +41,9 @@ func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Pa
 	var yielded []Path
 	for _, p := range paths {
 		if _, stated := p.Get(object); stated && !isIdentity(p) {
+			if isKey(p) {
+				return nil, nil, &KeyError{Path: p}
+			}
 			y.at(root, p)
 			yielded = append(yielded, p)
 		}
@@ -58,6 +64,29 @@ func isIdentity(p Path) bool {
 		return len(p) == 1 || p[1].FieldName != nil && isUnowned(*p[1].FieldName)
 	}
 	return false
+}
+
+// KeyError says that a path names what a list item is known by.
+type KeyError struct {
+	Path Path
+}
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("%s is part of the key of its list item, and can not be yielded by itself", e.Path)
+}
+
+// Hint names the item, which can be.
+func (e *KeyError) Hint() string {
+	return "yield the whole item: " + e.Path[:len(e.Path)-1].String()
+}
+
+// isKey tells whether a path names a field of the key of a list item.
+func isKey(p Path) bool {
+	if len(p) < 2 || p[len(p)-2].Key == nil || p[len(p)-1].FieldName == nil {
+		return false
+	}
+	_, is := keyField(p[len(p)-2], *p[len(p)-1].FieldName)
+	return is
 }
 
 // node is a value of the manifest with what is known of its path.
@@ -174,7 +203,7 @@ func (y *yielder) items(n node, list []any) (any, bool) {
 	names := keyNames(elements(n.sets...))
 	out := make([]any, 0, len(list))
 	for _, item := range list {
-		pe, ok := listElement(item, names, n.sets)
+		pe, ok := listElement(item, list, names, n.sets)
 		if !ok {
 			out = append(out, item)
 			continue
@@ -187,20 +216,30 @@ func (y *yielder) items(n node, list []any) (any, bool) {
 }
 
 // listElement returns the element of an item, with the server's defaults for
-// the rest of its key where they can only be one thing.
-func listElement(item any, names []string, sets []*Set) (fieldpath.PathElement, bool) {
+// the rest of its key where they can only be one thing: nothing that another item
+// of the list states, and rather what the sets prove to be a default.
+func listElement(item any, list []any, names []string, sets []*Set) (fieldpath.PathElement, bool) {
 	pe, complete, ok := elementOf(item, names)
 	if !ok || complete {
 		return pe, ok
 	}
-	var may []fieldpath.PathElement
+	var may, proven []fieldpath.PathElement
 	for _, e := range elements(sets...) {
-		if matchItem(item, e, names) == mayMatch {
-			may = append(may, e)
+		stated := slices.ContainsFunc(list, func(other any) bool { return matchItem(other, e, names) == exactMatch })
+		if stated || matchItem(item, e, names) != mayMatch {
+			continue
+		}
+		may = append(may, e)
+		m, _ := item.(map[string]any)
+		if slices.ContainsFunc(sets, func(s *Set) bool { return defaultsProven(m, e, s) }) {
+			proven = append(proven, e)
 		}
 	}
-	if len(may) == 1 {
+	switch {
+	case len(may) == 1:
 		return may[0], true
+	case len(proven) == 1:
+		return proven[0], true
 	}
 	return pe, true
 }

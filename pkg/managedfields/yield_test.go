@@ -1,6 +1,7 @@
 package managedfields_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -234,5 +235,49 @@ func TestYieldStory(t *testing.T) {
 	}
 	if verdict, conflicts := managedfields.Judge(live, got, us); verdict != settled {
 		t.Errorf("got %v, %v, want settled", verdict, conflictPaths(conflicts))
+	}
+}
+
+// What an item is known by stays with it: without it, the item would be another
+// one, or none.
+func TestYieldOfAKey(t *testing.T) {
+	live := read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a}\nspec: {ports: [{port: 80, name: x}]}")
+	for text, hint := range map[string]string{
+		`.spec.ports[port=80].port`: `yield the whole item: .spec.ports[port=80]`,
+		`.spec.ports[port=80].name`: "",
+		`.spec.ports[port=80]`:      "",
+		`.spec.ports[port=81].port`: "", // not stated
+	} {
+		_, _, err := managedfields.Yield(live, live, us, paths(t, text))
+		var key *managedfields.KeyError
+		if got := errors.As(err, &key); got != (hint != "") || got && key.Hint() != hint {
+			t.Errorf("%s: error %v", text, err)
+		}
+	}
+}
+
+// A default of the server's tells two items of one port number apart.
+func TestYieldOfItemsWithDefaults(t *testing.T) {
+	const list = `
+  - {port: 1, name: a}
+  - {port: 1, name: b, protocol: UDP}`
+	manifest := read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  ports:"+list)
+	live := read(t, `apiVersion: v1
+kind: Thing
+metadata:
+  name: a
+  managedFields:
+  - `+entry(us, "Apply", `{f:spec: {f:ports: {'k:{"port":1,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}, 'k:{"port":1,"protocol":"UDP"}': {.: {}, f:port: {}, f:name: {}, f:protocol: {}}}}}`)+`
+spec:
+  ports:
+  - {port: 1, name: a, protocol: TCP}
+  - {port: 1, name: c, protocol: UDP}`)
+	body, _, err := managedfields.Yield(manifest, live, us, paths(t, ".spec.ports"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := read(t, "spec: {ports: [{port: 1, name: a}, {port: 1, name: c, protocol: UDP}]}").Object["spec"]
+	if diff := cmp.Diff(want, body.Object["spec"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

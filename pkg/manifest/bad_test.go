@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,7 +59,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"alias of nothing": {
 			text: configMap("a") + "data: *nope\n",
-			want: []string{"app.yaml:5: not YAML: unknown anchor 'nope' referenced"},
+			want: []string{"app.yaml:5: not YAML: an alias (*) of an anchor that is not there", "  quote a text that begins with *"},
 		},
 		"broken JSON": {
 			text: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}` + "\n\n" + `{"apiVersion": "v1",` + "\n" + `"kind": [}`,
@@ -138,6 +140,15 @@ func TestBadInput(t *testing.T) {
 				"app.yaml:5: ConfigMap: .metadata.namespace is a number, not text", "  quote it",
 			},
 		},
+		"names that would lead elsewhere": {
+			text: configMap("..") + "---\n" + configMap("a/../../b") + "  namespace: a%2fb\n---\n" + configMap(".") + "---\n" + configMap("system:ok..fine"),
+			want: []string{
+				`app.yaml:4: ConfigMap/..: .metadata.name ".." may not be '..'`,
+				`app.yaml:9: ConfigMap/a/../../b: .metadata.name "a/../../b" may not contain '/'`,
+				`app.yaml:10: ConfigMap/a/../../b: .metadata.namespace "a%2fb" may not contain '%'`,
+				`app.yaml:15: ConfigMap/.: .metadata.name "." may not be '.'`,
+			},
+		},
 		"labels and annotations": {
 			text: configMap("a") + "  labels:\n    version: 1.0\n    on: \"x\"\n  annotations:\n  - a\n",
 			want: []string{
@@ -172,6 +183,59 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+// A value that cannot be read may be a password: what is written is never quoted.
+func TestValuesAreNotQuoted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		value string
+		line  int
+	}{
+		"alias":              {value: "*hunter2", line: 7},
+		"alias of itself":    {value: "&hunter2 [*hunter2]"},
+		"number by tag":      {value: "!!int hunter2", line: 7},
+		"fraction by tag":    {value: "!!float hunter2", line: 7},
+		"boolean by tag":     {value: "!!bool hunter2", line: 7},
+		"date by tag":        {value: "!!timestamp hunter2", line: 7},
+		"base64 by tag":      {value: "!!binary hunter2~", line: 7},
+		"tag of nobody":      {value: "!hunter2!x y", line: 7},
+		"tag that is broken": {value: "!<hunter2", line: 7},
+		"mapping as a key":   {value: "{? {hunter2: hunter2} : x}", line: 7},
+		"list as a key":      {value: "{[hunter2]: x}", line: 7},
+		"directive":          {value: "%hunter2", line: 7},
+		"at":                 {value: "@hunter2", line: 7},
+		"backtick":           {value: "`hunter2`", line: 7},
+		"quote":              {value: "\"hunter2"},
+		"escape":             {value: "\"hunter2\\q\"", line: 7},
+		"colon":              {value: "hunter2: hunter2", line: 7},
+		"bracket":            {value: "[hunter2"},
+		"block":              {value: "|hunter2", line: 7},
+		"alias in a merge":   {value: "{<<: hunter2}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  ok: fine\n  b: fine\n  k: " + tt.value + "\n"
+			for file, text := range map[string]string{
+				"app.yaml": text,
+				"app.json": "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {k: " + tt.value + "}}\n",
+			} {
+				write(t, map[string]string{file: text})
+				_, err := Read(t.Context(), Options{Filenames: []string{file}})
+				if err == nil {
+					continue // It can be read after all.
+				}
+				if got := strings.Join(lines(err), "\n"); strings.Contains(got, "hunter2") {
+					t.Errorf("%s: %s", file, got)
+				}
+				if want := fmt.Sprintf("app.yaml:%d: ", tt.line); file == "app.yaml" && tt.line > 0 && !strings.HasPrefix(err.Error(), want) {
+					t.Errorf("%v, want it at line %d", err, tt.line)
+				}
+			}
+		})
+	}
+	write(t, map[string]string{"app.json": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"k": 20071e999}}`})
+	if _, err := Read(t.Context(), Options{Filenames: []string{"app.json"}}); err == nil || strings.Contains(err.Error(), "20071") {
+		t.Errorf("a number out of range: %v", err)
+	}
+}
+
 // A file that was not meant for the API server is one line, and can be left out.
 func TestNonObjects(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -180,7 +244,7 @@ func TestNonObjects(t *testing.T) {
 		"values.yaml":                {"replicas: 1\n---\nimage: x\n", "a document without apiVersion, kind, metadata"},
 		"Chart.yaml":                 {"apiVersion: v2\nname: chart\nversion: 1.0.0\n", "a document without kind, metadata"},
 		"dashboard.json":             {`{"title": "x", "panels": [{"id": 1}]}`, "a document without apiVersion, kind, metadata"},
-		"kustomization.yaml":         {"resources:\n- a.yaml\n", "a document without apiVersion, kind, metadata"},
+		"kustomization.yaml":         {"resources:\n- a.yaml\n", "a kustomization, which -k reads"},
 		"kustomization-of-kind.yaml": {"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", "a kustomization, which -k reads"},
 		"component.yaml":             {"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nmetadata: {name: a}\n", "a kustomization, which -k reads"},
 		"template.yaml":              {"{{- if .Values.on }}\napiVersion: v1\nkind: ConfigMap\n{{- end }}\n", "a template ({{ … }})"},

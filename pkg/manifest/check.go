@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,10 +30,10 @@ func (r *reader) check(fields map[string]any, path []any) {
 		r.fault(under(path, "generateName"), "generateName without a name: apply has to know which object is meant",
 			"set metadata.name, or make a new object each time with kubectl create")
 	} else {
-		r.text(metadata, path, "name")
+		r.segment(metadata, path, "name")
 	}
 	if metadata["namespace"] != nil && metadata["namespace"] != "" {
-		r.text(metadata, path, "namespace")
+		r.segment(metadata, path, "namespace")
 	}
 	r.texts(metadata, path, "labels")
 	r.texts(metadata, path, "annotations")
@@ -56,6 +57,15 @@ func (r *reader) text(fields map[string]any, path []any, key string) string {
 		r.notText(under(path, key), fields[key], "text")
 	}
 	return text
+}
+
+// segment checks a text that becomes part of the path of a URL: with a slash in
+// it, or as "..", it would name something else than it says.
+func (r *reader) segment(fields map[string]any, path []any, key string) {
+	text := r.text(fields, path, key)
+	for _, problem := range content.IsPathSegmentName(text) {
+		r.fault(under(path, key), fmt.Sprintf("%s %q %s", pathString(under(path, key)), text, problem), "")
+	}
 }
 
 // texts looks through a map that may be missing, but may hold nothing but text.

@@ -32,8 +32,8 @@ func (d *document) decode() (any, []error) {
 		return nil, []error{at(d.source(), duplicates[0].Error(), "")}
 	}
 	isSyntax, offset := json.SyntaxErrorOffset(err)
-	if !isSyntax { // a number out of range
-		return nil, []error{at(d.source(), err.Error(), "")}
+	if !isSyntax { // The decoder would quote the number.
+		return nil, []error{at(d.source(), "a number is too large for JSON", "quote it if it is text")}
 	}
 	value, faults := d.decodeYAML()
 	if len(faults) > 0 && d.quotesKeys() {
@@ -90,12 +90,11 @@ func (d *document) decodeYAML() (any, []error) {
 
 // syntaxFault says why the text is not YAML.
 func (d *document) syntaxFault(err error) error {
+	text, hint := wording(err)
 	line := max(yamlLine(err), d.aliasLine(err), 1)
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if _, after, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, "line ") {
-		text = after
+	if line == 1 {
+		line = max(d.tagLine(), 1)
 	}
-	hint := ""
 	if lines := bytes.SplitN(d.text, []byte("\n"), line+1); line <= len(lines) {
 		here := lines[line-1]
 		indent := here[:len(here)-len(bytes.TrimLeft(here, " \t"))]
@@ -103,7 +102,28 @@ func (d *document) syntaxFault(err error) error {
 			hint = "the line is indented with a tab; YAML takes spaces only"
 		}
 	}
-	return at(d.below(line-1), "not YAML: "+oneLine(text), hint)
+	return at(d.below(line-1), "not YAML: "+text, hint)
+}
+
+// wording says what an error of yaml/v2 says, but never what is written in the
+// text: a value that begins with * or ! may well be a password. The library has
+// no types for its errors, and quotes values only in these.
+func wording(err error) (text, hint string) {
+	text = strings.TrimPrefix(err.Error(), "yaml: ")
+	if _, after, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, "line ") {
+		text = after
+	}
+	switch {
+	case strings.HasPrefix(text, "unknown anchor "):
+		return "an alias (*) of an anchor that is not there", "quote a text that begins with *"
+	case strings.HasPrefix(text, "anchor "):
+		return "an anchor whose value contains itself", "quote a text that begins with * or &"
+	case strings.HasPrefix(text, "cannot decode "):
+		return "a value is not what its tag (!!) says", "quote a text that begins with !"
+	case strings.HasPrefix(text, "invalid map key"):
+		return "a mapping or a list as a key", "quote values that begin with { or ["
+	}
+	return oneLine(text), ""
 }
 
 // yamlLine reads the line out of an error of yaml/v2, which has it nowhere else;
@@ -119,10 +139,21 @@ func yamlLine(err error) int {
 			line, text = n, rest
 		}
 	}
-	if strings.HasPrefix(text, "did not find expected") {
+	if isParserError(text) {
 		line++
 	}
 	return line
+}
+
+// isParserError tells the parser's errors from those of the scanner.
+func isParserError(text string) bool {
+	switch strings.TrimPrefix(text, "did not find expected ") {
+	case "<stream-start>", "<document start>", "node content", "'-' indicator", "key", "',' or ']'", "',' or '}'",
+		"found undefined tag handle", "found duplicate %YAML directive", "found duplicate %TAG directive",
+		"found incompatible YAML document":
+		return true
+	}
+	return false
 }
 
 // aliasLine finds the alias that an error of yaml/v2 is about, which tells its name

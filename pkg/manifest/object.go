@@ -3,9 +3,12 @@ package manifest
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -45,7 +48,7 @@ func (d *document) outcome() outcome {
 		o.holdsObject, o.faults = true, faults
 	case value == nil: // a document without content says nothing
 	default:
-		if o.foreign = foreign(value); o.foreign == "" {
+		if o.foreign = foreign(value, o.source.File); o.foreign == "" {
 			o.holdsObject = true
 			r := reader{document: d}
 			r.read(value.(map[string]any), nil, group{})
@@ -81,14 +84,15 @@ func (d *document) isTemplate(faults []error) bool {
 
 // foreign says what a value is that was not meant for the API server; empty if
 // it was. An object has an apiVersion, a kind and metadata; whoever wrote two of
-// them meant to write all three, and wants to hear of the third.
-func foreign(value any) string {
+// them meant to write all three, and wants to hear of the third. A kustomization
+// need not say what it is, but for the name of its file.
+func foreign(value any, file string) string {
 	fields, ok := value.(map[string]any)
 	if !ok {
 		return typeName(value)
 	}
 	if gv, _ := fields["apiVersion"].(string); strings.HasPrefix(gv, "kustomize.config.k8s.io/") {
-		return "a kustomization, which -k reads"
+		return kustomizationFile
 	}
 	var missing []string
 	for _, key := range []string{"apiVersion", "kind", "metadata"} {
@@ -96,11 +100,18 @@ func foreign(value any) string {
 			missing = append(missing, key)
 		}
 	}
-	if len(missing) >= 2 {
+	switch {
+	case len(missing) < 2:
+		return ""
+	case slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(file)):
+		return kustomizationFile
+	default:
 		return "a document without " + strings.Join(missing, ", ")
 	}
-	return ""
 }
+
+// kustomizationFile is what a file is that kustomize reads.
+const kustomizationFile = "a kustomization, which -k reads"
 
 // group is what the items of a typed list take from it when they do not say it.
 type group struct{ apiVersion, kind string }

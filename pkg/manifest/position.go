@@ -155,6 +155,29 @@ func (d *document) mergesKeys() bool {
 	return top != nil && visit(top)
 }
 
+// tagLine finds the first value that is not what its tag says, of which yaml/v2
+// does not tell the line; 0 where there is none.
+func (d *document) tagLine() int {
+	var visit func(n *yaml.Node) int
+	visit = func(n *yaml.Node) int {
+		var value any
+		if n.Kind == yaml.ScalarNode && n.Style&yaml.TaggedStyle != 0 && n.Decode(&value) != nil {
+			return n.Line
+		}
+		for _, c := range n.Content {
+			if line := visit(c); line > 0 {
+				return line
+			}
+		}
+		return 0
+	}
+	top := d.nodes()
+	if top == nil {
+		return 0
+	}
+	return visit(top)
+}
+
 // pathString writes a path as people read it: .spec.ports[0].name.
 func pathString(path []any) string {
 	var b strings.Builder

@@ -7,7 +7,9 @@ type Kind struct {
 	GVK schema.GroupVersionKind
 	// Resource is the plural under which the API server serves the kind; empty
 	// while only a definition that is not applied yet tells of it.
-	Resource   string
+	Resource string
+	// ShortNames are what else people call the resource, such as "deploy".
+	ShortNames []string
 	Namespaced bool
 	// Verbs that the server offers for the resource, such as "list" or "patch".
 	Verbs []string

@@ -28,7 +28,8 @@ type Gone struct {
 }
 
 // Synced says that everything selected has been told: what was not Present is not
-// there. It comes once the first list is read, and after each later one.
+// there. It comes once the first list is read, after each later one, and when
+// changes can be seen again after an Unreadable.
 type Synced struct{}
 
 // Unreadable says that changes cannot be seen at present, for a reason that may

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -15,24 +16,53 @@ const YieldAnnotation = "k8sconnect.io/yield"
 // Choice is what the user said of a contested path, for one object or for all
 // of them.
 type Choice struct {
-	// Kind is a kind or resource, with its group or without ("deployment",
-	// "deployments.apps"), in lower case; empty means any object.
-	Kind, Name string
+	// Kind is a kind, a resource or its short name, with its group or without
+	// ("deployment", "deployments.apps", "deploy"), in lower case; empty means any
+	// object.
+	Kind string
+	// Namespace of the object; empty means any.
+	Namespace string
+	Name      string
 	// Path that is meant, and all below it. An empty path means every path.
 	Path managedfields.Path
 }
 
-// ParseChoice reads [KIND/NAME:]PATH. The word "all" for a path means every
-// path.
-func ParseChoice(text string) (Choice, error) {
+// ParseChoices reads [KIND/[NAMESPACE/]NAME:]PATH[,PATH…]. The word "all" for a
+// path means every path. Paths are of the object that was named last; commas
+// inside brackets and quotes belong to the path.
+func ParseChoices(text string) ([]Choice, error) {
+	parts := splitList(text)
+	if len(parts) == 0 {
+		parts = []string{text}
+	}
+	choices := make([]Choice, 0, len(parts))
+	var last Choice
+	for _, part := range parts {
+		c, err := parseChoice(part)
+		if err != nil {
+			return nil, err
+		}
+		if c.Kind == "" {
+			c.Kind, c.Namespace, c.Name = last.Kind, last.Namespace, last.Name
+		}
+		last = c
+		choices = append(choices, c)
+	}
+	return choices, nil
+}
+
+func parseChoice(text string) (Choice, error) {
 	var c Choice
 	object, path := splitChoice(text)
 	if object != "" {
-		kind, name, ok := strings.Cut(object, "/")
-		if !ok || kind == "" || name == "" || strings.Contains(name, "/") {
-			return Choice{}, fmt.Errorf("%q: before the path comes KIND/NAME, such as deployment.apps/web", text)
+		parts := strings.Split(object, "/")
+		if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+			return Choice{}, fmt.Errorf("%q: before the path comes KIND/NAME or KIND/NAMESPACE/NAME, such as deployment.apps/web", text)
 		}
-		c.Kind, c.Name = strings.ToLower(kind), name
+		c.Kind, c.Name = strings.ToLower(parts[0]), parts[len(parts)-1]
+		if len(parts) == 3 {
+			c.Namespace = parts[1]
+		}
 	}
 	if path == "all" {
 		return c, nil
@@ -45,12 +75,12 @@ func ParseChoice(text string) (Choice, error) {
 	return c, nil
 }
 
-// splitChoice cuts KIND/NAME off a path. Names may hold colons
+// splitChoice cuts what names an object off a path. Names may hold colons
 // (system:node-reader), so the path's leading dot or bracket tells where it
 // begins; where it has neither, it is what follows the last colon.
 func splitChoice(text string) (object, path string) {
 	slash := strings.IndexByte(text, '/')
-	if slash < 0 {
+	if slash < 0 || strings.IndexByte(".[", text[0]) >= 0 {
 		return "", text
 	}
 	if quote := strings.IndexAny(text, `["'`); quote >= 0 && quote < slash {
@@ -68,18 +98,30 @@ func splitChoice(text string) (object, path string) {
 }
 
 // Names tells whether the choice speaks of the object.
-func (c Choice) Names(ref object.Ref, resource string) bool {
+func (c Choice) Names(ref object.Ref, as object.Kind) bool {
 	if c.Kind == "" {
 		return true
 	}
-	if c.Name != ref.Name {
+	if c.Name != ref.Name || c.Namespace != "" && c.Namespace != ref.Namespace {
 		return false
 	}
 	kind, group, grouped := strings.Cut(c.Kind, ".")
 	if grouped && group != ref.GVK.Group {
 		return false
 	}
-	return kind == strings.ToLower(ref.GVK.Kind) || kind == resource
+	return kind == strings.ToLower(ref.GVK.Kind) || kind == as.Resource || slices.Contains(as.ShortNames, kind)
+}
+
+// Object is the part of the choice that names an object; empty for any.
+func (c Choice) Object() string {
+	switch {
+	case c.Kind == "":
+		return ""
+	case c.Namespace == "":
+		return c.Kind + "/" + c.Name
+	default:
+		return c.Kind + "/" + c.Namespace + "/" + c.Name
+	}
 }
 
 // covers tells whether the choice speaks of the path.
@@ -96,7 +138,7 @@ func (c Choice) String() string {
 	if c.Kind == "" {
 		return path
 	}
-	return c.Kind + "/" + c.Name + ":" + path
+	return c.Object() + ":" + path
 }
 
 // yieldedBy returns the paths that the object's own annotation yields.

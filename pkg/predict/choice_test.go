@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,47 +10,59 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-func TestParseChoice(t *testing.T) {
+func TestParseChoices(t *testing.T) {
 	tests := map[string]struct {
-		text             string
-		kind, name, path string
-		wrong            bool
+		text  string
+		want  []string // kind, namespace, name and path of each, parted by blanks
+		wrong bool
 	}{
-		"path alone":             {text: ".spec.replicas", path: ".spec.replicas"},
-		"without leading dot":    {text: "spec.replicas", path: ".spec.replicas"},
-		"everything":             {text: "all"},
-		"everything of one":      {text: "deployment.apps/web:all", kind: "deployment.apps", name: "web"},
-		"one object":             {text: "deployment.apps/web:.spec.replicas", kind: "deployment.apps", name: "web", path: ".spec.replicas"},
-		"one object, no dot":     {text: "deployment/web:spec.replicas", kind: "deployment", name: "web", path: ".spec.replicas"},
-		"kind as people write":   {text: "Deployment/web:.spec", kind: "deployment", name: "web", path: ".spec"},
-		"name with colons":       {text: "clusterrole/system:node-reader:.rules", kind: "clusterrole", name: "system:node-reader", path: ".rules"},
-		"list item":              {text: `deployment/web:.spec.template.spec.containers[name="app"].image`, kind: "deployment", name: "web", path: `.spec.template.spec.containers[name="app"].image`},
-		"key with slash":         {text: `.metadata.labels["app.kubernetes.io/name"]`, path: `.metadata.labels["app.kubernetes.io/name"]`},
-		"object, key with slash": {text: `service/web:.metadata.labels["example.com/a:b"]`, kind: "service", name: "web", path: `.metadata.labels["example.com/a:b"]`},
+		"path alone":             {text: ".spec.replicas", want: []string{"   .spec.replicas"}},
+		"without leading dot":    {text: "spec.replicas", want: []string{"   .spec.replicas"}},
+		"everything":             {text: "all", want: []string{"   "}},
+		"everything of one":      {text: "deployment.apps/web:all", want: []string{"deployment.apps  web "}},
+		"one object":             {text: "deployment.apps/web:.spec.replicas", want: []string{"deployment.apps  web .spec.replicas"}},
+		"one object, no dot":     {text: "deployment/web:spec.replicas", want: []string{"deployment  web .spec.replicas"}},
+		"kind as people write":   {text: "Deployment/web:.spec", want: []string{"deployment  web .spec"}},
+		"in a namespace":         {text: "deployment.apps/prod/web:.spec", want: []string{"deployment.apps prod web .spec"}},
+		"name with colons":       {text: "clusterrole/system:node-reader:.rules", want: []string{"clusterrole  system:node-reader .rules"}},
+		"list item":              {text: `deployment/web:.spec.template.spec.containers[name="app"].image`, want: []string{`deployment  web .spec.template.spec.containers[name="app"].image`}},
+		"key with slash":         {text: `.metadata.labels["app.kubernetes.io/name"]`, want: []string{`   .metadata.labels["app.kubernetes.io/name"]`}},
+		"slash without quotes":   {text: `.metadata.labels.app.kubernetes.io/name`, want: []string{`   .metadata.labels.app.kubernetes["io/name"]`}},
+		"object, key with slash": {text: `service/web:.metadata.labels["example.com/a:b"]`, want: []string{`service  web .metadata.labels["example.com/a:b"]`}},
+		"several paths":          {text: ".a,.b", want: []string{"   .a", "   .b"}},
+		"several paths of one":   {text: `service/web:.p[port=53,protocol="UDP"], .b`, want: []string{`service  web .p[port=53,protocol="UDP"]`, "service  web .b"}},
+		"several objects":        {text: "service/a/b:.c,secret/d:all", want: []string{"service a b .c", "secret  d "}},
 		"no path":                {text: "deployment/web", wrong: true},
 		"no name":                {text: "deployment/:.spec", wrong: true},
-		"namespace in it":        {text: "deployment/prod/web:.spec", wrong: true},
+		"no namespace":           {text: "deployment//web:.spec", wrong: true},
+		"too many names":         {text: "apps/deployment/prod/web:.spec", wrong: true},
 		"broken path":            {text: ".spec[", wrong: true},
+		"one of two broken":      {text: ".a,.spec[", wrong: true},
 		"nothing":                {text: "", wrong: true},
+		"nothing but a comma":    {text: ",", wrong: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c, err := ParseChoice(tt.text)
+			choices, err := ParseChoices(tt.text)
 			if tt.wrong {
 				if err == nil {
-					t.Fatalf("ParseChoice(%q) = %v, want an error", tt.text, c)
+					t.Fatalf("ParseChoices(%q) = %v, want an error", tt.text, choices)
 				}
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.Kind != tt.kind || c.Name != tt.name || c.Path.String() != tt.path {
-				t.Errorf("ParseChoice(%q) = %q %q %q", tt.text, c.Kind, c.Name, c.Path)
+			var got []string
+			for _, c := range choices {
+				got = append(got, strings.Join([]string{c.Kind, c.Namespace, c.Name, c.Path.String()}, " "))
+				again, err := ParseChoices(c.String())
+				if err != nil || len(again) != 1 || again[0].String() != c.String() {
+					t.Errorf("%q does not survive: %v, %v", c, again, err)
+				}
 			}
-			again, err := ParseChoice(c.String())
-			if err != nil || again.String() != c.String() {
-				t.Errorf("%q does not survive: %v, %v", c, again, err)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("ParseChoices(%q): %s", tt.text, diff)
 			}
 		})
 	}
@@ -57,22 +70,29 @@ func TestParseChoice(t *testing.T) {
 
 func TestChoiceNames(t *testing.T) {
 	web := object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "prod", Name: "web"}
+	kind := object.Kind{Resource: "deployments", ShortNames: []string{"deploy"}}
 	for text, want := range map[string]bool{
-		".spec":                    true,
-		"deployment/web:.spec":     true,
-		"deployments/web:.spec":    true,
-		"deployment.apps/web:all":  true,
-		"deployments.apps/web:all": true,
-		"deployment.batch/web:all": false,
-		"deployment/api:.spec":     false,
-		"statefulset/web:.spec":    false,
+		".spec":                       true,
+		"deployment/web:.spec":        true,
+		"deployments/web:.spec":       true,
+		"deploy/web:.spec":            true,
+		"deploy.apps/web:.spec":       true,
+		"deployment.apps/web:all":     true,
+		"deployments.apps/web:all":    true,
+		"deployment/prod/web:all":     true,
+		"deployment/staging/web:all":  false,
+		"deployment.batch/web:all":    false,
+		"deployment/api:.spec":        false,
+		"statefulset/web:.spec":       false,
+		"sts/web:.spec":               false,
+		"statefulset.apps/prod/web:a": false,
 	} {
-		c, err := ParseChoice(text)
+		choices, err := ParseChoices(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.Names(web, "deployments"); got != want {
-			t.Errorf("%s names %s: %v, want %v", text, web, got, want)
+		if got := choices[0].Names(web, kind); got != want {
+			t.Errorf("%q names %s: %v, want %v", text, web, got, want)
 		}
 	}
 }

@@ -2,7 +2,9 @@ package predict
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -30,6 +32,10 @@ func (e *RefusedError) Hint() string { return e.Advice }
 // Explain adds to a refusal what the server does not say, where we can find it
 // out. The causes decide, never the text.
 func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {
+	if p.lenient() && unexplained(err) {
+		return &RefusedError{Err: err, Advice: "--validate does not reach everything: a field that the schema does not declare " +
+			"is refused by server-side apply itself"}
+	}
 	if in.Live == nil || !apierrors.IsInvalid(err) {
 		return err
 	}
@@ -41,6 +47,26 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 		return &RefusedError{Err: err, Advice: advice}
 	}
 	return err
+}
+
+// lenient tells whether the user wants fields to pass that are not known.
+func (p Predictor) lenient() bool { return p.Validation == "Warn" || p.Validation == "Ignore" }
+
+// unexplained tells whether the server answered with an internal error and no
+// reason, as it does where it can not read a manifest by the kind's schema.
+func unexplained(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&
+		status.Status().Reason == metav1.StatusReasonUnknown
+}
+
+// ExplainConflict explains why nothing would be gained by taking all that is
+// contested; nil where the server would accept that.
+func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *managedfields.ConflictError) error {
+	if conflict.Refusal == nil {
+		return nil
+	}
+	return fmt.Errorf("if all of it were taken, the server would refuse it: %w", p.Explain(ctx, server, in, conflict.Refusal))
 }
 
 // leftBehind explains a list that is not valid because of an item that the

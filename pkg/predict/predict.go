@@ -89,8 +89,10 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 // Check finds fault with what the item itself says of ownership, before anything
 // is asked of a server.
 func (p Predictor) Check(item plan.Item) error {
-	_, err := p.yields(item)
-	return err
+	if _, err := p.yields(item); err != nil {
+		return err
+	}
+	return p.checkPositions(item)
 }
 
 // yields collects the paths of the item that flags and its annotation yield.
@@ -103,11 +105,11 @@ func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
 	// for all of them.
 	paths = slices.DeleteFunc(paths, func(path managedfields.Path) bool {
 		return slices.ContainsFunc(p.Take, func(c Choice) bool {
-			return len(c.Path) > 0 && c.Names(item.Ref, item.Kind.Resource) && c.covers(path)
+			return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && c.covers(path)
 		})
 	})
 	for _, c := range p.Yield {
-		if c.Names(item.Ref, item.Kind.Resource) {
+		if c.Names(item.Ref, item.Kind) {
 			paths = append(paths, c.Path)
 		}
 	}
@@ -126,16 +128,15 @@ func patience() wait.Backoff {
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for again := patience(); ; {
 		answer, err := p.dryRun(ctx, server, in)
-		if heldUp, ok := errors.AsType[*heldUpError](err); ok {
-			in.Unchecked = "not checked by the server: it can be asked only when what " +
-				in.Adoption.Adopted[0].Manager + " owns is adopted"
-			p.sort(in, heldUp.conflicts)
-			return nil
-		}
-		if err != nil {
+		heldUp, isHeldUp := errors.AsType[*heldUpError](err)
+		switch {
+		case isHeldUp:
+			if p.moved(ctx, server, in, heldUp) {
+				return nil
+			} // Else the object changed meanwhile.
+		case err != nil:
 			return err
-		}
-		if in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion() {
+		case in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion():
 			err := p.accept(ctx, server, in, answer)
 			if !in.Adopts() || !apierrors.IsConflict(err) {
 				return err
@@ -178,10 +179,12 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
 		if open := p.open(in, conflicts); len(open) > 0 && !in.Adopts() {
-			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open}
+			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
-		if in.Adopts() && p.ValidAlone(ctx, server, in) {
-			return nil, &heldUpError{conflicts}
+		if in.Adopts() {
+			if alone, err := p.alone(ctx, server, in); err == nil {
+				return nil, &heldUpError{conflicts: conflicts, alone: alone}
+			}
 		}
 	}
 	return answer, err
@@ -226,89 +229,9 @@ func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []ma
 	return out
 }
 
-// heldUpError says that the apply is not valid as long as an adopted manager
-// still owns its fields: an item of a list that goes keeps the name or number
-// that another one gets. A dry run can not move ownership first.
-type heldUpError struct {
-	conflicts []managedfields.Conflict
-}
-
-func (e *heldUpError) Error() string { return "not valid before the adoption" }
-
-// ValidAlone tells whether the manifest is valid as a new object: what the
-// server refuses then is not the manifest but the change. It asks by a dry run
-// under another name.
-func (p Predictor) ValidAlone(ctx context.Context, server Server, in *Prediction) bool {
-	twin := in.Body.DeepCopy()
-	twin.SetName(twin.GetName() + "-k8sconnect-probe")
-	_, err := server.Apply(ctx, in.Item.Kind, twin, object.Write{
-		Manager: p.Manager, Validation: p.Validation, DryRun: true,
-	})
-	return err == nil
-}
-
-// afterAdoption predicts what becomes of the fields that an adopted manager
-// holds and the manifest does not state. A dry run can not move their ownership
-// first, so they are taken out of the answer, and the server is asked to
-// complete what is left with its defaults.
-func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
-	dropped, err := managedfields.Dropped(in.Live, in.Answer, p.Manager, p.AdoptFrom...)
-	if err != nil {
-		return err
-	}
-	var gone []managedfields.Path
-	for _, c := range dropped {
-		if c.Kind == managedfields.Removed {
-			gone = append(gone, c.Path)
-		}
-	}
-	answer := in.Answer
-	if without := managedfields.Without(answer, gone); without != nil {
-		answer, err = server.Update(ctx, in.Item.Kind, without, object.Write{
-			Manager: p.Manager, Validation: p.Validation, DryRun: true,
-		})
-		if err != nil {
-			return err
-		}
-	}
-	entries, err := p.letGo(in.Answer)
-	if err != nil {
-		return err
-	}
-	in.Answer = answer
-	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
-}
-
-// letGo returns the managed fields of the answer to a dry run without what the
-// adopted managers still hold there.
-func (p Predictor) letGo(answer *unstructured.Unstructured) ([]any, error) {
-	entries, _, err := unstructured.NestedSlice(answer.Object, "metadata", "managedFields")
-	if err != nil {
-		return nil, err
-	}
-	adoption, err := managedfields.Adopt(answer, p.Manager, p.AdoptFrom)
-	if err != nil || adoption.Fields == nil {
-		return entries, err
-	}
-	// Our entry gained what the others lose; what we hold is what the manifest
-	// states.
-	ours := slices.IndexFunc(entries, p.isOurs)
-	rest := slices.DeleteFunc(adoption.Fields, p.isOurs)
-	if ours < 0 {
-		return rest, nil
-	}
-	return append(rest, entries[ours]), nil
-}
-
-// isOurs tells whether an entry of managed fields is the manager's own.
-func (p Predictor) isOurs(entry any) bool {
-	m, _ := entry.(map[string]any)
-	return m["manager"] == p.Manager && m["operation"] == managedfields.Apply && m["subresource"] == nil
-}
-
 // takes tells whether the user takes the path of the item.
 func (p Predictor) takes(item plan.Item, path managedfields.Path) bool {
 	return slices.ContainsFunc(p.Take, func(c Choice) bool {
-		return c.Names(item.Ref, item.Kind.Resource) && c.covers(path)
+		return c.Names(item.Ref, item.Kind) && c.covers(path)
 	})
 }

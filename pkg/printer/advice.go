@@ -3,9 +3,12 @@ package printer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Up to this many flags are spelled out; beyond, they are gathered by path, and
@@ -19,13 +22,14 @@ type choice struct {
 	objects int
 }
 
-// advice is the paragraph below all conflicts: that nothing was written, and the
-// flags that settle them, ready to be pasted into a shell.
-func advice(conflicts []event.Applied, phases int, dryRun bool) []string {
-	choices, gathered := choicesOf(conflicts)
+// advice is the paragraph below all conflicts: what was not written, and the flags
+// that settle them, ready to be pasted into a shell. named is how a flag names an
+// object.
+func advice(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
+	choices, gathered := choicesOf(conflicts, named)
 	shown := choices[:min(fewFlags, len(choices))]
 
-	text := []string{nothingWritten(phases, dryRun) + " For each path, choose:"}
+	text := []string{opening + " For each path, choose:"}
 	for _, way := range []struct{ word, flag string }{{"take it ", "--take="}, {"leave it", "--yield="}} {
 		word := way.word
 		for _, c := range shown {
@@ -55,20 +59,48 @@ func (c choice) flag(flag string) string {
 	return text
 }
 
-func nothingWritten(phases int, dryRun bool) string {
-	text := "Nothing in this phase"
-	if phases > 1 {
-		text = "Nothing in these phases"
+// nothingWritten says how far the run got: up to the first phase in which there
+// are conflicts.
+func (t *applyTable) nothingWritten() string {
+	first := slices.Min(slices.Collect(maps.Keys(t.contested)))
+	written := "was written"
+	if t.DryRun {
+		written = "would be written"
 	}
-	if dryRun {
-		return text + " would be written."
+	switch last := len(t.course.phases) - 1; {
+	case t.changed[first]: // Somebody was faster than the look at the phase.
+		return "Nothing of what is in conflict " + written + "."
+	case last <= 0:
+		return "Nothing in this phase " + written + "."
+	case first > 0 && first <= last:
+		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, clean(t.course.phases[first].Name))
+	default:
+		return "Nothing " + written + "."
 	}
-	return text + " was written."
+}
+
+// inFlags returns how flags name an object: with its namespace where the input has
+// another of the same kind and name.
+func (t *applyTable) inFlags() func(object.Ref) string {
+	places := map[string]int{}
+	for _, phase := range t.course.phases {
+		for _, ref := range phase.Refs {
+			places[ref.Resource()]++
+		}
+	}
+	return func(ref object.Ref) string {
+		resource := ref.Resource()
+		if places[resource] < 2 || ref.Namespace == "" {
+			return clean(resource)
+		}
+		kind := strings.TrimSuffix(resource, "/"+ref.Name)
+		return clean(kind + "/" + ref.Namespace + "/" + ref.Name)
+	}
 }
 
 // choicesOf lists the flag values that settle all conflicts. Where they are many
 // and objects share a path, the path alone stands for all of them.
-func choicesOf(conflicts []event.Applied) (choices []choice, gathered bool) {
+func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
 	byPath := map[string][]string{} // path to values with the object named
 	var paths []string
 	seen := map[string]bool{}
@@ -78,7 +110,7 @@ func choicesOf(conflicts []event.Applied) (choices []choice, gathered bool) {
 			if _, known := byPath[path]; !known {
 				paths = append(paths, path)
 			}
-			named := clean(a.Ref.Resource()) + ":" + path
+			named := called(a.Ref) + ":" + path
 			if !seen[named] {
 				seen[named] = true
 				byPath[path] = append(byPath[path], named)

@@ -53,7 +53,7 @@ func (t *applyTable) paths(verb string, changes []managedfields.Change, note fun
 }
 
 func was(c managedfields.Change) string {
-	if c.From == nil {
+	if c.From == nil || isLastApplied(c) {
 		return ""
 	}
 	return "was " + cutMiddle(value(c.From), longest)

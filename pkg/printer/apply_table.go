@@ -24,24 +24,32 @@ type applyTable struct {
 	base
 	applied   planned[event.Applied]
 	conflicts planned[event.Applied]
-	phases    map[int]bool // that have conflicts
-	written   bool         // there are lines above
+	unmet     planned[event.Waited] // of what was waited for
+	contested map[int]bool          // phases that have conflicts
+	changed   map[int]bool          // phases in which something was written
+	written   bool                  // there are lines above
 }
 
 func newApplyTable(b base) *applyTable {
-	return &applyTable{base: b, phases: map[int]bool{}}
+	return &applyTable{base: b, contested: map[int]bool{}, changed: map[int]bool{}}
 }
 
 func (t *applyTable) take(e event.Event) {
+	if waited, ok := e.(event.Waited); ok && waited.Action != event.Met {
+		t.unmet.add(t.course.place(waited.Ref), waited)
+	}
 	applied, ok := e.(event.Applied)
 	if !ok {
 		return
 	}
 	at := t.course.place(applied.Ref)
+	if !applied.DryRun && (applied.Action == event.Created || applied.Action == event.Configured) {
+		t.changed[at.phase] = true
+	}
 	switch {
 	case applied.Action == event.InConflict:
 		t.conflicts.add(at, applied)
-		t.phases[at.phase] = true
+		t.contested[at.phase] = true
 	case t.listed(applied):
 		t.applied.add(at, applied)
 	}
@@ -83,7 +91,10 @@ func (t *applyTable) finish(context.Context) error {
 		t.report(&b, conflicts)
 		b.WriteString("\n")
 	}
-	b.WriteString(applySummary(t.course, t.DryRun) + "\n")
+	for _, w := range t.unmet.drain() {
+		t.waitedLine(&b, w, actionWidth)
+	}
+	b.WriteString(applySummary(t.course, t.Options) + "\n")
 	t.screen.result(b.String())
 	return nil
 }
@@ -97,7 +108,11 @@ func (t *applyTable) line(b *strings.Builder, action event.Action, text string, 
 
 func (t *applyTable) name(a event.Applied) string {
 	text := label(a.Ref)
-	if a.DryRun && a.Action != event.Failed && a.Action != event.Skipped {
+	switch {
+	case !a.DryRun || a.Action == event.Failed || a.Action == event.Skipped:
+	case t.Unasked:
+		text += " (client dry run)"
+	default:
 		text += " (dry run)"
 	}
 	if a.Action == event.Failed && a.Source.File != "" {

@@ -43,7 +43,7 @@ func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 		}
 	}
 	b.WriteString("\n")
-	for _, line := range advice(conflicts, len(t.phases), t.DryRun) {
+	for _, line := range advice(conflicts, t.nothingWritten(), t.inFlags()) {
 		b.WriteString(line + "\n")
 	}
 }

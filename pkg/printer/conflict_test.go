@@ -9,6 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
@@ -48,6 +49,11 @@ func TestAllOwners(t *testing.T) {
 	if !strings.Contains(got.out, want) {
 		t.Errorf("no %q in:\n%s", want, got.out)
 	}
+}
+
+func inNamespace(namespace string, ref object.Ref) object.Ref {
+	ref.Namespace = namespace
+	return ref
 }
 
 func TestAdvice(t *testing.T) {
@@ -109,17 +115,64 @@ Nothing in this phase was written. For each path, choose:
   agree      put the live value into the manifest
   take all   --take=all
 `},
-		"several phases": {events: []event.Event{
+		"from the first phase on": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}, {Name: "two"}}},
 			event.PhaseStarted{Index: 0},
 			conflict("a", ".data.a"),
 			event.PhaseStarted{Index: 1},
 			conflict("b", ".data.a"),
 		}, want: `
-Nothing in these phases was written. For each path, choose:
+Nothing was written. For each path, choose:
   take it    --take=configmap/a:.data.a
              --take=configmap/b:.data.a
   leave it   --yield=configmap/a:.data.a
+             --yield=configmap/b:.data.a
+  agree      put the live value into the manifest
+  take all   --take=all
+`},
+		"from the second phase on": {events: []event.Event{
+			event.Planned{Phases: []event.Phase{{Name: "one"}, {Name: "two"}, {Name: "three"}}},
+			event.PhaseStarted{Index: 0},
+			event.Applied{Ref: config("early"), Action: event.Created},
+			event.PhaseStarted{Index: 1},
+			conflict("a", ".data.a"),
+		}, want: `
+Nothing was written from phase 2 (two) on. For each path, choose:
+  take it    --take=configmap/a:.data.a
+  leave it   --yield=configmap/a:.data.a
+  agree      put the live value into the manifest
+`},
+		"in the last phase": {dryRun: true, events: []event.Event{
+			event.Planned{Phases: []event.Phase{{Name: "one"}, {Name: "two"}}},
+			event.PhaseStarted{Index: 1},
+			conflict("a", ".data.a"),
+		}, want: `
+Nothing would be written from phase 2 (two) on. For each path, choose:
+  take it    --take=configmap/a:.data.a
+  leave it   --yield=configmap/a:.data.a
+  agree      put the live value into the manifest
+`},
+		"somebody was faster than our look": {events: []event.Event{
+			event.Planned{Phases: []event.Phase{{Name: "one"}}},
+			event.PhaseStarted{Index: 0},
+			event.Applied{Ref: config("a"), Action: event.Configured},
+			conflict("b", ".data.a"),
+		}, want: `
+Nothing of what is in conflict was written. For each path, choose:
+  take it    --take=configmap/b:.data.a
+  leave it   --yield=configmap/b:.data.a
+  agree      put the live value into the manifest
+`},
+		"one name in two namespaces": {events: []event.Event{
+			event.Planned{Phases: []event.Phase{{Name: "one", Refs: []object.Ref{config("a"), inNamespace("other", config("a")), config("b")}}}},
+			event.PhaseStarted{Index: 0},
+			conflict("a", ".data.a"),
+			conflict("b", ".data.a"),
+		}, want: `
+Nothing in this phase was written. For each path, choose:
+  take it    --take=configmap/prod/a:.data.a
+             --take=configmap/b:.data.a
+  leave it   --yield=configmap/prod/a:.data.a
              --yield=configmap/b:.data.a
   agree      put the live value into the manifest
   take all   --take=all

@@ -12,12 +12,15 @@ import (
 const every = 10 * time.Second
 
 // console is stderr: how far the run is, what it is waiting for, and warnings.
-// It is the same for every format.
+// But for the headings, it is the same for every format.
 type console struct {
 	course *course
 	screen *screen
 	now    func() time.Time
 	live   *live // nil where plain lines are to tell
+	// headings: the name of a phase stands above its results. A machine reads no
+	// headings, and finds the phases in its stream.
+	headings bool
 
 	warnings planned[string]
 	warned   map[warning]bool
@@ -27,6 +30,10 @@ type console struct {
 	last      time.Time // of the last plain line
 	start     time.Time // of the run
 	unreached bool      // the API server does not answer
+
+	explains   bool // of what is stuck, though the run goes on
+	told       []event.Stuck
+	milestones map[object.Key]time.Time
 }
 
 // warning is a text and whose it is: the same text for two objects is two
@@ -43,6 +50,9 @@ func newConsole(o Options, course *course, screen *screen) *console {
 		now:    o.Now,
 		warned: map[warning]bool{},
 		said:   map[string]bool{},
+
+		headings:   o.Format == Table || o.Format == Name,
+		milestones: map[object.Key]time.Time{},
 	}
 	if o.Progress {
 		c.live = newLive(o.ErrWidth)
@@ -60,7 +70,7 @@ func (c *console) take(e event.Event) {
 		clear(c.said)
 		c.goOn()
 		c.announce()
-	case event.Applied, event.Compared:
+	case event.Applied, event.Compared, event.Deleted, event.Waited, event.Judged:
 		c.goOn()
 		c.report()
 	case event.Warned:
@@ -69,6 +79,12 @@ func (c *console) take(e event.Event) {
 		c.retrying(e)
 	case event.Waiting:
 		c.waiting(e)
+	case event.Going:
+		c.going(e)
+	case event.Stuck:
+		if c.explains {
+			c.stuck(e)
+		}
 	}
 }
 
@@ -149,7 +165,7 @@ func (c *console) goOn() {
 // announce tells of the phase that begins, where there are several.
 func (c *console) announce() {
 	phase, ok := c.course.phase()
-	if c.live != nil || !ok || len(c.course.phases) < 2 {
+	if c.live != nil || !c.headings || !ok || len(c.course.phases) < 2 {
 		return
 	}
 	c.say(fmt.Sprintf("%s: %s", c.course.title(), count(phase.Total, "object")))
@@ -160,6 +176,13 @@ func (c *console) report() {
 	elapsed := c.now().Sub(c.start)
 	if c.live != nil || c.now().Sub(c.last) < every {
 		return
+	}
+	if j, ok := c.course.latest(); ok {
+		c.say(fmt.Sprintf("%s: %d of %d met, %s: %s", c.course.title(), c.course.done, c.course.total, label(j.Ref), shortly(j)))
+		return
+	}
+	if c.course.waits {
+		return // What was met goes without saying, and the results tell it.
 	}
 	rate := float64(c.course.done) / elapsed.Seconds()
 	c.say(fmt.Sprintf("%s: %d of %d done, %.0f/s", c.course.title(), c.course.done, c.course.total, rate))

@@ -24,6 +24,19 @@ type course struct {
 	total, inPhase, done int
 	tally                map[event.Action]int
 	underway             []object.Ref // the longest first
+	// waits: the results are those of a wait.
+	waits bool
+	// waited counts results of waiting for what was applied.
+	waited map[event.Action]int
+	// lacking is what objects lack that are waited for; news counts what was heard.
+	lacking map[object.Key]lack
+	news    int
+}
+
+// lack is what an object lacks, and when it was heard.
+type lack struct {
+	event.Judged
+	news int
 }
 
 // place is where an object stands in the plan. What the plan does not name comes
@@ -42,7 +55,7 @@ func (p place) compare(other place) int {
 }
 
 func newCourse() *course {
-	return &course{current: -1, places: map[object.Key]place{}, tally: map[event.Action]int{}}
+	return &course{current: -1, places: map[object.Key]place{}, tally: map[event.Action]int{}, waited: map[event.Action]int{}, lacking: map[object.Key]lack{}}
 }
 
 func (c *course) take(e event.Event) {
@@ -57,6 +70,19 @@ func (c *course) take(e event.Event) {
 		c.result(e.Ref, e.Action)
 	case event.Compared:
 		c.result(e.Ref, e.Action)
+	case event.Deleted:
+		c.result(e.Ref, e.Action)
+	case event.Awaited:
+		c.total++
+	case event.Judged:
+		c.lacks(e)
+	case event.Waited:
+		delete(c.lacking, e.Ref.Key())
+		if c.waits {
+			c.result(e.Ref, e.Action)
+		} else {
+			c.waited[e.Action]++
+		}
 	}
 }
 
@@ -81,6 +107,23 @@ func (c *course) result(ref object.Ref, action event.Action) {
 	if i := slices.IndexFunc(c.underway, same); i >= 0 {
 		c.underway = slices.Delete(c.underway, i, i+1)
 	}
+}
+
+// lacks remembers the latest that is known of an object that is waited for.
+func (c *course) lacks(j event.Judged) {
+	c.news++
+	c.lacking[j.Ref.Key()] = lack{j, c.news}
+}
+
+// latest is the object of which there was news last, of those that lack something.
+func (c *course) latest() (j event.Judged, ok bool) {
+	var latest lack
+	for _, l := range c.lacking {
+		if l.news > latest.news {
+			latest = l
+		}
+	}
+	return latest.Judged, latest.news > 0
 }
 
 // endsPhase tells whether the results so far can be shown: another phase begins,

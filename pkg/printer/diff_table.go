@@ -95,10 +95,10 @@ func (t *diffTable) head(c event.Compared) string {
 // changes is the unified diff of one object.
 func (t *diffTable) changes(c event.Compared, before, after string) string {
 	from, to := "live", "applied"
-	if before == "" {
+	if c.Before == nil {
 		from = "/dev/null"
 	}
-	if after == "" {
+	if c.After == nil {
 		to = "/dev/null"
 	}
 	text, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
@@ -132,7 +132,7 @@ func (t *diffTable) painted(line string) string {
 // projections are the two sides of an object as YAML; a side that is not there
 // is empty.
 func projections(c event.Compared) (before, after string, err error) {
-	if before, err = text(c.Before); err != nil {
+	if before, err = text(foldLastApplied(c.Before, c.After)); err != nil {
 		return "", "", fmt.Errorf("show the live %s: %w", c.Ref, err)
 	}
 	if after, err = text(c.After); err != nil {
@@ -141,8 +141,9 @@ func projections(c event.Compared) (before, after string, err error) {
 	return before, after, nil
 }
 
+// text is the YAML of a projection. One with nothing in it has no line either.
 func text(projection map[string]any) (string, error) {
-	if projection == nil {
+	if len(projection) == 0 {
 		return "", nil
 	}
 	out, err := yaml.Marshal(projection)

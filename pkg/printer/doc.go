@@ -1,6 +1,6 @@
 // Package printer turns events into output: results on stdout in one of the
 // formats table, json, yaml, name, stream and junit; progress and warnings on
-// stderr, the same for every format.
+// stderr, the same for every format, but that machines get no headings.
 //
 //	p, err := printer.ForApply(printer.Options{Out: os.Stdout, Err: os.Stderr})
 //	engine.Run(ctx, p.Print)
@@ -34,12 +34,20 @@
 //	started       object {apiVersion, kind, namespace, name}
 //	applied       object: as in the objects of an ApplyResult, without warnings
 //	compared      object: as in the objects of a DiffResult
+//	deleted       object: as in the objects of a StuckResult, without warnings
+//	going         object, text: it is terminating, and this has moved; done and total
+//	              where it is known how much it holds
+//	stuck         object, with its causes: why nothing moves; again when that changes
+//	root          root: as in the roots of a StuckResult
+//	awaited       object: it is waited for, too
+//	judged        object, with its conditions: how far it is; again when that changes
+//	waited        object: as in the objects of a WaitResult, without warnings
 //	warned        object, text; no object where the run as a whole is meant
 //	retrying      object, error {reason, message, hint}, inSeconds, leftSeconds;
 //	              no object where the server as a whole does not answer
 //	waiting       object, for
 //	finished      summary {action: count}: the last line, once
 //
-// applied, compared and finished are the results; a started object gets exactly
-// one of the first two. leftSeconds is the time left to keep trying.
+// applied, compared, deleted and finished are the results; a started object gets
+// exactly one of the first three. leftSeconds is the time left to keep trying.
 package printer

@@ -40,6 +40,7 @@ type diffResult struct {
 type applyDocument struct {
 	base
 	objects  planned[keyed[appliedObject]]
+	waited   map[object.Key]*waitEntry
 	warnings warnings
 }
 
@@ -57,7 +58,7 @@ type keyed[T any] struct {
 }
 
 func newApplyDocument(b base) *applyDocument {
-	return &applyDocument{base: b, warnings: warnings{}}
+	return &applyDocument{base: b, waited: map[object.Key]*waitEntry{}, warnings: warnings{}}
 }
 
 func newDiffDocument(b base) *diffDocument {
@@ -68,6 +69,8 @@ func (d *applyDocument) take(e event.Event) {
 	switch e := e.(type) {
 	case event.Applied:
 		d.objects.add(d.course.place(e.Ref), keyed[appliedObject]{e.Ref, appliedOf(e)})
+	case event.Waited:
+		d.waited[e.Ref.Key()] = waitEntryOf(e)
 	case event.Warned:
 		d.warnings.add(e)
 	}
@@ -96,7 +99,7 @@ func (d *applyDocument) finish(context.Context) error {
 		Summary:    summary{actions: applyActions(), tally: d.course.tally},
 	}
 	for _, o := range d.objects.drain() {
-		o.value.Warnings = d.warnings.of(o.ref)
+		o.value.Warnings, o.value.Wait = d.warnings.of(o.ref), d.waited[o.ref.Key()]
 		result.Objects = append(result.Objects, o.value)
 	}
 	result.Warnings = d.warnings.rest()

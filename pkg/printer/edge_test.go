@@ -91,3 +91,49 @@ func TestContestedDiffWarns(t *testing.T) {
 		t.Errorf("stderr does not end with %q:\n%s", want, got.err)
 	}
 }
+
+// Edge case 30: an adoption takes the last-applied annotation along, and nobody has
+// to read the whole object in it once more. One that changes or stays is shown.
+func TestLastAppliedIsFolded(t *testing.T) {
+	annotated := func(text string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{managedfields.LastAppliedAnnotation: text}}}
+	}
+	const text = `{"kind":"ConfigMap"}`
+	for name, tt := range map[string]struct {
+		after map[string]any
+		want  string
+	}{
+		"it goes":    {map[string]any{}, "@@ -1,3 +0,0 @@\n-metadata:\n-  annotations:\n-    kubectl.kubernetes.io/last-applied-configuration: (20 bytes)\n"},
+		"it changes": {annotated("{}"), " metadata:\n   annotations:\n-    kubectl.kubernetes.io/last-applied-configuration: '{\"kind\":\"ConfigMap\"}'\n+    kubectl.kubernetes.io/last-applied-configuration: '{}'\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := annotated(text)
+			got := run(t, printer.ForDiff, printer.Options{}, []event.Event{
+				event.Compared{Ref: config("a"), Action: event.Update, Before: before, After: tt.after},
+			})
+			if !strings.HasSuffix(got.out, tt.want) {
+				t.Errorf("no %q in:\n%s", tt.want, got.out)
+			}
+			if diff := cmp.Diff(annotated(text), before); diff != "" {
+				t.Errorf("the event is changed: %s", diff)
+			}
+		})
+	}
+}
+
+// A client dry run does not read as if all were done.
+func TestClientDryRun(t *testing.T) {
+	got := run(t, printer.ForApply, printer.Options{DryRun: true, Unasked: true}, []event.Event{
+		event.Applied{Ref: config("a"), Action: event.Created, DryRun: true},
+		event.Applied{Ref: config("b"), Action: event.Configured, DryRun: true},
+		event.Applied{Ref: config("c"), Action: event.Unchanged, DryRun: true},
+	})
+	const want = `created     configmap/a -n prod (client dry run)
+configured  configmap/b -n prod (client dry run)
+unchanged   configmap/c -n prod (client dry run)
+1 to create, 1 to send, 1 unchanged (client dry run: nothing was written or checked)
+`
+	if diff := cmp.Diff(want, got.out); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

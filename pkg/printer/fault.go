@@ -60,12 +60,19 @@ func root(err error) error {
 	}
 }
 
+// longestLine is how much of one line of a message people are shown: its beginning
+// says what is wrong, its end mostly where. Documents have all of it.
+const longestLine = 400
+
 // explain lists the lines of an error and of its hints, for people.
 func explain(err error) []string {
 	if err == nil {
 		return nil
 	}
 	text := lines(err.Error())
+	for i, line := range text {
+		text[i] = cutMiddle(line, longestLine)
+	}
 	for _, hint := range hints(err) {
 		for i, line := range lines(hint) {
 			if i == 0 {

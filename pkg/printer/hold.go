@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,15 +29,19 @@ func (h *hold) line(now time.Time) string {
 }
 
 func plainRetry(e event.Retrying) string {
-	text := "the API server does not answer"
-	if e.Ref != (object.Ref{}) {
+	var starting interface{ Starting() bool }
+	text, why := "the API server does not answer", ": "+oneLine(e.Err)
+	switch {
+	case e.Ref != (object.Ref{}):
 		text = label(e.Ref) + " did not come through"
+	case errors.As(e.Err, &starting):
+		text, why = oneLine(e.Err), "" // It answers: so it says itself.
 	}
 	text += ", trying again"
 	if e.Left > 0 {
 		text += " for up to " + seconds(e.Left)
 	}
-	return text + ": " + oneLine(e.Err)
+	return text + why
 }
 
 func oneLine(err error) string {

@@ -53,6 +53,9 @@ func applySuite(result applyResult) junitSuite {
 		case event.Skipped:
 			c.Skipped = problem(o.Action, o.Error, nil)
 		}
+		if o.Wait != nil && o.Wait.Result != event.Met {
+			c.Failure = problem(o.Wait.Result, o.Wait.Error, append(conditionTexts(o.Wait.Conditions), causeTexts(o.Wait.Causes)...))
+		}
 		suite.add(c)
 	}
 	return suite

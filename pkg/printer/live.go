@@ -50,6 +50,8 @@ func (l *live) line(c *course, h *hold, now time.Time) string {
 		parts = []string{held(c), h.line(now)}
 	case len(c.underway) > 0:
 		parts = []string{bar, underway(c.underway)}
+	case len(c.lacking) > 0:
+		parts = []string{held(c), lacking(c)}
 	default:
 		parts = []string{bar}
 	}
@@ -98,7 +100,7 @@ func phaseName(c *course) string {
 
 func troubles(c *course) string {
 	var text strings.Builder
-	for _, trouble := range []event.Action{event.InConflict, event.Failed, event.Unknown} {
+	for _, trouble := range []event.Action{event.InConflict, event.Remains, event.Failed, event.Unknown} {
 		if n := c.tally[trouble]; n > 0 {
 			fmt.Fprintf(&text, ", %d %s", n, trouble)
 		}
@@ -118,4 +120,10 @@ func underway(refs []object.Ref) string {
 		text += fmt.Sprintf(", +%d", more)
 	}
 	return text
+}
+
+// lacking says what the object lacks of which there was news last.
+func lacking(c *course) string {
+	j, _ := c.latest()
+	return label(j.Ref) + ": " + shortly(j)
 }

@@ -27,6 +27,7 @@ func newApplyNames(b base) *applyNames {
 func (n *applyNames) take(e event.Event) {
 	applied, ok := e.(event.Applied)
 	if !ok {
+		n.table.take(e)
 		return
 	}
 	switch applied.Action {

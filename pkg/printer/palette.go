@@ -38,13 +38,13 @@ func newPalette(enabled bool) palette {
 // action colours the word for what became of an object.
 func (p palette) action(a event.Action, text string) string {
 	switch a {
-	case event.Created, event.Create:
+	case event.Created, event.Create, event.Met:
 		return p.good.Sprint(text)
-	case event.Configured, event.Update, event.Pruned, event.Delete:
+	case event.Configured, event.Update, event.Pruned, event.Delete, event.Gone:
 		return p.change.Sprint(text)
-	case event.InConflict, event.Failed, event.Unknown:
+	case event.InConflict, event.Failed, event.Unknown, event.Remains, event.TimedOut:
 		return p.bad.Sprint(text)
-	case event.Unchanged, event.Skipped, event.None:
+	case event.Unchanged, event.Skipped, event.None, event.Absent, event.Unmet:
 		return p.faint.Sprint(text)
 	default:
 		return text

@@ -48,6 +48,9 @@ type Options struct {
 	Run string
 	// DryRun tells that nothing is persisted.
 	DryRun bool
+	// Unasked tells that in a dry run the server is not asked either what it would
+	// do.
+	Unasked bool
 	// External is the user's own diff program, which replaces the text of a diff
 	// in the table format.
 	External *External
@@ -186,6 +189,16 @@ func (p *Printer) Close(ctx context.Context) error {
 		err = p.results.finish(ctx)
 	}
 	return errors.Join(err, p.screen.failure)
+}
+
+// Pause writes what there is to say so far, then keeps everything else from the
+// terminal until do returns: somebody is asked something.
+func (p *Printer) Pause(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flush()
+	p.screen.clear()
+	do()
 }
 
 // flush writes what was held back until a phase is over, warnings first.

@@ -52,6 +52,7 @@ type appliedObject struct {
 	Taken     []changedPath   `json:"taken,omitempty"`
 	Yielded   []string        `json:"yielded,omitempty"`
 	Adopted   []string        `json:"adopted,omitempty"`
+	Wait      *waitEntry      `json:"wait,omitempty"`
 }
 
 // comparedObject is one object of a DiffResult, and of the stream.

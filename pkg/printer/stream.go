@@ -25,6 +25,9 @@ type streamLine struct {
 	Phase       *streamPhase  `json:"phase,omitempty"`
 	Object      any           `json:"object,omitempty"`
 	Text        string        `json:"text,omitempty"`
+	Done        *int          `json:"done,omitempty"`
+	Total       *int          `json:"total,omitempty"`
+	Root        *rootEntry    `json:"root,omitempty"`
 	For         string        `json:"for,omitempty"`
 	Error       *fault        `json:"error,omitempty"`
 	InSeconds   *float64      `json:"inSeconds,omitempty"`
@@ -51,6 +54,21 @@ func (s *stream) take(e event.Event) {
 		s.write(streamLine{Type: "applied", Object: appliedOf(e)})
 	case event.Compared:
 		s.write(streamLine{Type: "compared", Object: comparedOf(e)})
+	case event.Deleted:
+		s.write(streamLine{Type: "deleted", Object: deletedOf(e)})
+	case event.Going:
+		s.write(s.going(e))
+	case event.Stuck:
+		s.write(streamLine{Type: "stuck", Object: stuckOf(e)})
+	case event.Rooted:
+		root := rootedOf(e)
+		s.write(streamLine{Type: "root", Root: &root})
+	case event.Awaited:
+		s.write(streamLine{Type: "awaited", Object: nameOf(e.Ref)})
+	case event.Judged:
+		s.write(streamLine{Type: "judged", Object: judgedOf(e)})
+	case event.Waited:
+		s.write(streamLine{Type: "waited", Object: waitedOf(e)})
 	case event.Warned:
 		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.Text})
 	case event.Waiting:
@@ -71,6 +89,14 @@ func (s *stream) planned(e event.Planned) streamLine {
 	line := streamLine{Type: "planned", Run: s.Run, DryRun: s.DryRun}
 	for _, phase := range e.Phases {
 		line.Phases = append(line.Phases, streamPhase{Name: phase.Name, Total: phase.Total})
+	}
+	return line
+}
+
+func (s *stream) going(e event.Going) streamLine {
+	line := streamLine{Type: "going", Object: nameOf(e.Ref), Text: e.Text}
+	if e.Text == "" {
+		line.Done, line.Total = &e.Done, &e.Total
 	}
 	return line
 }

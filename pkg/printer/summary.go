@@ -35,7 +35,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 }
 
 // applySummary is the last line of an apply: "3 created, 10 unchanged".
-func applySummary(c *course, dryRun bool) string {
+func applySummary(c *course, o Options) string {
 	var parts []string
 	for _, action := range applyActions() {
 		n := c.tally[action]
@@ -43,6 +43,10 @@ func applySummary(c *course, dryRun bool) string {
 		case n == 0:
 		case action == event.InConflict && n > 1:
 			parts = append(parts, fmt.Sprintf("%d conflicts", n))
+		case o.Unasked && action == event.Created:
+			parts = append(parts, fmt.Sprintf("%d to create", n))
+		case o.Unasked && action == event.Configured:
+			parts = append(parts, fmt.Sprintf("%d to send", n))
 		default:
 			parts = append(parts, fmt.Sprintf("%d %s", n, action))
 		}
@@ -54,7 +58,13 @@ func applySummary(c *course, dryRun bool) string {
 		parts = []string{"nothing to apply"}
 	}
 	text := strings.Join(parts, ", ")
-	if dryRun {
+	if len(c.waited) > 0 {
+		text += "; waited for: " + tallyOf(c.waited)
+	}
+	switch {
+	case o.Unasked:
+		text += " (client dry run: nothing was written or checked)"
+	case o.DryRun:
 		text += " (dry run: nothing was written)"
 	}
 	return text

@@ -55,10 +55,11 @@ func Plain(s string) string { return strings.Join(lines(s), "\n") }
 
 // label names an object in a result: as kubectl prints it, with its namespace.
 func label(ref object.Ref) string {
+	name := strings.TrimSuffix(ref.Resource(), "/") // It may be a kind that is meant.
 	if ref.Namespace == "" {
-		return clean(ref.Resource())
+		return clean(name)
 	}
-	return clean(ref.Resource() + " -n " + ref.Namespace)
+	return clean(name + " -n " + ref.Namespace)
 }
 
 // cells counts the columns that a text takes. The locale has no say in it, so

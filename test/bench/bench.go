@@ -37,16 +37,22 @@ func newBench(dir string, o options, results *results, progress io.Writer) *benc
 // run measures everything. An error means that it could not go on; what is wrong
 // with a tool's outcome is among the results.
 func (b *bench) run(ctx context.Context, cells []cell) error {
-	var ours, real []cell
+	var ours, controlled, real []cell
 	for _, c := range cells {
-		if c.sample.foreign {
+		switch {
+		case c.sample.foreign:
 			real = append(real, c)
-		} else {
+		case c.controllers:
+			controlled = append(controlled, c)
+		default:
 			ours = append(ours, c)
 		}
 	}
-	if len(ours) > 0 {
-		if err := b.inOneLab(ctx, ours); err != nil {
+	for _, together := range [][]cell{ours, controlled} {
+		if len(together) == 0 {
+			continue
+		}
+		if err := b.inOneLab(ctx, together); err != nil {
 			return err
 		}
 	}
@@ -59,7 +65,7 @@ func (b *bench) run(ctx context.Context, cells []cell) error {
 }
 
 func (b *bench) inOneLab(ctx context.Context, cells []cell) error {
-	l, err := b.open(ctx, b.contenders...)
+	l, err := b.open(ctx, cells[0].controllers, b.contenders...)
 	if err != nil {
 		return err
 	}
@@ -73,8 +79,8 @@ func (b *bench) inOneLab(ctx context.Context, cells []cell) error {
 }
 
 // open starts a lab in which some contenders are at home.
-func (b *bench) open(ctx context.Context, who ...contender) (*lab, error) {
-	l, err := newLab(ctx)
+func (b *bench) open(ctx context.Context, controllers bool, who ...contender) (*lab, error) {
+	l, err := newLab(ctx, controllers)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +106,9 @@ func (b *bench) warm(ctx context.Context, l *lab, who contender) error {
 			return err
 		}
 		for _, work := range allWorks() {
+			if !does(who.tools[0], work) || work == workReady || work == workNamespace && !l.controllers {
+				continue
+			}
 			if _, err := b.perform(ctx, who, p, who.tools[0], work, 1); b.wrong(err, "warm-up", who.tools[0]) != nil {
 				return err
 			}
@@ -155,7 +164,7 @@ func (b *bench) round(ctx context.Context, l *lab, c cell, who contender, worker
 		return 0, nil
 	}
 	if l == nil {
-		if l, err = b.open(ctx, who); err != nil {
+		if l, err = b.open(ctx, false, who); err != nil {
 			return 0, err
 		}
 		defer l.close()
@@ -230,7 +239,16 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 	if err != nil {
 		return measured{}, err
 	}
+	become := func(context.Context) (time.Time, error) { return time.Time{}, nil }
+	if work == workReady {
+		become = p.becomeReady(ctx)
+	}
 	m, err := b.call(ctx, p.lab, who, argv)
+	if last, becomeErr := become(ctx); becomeErr != nil {
+		return measured{}, becomeErr
+	} else if !last.IsZero() {
+		m.Seconds = m.Ended.Sub(last).Seconds()
+	}
 	if tool == toolKubectl && work == workCreate {
 		// It may need several, until definitions and their objects are in.
 		for pass := 1; err == nil && m.Exit != 0 && p.sample.foreign && pass < kubectlPasses; pass++ {

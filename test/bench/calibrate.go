@@ -44,6 +44,7 @@ func (b *bench) calibrate(ctx context.Context, l *lab, c cell) (map[string]int, 
 	}
 	best[workChange] = best[workAgain]
 	best[workDryRun] = best[workDiff]
+	best[workDelete] = best[workCreate]
 	if c.count == 1000 {
 		for work, workers := range best {
 			b.workers[fmt.Sprint(c.kind, c.rtt, work)] = workers

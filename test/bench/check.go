@@ -18,7 +18,12 @@ type references map[string]map[name]string
 func (p *plot) written(work string, before, after versions) error {
 	want := 0
 	switch work {
-	case workCreate:
+	case workDelete, workNamespace:
+		if len(after) > 0 {
+			return fmt.Errorf("%d of %d objects are still there", len(after), len(before))
+		}
+		return nil
+	case workCreate, workReady: // of the latter, each status
 		want = len(after)
 	case workChange:
 		want = p.sample.changed

@@ -25,6 +25,8 @@ func TestWritten(t *testing.T) {
 		"nothing written":        {workAgain, at("1", "2"), at("1", "2"), ""},
 		"written for no change":  {workAgain, at("1", "2"), at("1", "3"), "1 of 2 objects were written, not 0"},
 		"gone":                   {workAgain, at("1", "2"), at("1"), "0 of 1 objects were written, not 0"},
+		"deleted":                {workDelete, at("1", "2"), nil, ""},
+		"not all deleted":        {workDelete, at("1", "2"), at("1"), "1 of 2 objects are still there"},
 		"diff wrote":             {workDiff, at("1", "2"), at("4", "3"), "2 of 2 objects were written, not 0"},
 		"dry run wrote":          {workDryRun, at("1"), at("2"), "1 of 1 objects were written, not 0"},
 		"two changed":            {workChange, at("1", "2", "3"), at("4", "5", "3"), ""},

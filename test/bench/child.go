@@ -20,6 +20,7 @@ type usage struct {
 	CPUSeconds float64 // user and system
 	PeakBytes  int64   // of resident memory
 	Exit       int
+	Ended      time.Time
 }
 
 // call runs a program by way of a process that does nothing else. Linux counts
@@ -71,6 +72,7 @@ func launch(ctx context.Context, log string, argv []string) error {
 		CPUSeconds: (state.UserTime() + state.SystemTime()).Seconds(),
 		PeakBytes:  peak(state),
 		Exit:       state.ExitCode(),
+		Ended:      start.Add(took),
 	})
 }
 

@@ -15,10 +15,16 @@ import (
 // The works that are measured.
 const (
 	workCreate = "create"
-	workAgain  = "again"   // apply again, nothing changed
-	workChange = "change"  // apply again, some changed
-	workDryRun = "dry run" // of applying again, nothing changed
-	workDiff   = "diff"    // diff, nothing changed
+	workAgain  = "again"            // apply again, nothing changed
+	workChange = "change"           // apply again, some changed
+	workDryRun = "dry run"          // of applying again, nothing changed
+	workDiff   = "diff"             // diff, nothing changed
+	workWait   = "wait"             // until what is so already
+	workReady  = "wait until ready" // which they become meanwhile: from the last of it on
+	workDelete = "delete"           // by manifest
+	// workNamespace deletes the namespace that they are in. It takes a control plane
+	// with controllers.
+	workNamespace = "delete namespace"
 )
 
 // The tools, as the table calls them.
@@ -39,7 +45,18 @@ type contender struct {
 }
 
 // does tells whether a tool knows how to do a work.
-func does(tool, work string) bool { return tool != toolLook || work != workCreate }
+func does(tool, work string) bool {
+	switch work {
+	case workCreate, workDelete:
+		return tool != toolLook
+	case workWait:
+		return tool != toolPatch
+	case workNamespace, workReady:
+		return tool != toolLook && tool != toolPatch
+	default:
+		return true
+	}
+}
 
 // contenders returns those that are chosen, by name.
 func contenders(plugin string, chosen []string) []contender {
@@ -58,6 +75,14 @@ func contenders(plugin string, chosen []string) []contender {
 func (p *plot) commandLine(program, work string, flags ...string) ([]string, error) {
 	argv := []string{program, "apply"}
 	switch work {
+	case workNamespace:
+		return []string{program, "delete", "namespace", p.namespace}, nil
+	case workDelete:
+		argv[1], flags = "delete", nil
+	case workWait:
+		return p.waitLine(program, p.sample.condition), nil
+	case workReady:
+		return p.waitLine(program, "condition=Available"), nil
 	case workDiff:
 		argv[1] = "diff"
 	case workDryRun:
@@ -69,6 +94,11 @@ func (p *plot) commandLine(program, work string, flags ...string) ([]string, err
 		argv = append(argv, "-n", p.namespace)
 	}
 	return argv, err
+}
+
+// waitLine waits for all objects of a generated sample.
+func (p *plot) waitLine(program, condition string) []string {
+	return []string{program, "wait", p.sample.kind, "--all", "-n", p.namespace, "--timeout=9m", "--for=" + condition}
 }
 
 func rawArgv(p *plot, tool, work string, workers int) ([]string, error) {
@@ -96,6 +126,10 @@ func (p *plot) requests(tool, work string) ([]rawRequest, error) {
 		for i, u := range members[c] {
 			if tool == toolLook && (work != workChange || i >= p.sample.changed) {
 				continue // it is as the manifest says
+			}
+			if work == workDelete {
+				patches = append(patches, rawRequest{Method: http.MethodDelete, Path: c.path() + "/" + u.GetName(), Wave: 1})
+				continue
 			}
 			patch, err := p.patch(c, u, work == workDiff || work == workDryRun)
 			if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// lab is where the tools are measured: a control plane without controllers,
-// and the stretch of network in front of it.
+// lab is where the tools are measured: a control plane, without controllers unless
+// the work needs them, and the stretch of network in front of it.
 type lab struct {
 	dir      string
 	cluster  *cluster.Cluster
@@ -27,11 +27,13 @@ type lab struct {
 	metadata metadata.Interface
 	kinds    kinds
 	plots    int // so far
+
+	controllers bool
 }
 
 // newLab starts everything; close ends it.
-func newLab(ctx context.Context) (_ *lab, err error) {
-	l := &lab{}
+func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
+	l := &lab{controllers: controllers}
 	defer func() {
 		if err != nil {
 			l.close()
@@ -42,7 +44,8 @@ func newLab(ctx context.Context) (_ *lab, err error) {
 	}
 	log := filepath.Join(l.dir, "audit.log")
 	l.cluster, err = cluster.Start(ctx, cluster.Options{
-		AuditLog: log,
+		AuditLog:    log,
+		Controllers: controllers,
 		APIServerArgs: []string{
 			"--audit-log-maxsize=10000",      // MB: one file, however long the run
 			"--delete-collection-workers=16", // only the clearing up needs it
@@ -65,6 +68,7 @@ func (l *lab) connect() error {
 	if err != nil {
 		return err
 	}
+	config.QPS = -1 // What is done beside a measurement must not lag behind it.
 	if l.client, err = dynamic.NewForConfig(config); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.json, "json", "", "`file` to write the results into as JSON, with every single run")
 	flags.IntVar(&o.repetitions, "n", 3, "`times` that each row is measured; real sets once, unless this says otherwise")
 	flags.DurationVar(&o.budget, "budget", 30*time.Second, "a tool that has taken so long in a cell is not measured again there")
-	flags.DurationVar(&o.patience, "patience", 32*time.Minute, "kubectl is left out once the run has taken so long")
+	flags.DurationVar(&o.patience, "patience", 45*time.Minute, "kubectl is left out once the run has taken so long")
 	works := flags.String("work", strings.Join(allWorks(), ","), "`list` of works")
 	tools := flags.String("tools", "k8sconnect,kubectl,raw", "`list` of tools")
 	kinds := flags.String("kind", strings.Join(generatedKinds(), ","), "`list` of kinds of generated objects")

@@ -14,12 +14,14 @@ type cell struct {
 	rtt         time.Duration
 	works       []string
 	repetitions int
+	// controllers tells that the work is the controllers' in part.
+	controllers bool
 }
 
 func (c cell) String() string { return fmt.Sprintf("%s, %s", c.sample.title, c.rtt) }
 
 func allWorks() []string {
-	return []string{workCreate, workAgain, workChange, workDryRun, workDiff}
+	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace}
 }
 
 func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
@@ -27,17 +29,21 @@ func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
 const (
 	small = 1     // object: here it is the start of a program that counts
 	large = 10000 // objects: here it is memory that counts
+	// becoming is how many Deployments become ready while they are waited for.
+	becoming = 200
 )
 
 // worksOn are the works that make sense on a sample of so many objects.
 func worksOn(count int) []string {
 	switch count {
 	case small:
-		return []string{workCreate, workAgain, workChange, workDryRun, workDiff}
+		return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workDelete}
 	case large:
-		return []string{workCreate, workAgain}
+		return []string{workCreate, workAgain, workWait}
+	case becoming:
+		return []string{workReady}
 	default:
-		return []string{workCreate, workAgain, workChange, workDiff}
+		return []string{workCreate, workAgain, workChange, workDiff, workWait, workDelete}
 	}
 }
 
@@ -54,9 +60,14 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 				c.repetitions = o.setRepetitions
 			}
 			c.works = slices.DeleteFunc(worksOn(c.count), func(work string) bool {
-				return !slices.Contains(o.works, work) || work == workChange && c.sample.changed == 0
+				return !slices.Contains(o.works, work) || work == workChange && c.sample.changed == 0 ||
+					work == workDelete && c.sample.foreign || work == workWait && c.sample.condition == ""
 			})
 			cells = append(cells, c)
+			if c.kind == "ConfigMap" && c.count > small && c.count < large && slices.Contains(o.works, workNamespace) {
+				c.controllers, c.works = true, []string{workNamespace}
+				cells = append(cells, c)
+			}
 		}
 	}
 	for _, count := range o.counts {
@@ -67,6 +78,13 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 			}
 			add(cell{sample: s, kind: kind, count: count})
 		}
+	}
+	if len(o.counts) > 0 && slices.Contains(o.kinds, "Deployment") && slices.Contains(o.works, workReady) {
+		s, err := generated(dir, "Deployment", becoming)
+		if err != nil {
+			return nil, err
+		}
+		add(cell{sample: s, kind: "Deployment", count: becoming})
 	}
 	samples, err := realSamples(dir, o.sets, note)
 	for _, s := range samples {
@@ -109,6 +127,12 @@ func leftOut(c cell, contender, work string) string {
 		return "not measured at this size"
 	case c.rtt >= far && work == workChange:
 		return "takes it as long as applying again with nothing changed"
+	case c.rtt >= far && work == workWait:
+		return "takes it twice as long as with less round-trip time"
+	case work == workDelete && c.rtt > 0 && c.rtt < far:
+		return "is between what it takes without and with more round-trip time"
+	case work == workDelete && c.kind != "ConfigMap":
+		return "takes it as long as for ConfigMaps"
 	case c.rtt >= far && work != workAgain && c.kind != "ConfigMap":
 		return "takes it as long as for ConfigMaps"
 	default:

@@ -18,16 +18,17 @@ func TestPlan(t *testing.T) {
 		},
 		"memory needs no network": {
 			args: "-kind ConfigMap -count 10000",
-			want: "10,000 ConfigMaps, 0s: create again",
+			want: "10,000 ConfigMaps, 0s: create again wait",
 		},
 		"a sample of our own where there is no corpus": {
 			args: "-set argocd -rtt 0s",
-			want: "sample shop (48 objects), 0s: create again diff",
+			want: "sample shop (48 objects), 0s: create again diff delete",
 		},
 		"short": {
 			args: "-short -kind ConfigMap",
-			want: "1 ConfigMap, 0s: create again change dry run diff; 100 ConfigMaps, 0s: create again change diff; " +
-				"sample shop (48 objects), 0s: create again diff",
+			want: "1 ConfigMap, 0s: create again change dry run diff wait delete; 100 ConfigMaps, 0s: create again change diff wait delete; " +
+				"100 ConfigMaps, 0s: delete namespace; " +
+				"sample shop (48 objects), 0s: create again diff delete",
 		},
 	}
 	for title, test := range tests {
@@ -74,6 +75,7 @@ func TestLeftOut(t *testing.T) {
 		"the same of another kind":      {cell{kind: "Deployment", count: 1000, rtt: far}, "kubectl", workDiff, true},
 		"what is the same work to it":   {cell{kind: "ConfigMap", count: 1000, rtt: far}, "kubectl", workChange, true},
 		"but not nearer":                {cell{kind: "ConfigMap", count: 1000}, "kubectl", workChange, false},
+		"the ends tell of the middle":   {cell{kind: "ConfigMap", count: 1000, rtt: far / 5}, "kubectl", workDelete, true},
 		"many":                          {cell{kind: "ConfigMap", count: large}, "kubectl", workCreate, true},
 		"the plugin leaves nothing out": {cell{kind: "Deployment", count: large, rtt: far}, "k8sconnect", workDiff, false},
 	}

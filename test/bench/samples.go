@@ -26,6 +26,9 @@ type sample struct {
 	// foreign manifests are not ours: what the server makes of them is compared
 	// with what it made of another tool's, and not with the manifests.
 	foreign bool
+	// kind is that of a generated sample, and condition one that every object of it
+	// meets as soon as it is there, as --for takes it.
+	kind, condition string
 }
 
 // The manifests are as people write them: no protocol beside a port, no
@@ -141,7 +144,8 @@ func generated(dir, kind string, count int) (sample, error) {
 	if count == 1 {
 		title = "1 " + kind
 	}
-	return written(dir, sample{title: title, changed: changed}, func(out *bytes.Buffer, version int) error {
+	condition := map[string]string{"ConfigMap": "jsonpath={.data.version}", "Deployment": "jsonpath={.spec.replicas}=2"}[kind]
+	return written(dir, sample{title: title, changed: changed, kind: kind, condition: condition}, func(out *bytes.Buffer, version int) error {
 		return render(out, text, count, func(i int) int {
 			if i < changed {
 				return version

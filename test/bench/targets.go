@@ -62,6 +62,15 @@ func (r *results) allTargets() []target {
 			}
 		}
 	}
+	for _, kind := range generatedKinds() {
+		waits := r.find("10,000 "+kind+"s", workWait, toolPlugin, 0)
+		all = append(all,
+			target{what: "10,000 " + kind + "s, wait, memory", measured: waits.median(peakMB), bound: 250, unit: " MB"},
+			target{what: "1,000 " + kind + "s, wait, requests", measured: r.find("1,000 "+kind+"s", workWait, toolPlugin, 0).median(requests), bound: 10},
+		)
+	}
+	ready := r.find("200 Deployments", workReady, toolPlugin, 0).median(seconds) * 1000
+	all = append(all, target{what: "200 Deployments, from the last that becomes ready to the end of the wait", measured: ready, bound: 100, unit: " ms"})
 	start := r.find("1 ConfigMap", workDryRun, toolPlugin, 0).median(cpuSeconds) * 1000
 	return append(all, target{what: "dry run of 1 unchanged ConfigMap, user and system time", measured: start, bound: 60, unit: " ms"})
 }
@@ -87,6 +96,8 @@ func (r *results) speedTargets(kind string) []target {
 			target{what: where + "again", measured: again, bound: at.again, unit: " s"},
 			target{what: where + "again, kubectl takes", measured: took(workAgain, toolKubectl) / again, bound: at.timesAgain, unit: "×", atLeast: true},
 			target{what: where + "10 changed, of nothing changed", measured: took(workChange, toolPlugin) / again, bound: 1.5, unit: "×"},
+			target{what: where + "delete, kubectl takes", measured: took(workDelete, toolKubectl) / took(workDelete, toolPlugin), bound: 60, unit: "×", atLeast: true},
+			target{what: where + "wait, kubectl takes", measured: took(workWait, toolKubectl) / took(workWait, toolPlugin), bound: 150, unit: "×", atLeast: true},
 			target{what: where + "diff", measured: took(workDiff, toolPlugin), bound: at.diff, unit: " s"},
 		)
 	}

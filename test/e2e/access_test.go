@@ -28,7 +28,9 @@ func TestWithoutList(t *testing.T) {
 	kubectl(t, c, "create", "role", "writer", "-n", ns, "--verb=get", "--resource=configmaps")
 	changed := file(t, configMaps(29, 1, "1")+strings.ReplaceAll(configMaps(1, 1, "2"), "cm-0000", "cm-0029"))
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", changed).ends(t, 2).says(t, "29 unchanged, 1 failed").
-		says(t, `User "carol" cannot patch`)
+		says(t, `User "carol" cannot patch`).says(t, "hint: see: kubectl auth can-i patch configmaps -n "+ns)
+	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", changed).ends(t, 2).
+		says(t, "hint: see: kubectl auth can-i patch configmaps -n "+ns)
 }
 
 // The run's id is in the output and at the beginning of each request's audit id,

@@ -5,20 +5,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
 // shared is the cluster of all tests that do not break theirs.
@@ -30,16 +27,9 @@ func (t testMain) Run() int { return shared.Main(t.m) }
 
 func TestMain(m *testing.M) {
 	testscript.Main(testMain{m}, map[string]func(){
-		"kubectl-k8sconnect":          plugin,
-		"kubectl_complete-k8sconnect": plugin, // what kubectl calls for completion
+		"kubectl-k8sconnect":          plugin.Main,
+		"kubectl_complete-k8sconnect": plugin.Main, // what kubectl calls for completion
 	})
-}
-
-// plugin is the main function of the plugin, run by this binary under its name.
-func plugin() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Main(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }
 
 func TestScript(t *testing.T) {

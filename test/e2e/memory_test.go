@@ -32,7 +32,7 @@ func TestMemoryOfTenThousand(t *testing.T) {
 	set := file(t, configMaps(10_000, 1000, "1"))
 	r := start(t, c.KubeconfigPath, "apply", "-n", namespace(t, c), "-f", set, "--dry-run=client")
 	got := r.memory(t)
-	r.ends(t, 0).says(t, "10000 created")
+	r.ends(t, 0).says(t, "10000 to create")
 	if got > limit {
 		t.Errorf("%d MB, want at most %d", got, limit)
 	}

@@ -91,7 +91,7 @@ func (s *subject) replay(t *testing.T, seen *kindCounts) {
 		}
 		want := liveOwners(t, now)
 		for how, diff := range map[string]string{
-			"objects": follow(replayed, transitions, want), "compact owners": follow(blind, fromCompact, want),
+			"objects": trace(replayed, transitions, want), "compact owners": trace(blind, fromCompact, want),
 		} {
 			if diff != "" {
 				t.Errorf("%s: replayed from %s:\n%s", where, how, diff)
@@ -209,9 +209,9 @@ func liveOwners(t *testing.T, u *unstructured.Unstructured) map[string][]string 
 	return owners
 }
 
-// follow applies transitions to the owners of an object, and says how the outcome
+// trace applies transitions to the owners of an object, and says how the outcome
 // differs from what it should be.
-func follow(owners map[string][]string, transitions []ownership.Transition, want map[string][]string) string {
+func trace(owners map[string][]string, transitions []ownership.Transition, want map[string][]string) string {
 	for _, tr := range transitions {
 		path := tr.Path.String()
 		if diff := cmp.Diff(owners[path], ownerTexts(tr.Before)); diff != "" {

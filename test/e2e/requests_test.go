@@ -43,7 +43,7 @@ func TestNothingIsWritten(t *testing.T) {
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(30, 1, "1"))
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--dry-run=server").ends(t, 0).says(t, "30 created (dry run")
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--dry-run=client").ends(t, 0).says(t, "30 created (dry run")
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--dry-run=client").ends(t, 0).says(t, "30 to create (client dry run")
 	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", set).ends(t, 1)
 	if n := written(p); n != 0 {
 		t.Errorf("%d writes", n)

@@ -122,7 +122,11 @@ func TestSets(t *testing.T) {
 			if set.alone {
 				c = cluster.ForTest(t, options)
 			}
-			set.run(t, c, filepath.Join(dir, set.name))
+			folder, err := filepath.Abs(filepath.Join(dir, set.name)) // It is linked to from elsewhere.
+			if err != nil {
+				t.Fatal(err)
+			}
+			set.run(t, c, folder)
 		})
 	}
 }

@@ -306,7 +306,7 @@ func TestServerIsGone(t *testing.T) {
 		p.Break()
 	})
 	var gone *door.UnreachableError
-	if !errors.As(err, &gone) || gone.For != 2*time.Second || gone.Hint() == "" {
+	if !errors.As(err, &gone) || gone.For <= 0 || gone.Hint() == "" {
 		t.Errorf("error %v", err)
 	}
 }

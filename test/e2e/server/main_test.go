@@ -4,17 +4,12 @@
 package server_test
 
 import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
 // manager is who the tests are to the server.
@@ -28,12 +23,5 @@ type testMain struct{ m *testing.M }
 func (t testMain) Run() int { return shared.Main(t.m) }
 
 func TestMain(m *testing.M) {
-	testscript.Main(testMain{m}, map[string]func(){"kubectl-k8sconnect": plugin})
-}
-
-// plugin is the main function of the plugin, run by this binary under its name.
-func plugin() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Main(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+	testscript.Main(testMain{m}, map[string]func(){"kubectl-k8sconnect": plugin.Main})
 }

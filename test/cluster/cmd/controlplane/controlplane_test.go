@@ -39,8 +39,8 @@ func TestUpAndDown(t *testing.T) {
 	t.Cleanup(func() { _, _, _ = controlplane(t, dir, "down") })
 	want := "export KUBECONFIG=" + filepath.Join(dir, "kubeconfig") + "\n"
 
-	if _, stderr, err := controlplane(t, dir, "status"); err == nil || !strings.Contains(stderr, "no cluster is up") {
-		t.Errorf("status of nothing: %v: %s", err, stderr)
+	if stdout, stderr, err := controlplane(t, dir, "status"); err != nil || stdout != "no cluster is up\n" || stderr != "" {
+		t.Errorf("status of nothing: %v: %s%s", err, stdout, stderr)
 	}
 	if _, stderr, err := controlplane(t, dir, "down"); err != nil || stderr != "no cluster is up\n" {
 		t.Errorf("down of nothing: %v: %s", err, stderr)

@@ -26,7 +26,7 @@ const usage = `usage: controlplane build | bin | up | down | status [flags]
   bin     the same, and print their folder: kubectl is in it
   up      start a cluster in the background, unless it runs
   down    stop it, and remove its folder
-  status  say what runs; exit status 1 if nothing does
+  status  say what runs
 
 flags:
 `

@@ -1,0 +1,65 @@
+package apply
+
+import (
+	"context"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// look looks at a phase of which nothing is written because one before it is
+// contested, so that one run shows every conflict and not those of one phase. An
+// object that is not there can be in no conflict, and one of a kind that is yet
+// to be served is not there.
+func (e *Engine) look(ctx context.Context, ph plan.Phase, why error) {
+	items := make([]plan.Item, 0, len(ph.Items))
+	for _, item := range ph.Items {
+		if item.Kind.Resource == "" {
+			e.skip(item, why)
+			continue
+		}
+		items = append(items, item)
+	}
+	e.holdBack(ctx, e.read(ctx, items), why)
+}
+
+// holdBack reports the conflicts among targets of which none is written, and of
+// the others whether they would have changed.
+func (e *Engine) holdBack(ctx context.Context, targets []*target, why error) {
+	var unasked []*target
+	for _, t := range targets {
+		if t.Live != nil && t.Answer == nil && t.Unchecked == "" && !t.contested() {
+			unasked = append(unasked, t)
+		}
+	}
+	e.each(ctx, unasked, e.askOne)
+	for _, t := range targets {
+		switch {
+		case t.done:
+		case t.contested():
+			e.conflict(t)
+		default:
+			e.skip(t.Item, why)
+		}
+	}
+}
+
+// premature tells whether a refusal of the item says nothing: it is only looked
+// at, and something that it needs was not written.
+func (e *Engine) premature(item plan.Item) bool {
+	if !e.looking {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
+		switch e.actions[need] {
+		case event.InConflict, event.Skipped, event.Failed:
+			return true
+		default:
+			return false
+		}
+	})
+}

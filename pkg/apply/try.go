@@ -1,0 +1,33 @@
+package apply
+
+import (
+	"context"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// try reports what the write of one target would do.
+func (e *Engine) try(ctx context.Context, t *target) {
+	out := event.Applied{Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created}
+	if t.Live == nil {
+		if _, ok := e.created(t.Item); ok {
+			out.Reason = unchecked(t.Item)
+			e.finish(out)
+			return
+		}
+	}
+	if t.Answer == nil && t.Unchecked == "" {
+		if e.askOne(ctx, t); t.done {
+			return
+		}
+	}
+	switch {
+	case t.contested(): // only since we looked at the phase
+		e.conflict(t)
+	case t.Unchecked != "":
+		out.Action, out.Reason, out.Yielded = event.Configured, t.Unchecked, t.Yielded
+		e.finish(out)
+	default:
+		e.accepted(ctx, t, t.Answer)
+	}
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+)
+
+// awaitFlags are the flags of apply that say what to wait for.
+type awaitFlags struct {
+	wait    bool
+	waitFor []string
+}
+
+// awaited is what they mean.
+type awaited struct {
+	// ready is the goal of all objects that have none of their own; nil if those
+	// are not waited for.
+	ready *wait.Goal
+	own   []ownGoal
+}
+
+// ownGoal is what is waited for of some objects instead of readiness.
+type ownGoal struct {
+	// which objects: a Choice without a path, and without a name all of the kind.
+	which predict.Choice
+	goal  *wait.Goal
+	text  string
+}
+
+func (f *awaitFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.wait, "wait", false, "Wait until all that was applied is ready, and before each phase until what that needs is")
+	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
+		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
+}
+
+func (f *awaitFlags) toAwaited() (awaited, error) {
+	var a awaited
+	var errs []error
+	if f.wait {
+		ready, err := parseConditions("--wait", []string{string(condition.Ready)})
+		a.ready, errs = &wait.Goal{For: ready}, append(errs, err)
+	}
+	for _, text := range f.waitFor {
+		own, err := parseOwnGoal(text)
+		a.own, errs = append(a.own, own), append(errs, flagError("--wait-for", err))
+	}
+	return a, errors.Join(errs...)
+}
+
+// parseOwnGoal reads KIND[/[NAMESPACE/]NAME]:CONDITION.
+func parseOwnGoal(text string) (ownGoal, error) {
+	parts := regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)((?:/[^/:\s]+){0,2}):(.+)$`).FindStringSubmatch(text)
+	if parts == nil {
+		return ownGoal{}, &hintedError{
+			err:  fmt.Errorf("%q: not KIND[/NAME]:CONDITION", text),
+			hint: "such as Service/web:has(self.status.loadBalancer.ingress)",
+		}
+	}
+	own := ownGoal{which: predict.Choice{Kind: strings.ToLower(parts[1])}, text: strings.TrimSuffix(text, ":"+parts[3])}
+	if names := strings.Split(parts[2], "/"); len(names) > 1 {
+		own.which.Name = names[len(names)-1]
+		if len(names) > 2 {
+			own.which.Namespace = names[1]
+		}
+	}
+	spec, err := condition.Parse(parts[3])
+	own.goal = &wait.Goal{For: []condition.Spec{spec}}
+	return own, err
+}
+
+// names tells whether the goal is one of the item's.
+func (g ownGoal) names(item plan.Item) bool {
+	which := g.which
+	if which.Name == "" {
+		which.Name = item.Name
+	}
+	return which.Names(item.Ref, item.Kind)
+}
+
+// goalOf is what is waited for of an object; nil if nothing is. Several goals of its
+// own are one.
+func (a awaited) goalOf(item plan.Item) *wait.Goal {
+	var goal *wait.Goal
+	for _, own := range a.own {
+		switch {
+		case !own.names(item):
+		case goal == nil:
+			goal = own.goal
+		default:
+			goal = &wait.Goal{For: append(append([]condition.Spec{}, goal.For...), own.goal.For...)}
+		}
+	}
+	if goal == nil {
+		return a.ready
+	}
+	return goal
+}
+
+// check finds fault with goals before anything is applied: those for objects that
+// are not in the set, and those that do not fit the kind.
+func (a awaited) check(ctx context.Context, client *cluster.Client, p *plan.Plan) error {
+	if len(a.own) == 0 {
+		return nil
+	}
+	var targets []wait.Target
+	var errs []error
+	for _, own := range a.own {
+		found := false
+		for _, ph := range p.Phases {
+			for _, item := range ph.Items {
+				if own.names(item) {
+					targets, found = append(targets, waitTarget(item, own.goal)), true
+				}
+			}
+		}
+		if !found {
+			errs = append(errs, fmt.Errorf("--wait-for: no %s in the input", own.text))
+		}
+	}
+	engine := wait.Engine{Source: client}
+	return errors.Join(append(errs, engine.Check(ctx, targets))...)
+}
+
+// gate returns what the engine of apply waits with; nil if nothing is waited for.
+// Its own time is not up with the run's --timeout, for then it has to say what is
+// lacking: it ends by itself at that time.
+func (a awaited) gate(patient context.Context, client *cluster.Client, until time.Time, emit func(event.Event)) func(context.Context, []plan.Item) error {
+	if a.ready == nil && len(a.own) == 0 {
+		return nil
+	}
+	return func(_ context.Context, applied []plan.Item) error {
+		var targets []wait.Target
+		for _, item := range applied {
+			if goal := a.goalOf(item); goal != nil {
+				targets = append(targets, waitTarget(item, goal))
+			}
+		}
+		if len(targets) == 0 {
+			return nil
+		}
+		engine := wait.Engine{
+			Source: client, Timeout: usualTimeout, Explain: whyNot(client),
+			Emit: func(e event.Event) {
+				switch e.(type) {
+				case event.Planned, event.PhaseStarted: // The plan is that of the apply.
+				default:
+					emit(e)
+				}
+			},
+		}
+		if !until.IsZero() {
+			engine.Timeout = max(time.Millisecond, time.Until(until))
+		}
+		emit(event.Waiting{For: waitingFor(len(targets))})
+		return engine.Run(patient, targets)
+	}
+}
+
+func waitingFor(n int) string {
+	if n == 1 {
+		return "1 object to be ready"
+	}
+	return fmt.Sprintf("%d objects to be ready", n)
+}

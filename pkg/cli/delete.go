@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	deletion "github.com/k8sconnect/kubectl-k8sconnect/pkg/delete"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+)
+
+type deleteFlags struct {
+	targetFlags
+	cascade      string
+	gracePeriod  int
+	now, force   bool
+	ignoreAbsent bool
+	wait         bool
+	dryRun       string
+	timeout      time.Duration
+	timeoutFor   []string
+	explain      bool
+	stuckAfter   time.Duration
+	finalizer    string
+	yes          bool
+	output       string
+}
+
+type deleteOptions struct {
+	targets targets
+	engine  deletion.Engine
+	limits  limits
+	// explain: say why objects do not go.
+	explain bool
+	run     string
+	out     *printer.Printer
+}
+
+func newDelete(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var flags deleteFlags
+	cmd := &cobra.Command{
+		Use:   "delete (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
+		Short: "Delete objects in reverse order of apply, and say what holds them",
+		Long: `Delete objects, in reverse order of their apply, and watch until they are gone.
+Each is bound to the UID that was found: an object that comes back under the
+same name is left alone. When nothing moves any more, it is said why.
+
+Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l or
+--all, or read from manifests with -f or -k.
+
+Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
+		Example: `  # Delete what was applied from a folder
+  kubectl k8sconnect delete -f manifests/
+
+  # A namespace, explained in a CI log too
+  kubectl k8sconnect delete namespace shop --explain-stuck
+
+  # The last resort, for one object and one finalizer
+  kubectl k8sconnect delete widget/old -n shop \
+    --remove-finalizer=example.com/clean-up`,
+		ValidArgsFunction: c.completeTargets,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := flags.toOptions(cmd, c, args, streams)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			ctx, cancel, err := c.run(cmd.Context(), streams)
+			if err != nil {
+				return err
+			}
+			defer cancel()
+			return o.delete(ctx, c, streams)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	flags.add(cmd)
+	return cmd
+}
+
+func (f *deleteFlags) add(cmd *cobra.Command) {
+	f.targetFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.cascade, "cascade", "background", "What becomes of dependents: background, foreground or orphan")
+	flags.Lookup("cascade").NoOptDefVal = "background"
+	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds to end in, where the kind knows of that; less than 0 is the object's own, 0 needs --force")
+	flags.BoolVar(&f.now, "now", false, "The same as --grace-period=1")
+	flags.BoolVar(&f.force, "force", false, "Do not wait for a pod's node to confirm; its processes may go on running")
+	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "It is no failure if an object is not there; the default with -l and --all")
+	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
+	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only look what is there)")
+	flags.DurationVar(&f.timeout, "timeout", usualTimeout,
+		"How long an object may take to go; of namespaces and definitions 20m, unless given. 0 is as long as it takes")
+	flags.StringSliceVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
+	flags.BoolVar(&f.explain, "explain-stuck", false, "Say why, when nothing moves; the default on a terminal")
+	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long nothing moves before it is said why")
+	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
+	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
+	outputFlag(cmd, &f.output)
+	words(cmd, "cascade", "background", "foreground", "orphan")
+	for _, name := range []string{"grace-period", "timeout-for", "stuck-after", "remove-finalizer"} {
+		words(cmd, name)
+	}
+}
+
+func (f *deleteFlags) toOptions(cmd *cobra.Command, c *connection, args []string, streams genericiooptions.IOStreams) (*deleteOptions, error) {
+	given := cmd.Flags().Changed
+	targets, targetsErr := f.toTargets(args, streams)
+	grace, graceErr := f.grace()
+	dryRun, dryRunErr := dryRunOf(f.dryRun)
+	propagation, cascadeErr := propagationOf(f.cascade)
+	limits, limitsErr := parseLimits(f.timeout, given("timeout"), f.timeoutFor)
+	print, printErr := c.printing(streams, f.output)
+	print.DryRun = f.dryRun != "none"
+	out, outErr := printer.ForDelete(print)
+	_, onTerminal := terminal(streams.ErrOut)
+	o := &deleteOptions{
+		targets: targets,
+		engine: deletion.Engine{
+			Propagation: propagation, GracePeriod: grace, DryRun: deletion.DryRun(dryRun), Wait: f.wait,
+			IgnoreAbsent: f.ignoreAbsent || !given("ignore-not-found") && len(targets.types) > 0,
+			StuckAfter:   f.stuckAfter, Timeout: limits.of, Finalizer: f.finalizer,
+		},
+		limits: limits, run: print.Run, out: out,
+		explain: f.explain || onTerminal && !given("explain-stuck") || f.finalizer != "",
+	}
+	if f.finalizer != "" {
+		o.engine.Confirm = f.confirmation(out, streams)
+	}
+	var stuckErr error
+	if f.stuckAfter <= 0 {
+		stuckErr = errors.New("--stuck-after must be more than 0")
+	}
+	return o, errors.Join(targetsErr, graceErr, dryRunErr, cascadeErr, limitsErr, stuckErr,
+		f.checkFinalizer(targets, streams), printErr, flagError("-o", outErr), c.check())
+}
+
+// grace settles how long objects have to end. The rules are kubectl's: nothing is
+// killed without --force.
+func (f *deleteFlags) grace() (*int64, error) {
+	seconds := int64(f.gracePeriod)
+	switch {
+	case f.now && f.gracePeriod != -1:
+		return nil, errors.New("--now and --grace-period exclude each other")
+	case f.force && f.gracePeriod > 0, f.force && f.now:
+		return nil, errors.New("--force goes with no grace period but 0")
+	case f.force:
+		seconds = 0
+	case f.now, f.gracePeriod == 0:
+		seconds = 1
+	case f.gracePeriod < 0:
+		return nil, nil
+	}
+	return &seconds, nil
+}
+
+func propagationOf(text string) (metav1.DeletionPropagation, error) {
+	switch text {
+	case "background":
+		return metav1.DeletePropagationBackground, nil
+	case "foreground":
+		return metav1.DeletePropagationForeground, nil
+	case "orphan":
+		return metav1.DeletePropagationOrphan, nil
+	default:
+		return "", fmt.Errorf("--cascade must be background, foreground or orphan, not %q", text)
+	}
+}
+
+func (o *deleteOptions) delete(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
+	if o.targets.inFiles {
+		if err := o.targets.files.read(ctx, streams); err != nil {
+			return err
+		}
+	}
+	err := o.work(ctx, c)
+	return finish(err, o.out.Close(ctx))
+}

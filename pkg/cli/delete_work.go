@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	deletion "github.com/k8sconnect/kubectl-k8sconnect/pkg/delete"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
+)
+
+// work does the run, telling the printer of it. A server that is away when the run
+// begins is waited for as always; once it is under way, for as long as it takes to
+// say that nobody can tell.
+func (o *deleteOptions) work(ctx context.Context, c *connection) error {
+	const pace = 0 // as the server allows
+	client, err := c.connect(o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	phases, err := o.phases(ctx, c, client)
+	if err != nil {
+		return err
+	}
+	o.limits.check(phases, o.out.Print)
+	patient := *c
+	patient.serverTimeout = max(c.serverTimeout, patience)
+	if client, err = patient.connect(o.run, pace, o.out.Print); err != nil {
+		return err
+	}
+	o.engine.Server, o.engine.Counter, o.engine.Emit = client, client, o.out.Print
+	if o.explain {
+		o.engine.Explainer = &stuck.Gatherer{Reader: client.Once()}
+	}
+	return o.engine.Run(ctx, phases)
+}
+
+// patience is how long a delete that is under way lets an API server be away.
+const patience = 5 * time.Minute
+
+// phases settles which objects are meant, and in what order they go.
+func (o *deleteOptions) phases(ctx context.Context, c *connection, client *cluster.Client) ([]deletion.Phase, error) {
+	if o.targets.inFiles {
+		p, err := o.targets.files.plan(ctx, c, client, predict.Predictor{}, o.out.Print)
+		if err != nil {
+			return nil, err
+		}
+		phases := deletion.Reverse(p)
+		return phases, o.unserved(ctx, client, phases)
+	}
+	found, err := o.targets.resolve(ctx, c, client)
+	if err != nil {
+		return nil, err
+	}
+	_, enforced, err := c.namespace()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range found {
+		if enforced && !t.Kind.Namespaced {
+			o.out.Print(event.Warned{Text: t.Kind.Resource + " are not in a namespace: -n does not narrow what is deleted"})
+			break
+		}
+	}
+	return []deletion.Phase{{Name: "objects", Sets: setsOf(found)}}, nil
+}
+
+// unserved tells kinds of which there can be no objects from those whose server
+// does not answer.
+func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, phases []deletion.Phase) error {
+	for _, ph := range phases {
+		for _, s := range ph.Sets {
+			if !s.Items[0].Absent {
+				continue
+			}
+			_, err := client.Kind(ctx, s.Items[0].Ref.GVK)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			missing, ok := errors.AsType[*cluster.NoKindError](err)
+			for i := range s.Items {
+				if err != nil && (!ok || missing.Err != nil) {
+					s.Items[i].Err = err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// setsOf groups targets by kind and namespace.
+func setsOf(found []target) []deletion.Set {
+	type place struct{ resource, group, namespace string }
+	var sets []deletion.Set
+	at := map[place]int{}
+	for _, t := range found {
+		if t.Name == "" {
+			sets = append(sets, deletion.Set{Kind: t.Kind, Selection: t.Selection})
+			continue
+		}
+		where := place{t.Kind.Resource, t.Kind.GVK.Group, t.Namespace}
+		i, known := at[where]
+		if !known {
+			i = len(sets)
+			at[where] = i
+			sets = append(sets, deletion.Set{Kind: t.Kind, Selection: object.Selection{Namespace: t.Namespace}})
+		}
+		ref := object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
+		sets[i].Items = append(sets[i].Items, deletion.Item{Ref: ref})
+	}
+	return sets
+}
+
+// checkFinalizer refuses everything by which a finalizer could be removed from
+// objects that nobody named.
+func (f *deleteFlags) checkFinalizer(t targets, streams genericiooptions.IOStreams) error {
+	switch {
+	case f.finalizer == "" && f.yes:
+		return errors.New("--yes goes with --remove-finalizer")
+	case f.finalizer == "":
+		return nil
+	case len(t.named) == 0:
+		return &hintedError{
+			err:  errors.New("--remove-finalizer needs the names of the objects"),
+			hint: "name each as TYPE/NAME; a finalizer is never removed from whatever a selector or a file happens to hold",
+		}
+	case f.dryRun != "none":
+		return errors.New("--remove-finalizer and --dry-run exclude each other")
+	case !f.yes && !canAsk(streams):
+		return &hintedError{
+			err:  errors.New("--remove-finalizer has to be confirmed, and there is no terminal to ask on"),
+			hint: "give --yes if you know what the finalizer was there for",
+		}
+	}
+	return nil
+}
+
+// confirmation asks before finalizers are removed.
+func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooptions.IOStreams) func(context.Context, string, []object.Ref) error {
+	return func(ctx context.Context, finalizer string, refs []object.Ref) error {
+		if f.yes {
+			return nil
+		}
+		answer := make(chan string, 1)
+		err := context.Cause(ctx)
+		out.Pause(func() {
+			fmt.Fprintln(streams.ErrOut, "Whatever the finalizer's controller was to clean up will be left behind.")
+			fmt.Fprintf(streams.ErrOut, "Remove finalizer %s from %s? (yes/no): ", printer.Plain(finalizer), namesOf(refs))
+			go func() {
+				line, _ := bufio.NewReader(streams.In).ReadString('\n') // No answer is no.
+				answer <- strings.TrimSpace(line)
+			}()
+			select {
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			case said := <-answer:
+				if said != "yes" {
+					err = deletion.ErrDeclined
+				}
+			}
+		})
+		return err
+	}
+}
+
+func namesOf(refs []object.Ref) string {
+	const shown = 5
+	var names []string
+	for _, ref := range refs[:min(shown, len(refs))] {
+		names = append(names, printer.Plain(ref.String()))
+	}
+	if more := len(refs) - shown; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// canAsk tells whether somebody is there to answer.
+func canAsk(streams genericiooptions.IOStreams) bool {
+	in, isFile := streams.In.(*os.File)
+	_, seen := terminal(streams.ErrOut)
+	return isFile && term.IsTerminal(int(in.Fd())) && seen
+}

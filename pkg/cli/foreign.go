@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+)
+
+// foreignHint says what to do instead of a flag that kubectl has and we have not;
+// empty where the error is about something else.
+func foreignHint(err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	switch unknown.GetSpecifiedName() {
+	case "force-conflicts":
+		return "--take=all takes every contested field, --take=PATH one of them"
+	case "server-side":
+		return "leave it out: it is always server-side"
+	case "prune", "prune-allowlist", "applyset":
+		return "kubectl delete removes what left the manifests"
+	case "wait":
+		return "apply --wait waits for what it applied; for the rest, see: kubectl k8sconnect wait"
+	case "force":
+		return "no object is deleted to be created again: kubectl delete does the first half"
+	case "version":
+		return "see: kubectl k8sconnect version"
+	default:
+		return ""
+	}
+}

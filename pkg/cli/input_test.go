@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// -f takes several names in one word, unless the word is the name of a file.
+func TestFilenames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a,b.yaml", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for given, want := range map[string][]string{
+		"a,b.yaml":                    {"a,b.yaml"},
+		"a.yaml,b.yaml":               {"a.yaml", "b.yaml"},
+		"-":                           {"-"},
+		"https://example.com/a,b":     {"https://example.com/a,b"},
+		"a.yaml,https://example.com/": {"a.yaml", "https://example.com/"},
+		"https://a.com/,https://b.com/": {
+			"https://a.com/", "https://b.com/",
+		},
+	} {
+		if diff := cmp.Diff(want, filenames([]string{given})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", given, diff)
+		}
+	}
+}
+
+// What a file is called reaches the terminal as text only.
+func TestSkippedNamesAreCleaned(t *testing.T) {
+	noCluster(t)
+	if err := os.Mkdir("set", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"set/\x1b[31mred.yaml": "a: b\n",
+		"set/ok.yaml":          "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, stderr := call(t, "apply", "-f", "set", "--skip-non-objects")
+	if !strings.Contains(stderr, "skipped set/") || strings.Contains(stderr, "\x1b") {
+		t.Errorf("stderr %q", stderr)
+	}
+}
+
+// An address that nothing can be sent to is the kubeconfig's fault, and is said so.
+func TestServerAddress(t *testing.T) {
+	for server, bad := range map[string]bool{
+		"htps://127.0.0.1:1": true, "https://[::1": true, "ftp://example.com": true,
+		"https://127.0.0.1:1": false, "127.0.0.1:1": false,
+	} {
+		t.Run(server, func(t *testing.T) {
+			noCluster(t)
+			code, _, stderr := call(t, "version", "--server", server, "--server-timeout=0")
+			says := strings.Contains(stderr, "is no https URL") && strings.Contains(stderr, "hint: ")
+			if code != exitUnknown || says != bad {
+				t.Errorf("exit status %d, stderr %q", code, stderr)
+			}
+		})
+	}
+}

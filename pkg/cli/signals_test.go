@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// A terminal that is closed ends the run as Ctrl-C does, and a second SIGHUP, as
+// shells send one, does not keep it from cleaning up.
+func TestUntilStopped(t *testing.T) {
+	ctx := UntilStopped(t.Context())
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := self.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+	}
+	if context.Cause(ctx) == nil {
+		t.Error("no cause")
+	}
+}

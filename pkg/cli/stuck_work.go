@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
+)
+
+// work looks, explains, and tells the printer.
+func (o *stuckOptions) work(ctx context.Context, c *connection) error {
+	const pace = 0 // as the server allows
+	client, err := c.connect(o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	reader := client.Once()
+	gatherer := &stuck.Gatherer{Reader: reader}
+	scopes, named, err := o.scopes(ctx, c, client)
+	if err != nil {
+		return err
+	}
+	var found []stuck.Explained
+	var unread error
+	for _, scope := range scopes {
+		_, explained, err := gatherer.Survey(ctx, scope)
+		if _, partly := errors.AsType[*stuck.UnreadError](err); err != nil && !partly {
+			return err
+		}
+		unread = errors.Join(unread, err)
+		found = append(found, explained...)
+	}
+	for _, t := range named {
+		one, err := explainOne(ctx, reader, gatherer, t, o.out)
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		found = append(found, one...)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if len(found) > 0 || unread == nil {
+		o.tell(found, len(scopes) > 0)
+	}
+	if !slices.ContainsFunc(found, isStuck) {
+		return unread
+	}
+	if unread != nil { // There may be more than was found.
+		for _, err := range flatten(unread) {
+			o.out.Print(event.Warned{Text: err.Error()})
+		}
+	}
+	return errNo
+}
+
+// tell tells the printer: each object, and where nobody named them, each cause with
+// all that it holds back.
+func (o *stuckOptions) tell(found []stuck.Explained, rooted bool) {
+	o.out.Print(event.Planned{})
+	for _, one := range found {
+		o.out.Print(event.Stuck{Ref: one.Ref, Since: one.Since, Causes: one.Causes})
+	}
+	if !rooted {
+		return
+	}
+	for _, root := range stuck.Roots(found) {
+		o.out.Print(event.Rooted{Cause: root.Cause, Holds: root.Holds})
+	}
+}
+
+// isStuck tells stuck from slow.
+func isStuck(one stuck.Explained) bool {
+	return len(one.Causes) == 0 || one.Causes[0].Code != stuck.Progressing
+}
+
+// scopes settles where to look: in whole kinds, and at objects that are named.
+func (o *stuckOptions) scopes(ctx context.Context, c *connection, client *cluster.Client) (scopes []stuck.Scope, named []target, err error) {
+	if o.everything {
+		return o.everywhere(ctx, c, client)
+	}
+	found, err := o.targets.resolve(ctx, c, client)
+	for _, t := range found {
+		if t.Name != "" {
+			named = append(named, t)
+			continue
+		}
+		at := slices.IndexFunc(scopes, func(s stuck.Scope) bool { return s.Selection == t.Selection })
+		if at < 0 {
+			at = len(scopes)
+			scopes = append(scopes, stuck.Scope{Selection: t.Selection})
+		}
+		scopes[at].Kinds = append(scopes[at].Kinds, t.Kind)
+	}
+	return scopes, named, err
+}
+
+// everywhere is all that the namespace holds, and itself; with -A, all there is.
+func (o *stuckOptions) everywhere(ctx context.Context, c *connection, client *cluster.Client) ([]stuck.Scope, []target, error) {
+	sel := object.Selection{Labels: o.targets.labels}
+	if o.targets.everywhere {
+		return []stuck.Scope{{Selection: sel}}, nil, nil
+	}
+	namespace, _, err := c.namespace()
+	if err != nil {
+		return nil, nil, err
+	}
+	kind, err := client.Resource(ctx, "namespaces")
+	if err != nil {
+		return nil, nil, err
+	}
+	sel.Namespace = namespace
+	itself := object.Selection{Name: namespace, Labels: o.targets.labels}
+	return []stuck.Scope{{Selection: sel}, {Kinds: []object.Kind{kind}, Selection: itself}}, nil, nil
+}
+
+// explainOne explains an object that was named. That it is not there, or not
+// terminating, is said.
+func explainOne(ctx context.Context, reader *cluster.Once, g *stuck.Gatherer, t target, out *printer.Printer) ([]stuck.Explained, error) {
+	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
+	switch {
+	case err != nil:
+		return nil, err
+	case live == nil:
+		return nil, apierrors.NewNotFound(t.Kind.GVR().GroupResource(), t.Name)
+	case live.GetDeletionTimestamp() == nil:
+		out.Print(event.Warned{Text: object.RefOf(live).String() + ": nobody has asked for its deletion"})
+		return nil, nil
+	}
+	causes, err := g.Explain(ctx, t.Kind, live)
+	return []stuck.Explained{{Ref: object.RefOf(live), Since: live.GetDeletionTimestamp().Time, Causes: causes}}, err
+}
+
+// namesOne tells whether the arguments name objects, rather than a TYPE alone.
+func namesOne(args []string) bool { return len(args) > 1 || strings.Contains(args[0], "/") }
+
+func checkSelector(selector string) error {
+	_, err := labels.Parse(selector)
+	return flagError("-l", err)
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// targetFlags are the flags that, with the arguments, say which objects a verb is
+// about.
+type targetFlags struct {
+	input
+	all           bool
+	allNamespaces bool
+}
+
+func (f *targetFlags) add(cmd *cobra.Command) {
+	f.input.add(cmd)
+	cmd.Flags().BoolVar(&f.all, "all", false, "All objects of the TYPE in the namespace")
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "In all namespaces, with -l or --all")
+}
+
+// targets is what they mean: objects that are named, objects of types that are
+// selected, or what is in files.
+type targets struct {
+	// named objects, each once, in the order in which they were typed.
+	named []namedTarget
+	// types of which the objects are meant that labels match, all if empty.
+	types  []string
+	labels string
+	// everywhere: in all namespaces.
+	everywhere bool
+
+	// inFiles: the objects are those of the manifests, read with files.
+	inFiles bool
+	files   inputOptions
+}
+
+// namedTarget is TYPE/NAME as it was typed.
+type namedTarget struct{ Type, Name string }
+
+func (t namedTarget) String() string { return t.Type + "/" + t.Name }
+
+// toTargets reads flags and arguments. Its rules are kubectl's.
+func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStreams) (targets, error) {
+	if len(f.filenames) > 0 || f.kustomize != "" {
+		return f.toFiles(args, streams)
+	}
+	t := targets{labels: f.selector, everywhere: f.allNamespaces}
+	if _, err := labels.Parse(f.selector); err != nil {
+		return t, fmt.Errorf("-l: %w", err)
+	}
+	switch {
+	case f.recursive:
+		return t, errors.New("-R goes with -f")
+	case len(args) == 0:
+		return t, &hintedError{
+			err:  errors.New("which objects? None are named"),
+			hint: "name them as TYPE/NAME, or as TYPE with -l or --all, or give -f FILENAME or -k DIRECTORY",
+		}
+	case f.all && f.selector != "":
+		return t, errors.New("--all and -l exclude each other: all, or those that match?")
+	}
+	if err := t.read(args); err != nil {
+		return t, err
+	}
+	selecting := f.all || f.selector != ""
+	switch {
+	case len(t.named) > 0 && f.all:
+		return t, fmt.Errorf("--all goes with a TYPE alone, not with the name %q", t.named[0].Name)
+	case len(t.named) > 0 && f.selector != "":
+		return t, fmt.Errorf("-l goes with a TYPE alone, not with the name %q", t.named[0].Name)
+	case len(t.named) > 0 && f.allNamespaces:
+		return t, &hintedError{
+			err:  fmt.Errorf("-A goes with -l or --all: %q may be the name of many objects", t.named[0].Name),
+			hint: "name the namespace with -n",
+		}
+	case len(t.named) == 0 && !selecting:
+		return t, &hintedError{
+			err:  fmt.Errorf("which %s? No name is given", strings.Join(t.types, ", ")),
+			hint: "give names, or -l SELECTOR, or --all",
+		}
+	}
+	return t, nil
+}
+
+func (f *targetFlags) toFiles(args []string, streams genericiooptions.IOStreams) (targets, error) {
+	t := targets{inFiles: true}
+	switch {
+	case len(args) > 0:
+		return t, fmt.Errorf("objects come from files or from arguments, not from both: unexpected argument %q", args[0])
+	case f.all:
+		return t, errors.New("--all goes with a TYPE; of files, all objects are meant anyway")
+	case f.allNamespaces:
+		return t, errors.New("-A goes with a TYPE; the objects of files have their namespaces")
+	}
+	var err error
+	t.files, err = f.toOptions(streams)
+	return t, err
+}
+
+// read reads the arguments.
+func (t *targets) read(args []string) error {
+	slashes := 0
+	for _, arg := range args {
+		if strings.Contains(arg, "/") {
+			slashes++
+		}
+	}
+	switch {
+	case slashes == len(args):
+		return t.readPairs(args)
+	case looksLikeFile(args[0]):
+		return &hintedError{err: fmt.Errorf("unexpected argument %q", args[0]), hint: "manifests are named with -f or -k"}
+	case slashes > 0:
+		return &hintedError{
+			err:  errors.New("TYPE/NAME and TYPE NAME do not mix"),
+			hint: "write each object as TYPE/NAME, or one TYPE and then names",
+		}
+	}
+	types, err := typesOf(args[0])
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		t.types = types
+		return nil
+	}
+	for _, typ := range types {
+		for _, name := range args[1:] {
+			if err := t.name(typ, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readPairs reads TYPE/NAME….
+func (t *targets) readPairs(args []string) error {
+	for _, arg := range args {
+		typ, name, _ := strings.Cut(arg, "/")
+		switch {
+		case looksLikeFile(arg):
+			return &hintedError{err: fmt.Errorf("unexpected argument %q", arg), hint: "manifests are named with -f or -k"}
+		case strings.Contains(typ, ","):
+			return fmt.Errorf("%q: a name has one TYPE", arg)
+		case typ == "", name == "":
+			return fmt.Errorf("%q: not TYPE/NAME", arg)
+		case strings.Contains(name, "/"):
+			return &hintedError{err: fmt.Errorf("%q: not TYPE/NAME", arg), hint: "the namespace is named with -n"}
+		}
+		if err := t.name(typ, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// name adds an object, once. What can not be a name must not become part of a
+// request's path.
+func (t *targets) name(typ, name string) error {
+	if name == "" {
+		return errors.New("a name is empty")
+	}
+	if faults := content.IsPathSegmentName(name); len(faults) > 0 {
+		return fmt.Errorf("%q: a name %s", name, faults[0])
+	}
+	if one := (namedTarget{Type: typ, Name: name}); !slices.Contains(t.named, one) {
+		t.named = append(t.named, one)
+	}
+	return nil
+}
+
+// typesOf reads TYPE,TYPE….
+func typesOf(arg string) ([]string, error) {
+	var types []string
+	for typ := range strings.SplitSeq(arg, ",") {
+		if typ == "" {
+			return nil, fmt.Errorf("%q: a TYPE is missing", arg)
+		}
+		if !slices.Contains(types, typ) {
+			types = append(types, typ)
+		}
+	}
+	return types, nil
+}
+
+func looksLikeFile(arg string) bool {
+	return slices.ContainsFunc([]string{".yaml", ".yml", ".json"}, func(ext string) bool { return strings.HasSuffix(arg, ext) })
+}

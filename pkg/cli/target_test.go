@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+func TestTargets(t *testing.T) {
+	type want struct {
+		Named      []namedTarget
+		Types      []string
+		Labels     string
+		Everywhere bool
+	}
+	for name, tc := range map[string]struct {
+		flags targetFlags
+		args  string
+		want  want
+		err   string
+		hint  string
+	}{
+		"pairs": {
+			args: "deploy/web svc/web",
+			want: want{Named: []namedTarget{{"deploy", "web"}, {"svc", "web"}}},
+		},
+		"pairs, one twice": {
+			args: "deploy/web deploy/web",
+			want: want{Named: []namedTarget{{"deploy", "web"}}},
+		},
+		"a type and names": {
+			args: "deployments.v1.apps web api",
+			want: want{Named: []namedTarget{{"deployments.v1.apps", "web"}, {"deployments.v1.apps", "api"}}},
+		},
+		"types and names": {
+			args: "deploy,svc web",
+			want: want{Named: []namedTarget{{"deploy", "web"}, {"svc", "web"}}},
+		},
+		"a name with dots and colons": {
+			args: "clusterrole system:node crd/a.example.com",
+			err:  "do not mix",
+			hint: "write each object",
+		},
+		"a name with colons": {
+			args: "clusterrole/system:node",
+			want: want{Named: []namedTarget{{"clusterrole", "system:node"}}},
+		},
+		"a selector": {
+			flags: targetFlags{input: input{selector: "app=web"}},
+			args:  "deploy",
+			want:  want{Types: []string{"deploy"}, Labels: "app=web"},
+		},
+		"all of several types, everywhere": {
+			flags: targetFlags{all: true, allNamespaces: true},
+			args:  "deploy,sts,deploy",
+			want:  want{Types: []string{"deploy", "sts"}, Everywhere: true},
+		},
+		"nothing":                  {err: "which objects?", hint: "-f FILENAME"},
+		"a type alone":             {args: "deploy", err: "which deploy?", hint: "--all"},
+		"a type alone, everywhere": {flags: targetFlags{allNamespaces: true}, args: "deploy", err: "which deploy?"},
+		"a name and a selector":    {flags: targetFlags{input: input{selector: "a=b"}}, args: "deploy/web", err: `not with the name "web"`},
+		"a name and all":           {flags: targetFlags{all: true}, args: "deploy web", err: `not with the name "web"`},
+		"a name, everywhere":       {flags: targetFlags{allNamespaces: true}, args: "deploy web", err: "-A goes with", hint: "-n"},
+		"all and a selector":       {flags: targetFlags{all: true, input: input{selector: "a=b"}}, args: "deploy", err: "exclude each other"},
+		"a bad selector":           {flags: targetFlags{input: input{selector: "a in"}}, args: "deploy", err: "-l: "},
+		"-R alone":                 {flags: targetFlags{input: input{recursive: true}}, args: "deploy/web", err: "-R goes with -f"},
+		"a pair after a type":      {args: "deploy svc/web", err: "do not mix"},
+		"a namespace before":       {args: "deploy/prod/web", err: "not TYPE/NAME", hint: "-n"},
+		"no name":                  {args: "deploy/", err: "not TYPE/NAME"},
+		"no type":                  {args: "/web", err: "not TYPE/NAME"},
+		"two types in a pair":      {args: "deploy,svc/web", err: "has one TYPE"},
+		"an empty type":            {args: "deploy, web", err: "a TYPE is missing"},
+		"a path for a name":        {args: "deploy ..", err: "a name may not be '..'"},
+		"percent in a name":        {args: "deploy/a%2f", err: "a name may not contain '%'"},
+		"a file":                   {args: "web.yaml", err: `unexpected argument "web.yaml"`, hint: "-f"},
+		"a file in a folder":       {args: "k8s/web.yaml", err: `unexpected argument "k8s/web.yaml"`, hint: "-f"},
+		"files and arguments":      {flags: targetFlags{input: input{filenames: []string{"a.yaml"}}}, args: "deploy/web", err: "not from both"},
+		"files and all":            {flags: targetFlags{all: true, input: input{filenames: []string{"a.yaml"}}}, err: "all objects are meant anyway"},
+		"files, everywhere":        {flags: targetFlags{allNamespaces: true, input: input{kustomize: "."}}, err: "have their namespaces"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := tc.flags.toTargets(strings.Fields(tc.args), genericiooptions.IOStreams{})
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Fatalf("error %v, want %q", err, tc.err)
+				}
+				if hint := hintOf(err); !strings.Contains(hint, tc.hint) {
+					t.Errorf("hint %q, want %q", hint, tc.hint)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, want{got.named, got.types, got.labels, got.everywhere}); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTargetsInFiles(t *testing.T) {
+	flags := targetFlags{input: input{filenames: []string{"a.yaml"}, recursive: true, selector: "app=web"}}
+	got, err := flags.toTargets(nil, genericiooptions.IOStreams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.inFiles || !got.files.files.Recursive || got.files.files.Selector != "app=web" {
+		t.Errorf("%+v", got)
+	}
+}

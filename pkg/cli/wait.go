@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+)
+
+type waitFlags struct {
+	targetFlags
+	conditions []string
+	any        bool
+	failOn     []string
+	timeout    time.Duration
+	existence  time.Duration
+	output     string
+}
+
+type waitOptions struct {
+	targets targets
+	goal    *wait.Goal
+	engine  wait.Engine
+	timeout time.Duration
+	run     string
+	out     *printer.Printer
+}
+
+func newWait(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var flags waitFlags
+	cmd := &cobra.Command{
+		Use:   "wait (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
+		Short: "Wait until objects meet conditions, or say what they lack",
+		Long: `Wait until every object meets its conditions: readiness, or what you say in
+CEL (the object is self), by a status condition, or by a JSONPath. A field that
+the kind does not have is an error at once. On time-out or failure, each
+condition is shown with the values that it read, and with the causes below the
+object.
+
+Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l or
+--all, or read from manifests with -f or -k. They need not exist yet.
+
+Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
+		Example: `  # Until the Deployment is ready, or fails
+  kubectl k8sconnect wait deploy/web
+
+  # What you need, in CEL
+  kubectl k8sconnect wait deploy/web --for='self.status.readyReplicas >= 2'
+
+  # Until the Job is done, but not longer than it can
+  kubectl k8sconnect wait job/load --for=condition=Complete \
+    --fail-on='self.status.failed > 3'
+
+  # The address of a load balancer, once there is one
+  kubectl k8sconnect wait svc/web \
+    --for='has(self.status.loadBalancer.ingress)' \
+    -o jsonpath='{.status.loadBalancer.ingress[0].ip}'`,
+		ValidArgsFunction: c.completeTargets,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := flags.toOptions(cmd, c, args, streams)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			ctx, cancel, err := c.run(cmd.Context(), streams)
+			if err != nil {
+				return err
+			}
+			defer cancel()
+			return o.wait(ctx, c, streams)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	flags.add(cmd)
+	return cmd
+}
+
+func (f *waitFlags) add(cmd *cobra.Command) {
+	f.targetFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.conditions, "for", nil,
+		"What to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
+	flags.BoolVar(&f.any, "any", false, "One --for is enough; else all have to be met by one version of the object")
+	flags.StringArrayVar(&f.failOn, "fail-on", nil, "What ends the wait as failed, in the same forms. Repeatable")
+	flags.DurationVar(&f.timeout, "timeout", usualTimeout, "How long to wait in all; 0 looks once, less than 0 waits as long as it takes")
+	flags.DurationVar(&f.existence, "existence-timeout", 0,
+		"How long an object, or its kind, may be absent; as long as --timeout unless given, and 0 is not at all")
+	flags.StringVarP(&f.output, "output", "o", printer.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
+		" or jsonpath=TEMPLATE; yaml, name and jsonpath are of the objects that met their conditions")
+	words(cmd, "output", append(waitFormats(), printer.JSONPath+"=")...)
+	words(cmd, "for", "ready", "condition=", "jsonpath=", "create", "delete", "cel=")
+	for _, name := range []string{"fail-on", "existence-timeout"} {
+		words(cmd, name)
+	}
+}
+
+func waitFormats() []string {
+	return []string{printer.Table, printer.JSON, printer.YAML, printer.Name, printer.Stream, printer.JUnit}
+}
+
+func (f *waitFlags) toOptions(cmd *cobra.Command, c *connection, args []string, streams genericiooptions.IOStreams) (*waitOptions, error) {
+	targets, targetsErr := f.toTargets(args, streams)
+	goal, goalErr := f.toGoal()
+	print, printErr := c.printing(streams, f.output)
+	out, outErr := printer.ForWait(print)
+	o := &waitOptions{
+		targets: targets,
+		goal:    goal,
+		engine:  wait.Engine{Timeout: f.timeout, Objects: printer.WantsObjects(f.output)},
+		timeout: f.timeout,
+		run:     print.Run,
+		out:     out,
+	}
+	var existenceErr error
+	if cmd.Flags().Changed("existence-timeout") {
+		o.engine.Existence = &f.existence
+		if f.existence < 0 {
+			existenceErr = errors.New("--existence-timeout must not be negative")
+		}
+	}
+	return o, errors.Join(targetsErr, goalErr, existenceErr, printErr, flagError("-o", outErr), c.check())
+}
+
+func (f *waitFlags) toGoal() (*wait.Goal, error) {
+	texts := f.conditions
+	if len(texts) == 0 {
+		texts = []string{string(condition.Ready)}
+	}
+	met, metErr := parseConditions("--for", texts)
+	failed, failedErr := parseConditions("--fail-on", f.failOn)
+	return &wait.Goal{For: met, Any: f.any, FailOn: failed}, errors.Join(metErr, failedErr)
+}
+
+func parseConditions(flag string, texts []string) ([]condition.Spec, error) {
+	var specs []condition.Spec
+	var errs []error
+	for _, text := range texts {
+		spec, err := condition.Parse(text)
+		specs, errs = append(specs, spec), append(errs, flagError(flag, err))
+	}
+	return specs, errors.Join(errs...)
+}
+
+func (o *waitOptions) wait(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
+	began := time.Now()
+	if o.targets.inFiles {
+		if err := o.targets.files.read(ctx, streams); err != nil {
+			return err
+		}
+	}
+	err := o.work(ctx, c, began)
+	return finish(err, o.out.Close(ctx))
+}
+
+// work does the run, telling the printer of it. The time counts from when the verb
+// was called.
+func (o *waitOptions) work(ctx context.Context, c *connection, began time.Time) error {
+	const pace = 0 // as the server allows
+	client, err := c.connect(o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	awaited, err := o.resolve(ctx, c, client, began)
+	if err != nil {
+		return err
+	}
+	if o.timeout > 0 {
+		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
+	}
+	o.engine.Source, o.engine.Explain, o.engine.Emit = client, whyNot(client), o.out.Print
+	return o.engine.Run(ctx, awaited)
+}
+
+// within bounds what has to be known before the wait can begin.
+func (o *waitOptions) within(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
+	if o.timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, began.Add(o.timeout),
+		fmt.Errorf("the --timeout of %s is over, and the server did not tell yet what there is", o.timeout))
+}

@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// countFor bounds one count. What does not answer by then is not waited for: it is
+// only about how far something is.
+const countFor = 10 * time.Second
+
+// Count counts what an object holds that is terminating, and that goes before it
+// does: of a namespace its objects, of a definition its instances, of all else
+// nothing. For each kind the server is asked for one object and says how many more
+// there are; kinds of which there were none are not asked for again, since nothing
+// can be created there any more. Kinds that we may not list are left out, and so are
+// events, which come and go.
+func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, countFor)
+	defer cancel()
+	kinds, namespace, err := c.holdings(ctx, live)
+	if err != nil {
+		return 0, err
+	}
+	counts := make([]int, len(kinds))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, kind := range kinds {
+		group.Go(func() error {
+			var err error
+			counts[i], err = c.countKind(ctx, kind, namespace)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	total := 0
+	var left []object.Kind
+	for i, n := range counts {
+		total += n
+		if n > 0 {
+			left = append(left, kinds[i])
+		}
+	}
+	c.held.put(live.GetUID(), left)
+	return total, nil
+}
+
+// held remembers which kinds are left in objects that hold some.
+type held struct {
+	mu    sync.Mutex
+	kinds map[types.UID][]object.Kind
+}
+
+func (h *held) get(uid types.UID) (kinds []object.Kind, known bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kinds, known = h.kinds[uid]
+	return kinds, known
+}
+
+func (h *held) put(uid types.UID, kinds []object.Kind) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kinds == nil {
+		h.kinds = map[types.UID][]object.Kind{}
+	}
+	h.kinds[uid] = kinds
+}
+
+// holdings returns the kinds of which an object may hold some, and where.
+func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) ([]object.Kind, string, error) {
+	switch live.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Kind: "Namespace"}:
+		if kinds, known := c.held.get(live.GetUID()); known {
+			return kinds, live.GetName(), nil
+		}
+		kinds, err := c.namespacedKinds(ctx)
+		return kinds, live.GetName(), err
+	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		return instancesOf(live), "", nil
+	default:
+		return nil, "", nil
+	}
+}
+
+// namespacedKinds returns the kinds of namespaced objects that can be listed.
+func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
+	kinds, err := c.listable(ctx)
+	return slices.DeleteFunc(kinds, func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" }), err
+}
+
+// instancesOf returns the kind that a definition defines, nil if it serves none.
+func instancesOf(definition *unstructured.Unstructured) []object.Kind {
+	text := func(path ...string) string {
+		value, _, _ := unstructured.NestedString(definition.Object, path...)
+		return value
+	}
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, item := range versions {
+		if v, ok := item.(map[string]any); ok && v["served"] == true {
+			version, _ := v["name"].(string)
+			return []object.Kind{{
+				GVK:      schema.GroupVersionKind{Group: text("spec", "group"), Version: version, Kind: text("spec", "names", "kind")},
+				Resource: text("spec", "names", "plural"),
+			}}
+		}
+	}
+	return nil
+}
+
+// countKind counts the objects of a kind, in all namespaces if that is empty.
+func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace string) (int, error) {
+	const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	w := &watching{client: c, kind: kind, sel: object.Selection{Namespace: namespace}}
+	var list metav1.PartialObjectMetadataList
+	r := request{ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, bulk: true, quiet: true}
+	_, _, err := c.try(ctx, r, func(ctx context.Context) error {
+		body, err := read(ctx, w.collection().Param("limit", "1").SetHeader("Accept", metadataAlone))
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &list)
+	})
+	if denied(err) || apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	n := len(list.Items)
+	if list.RemainingItemCount != nil {
+		n += int(*list.RemainingItemCount)
+	}
+	return n, err
+}

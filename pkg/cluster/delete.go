@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Delete deletes the object. It returns the object as it is then: nil if the server
+// says that it is gone; of some kinds it says so by nothing but the next read, and
+// returns what it has deleted.
+//
+// The error is NotFound if there is none of that name, and a conflict if there is
+// one, but not the one that how.UID means.
+func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(optionsOf(how))
+	if err != nil {
+		return nil, fmt.Errorf("delete %s: %w", ref, err)
+	}
+	q := request{ref: ref, guarded: how.UID != ""}
+	answer, err := c.object(ctx, kind, q, func() *rest.Request {
+		return c.rest.Delete().AbsPath(resourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
+	})
+	if err != nil || answer.GetKind() == "Status" && answer.GetAPIVersion() == "v1" {
+		return nil, err
+	}
+	return answer, nil
+}
+
+func optionsOf(how object.Deletion) metav1.DeleteOptions {
+	o := metav1.DeleteOptions{
+		TypeMeta:           metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		GracePeriodSeconds: how.GracePeriod,
+	}
+	if how.UID != "" {
+		o.Preconditions = &metav1.Preconditions{UID: &how.UID}
+	}
+	if how.Propagation != "" {
+		o.PropagationPolicy = &how.Propagation
+	}
+	if how.DryRun {
+		o.DryRun = []string{metav1.DryRunAll}
+	}
+	return o
+}
+
+// RemoveFinalizer removes one finalizer from the object, if it still is the one
+// and the version that was read; if not, the error is a conflict. An object
+// without the finalizer is returned as it is.
+func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
+	if !slices.Contains(live.GetFinalizers(), finalizer) {
+		return live, nil
+	}
+	q := request{ref: object.RefOf(live), guarded: true}
+	return c.object(ctx, kind, q, func() *rest.Request { return c.removal(kind, live, finalizer) })
+}
+
+// removal is the request that removes a finalizer. Bound to the version, it can
+// replace the list as a whole: nobody has added to it meanwhile. "add" replaces what
+// is there.
+func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
+	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })
+	patch := []map[string]any{
+		{"op": "add", "path": "/metadata/finalizers", "value": left},
+		{"op": "replace", "path": "/metadata/uid", "value": live.GetUID()},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+	}
+	body, _ := json.Marshal(patch) // Strings can always be marshalled.
+	return c.rest.Patch(types.JSONPatchType).AbsPath(resourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
+}

@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+const (
+	// watchFor is how long the server is asked to keep a watch open. It is short,
+	// for a connection that died in silence shows in nothing but that the end does
+	// not come; to take a watch up again is cheap.
+	watchFor = 45 * time.Second
+	// watchLate is how late the end may be.
+	watchLate = 5 * time.Second
+)
+
+// errTooOld: the server can not go on from the version that we have.
+var errTooOld = errors.New("the version to watch from is too old")
+
+// follow tells of changes since version, over as many watches as it takes. It
+// returns errTooOld if a list has to be read before it can go on.
+func (w *watching) follow(ctx context.Context) error {
+	pauses := pausesOfWatches()
+	for {
+		began := time.Now()
+		err := w.watch(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && classify(err, request{}) == lost:
+			w.unreadable(causeOf(err))
+		case err != nil:
+			return err
+		}
+		if time.Since(began) > quick {
+			pauses = pausesOfWatches()
+			continue
+		}
+		if err := sleep(ctx, pauses.Step()); err != nil {
+			return err
+		}
+	}
+}
+
+// quick is how soon a watch ends that was closed for another reason than its age.
+// The next one then waits a little: what closes it may do so again.
+const quick = time.Second
+
+func pausesOfWatches() wait.Backoff {
+	return wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
+}
+
+// watch reads one watch to its end.
+func (w *watching) watch(ctx context.Context) error {
+	length := watchFor
+	if limit := w.client.rest.Client.Timeout; limit > 0 { // --request-timeout
+		length = max(time.Second, min(length, limit/2))
+	}
+	body, err := w.open(ctx, length)
+	if tooOld(err) {
+		return errTooOld
+	}
+	if err != nil {
+		return err
+	}
+	defer body.end(nil)
+	overdue := time.AfterFunc(length+watchLate, func() { body.end(errNoAnswerInTime) })
+	defer overdue.Stop()
+	if w.blind {
+		w.synced()
+	}
+	dec := json.NewDecoder(body)
+	for {
+		var frame frame
+		switch err := dec.Decode(&frame); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return w.torn(body, err)
+		}
+		if err := w.see(frame); err != nil {
+			return err
+		}
+	}
+}
+
+// torn tells what the end of a stream means that nobody announced.
+func (w *watching) torn(body *stream, err error) error {
+	var garbled *json.SyntaxError
+	switch {
+	case body.Err() != nil:
+		return &lostError{context.Cause(body)}
+	case errors.As(err, &garbled):
+		w.unreadable(fmt.Errorf("watch: %w", err))
+		return errTooOld
+	default:
+		return err
+	}
+}
+
+// stream is the answer to a watch.
+type stream struct {
+	io.Reader
+	context.Context
+	end context.CancelCauseFunc
+}
+
+// open begins a watch. The attempt by which it is opened ends when the server
+// answers; what it answers with goes on.
+func (w *watching) open(ctx context.Context, length time.Duration) (*stream, error) {
+	var s *stream
+	err := w.do(ctx, func(attempt context.Context) error {
+		ctx, end := context.WithCancelCause(withAttempt(ctx, attemptOf(attempt)))
+		stop := context.AfterFunc(attempt, func() { end(context.Cause(attempt)) })
+		body, err := w.collection().
+			Param("watch", "true").
+			Param("allowWatchBookmarks", "true").
+			Param("resourceVersion", w.version).
+			Param("timeoutSeconds", strconv.Itoa(int(length/time.Second))).
+			Stream(ctx)
+		if err == nil && stop() {
+			context.AfterFunc(ctx, func() { _ = body.Close() }) // It ended, or we leave it.
+			s = &stream{Reader: body, Context: ctx, end: end}
+			return nil
+		}
+		end(nil)
+		if attempt.Err() != nil {
+			return context.DeadlineExceeded
+		}
+		return err
+	})
+	return s, err
+}
+
+// frame is one event of a watch.
+type frame struct {
+	Type   string          `json:"type"`
+	Object json.RawMessage `json:"object"`
+}
+
+// see takes in one event.
+func (w *watching) see(f frame) error {
+	if f.Type == "ERROR" {
+		return w.broken(f.Object)
+	}
+	u := &unstructured.Unstructured{}
+	if err := unmarshal(f.Object, &u.Object); err != nil {
+		return fmt.Errorf("watch: %w", err)
+	}
+	switch f.Type {
+	case "ADDED", "MODIFIED":
+		w.present(u)
+	case "DELETED":
+		w.gone(u)
+	default: // BOOKMARK, which is for its version alone
+	}
+	if version := u.GetResourceVersion(); version != "" {
+		w.version = version
+	}
+	return nil
+}
+
+// broken reads the error by which a server ends a watch. What we have missed only
+// a list can tell.
+func (w *watching) broken(text []byte) error {
+	var status metav1.Status
+	if err := json.Unmarshal(text, &status); err != nil {
+		w.unreadable(fmt.Errorf("watch: %w", err))
+		return errTooOld
+	}
+	if err := error(&apierrors.StatusError{ErrStatus: status}); !tooOld(err) {
+		w.unreadable(err)
+	}
+	return errTooOld
+}
+
+// tooOld tells whether the server has forgotten what came after our version. Some
+// say it with a reason, some with the code alone.
+func tooOld(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || statusOf(err).Code == http.StatusGone
+}

@@ -1,0 +1,36 @@
+package condition
+
+import "fmt"
+
+// CompileError says where and why the text of a condition is wrong.
+type CompileError struct {
+	// Spec is the condition as typed.
+	Spec Spec
+	// Line and Column are the place in Spec.Text, both from 1; zero where the
+	// whole is wrong.
+	Line, Column int
+	// Message is one line without the place.
+	Message string
+	// Meant is what was probably meant, such as the nearest name; may be empty.
+	Meant string
+}
+
+// Error returns the condition, the place and the message.
+func (e *CompileError) Error() string {
+	switch e.Line {
+	case 0:
+		return fmt.Sprintf("%q: %s", e.Spec.Text, e.Message)
+	case 1:
+		return fmt.Sprintf("%q, column %d: %s", e.Spec.Text, e.Column, e.Message)
+	default:
+		return fmt.Sprintf("%q, line %d, column %d: %s", e.Spec.Text, e.Line, e.Column, e.Message)
+	}
+}
+
+// Hint returns what was probably meant.
+func (e *CompileError) Hint() string {
+	if e.Meant == "" {
+		return ""
+	}
+	return "did you mean " + e.Meant + "?"
+}

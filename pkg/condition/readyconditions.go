@@ -1,0 +1,84 @@
+package condition
+
+import (
+	"strings"
+	"time"
+)
+
+// statusCondition is one of an object's conditions, or the zero value where there is
+// none of that type.
+type statusCondition struct {
+	kind, status, reason, message string
+	// path is the list that it is in: status.conditions.
+	path string
+	// generation is the one that it was written for; zero where it does not say.
+	generation int64
+	// old tells that it was written for another generation of the object than the
+	// present one, and says nothing of that (edge case 47,
+	// https://github.com/kubernetes/kubernetes/issues/97408).
+	old bool
+	// when is its last transition, updated the last time that it was written at all,
+	// which few kinds tell.
+	when, updated time.Time
+}
+
+// conditionsAt reads the conditions at a path, as far as they look like some.
+func conditionsAt(obj map[string]any, generation int64, path string) []statusCondition {
+	var out []statusCondition
+	for _, m := range mapsAt(obj, path) {
+		c := statusCondition{
+			kind: textAt(m, "type"), status: textAt(m, "status"),
+			reason: textAt(m, "reason"), message: textAt(m, "message"),
+			path: path, when: timeAt(m, "lastTransitionTime"), updated: timeAt(m, "lastUpdateTime"),
+		}
+		// Some copy conditions from other objects, whose generation may be higher.
+		c.generation, _ = wholeAt(m, "observedGeneration")
+		c.old = c.generation > 0 && c.generation < generation
+		if c.kind != "" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// condition returns the condition of a type, whatever generation it is of.
+func (s *subject) condition(kind string) statusCondition {
+	for _, c := range s.conditions {
+		if c.kind == kind {
+			return c
+		}
+	}
+	return statusCondition{kind: kind, path: "status.conditions"}
+}
+
+// is tells whether the condition says so of the present generation.
+func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
+
+// there tells whether there is such a condition.
+func (c statusCondition) there() bool { return c.status != "" }
+
+// told is what the condition says beside its status, to be put behind a sentence.
+func (c statusCondition) told() string {
+	text := ""
+	if c.reason != "" {
+		text = " (" + oneLine(c.reason) + ")"
+	}
+	if c.message != "" {
+		text += ": " + oneLine(c.message)
+	}
+	return text
+}
+
+func (c statusCondition) value() Value {
+	v := Value{Expr: "self." + c.path + `[type="` + c.kind + `"].status`, Absent: !c.there()}
+	if c.there() {
+		v.Value = c.status
+	}
+	return v
+}
+
+func (c statusCondition) generationValue() Value {
+	return Value{Expr: "self." + c.path + `[type="` + c.kind + `"].observedGeneration`, Value: c.generation}
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,84 @@
+package condition
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// startGrace is how long a container may not be started for a reason that
+	// somebody else may yet remove: a registry that comes back, a ConfigMap that is
+	// created. The kubelet tries at 0, 10, 30 and 70 seconds.
+	startGrace = time.Minute
+	// crashGrace and crashes say what persists of a crash loop. The kubelet waits 10
+	// seconds, then each time twice as long, up to 5 minutes, and starts over when
+	// a container has run for 10 minutes. So a container that was restarted this
+	// often and has waited for this long has crashed at least three times in a row.
+	crashGrace = 20 * time.Second
+	crashes    = 3
+	// unknownGrace is for a crash loop that does not tell when it crashed last.
+	unknownGrace = 90 * time.Second
+)
+
+// judgeContainers finds the container that keeps a Pod from its start. One that has
+// failed comes before one that may still.
+func judgeContainers(s *subject) (Verdict, bool) {
+	var first *Verdict
+	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
+		for _, c := range s.maps(list) {
+			v, stuck := judgeContainer(s, list, c)
+			if stuck && (first == nil || v.Failed && !first.Failed) {
+				first = &v
+			}
+		}
+	}
+	if first == nil {
+		return Verdict{}, false
+	}
+	return *first, true
+}
+
+func judgeContainer(s *subject, list string, c map[string]any) (Verdict, bool) {
+	name, why := textAt(c, "name"), textAt(c, "state.waiting.reason")
+	path := "self." + list + `[name="` + name + `"]`
+	v := unmet(why, fmt.Sprintf("container %s does not start", name)+
+		statusCondition{reason: why, message: textAt(c, "state.waiting.message")}.told(),
+		Value{Expr: path + ".state.waiting.reason", Value: why})
+	crashed := timeAt(c, "lastState.terminated.finishedAt")
+	switch why {
+	case "CrashLoopBackOff":
+		return judgeCrashLoop(s, v, c, path), true
+	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName",
+		"CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+		return s.lasting(latest(podStart(s), s.condition("ContainersReady").when, crashed), startGrace, v), true
+	}
+	return Verdict{}, false
+}
+
+// judgeCrashLoop completes a verdict on a container that crashed.
+func judgeCrashLoop(s *subject, v Verdict, c map[string]any, path string) Verdict {
+	name := textAt(c, "name")
+	restarts, counts := wholeAt(c, "restartCount")
+	v.Message = fmt.Sprintf("container %s has crashed, after %d restarts", name, restarts)
+	if restarts == 1 {
+		v.Message = fmt.Sprintf("container %s has crashed, after 1 restart", name)
+	}
+	v.Values = append(v.Values, Value{Expr: path + ".restartCount", Value: restarts, Absent: !counts})
+	if code, ended := wholeAt(c, "lastState.terminated.exitCode"); ended {
+		v.Message += fmt.Sprintf(", exit code %d", code)
+		v.Values = append(v.Values, Value{Expr: path + ".lastState.terminated.exitCode", Value: code})
+	}
+	crashed := timeAt(c, "lastState.terminated.finishedAt")
+	if crashed.IsZero() {
+		return s.lasting(podStart(s), unknownGrace, v)
+	}
+	if restarts < crashes {
+		return v // The next crash changes the object.
+	}
+	return s.lasting(crashed, crashGrace, v)
+}
+
+// podStart is when the kubelet took the Pod over.
+func podStart(s *subject) time.Time {
+	return latest(s.time("status.startTime"), s.time("metadata.creationTimestamp"))
+}

@@ -1,0 +1,108 @@
+package condition
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// ruleOf returns the rule of a kind that has one of its own, or nil.
+func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
+	switch gk.Group {
+	case "":
+		return coreRule(gk.Kind)
+	case "apps":
+		return appsRule(gk.Kind)
+	case "gateway.networking.k8s.io":
+		return gatewayRule(gk.Kind)
+	}
+	switch gk.String() {
+	case "Job.batch":
+		return judgeJob
+	case "HorizontalPodAutoscaler.autoscaling":
+		return judgeAutoscaler
+	case "PodDisruptionBudget.policy":
+		return judgeDisruptionBudget
+	case "CustomResourceDefinition.apiextensions.k8s.io":
+		return judgeDefinition
+	case "APIService.apiregistration.k8s.io":
+		return needs("Available")
+	case "TaskRun.tekton.dev", "PipelineRun.tekton.dev", "CustomRun.tekton.dev":
+		return judgeRun
+	}
+	return nil
+}
+
+func coreRule(kind string) func(*subject) Verdict {
+	switch kind {
+	case "Pod":
+		return judgePod
+	case "ReplicationController":
+		return judgeReplicaSet
+	case "PersistentVolumeClaim":
+		return judgeClaim
+	case "PersistentVolume":
+		return judgeVolume
+	case "Service":
+		return judgeService
+	case "Namespace":
+		return judgeNamespace
+	case "Node":
+		return needs("Ready")
+	}
+	return nil
+}
+
+func appsRule(kind string) func(*subject) Verdict {
+	switch kind {
+	case "Deployment":
+		return judgeDeployment
+	case "ReplicaSet":
+		return judgeReplicaSet
+	case "StatefulSet":
+		return judgeStatefulSet
+	case "DaemonSet":
+		return judgeDaemonSet
+	}
+	return nil
+}
+
+func gatewayRule(kind string) func(*subject) Verdict {
+	switch {
+	case kind == "Gateway":
+		return needs("Accepted", "Programmed")
+	case kind == "GatewayClass":
+		return needs("Accepted")
+	case strings.HasSuffix(kind, "Route"):
+		return judgeRoute
+	}
+	return nil
+}
+
+// isBuiltIn tells whether the kinds of a group are Kubernetes' own. The group of a
+// custom resource has a dot in it; of those with one, Kubernetes' are listed.
+func isBuiltIn(group string) bool {
+	return !strings.Contains(group, ".") || slices.Contains([]string{
+		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+		"authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io",
+		"coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
+		"flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "networking.k8s.io",
+		"node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io",
+		"scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
+	}, group)
+}
+
+// hasNoStatus tells whether a kind is known to have no status. A schema that names
+// no fields at all, or lets every field pass, tells nothing.
+func hasNoStatus(s *spec.Schema) bool {
+	if s == nil || len(s.Properties) == 0 {
+		return false
+	}
+	if anything, _ := s.Extensions.GetBool("x-kubernetes-preserve-unknown-fields"); anything {
+		return false
+	}
+	_, has := s.Properties["status"]
+	return !has
+}

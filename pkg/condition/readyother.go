@@ -1,0 +1,121 @@
+package condition
+
+import "fmt"
+
+// judgeClaim does not know the storage class: a claim of one that waits for the
+// first consumer is Pending, and not ready, until a Pod uses it.
+func judgeClaim(s *subject) Verdict {
+	switch phase := s.text("status.phase"); phase {
+	case "Bound":
+		return met("it is bound", s.values("status.phase", "spec.volumeName")...)
+	case "Lost":
+		return failed("ClaimLost", "the volume that it was bound to does not exist any more", s.values("status.phase", "spec.volumeName")...)
+	case "":
+		return unmet("NoStatus", "no controller has looked at it yet", s.values("status.phase")...)
+	default:
+		return unmet("InProgress", "it has no volume yet; one whose storage class waits for the first consumer gets it when a Pod uses it",
+			s.values("status.phase", "spec.volumeName")...)
+	}
+}
+
+func judgeVolume(s *subject) Verdict {
+	phase := s.text("status.phase")
+	switch phase {
+	case "Failed":
+		return failed("VolumeFailed", "it could not be reclaimed"+podSaid(s), s.values("status.phase")...)
+	case "Available", "Bound", "Released":
+		return met("its phase is "+phase, s.values("status.phase")...)
+	}
+	return unmet("InProgress", "it is not available yet", s.values("status.phase")...)
+}
+
+// judgeService waits for the address of a load balancer, as Helm does and kstatus
+// does not: who applies one wants to reach it.
+func judgeService(s *subject) Verdict {
+	if s.text("spec.type") != "LoadBalancer" {
+		return met("it exists")
+	}
+	external, _ := at(s.obj, "spec.externalIPs")
+	if list, _ := external.([]any); len(list) > 0 {
+		return met("it has external addresses", s.values("spec.externalIPs")...)
+	}
+	if len(s.maps("status.loadBalancer.ingress")) > 0 {
+		return met("its load balancer has an address", s.values("status.loadBalancer.ingress")...)
+	}
+	return unmet("InProgress", "its load balancer has no address yet", s.values("spec.type", "status.loadBalancer.ingress")...)
+}
+
+func judgeNamespace(s *subject) Verdict {
+	if s.text("status.phase") == "Active" {
+		return met("it is active", s.values("status.phase")...)
+	}
+	return unmet("InProgress", "it is not active", s.values("status.phase")...)
+}
+
+// judgeDisruptionBudget asks that the controller has counted. How many disruptions
+// it allows does not matter: none is an answer too.
+func judgeDisruptionBudget(s *subject) Verdict {
+	if _, seen := s.whole("status.observedGeneration"); !seen {
+		return unobserved(s)
+	}
+	if c := s.condition("DisruptionAllowed"); c.is("False") && c.reason == "SyncFailed" {
+		return unmet("InProgress", "its Pods can not be counted"+c.told(), c.value())
+	}
+	return met(fmt.Sprintf("disruptions allowed: %d", s.count("status.disruptionsAllowed")), s.values("status.disruptionsAllowed")...)
+}
+
+// judgeAutoscaler is content with one that has nothing to do because its target is
+// scaled to zero.
+func judgeAutoscaler(s *subject) Verdict {
+	able, active := s.condition("AbleToScale"), s.condition("ScalingActive")
+	switch {
+	case active.is("False") && active.reason == "ScalingDisabled":
+		return met("its target is scaled to zero", active.value())
+	case able.is("True") && active.is("True"):
+		return met("it scales", able.value(), active.value())
+	case !able.there():
+		return unmet("NoStatus", "no controller has looked at it yet", able.value())
+	case !able.is("True"):
+		return unmet("InProgress", "it can not scale"+able.told(), able.value())
+	}
+	return unmet("InProgress", "it does not scale"+active.told(), active.value())
+}
+
+func judgeDefinition(s *subject) Verdict {
+	if c := s.condition("NamesAccepted"); c.is("False") {
+		return failed("NamesNotAccepted", "its names are not accepted"+c.told(), c.value())
+	}
+	c := s.condition("Established")
+	if c.is("True") {
+		return met("it is established", c.value())
+	}
+	return unmet("InProgress", "it is not established yet"+c.told(), c.value())
+}
+
+// judgeRoute asks that each gateway that has answered accepts the route, and finds
+// what it refers to if it looks for that.
+func judgeRoute(s *subject) Verdict {
+	parents := s.maps("status.parents")
+	if len(parents) == 0 {
+		return unmet("NoStatus", "no gateway has answered yet", s.values("status.parents")...)
+	}
+	var values []Value
+	for _, parent := range parents {
+		said := &subject{generation: s.generation, conditions: conditionsAt(parent, s.generation, "conditions")}
+		kinds := []string{"Accepted"}
+		if said.condition("ResolvedRefs").there() {
+			kinds = append(kinds, "ResolvedRefs")
+		}
+		v := needs(kinds...)(said)
+		name := textAt(parent, "parentRef.name")
+		for i := range v.Values {
+			v.Values[i].Expr = `self.status.parents[parentRef.name="` + name + `"].` + v.Values[i].Expr[len("self."):]
+		}
+		if !v.Met {
+			v.Message = "gateway " + name + ": " + v.Message
+			return v
+		}
+		values = append(values, v.Values...)
+	}
+	return met("each of its gateways accepts it", values[:min(len(values), 4)]...)
+}

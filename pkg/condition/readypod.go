@@ -1,0 +1,71 @@
+package condition
+
+import (
+	"fmt"
+	"time"
+)
+
+// scheduleGrace is how long a Pod may be unschedulable before it has failed: new
+// Pods are while their volumes and nodes come. It is kstatus's ScheduleWindow.
+const scheduleGrace = 15 * time.Second
+
+func judgePod(s *subject) Verdict {
+	phase, ready := s.text("status.phase"), s.condition("Ready")
+	switch {
+	case phase == "":
+		return unmet("NoStatus", "nobody has looked at it yet", s.values("status.phase")...)
+	case phase == "Succeeded":
+		return met("it has run to its end, with success", s.values("status.phase")...)
+	case phase == "Failed":
+		return failed("PodFailed", "it has failed"+podSaid(s), s.values("status.phase", "status.reason")...)
+	case ready.is("True"):
+		return met("it is ready", ready.value())
+	}
+	if v, stuck := judgeContainers(s); stuck {
+		return v
+	}
+	if c := s.condition("PodScheduled"); c.is("False") {
+		return judgeUnscheduled(s, c)
+	}
+	all := s.maps("status.containerStatuses")
+	up := 0
+	for _, c := range all {
+		if is, _ := c["ready"].(bool); is {
+			up++
+		}
+	}
+	message := "it is not ready"
+	if len(all) > 0 && up < len(all) {
+		message = fmt.Sprintf("%d of %d containers ready", up, len(all))
+	} else if len(all) > 0 {
+		message += ready.told() // Its readiness gates are not.
+	}
+	return unmet("InProgress", message, append(s.values("status.phase"), ready.value())...)
+}
+
+// podSaid is why the kubelet says that the Pod failed: Evicted, for instance.
+func podSaid(s *subject) string {
+	return statusCondition{reason: s.text("status.reason"), message: s.text("status.message")}.told()
+}
+
+func judgeUnscheduled(s *subject, c statusCondition) Verdict {
+	v := unmet(c.reason, "it has no node"+c.told(), append(s.values("status.phase"), c.value())...)
+	if c.reason == "" {
+		v.Reason = "InProgress"
+	}
+	// Where a node was nominated, others make room for it.
+	if c.reason != "Unschedulable" || s.text("status.nominatedNodeName") != "" {
+		return v
+	}
+	return s.lasting(latest(s.time("metadata.creationTimestamp"), c.when), scheduleGrace, v)
+}
+
+func latest(times ...time.Time) time.Time {
+	var last time.Time
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}

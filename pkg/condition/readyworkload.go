@@ -1,0 +1,149 @@
+package condition
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// judgeDeployment asks for what "kubectl rollout status" asks for, and that the
+// controller has noticed it.
+func judgeDeployment(s *subject) Verdict {
+	want, paused := s.wanted("spec.replicas"), s.yes("spec.paused")
+	if _, seen := s.whole("status.observedGeneration"); !seen {
+		return unobserved(s)
+	}
+	progressing := s.condition("Progressing")
+	var recheck time.Duration
+	if progressing.is("False") && progressing.reason == "ProgressDeadlineExceeded" && !paused {
+		v := deadlineExceeded(s, want, progressing)
+		if v.Failed {
+			return v
+		}
+		recheck = v.Recheck
+	}
+	if v, short := deploymentShort(s, want); short {
+		if paused && s.count("status.updatedReplicas") < max(want, s.count("status.replicas")) {
+			v.Reason, v.Message = "Paused", "it is paused: "+v.Message
+			v.Values = append(s.values("spec.paused"), v.Values...)
+		}
+		v.Recheck = recheck
+		return v
+	}
+	if !paused && hasDeadline(s) && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
+		return unmet("InProgress", "its rollout has not been found complete yet"+progressing.told(), progressing.value())
+	}
+	if available := s.condition("Available"); !available.is("True") {
+		return unmet("InProgress", "it is not available"+available.told(), available.value())
+	}
+	return met(ofReplicas(s.count("status.availableReplicas"), want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
+}
+
+// deadlineExceeded is the failure of a Deployment whose controller waits no longer,
+// unless that is of an older spec: the controller leaves the condition alone when
+// it looks at a new generation that makes it scale, or return to an old ReplicaSet,
+// until that makes progress (https://github.com/kubernetes/kubernetes/issues/40496).
+// The new spec has the whole deadline for that.
+func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
+	seconds := s.count("spec.progressDeadlineSeconds")
+	short, _ := deploymentShort(s, want)
+	message := fmt.Sprintf("it made no progress for %d s, its progressDeadlineSeconds", seconds)
+	if short.Message != "" {
+		message += ": " + short.Message
+	}
+	v := unmet("ProgressDeadlineExceeded", message, append(short.Values, progressing.value())...)
+	if changed := specChanged(s); !progressing.updated.IsZero() && changed.After(progressing.updated) {
+		return s.lasting(changed, time.Duration(seconds)*time.Second, v)
+	}
+	v.Failed = true
+	return v
+}
+
+// deploymentShort tells of replicas that are missing, old, or too many.
+func deploymentShort(s *subject, want int64) (Verdict, bool) {
+	replicas, updated, available := s.count("status.replicas"), s.count("status.updatedReplicas"), s.count("status.availableReplicas")
+	switch {
+	case updated < want:
+		return unmet("InProgress", ofReplicas(updated, want, "up to date")+refused(s),
+			s.values("status.updatedReplicas", "spec.replicas")...), true
+	case replicas > updated:
+		return unmet("InProgress", surplus(replicas-updated, "old"),
+			s.values("status.replicas", "status.updatedReplicas")...), true
+	case replicas > want:
+		return unmet("InProgress", surplus(replicas-want, "surplus"),
+			s.values("status.replicas", "spec.replicas")...), true
+	case available < want:
+		return unmet("InProgress", ofReplicas(available, want, "available"),
+			s.values("status.availableReplicas", "spec.replicas")...), true
+	}
+	return Verdict{}, false
+}
+
+// hasDeadline tells whether the controller keeps the condition Progressing up to
+// date; it takes the highest number for none.
+func hasDeadline(s *subject) bool {
+	seconds, set := s.whole("spec.progressDeadlineSeconds")
+	return set && seconds != math.MaxInt32
+}
+
+// specChanged is when somebody last wrote to the spec, as far as managedFields tell:
+// the API server gives no time where it was written by way of /scale.
+func specChanged(s *subject) time.Time {
+	var last time.Time
+	for _, entry := range s.maps("metadata.managedFields") {
+		if _, spec := at(entry, "fieldsV1.f:spec"); spec {
+			last = latest(last, timeAt(entry, "time"))
+		}
+	}
+	return last
+}
+
+// judgeReplicaSet judges ReplicationControllers as well: their status is the same.
+func judgeReplicaSet(s *subject) Verdict {
+	want, replicas, available := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.availableReplicas")
+	ready, labelled := s.count("status.readyReplicas"), s.count("status.fullyLabeledReplicas")
+	if _, seen := s.whole("status.observedGeneration"); !seen {
+		return unobserved(s)
+	}
+	if c := s.condition("ReplicaFailure"); c.is("True") {
+		return unmet("ReplicaFailure", ofReplicas(replicas, want, "created")+refused(s), append(s.values("status.replicas", "spec.replicas"), c.value())...)
+	}
+	switch {
+	case replicas > want:
+		return unmet("InProgress", surplus(replicas-want, "surplus"), s.values("status.replicas", "spec.replicas")...)
+	case labelled < want:
+		return unmet("InProgress", ofReplicas(labelled, want, "created, with the labels of the template"), s.values("status.fullyLabeledReplicas", "spec.replicas")...)
+	case ready < want:
+		return unmet("InProgress", ofReplicas(ready, want, "ready"), s.values("status.readyReplicas", "spec.replicas")...)
+	case available < want:
+		return unmet("InProgress", ofReplicas(available, want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
+	}
+	return met(ofReplicas(available, want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
+}
+
+// refused is why the API server did not let Pods be created.
+func refused(s *subject) string {
+	if c := s.condition("ReplicaFailure"); c.is("True") {
+		return "; Pods can not be created" + c.told()
+	}
+	return ""
+}
+
+func unobserved(s *subject) Verdict {
+	return unmet("NoStatus", "no controller has looked at it yet", s.values("status.observedGeneration")...)
+}
+
+func ofReplicas(n, of int64, are string) string {
+	if of == 1 {
+		return fmt.Sprintf("%d of 1 replica is %s", n, are)
+	}
+	return fmt.Sprintf("%d of %d replicas are %s", n, of, are)
+}
+
+// surplus says that Pods still have to go.
+func surplus(n int64, which string) string {
+	if n == 1 {
+		return "1 " + which + " replica is still there"
+	}
+	return fmt.Sprintf("%d %s replicas are still there", n, which)
+}

@@ -1,0 +1,134 @@
+package condition
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]Spec{
+		"ready":                      {Kind: Ready},
+		"create":                     {Kind: Create},
+		"delete":                     {Kind: Delete},
+		"cel=self.x == 1":            {Kind: CEL, Expression: "self.x == 1"},
+		"self.x == 1":                {Kind: CEL, Expression: "self.x == 1"},
+		"true":                       {Kind: CEL, Expression: "true"},
+		"condition=Ready":            {Kind: Status, Type: "Ready", Value: "True", HasValue: true},
+		"condition=Ready=False":      {Kind: Status, Type: "Ready", Value: "False", HasValue: true},
+		"jsonpath={.status.phase}":   {Kind: JSONPath, Expression: "{.status.phase}"},
+		"jsonpath='{.a}'=b":          {Kind: JSONPath, Expression: "{.a}", Value: "b", HasValue: true},
+		"jsonpath=.status.phase=Run": {Kind: JSONPath, Expression: "{.status.phase}", Value: "Run", HasValue: true},
+		"jsonpath=status.phase=Run":  {Kind: JSONPath, Expression: "{.status.phase}", Value: "Run", HasValue: true},
+		`jsonpath={.c[?(@.t=="R")].s}=True`: {
+			Kind: JSONPath, Expression: `{.c[?(@.t=="R")].s}`, Value: "True", HasValue: true,
+		},
+		"jsonpath={.a}=b=c": {Kind: JSONPath, Expression: "{.a}", Value: "b=c", HasValue: true},
+	} {
+		want.Text = text
+		got, err := Parse(text)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", text, err, diff)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, text := range []string{
+		"", " ", "cel=", "condition=", "condition==True", "condition=Ready=", "jsonpath=", "jsonpath={.a", "jsonpath={.a}b",
+		"jsonpath={.a}=", "jsonpath={.a[}]}", "redy", "deleted", "Available", "conditon=Ready", "ready=true",
+	} {
+		_, err := Parse(text)
+		var hint interface{ Hint() string }
+		if err == nil {
+			t.Errorf("%q: no error", text)
+		} else if ok := asHint(err, &hint); !ok || hint.Hint() == "" {
+			t.Errorf("%q: no hint: %v", text, err)
+		}
+	}
+}
+
+func asHint(err error, to *interface{ Hint() string }) bool {
+	h, ok := err.(interface{ Hint() string })
+	*to = h
+	return ok
+}
+
+// Edge case 47: what was said of an earlier generation is not what is waited for,
+// whether it is said of the status or of the condition, as a number or as text.
+func TestStatusCondition(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Thing"}
+	tests := map[string]struct {
+		status string
+		met    bool
+		reason string
+	}{
+		"true":                    {status: `{conditions: [{type: Ready, status: "True"}]}`, met: true, reason: "Condition"},
+		"another case":            {status: `{conditions: [{type: ready, status: "true", reason: Fine}]}`, met: true, reason: "Fine"},
+		"false":                   {status: `{conditions: [{type: Ready, status: "False", reason: Down}]}`, reason: "Down"},
+		"absent":                  {status: `{conditions: [{type: Other, status: "True"}]}`, reason: "Absent"},
+		"no status":               {status: `{}`, reason: "Absent"},
+		"of this generation":      {status: `{observedGeneration: 4, conditions: [{type: Ready, status: "True", observedGeneration: 4}]}`, met: true, reason: "Condition"},
+		"stale":                   {status: `{observedGeneration: 3, conditions: [{type: Ready, status: "True"}]}`, reason: "StaleStatus"},
+		"stale as text":           {status: `{observedGeneration: "3", conditions: [{type: Ready, status: "True"}]}`, reason: "StaleStatus"},
+		"stale in the condition":  {status: `{conditions: [{type: Ready, status: "True", observedGeneration: 3}]}`, reason: "StaleStatus"},
+		"status new, one is not":  {status: `{observedGeneration: 4, conditions: [{type: Ready, status: "True", observedGeneration: 3}]}`, reason: "StaleStatus"},
+		"conditions are no list":  {status: `{conditions: {}}`, reason: "Absent"},
+		"conditions hold no maps": {status: `{conditions: [1, a]}`, reason: "Absent"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := compiled(t, gvk, nil, "condition=Ready")
+			got := c.Judge(t.Context(), objectOf(t, "{metadata: {name: a, generation: 4}, status: "+test.status+"}"))
+			if got.Met != test.met || got.Reason != test.reason || got.Err != nil {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestJSONPath(t *testing.T) {
+	tests := map[string]struct {
+		met    bool
+		reason string
+	}{
+		"jsonpath={.status.readyReplicas}=2":                                 {true, "Equal"},
+		"jsonpath=.status.readyReplicas=3":                                   {false, "NotEqual"},
+		"jsonpath={.status.availableReplicas}=3":                             {false, "Absent"},
+		"jsonpath={.status.availableReplicas}":                               {false, "Absent"},
+		"jsonpath={.status.conditions}":                                      {true, "Found"},
+		`jsonpath={.status.conditions[?(@.type=="Available")].status}=False`: {true, "Equal"},
+		`jsonpath={.status.conditions[?(@.type=="None")].status}=True`:       {false, "Absent"},
+		"jsonpath={.status.loadBalancer.ingress[0].ip}":                      {false, "Absent"},
+		"jsonpath={.spec.paused}=false":                                      {true, "Equal"},
+	}
+	for text, want := range tests {
+		got := compiled(t, deployment(), nil, text).Judge(t.Context(), objectOf(t, web))
+		if got.Met != want.met || got.Reason != want.reason || got.Err != nil {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
+func TestExistence(t *testing.T) {
+	obj := objectOf(t, "{metadata: {name: a}}")
+	for _, test := range []struct {
+		text string
+		obj  map[string]any
+		met  bool
+	}{
+		{"create", nil, false},
+		{"create", obj, true},
+		{"delete", nil, true},
+		{"delete", obj, false},
+		{"ready", nil, false},
+		{"true", nil, false},
+		{"condition=Ready", nil, false},
+		{"jsonpath={.a}", nil, false},
+	} {
+		if got := compiled(t, deployment(), nil, test.text).Judge(t.Context(), test.obj); got.Met != test.met || got.Err != nil {
+			t.Errorf("%s of %v: %+v", test.text, test.obj, got)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package condition
+
+import "slices"
+
+// reads is what a condition reads of an object, beside what names its version.
+type reads struct {
+	// all: everything.
+	all bool
+	// paths are names of fields from the root, each with all below it.
+	paths [][]string
+	// specTimes: when somebody last wrote the spec, as managed fields tell.
+	specTimes bool
+}
+
+// named is what names an object and its version.
+func named() [][]string {
+	return [][]string{
+		{"apiVersion"},
+		{"kind"},
+		{"metadata", "name"},
+		{"metadata", "namespace"},
+		{"metadata", "uid"},
+		{"metadata", "resourceVersion"},
+		{"metadata", "generation"},
+		{"metadata", "deletionTimestamp"},
+	}
+}
+
+// Trim returns a copy of the object that holds no more than the conditions read,
+// and what names its version: they judge it like the object itself. What it holds
+// is shared with obj, and it is obj where a condition reads all of it.
+func Trim(obj map[string]any, conds ...*Condition) map[string]any {
+	paths, specTimes := named(), false
+	for _, c := range conds {
+		r := c.judge.reads()
+		if r.all {
+			return obj
+		}
+		paths, specTimes = slices.Concat(paths, r.paths), specTimes || r.specTimes
+	}
+	out := map[string]any{}
+	for _, path := range outermost(paths) {
+		keep(out, obj, path)
+	}
+	if m, ok := out["metadata"].(map[string]any); ok && specTimes {
+		m["managedFields"] = specTimesOf(obj)
+	}
+	return out
+}
+
+// specTimesOf returns managed fields without fields: what is left is when each
+// owner wrote, and whether it was the spec.
+func specTimesOf(obj map[string]any) []any {
+	var out []any
+	entries, _ := meta(obj)["managedFields"].([]any)
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		fields, _ := entry["fieldsV1"].(map[string]any)
+		if _, spec := fields["f:spec"]; spec {
+			out = append(out, map[string]any{"time": entry["time"], "fieldsV1": map[string]any{"f:spec": map[string]any{}}})
+		}
+	}
+	return out
+}
+
+// keep copies what is at the path, as far as the object has it. No path may be
+// above another one that was kept before.
+func keep(out, obj map[string]any, path []string) {
+	v, ok := obj[path[0]]
+	if !ok {
+		return
+	}
+	below, isMap := v.(map[string]any)
+	if len(path) == 1 || !isMap {
+		out[path[0]] = v
+		return
+	}
+	inner, ok := out[path[0]].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		out[path[0]] = inner
+	}
+	keep(inner, below, path[1:])
+}
+
+// outermost returns the paths without those that are below another.
+func outermost(paths [][]string) [][]string {
+	var out [][]string
+	for _, p := range paths {
+		covered := slices.ContainsFunc(paths, func(q []string) bool { return len(q) < len(p) && slices.Equal(q, p[:len(q)]) })
+		known := slices.ContainsFunc(out, func(q []string) bool { return slices.Equal(q, p) })
+		if !covered && !known {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package deletion
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// attempts bounds how often one object is asked for anew because it changes while
+// it is written.
+const attempts = 5
+
+var errChanging = errors.New("the object changes faster than it can be read")
+
+// otherNow says of an object that is gone what is there instead (edge case 68).
+const otherNow = "it is gone; another object has its name by now, and was left alone"
+
+// ask asks for the deletion of a target.
+func (e *Engine) ask(ctx context.Context, t *target) {
+	if !e.begin(t) {
+		return
+	}
+	if e.DryRun == DryRunClient {
+		e.end(t, event.Deleted{Action: event.Gone})
+		return
+	}
+	how := object.Deletion{
+		UID: t.uid, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == DryRunServer,
+	}
+	for range attempts {
+		live, err := e.Server.Delete(ctx, t.kind, t.Ref, how)
+		switch {
+		case err == nil:
+			e.accepted(t, live)
+			return
+		case apierrors.IsNotFound(err), isUnserved(err):
+			e.end(t, event.Deleted{Action: event.Gone})
+			return
+		case !apierrors.IsConflict(err):
+			e.fail(ctx, t, "delete", err)
+			return
+		}
+		if e.still(ctx, t) == nil {
+			return
+		}
+	}
+	e.fail(ctx, t, "delete", errChanging)
+}
+
+// begin tells whether there is something to do about a target.
+func (e *Engine) begin(t *target) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t.done || !t.found {
+		return false
+	}
+	e.Emit(event.Started{Ref: t.Ref})
+	return true
+}
+
+// still returns the object, if the one that has the name is the one that is meant.
+// If not, the target is reported.
+func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructured {
+	live, err := e.Server.Get(ctx, t.kind, t.Ref)
+	switch {
+	case apierrors.IsNotFound(err), isUnserved(err):
+		e.end(t, event.Deleted{Action: event.Gone})
+	case err != nil:
+		e.fail(ctx, t, "get", err)
+	case live.GetUID() != t.uid:
+		e.end(t, event.Deleted{Action: event.Gone, Reason: otherNow})
+	default:
+		return live
+	}
+	return nil
+}
+
+// isUnserved tells that the kind went, and all its objects with it. An API whose
+// server does not answer is something else.
+func isUnserved(err error) bool {
+	return meta.IsNoMatchError(err) && errors.Unwrap(err) == nil
+}
+
+// accepted takes note of an object whose deletion the server has accepted.
+func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case t.done: // The watch was faster.
+	case live == nil, e.DryRun == DryRunServer:
+		e.finish(t, event.Deleted{Action: event.Gone})
+	case e.Wait:
+		t.asked = time.Now()
+		t.moved = t.asked
+		if t.live == nil || newer(live, t.live) {
+			e.see(t, live)
+		}
+	case live.GetDeletionTimestamp() == nil:
+		e.finish(t, event.Deleted{Action: event.Gone}) // Of some kinds, the answer is what is deleted.
+	default:
+		t.keep(live)
+		e.finish(t, event.Deleted{Action: event.Remains})
+	}
+}
+
+// newer tells whether a comes after b, as far as that can be told (KEP-5504).
+func newer(a, b *unstructured.Unstructured) bool {
+	av, bv := a.GetResourceVersion(), b.GetResourceVersion()
+	if len(av) != len(bv) {
+		return len(av) > len(bv)
+	}
+	return av > bv
+}

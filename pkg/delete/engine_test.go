@@ -1,0 +1,371 @@
+package deletion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+func same(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A thousand objects cost one watch, and one request each.
+func TestRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		var names []string
+		for i := range 1000 {
+			names = append(names, fmt.Sprintf("c-%03d", i))
+			f.put(config(names[i]))
+		}
+		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, names...))
+		if r.err != nil || len(r.calls) != 1001 {
+			t.Errorf("%v after %d requests", r.err, len(r.calls))
+		}
+		if n := len(r.results()); n != 1000 {
+			t.Errorf("%d results", n)
+		}
+	})
+}
+
+// The next phase begins when everything of the one before is gone.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a", "x/hold"), config("b"))
+		after(10*time.Second, func() {
+			if f.called("delete b") {
+				t.Error("b was asked for while a was there")
+			}
+			f.remove("a")
+		})
+		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"), named(configMaps, "b"))
+		same(t, []string{"a deleted", "b deleted"}, r.results())
+	})
+}
+
+func TestNextPhaseIsSkipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a", "x/hold"), config("b"))
+		e := &Engine{Wait: true, Timeout: func(object.Kind) time.Duration { return time.Minute }}
+		r := start(t.Context(), e, f, named(configMaps, "a"), named(configMaps, "b"))
+		same(t, []string{"a terminating", "b skipped"}, r.results())
+		var incomplete *IncompleteError
+		if !errors.As(r.err, &incomplete) || incomplete.Remaining != 1 {
+			t.Error(r.err)
+		}
+	})
+}
+
+// What is not there is a failure, unless it is not; nothing else waits for it.
+func TestAbsent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ignore bool
+		want   []string
+		failed bool
+	}{
+		"told":    {false, []string{"a failed", "b deleted"}, true},
+		"ignored": {true, []string{"a absent", "b deleted"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &Engine{Wait: true, IgnoreAbsent: tt.ignore}
+			r := start(t.Context(), e, newFake(config("b")), named(configMaps, "a"), named(configMaps, "b"))
+			same(t, tt.want, r.results())
+			if (r.err != nil) != tt.failed {
+				t.Error(r.err)
+			}
+		})
+	}
+}
+
+// Edge case 68: whoever has the name by now is left alone.
+func TestReplaced(t *testing.T) {
+	other := config("a")
+	other.SetUID("other")
+	for name, come := range map[string]func(f *fake){
+		"before the deletion is asked for": func(f *fake) {
+			f.refuse = func(verb, _ string) error {
+				if verb == "delete" {
+					f.objects["a"] = other
+				}
+				return nil
+			}
+		},
+		"after it": func(f *fake) { after(time.Second, func() { f.put(other) }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(config("a", "x/hold"), config("b", "x/hold"))
+				come(f)
+				after(2*time.Second, func() { f.remove("b") })
+				r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a", "b"))
+				told := slices.ContainsFunc(r.events, func(e event.Event) bool {
+					w, ok := e.(event.Warned)
+					return ok && w.Ref.Name == "a" && w.Text == otherNow
+				})
+				if d := r.result(t, "a"); d.Action != event.Gone || !told && d.Reason != otherNow || r.err != nil {
+					t.Errorf("%+v, %v", d, r.err)
+				}
+				if left, _ := f.get(r.result(t, "a").Ref); left == nil || left.GetUID() != "other" || left.GetDeletionTimestamp() != nil {
+					t.Errorf("the new one was touched: %v", left)
+				}
+			})
+		})
+	}
+}
+
+// Edge case 57: five minutes of nothing but errors are no deletion; they are told
+// when they begin, counted, and are the end.
+func TestNothingButErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a", "x/hold"))
+		began := time.Now()
+		broken := errors.New("etcd is on fire")
+		after(time.Minute, func() { f.blind(broken) })
+		after(2*time.Minute, func() { f.blind(nil) })
+		after(3*time.Minute, func() { f.blind(broken) })
+		after(4*time.Minute, func() { f.blind(broken) })
+		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
+		var blind *BlindError
+		d := r.result(t, "a")
+		if d.Action != event.Unknown || !errors.As(d.Err, &blind) || blind.Failures != 2 || !errors.Is(d.Err, broken) {
+			t.Errorf("%+v", d)
+		}
+		if took := time.Since(began); took != 8*time.Minute {
+			t.Errorf("given up after %s", took)
+		}
+		var incomplete *IncompleteError
+		if !errors.As(r.err, &incomplete) || incomplete.Unknown != 1 {
+			t.Error(r.err)
+		}
+		told := slices.ContainsFunc(r.events, func(e event.Event) bool {
+			retrying, ok := e.(event.Retrying)
+			return ok && errors.Is(retrying.Err, broken) && retrying.Left == 5*time.Minute
+		})
+		if !told {
+			t.Error("not a word of it")
+		}
+	})
+}
+
+// The same from the first look on.
+func TestNothingButErrorsFromTheBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a"))
+		f.unreadable = errors.New("no")
+		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
+		same(t, []string{"a unknown"}, r.results())
+		if f.objects["a"] == nil {
+			t.Error("it was deleted unseen")
+		}
+	})
+}
+
+// A watch that ends with an error that may pass is begun anew.
+func TestWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, n := newFake(config("a")), 0
+		f.refuse = func(verb, _ string) error {
+			if n++; verb == "watch" && n <= 3 {
+				return apierrors.NewInternalError(errors.New("no"))
+			}
+			return nil
+		}
+		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
+		same(t, []string{"a deleted"}, r.results())
+	})
+}
+
+// Who may not list is shown each object by its name.
+func TestMayNotList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		var names []string
+		for i := range 2 * few {
+			names = append(names, fmt.Sprintf("c%02d", i))
+			f.put(config(names[i]))
+		}
+		f.refuse = func(verb, name string) error {
+			if verb == "watch" && name == "prod/" {
+				return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
+			}
+			return nil
+		}
+		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, append(names, "absent")...))
+		if n := len(r.results()); n != len(names)+1 || r.result(t, "absent").Action != event.Failed {
+			t.Errorf("%v", r.results())
+		}
+	})
+}
+
+// Who may not look at all can not tell, and deletes nothing.
+func TestMayNotLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a"))
+		f.refuse = func(string, string) error {
+			return apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
+		}
+		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
+		same(t, []string{"a unknown"}, r.results())
+	})
+}
+
+// A refusal is told from a lack of permission, which says nothing of the object.
+func TestRefused(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
+	for name, tt := range map[string]struct {
+		err  error
+		may  bool
+		want string
+	}{
+		"by admission":   {forbidden, true, "a failed"},
+		"by RBAC":        {forbidden, false, "a unknown"},
+		"as invalid":     {apierrors.NewBadRequest("no"), true, "a failed"},
+		"by its trouble": {apierrors.NewServiceUnavailable("no"), true, "a unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(config("a"))
+				f.refuse = func(verb, _ string) error {
+					if verb == "delete" || verb == "may-delete" && !tt.may {
+						return tt.err
+					}
+					return nil
+				}
+				r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
+				same(t, []string{tt.want}, r.results())
+			})
+		})
+	}
+}
+
+// A kind that is not served any more took its objects with it; once is not enough
+// to believe that.
+func TestKindIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a"))
+		missing := &meta.NoKindMatchError{GroupKind: configMaps.GVK.GroupKind()}
+		f.refuse = func(verb, _ string) error {
+			if verb == "watch" {
+				return missing
+			}
+			return nil
+		}
+		r := start(t.Context(), &Engine{Wait: true, IgnoreAbsent: true}, f, named(configMaps, "a"))
+		same(t, []string{"a absent"}, r.results())
+		if n := strings.Count(strings.Join(f.calls, "\n"), "watch"); n != 2 {
+			t.Errorf("looked %d times", n)
+		}
+	})
+}
+
+func TestSelection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a", "x/hold"), config("b"))
+		after(time.Second, func() { f.put(config("late")) })
+		after(2*time.Second, func() { f.remove("a") })
+		all := Phase{Sets: []Set{{Kind: configMaps, Selection: object.Selection{Namespace: "prod"}}}}
+		r := start(t.Context(), &Engine{Wait: true}, f, all)
+		same(t, []string{"a deleted", "b deleted"}, r.results())
+		if planned, ok := r.events[0].(event.Planned); !ok || planned.Phases[0].Total != 2 {
+			t.Errorf("first said: %+v", r.events[0])
+		}
+	})
+}
+
+// An object that loses the label by which it was selected is not gone.
+func TestLosesItsLabel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a", "x/hold"), config("b", "x/hold"))
+		after(time.Second, func() { f.each(config("a"), object.Gone{Object: config("a")}) })
+		after(2*time.Second, func() { f.remove("b") })
+		var gone time.Duration
+		began := time.Now()
+		after(time.Minute, func() { gone = time.Since(began); f.remove("a") })
+		web := Phase{Sets: []Set{{Kind: configMaps, Selection: object.Selection{Namespace: "prod", Labels: "app=web"}}}}
+		r := start(t.Context(), &Engine{Wait: true}, f, web)
+		same(t, []string{"a deleted", "b deleted"}, r.results())
+		if gone == 0 {
+			t.Error("the run was over before it was gone")
+		}
+	})
+}
+
+func TestDryRun(t *testing.T) {
+	for mode, calls := range map[DryRun]int{DryRunClient: 1, DryRunServer: 2} {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(config("a", "x/hold"))
+				r := start(t.Context(), &Engine{Wait: true, DryRun: mode}, f, named(configMaps, "a"))
+				d := r.result(t, "a")
+				if d.Action != event.Gone || !d.DryRun || f.objects["a"].GetDeletionTimestamp() != nil || len(f.calls) != calls {
+					t.Errorf("%+v after %v", d, f.calls)
+				}
+			})
+		})
+	}
+}
+
+// Without waiting, what is accepted is no failure.
+func TestNoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a", "x/hold"), config("b"))
+		r := start(t.Context(), &Engine{}, f, named(configMaps, "a"), named(configMaps, "b"))
+		same(t, []string{"a terminating", "b deleted"}, r.results())
+		if r.err != nil {
+			t.Error(r.err)
+		}
+	})
+}
+
+// Interrupted, the run says what was asked for and what was not.
+func TestInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := errors.New("stop")
+		f := newFake(config("a", "x/hold"), config("b"))
+		after(time.Second, func() { cancel(stop) })
+		r := start(ctx, &Engine{Wait: true}, f, named(configMaps, "a"), named(configMaps, "b"))
+		same(t, []string{"a terminating", "b skipped"}, r.results())
+		if !errors.Is(r.err, stop) {
+			t.Error(r.err)
+		}
+	})
+}
+
+// Objects of kinds that the set defines go before the controllers that clean up
+// after them, and definitions last.
+func TestReverse(t *testing.T) {
+	phases := Reverse(operatorPlan(t))
+	var got []string
+	for _, ph := range phases {
+		for _, s := range ph.Sets {
+			for _, it := range s.Items {
+				got = append(got, ph.Name+": "+it.Ref.Resource())
+			}
+		}
+	}
+	same(t, []string{
+		"workloads, custom: widget.example.com/one",
+		"workloads: deployment.apps/operator",
+		"configuration: serviceaccount/operator",
+		"definitions: namespace/ops",
+		"definitions: customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
+	}, got)
+}

@@ -1,0 +1,113 @@
+package deletion
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+const (
+	// explainFor bounds one explanation.
+	explainFor = 30 * time.Second
+	// explainMost bounds the pause between two explanations of one object.
+	explainMost = 2 * time.Minute
+	// explainMany is how many objects of a phase are explained: of a thousand that
+	// wait for the same, nobody reads more.
+	explainMany = 50
+	// explainSide is how many are explained side by side.
+	explainSide = 8
+)
+
+// explanation is what is known of why a target does not go.
+type explanation struct {
+	running bool
+	// last is when it was explained; zero for never. pause comes before the next.
+	last  time.Time
+	pause time.Duration
+	// causes are the latest, told what was told of them.
+	causes []event.Cause
+	told   string
+	// passed over, because there are too many.
+	passed bool
+}
+
+// next is when to explain a target of which nothing moves since then.
+func (x *explanation) next(since time.Time, after time.Duration) time.Time {
+	at := since.Add(after)
+	if again := x.last.Add(x.pause); again.After(at) {
+		return again
+	}
+	return at
+}
+
+// over tells that there is nothing to be had from explaining it now.
+func (x *explanation) over() bool { return !x.running && (x.passed || !x.last.IsZero()) }
+
+// explain has a target explained, beside the wait. The engine is locked.
+func (e *Engine) explain(ctx context.Context, t *target) {
+	x := &t.explanation
+	if x.running || x.passed {
+		return
+	}
+	if x.last.IsZero() {
+		if e.explained >= explainMany {
+			x.passed, x.last, x.pause = true, time.Now(), explainMost
+			return
+		}
+		e.explained++
+	}
+	x.running = true
+	live := t.live
+	e.side.Go(func() {
+		var causes []event.Cause
+		var err error
+		if live != nil {
+			causes, err = e.reasons(ctx, t, live)
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		x.running = false
+		x.last = time.Now()
+		x.pause = min(max(e.stuckAfter(), 2*x.pause), explainMost)
+		defer e.wake()
+		if t.done || ctx.Err() != nil {
+			return
+		}
+		x.causes = causes
+		if text := textOf(causes, err); text != "" && text != x.told {
+			x.told = text
+			e.Emit(event.Stuck{Ref: t.Ref, Since: t.terminatingSince(), Causes: causes, Err: err})
+		}
+	})
+}
+
+// reasons asks the explainer, when it is the target's turn.
+func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unstructured) ([]event.Cause, error) {
+	select {
+	case e.turns <- struct{}{}:
+		defer func() { <-e.turns }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, explainFor)
+	defer cancel()
+	return e.Explainer.Explain(ctx, t.kind, live)
+}
+
+// textOf is what tells one explanation from another: codes and what blocks. Numbers
+// in a message may change all the time.
+func textOf(causes []event.Cause, err error) string {
+	var text strings.Builder
+	for _, c := range causes {
+		fmt.Fprintln(&text, c.Code, c.BlockedBy)
+	}
+	if err != nil && len(causes) == 0 {
+		fmt.Fprintln(&text, err)
+	}
+	return text.String()
+}

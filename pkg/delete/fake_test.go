@@ -1,0 +1,345 @@
+package deletion
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// fake is a server that holds objects by name. Time is virtual; how real API
+// servers delete is told by the tests in test/e2e.
+type fake struct {
+	mu      sync.Mutex
+	objects map[string]*unstructured.Unstructured
+	version int
+	calls   []string
+	tells   []*teller
+	// unreadable, if it is set, is what watches meet instead of objects.
+	unreadable error
+	// refuse answers deletions and finalizers; nil and nil lets them through.
+	refuse func(verb, name string) error
+}
+
+type teller struct {
+	sel  object.Selection
+	tell func(object.Change)
+}
+
+func newFake(objects ...*unstructured.Unstructured) *fake {
+	f := &fake{objects: map[string]*unstructured.Unstructured{}}
+	for _, u := range objects {
+		f.put(u)
+	}
+	return f
+}
+
+var (
+	configMaps = object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Resource: "configmaps", Namespaced: true}
+	namespaces = object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Resource: "namespaces"}
+)
+
+// config is a ConfigMap in prod, with finalizers.
+func config(name string, finalizers ...string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(configMaps.GVK)
+	u.SetNamespace("prod")
+	u.SetName(name)
+	u.SetUID(types.UID("uid-" + name))
+	u.SetFinalizers(finalizers)
+	return u
+}
+
+// terminating is the same object since a moment ago.
+func terminating(u *unstructured.Unstructured) *unstructured.Unstructured {
+	u = u.DeepCopy()
+	now := metav1.Now()
+	u.SetDeletionTimestamp(&now)
+	return u
+}
+
+// put stores a version of an object and tells the watches.
+func (f *fake) put(u *unstructured.Unstructured) {
+	f.mu.Lock()
+	f.version++
+	u = u.DeepCopy()
+	u.SetResourceVersion(fmt.Sprint(f.version))
+	before := f.objects[u.GetName()]
+	f.objects[u.GetName()] = u
+	f.mu.Unlock()
+	if before != nil && before.GetUID() != u.GetUID() {
+		f.each(before, object.Gone{Object: before})
+	}
+	f.each(u, object.Present{Object: u})
+}
+
+// remove removes an object and tells the watches.
+func (f *fake) remove(name string) {
+	f.mu.Lock()
+	u := f.objects[name]
+	delete(f.objects, name)
+	f.mu.Unlock()
+	f.each(u, object.Gone{Object: u})
+}
+
+func (f *fake) each(u *unstructured.Unstructured, change object.Change) {
+	f.mu.Lock()
+	tells := slices.Clone(f.tells)
+	f.mu.Unlock()
+	for _, one := range tells {
+		if one.sel.Name == "" || one.sel.Name == u.GetName() {
+			one.tell(change)
+		}
+	}
+}
+
+// blind makes watches tell of nothing but an error, or see again.
+func (f *fake) blind(err error) {
+	f.mu.Lock()
+	f.unreadable = err
+	tells := slices.Clone(f.tells)
+	f.mu.Unlock()
+	for _, one := range tells {
+		if err != nil {
+			one.tell(object.Unreadable{Err: err})
+		} else {
+			one.tell(object.Synced{})
+		}
+	}
+}
+
+// called tells whether there was such a request.
+func (f *fake) called(call string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Contains(f.calls, call)
+}
+
+func (f *fake) note(format string, args ...any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	call := fmt.Sprintf(format, args...)
+	f.calls = append(f.calls, call)
+	if f.refuse == nil {
+		return nil
+	}
+	verb, name, _ := strings.Cut(call, " ")
+	return f.refuse(verb, name)
+}
+
+func (f *fake) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
+	if err := f.note("watch %s/%s", sel.Namespace, sel.Name); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	unreadable := f.unreadable
+	var found []*unstructured.Unstructured
+	for _, u := range f.objects {
+		if u.GetKind() == kind.GVK.Kind && (sel.Name == "" || sel.Name == u.GetName()) {
+			found = append(found, u)
+		}
+	}
+	f.tells = append(f.tells, &teller{sel, tell})
+	f.mu.Unlock()
+	if unreadable != nil {
+		tell(object.Unreadable{Err: unreadable})
+	} else {
+		for _, u := range found {
+			tell(object.Present{Object: u})
+		}
+		tell(object.Synced{})
+	}
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func (f *fake) Delete(_ context.Context, _ object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {
+	if err := f.note("delete %s", ref.Name); err != nil {
+		return nil, err
+	}
+	u, err := f.get(ref)
+	switch {
+	case err != nil:
+		return nil, err
+	case how.UID != u.GetUID():
+		return nil, apierrors.NewConflict(schema.GroupResource{}, ref.Name, fmt.Errorf("uid"))
+	case how.DryRun:
+		return u, nil
+	case len(u.GetFinalizers()) > 0:
+		f.put(terminating(u))
+		return f.get(ref)
+	}
+	f.remove(ref.Name)
+	return nil, nil
+}
+
+func (f *fake) get(ref object.Ref) (*unstructured.Unstructured, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if u := f.objects[ref.Name]; u != nil {
+		return u, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, ref.Name)
+}
+
+func (f *fake) Get(_ context.Context, _ object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
+	if err := f.note("get %s", ref.Name); err != nil {
+		return nil, err
+	}
+	return f.get(ref)
+}
+
+func (f *fake) Permitted(_ context.Context, _ object.Kind, ref object.Ref, verb string) (bool, error) {
+	return f.note("may-%s %s", verb, ref.Name) == nil, nil
+}
+
+func (f *fake) RemoveFinalizer(_ context.Context, _ object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
+	if err := f.note("release %s %s", live.GetName(), finalizer); err != nil {
+		return nil, err
+	}
+	u, err := f.get(object.RefOf(live))
+	switch {
+	case err != nil:
+		return nil, err
+	case u.GetResourceVersion() != live.GetResourceVersion():
+		return nil, apierrors.NewConflict(schema.GroupResource{}, u.GetName(), fmt.Errorf("version"))
+	}
+	u = u.DeepCopy()
+	u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == finalizer }))
+	if len(u.GetFinalizers()) == 0 {
+		f.remove(u.GetName())
+	} else {
+		f.put(u)
+	}
+	return u, nil
+}
+
+// explainer gives each object the cause that it has at the time.
+type explainer struct {
+	mu    sync.Mutex
+	cause event.Cause
+	asked int
+}
+
+func (x *explainer) Explain(context.Context, object.Kind, *unstructured.Unstructured) ([]event.Cause, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.asked++
+	return []event.Cause{x.cause}, nil
+}
+
+func (x *explainer) set(code string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.cause.Code = code
+}
+
+// times returns how often it was asked.
+func (x *explainer) times() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.asked
+}
+
+// counter counts down.
+type counter struct {
+	mu   sync.Mutex
+	left int
+}
+
+func (c *counter) Count(context.Context, *unstructured.Unstructured) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.left, nil
+}
+
+func (c *counter) set(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = n
+}
+
+// run is one run of an engine, and what it said.
+type run struct {
+	*Engine
+	*fake
+	events []event.Event
+	err    error
+}
+
+// start runs the engine beside the test; the bubble's time passes while it waits.
+func start(ctx context.Context, e *Engine, f *fake, phases ...Phase) *run {
+	r := &run{Engine: e, fake: f}
+	e.Server = f
+	e.Emit = func(ev event.Event) { r.events = append(r.events, ev) }
+	return r.with(ctx, phases)
+}
+
+func (r *run) with(ctx context.Context, phases []Phase) *run {
+	r.err = r.Run(ctx, phases)
+	return r
+}
+
+// results are NAME ACTION of each object, sorted.
+func (r *run) results() []string {
+	var out []string
+	for _, e := range r.events {
+		if d, ok := e.(event.Deleted); ok {
+			out = append(out, d.Ref.Name+" "+string(d.Action))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// result returns the one result of an object.
+func (r *run) result(t *testing.T, name string) event.Deleted {
+	t.Helper()
+	var found []event.Deleted
+	for _, e := range r.events {
+		if d, ok := e.(event.Deleted); ok && d.Ref.Name == name {
+			found = append(found, d)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d results of %s: %v", len(found), name, found)
+	}
+	return found[0]
+}
+
+// said returns the codes of all explanations.
+func (r *run) said() []string {
+	var codes []string
+	for _, e := range r.events {
+		if s, ok := e.(event.Stuck); ok {
+			codes = append(codes, s.Causes[0].Code)
+		}
+	}
+	return codes
+}
+
+func named(kind object.Kind, names ...string) Phase {
+	s := Set{Kind: kind}
+	if kind.Namespaced {
+		s.Selection.Namespace = "prod"
+	}
+	for _, name := range names {
+		s.Items = append(s.Items, Item{Ref: object.Ref{GVK: kind.GVK, Namespace: s.Selection.Namespace, Name: name}})
+	}
+	return Phase{Name: strings.Join(names, ","), Sets: []Set{s}}
+}
+
+// after does something when the time has come.
+func after(d time.Duration, do func()) { time.AfterFunc(d, do) }

@@ -1,0 +1,142 @@
+package deletion
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// refusal is why a finalizer stays.
+type refusal struct{ text, hint string }
+
+func (r *refusal) Error() string { return r.text }
+
+// Hint says what to do instead.
+func (r *refusal) Hint() string { return r.hint }
+
+// refuse says why the finalizer is not removed from an object; nil if it may be.
+func refuse(live *unstructured.Unstructured, finalizer string) error {
+	switch {
+	case live == nil || live.GetDeletionTimestamp() == nil:
+		return &refusal{
+			text: "is not being deleted, so its finalizer " + finalizer + " stays",
+			hint: "delete it first; a finalizer is there to be removed by its controller",
+		}
+	case !slices.Contains(live.GetFinalizers(), finalizer):
+		has := "it has none"
+		if all := live.GetFinalizers(); len(all) > 0 {
+			has = "it has " + strings.Join(all, ", ")
+		}
+		return &refusal{text: "has no finalizer " + finalizer, hint: has}
+	}
+	return nil
+}
+
+// release removes the finalizer from targets that are terminating, after each was
+// explained and somebody has agreed (edge case 69).
+func (e *Engine) release(ctx context.Context, targets []*target) {
+	var eligible []*target
+	var refs []object.Ref
+	e.mu.Lock()
+	for _, t := range targets {
+		if t.done || !t.found {
+			continue
+		}
+		if err := refuse(t.live, e.Finalizer); err != nil {
+			e.finish(t, event.Deleted{Action: event.Failed, Err: err})
+			continue
+		}
+		eligible, refs = append(eligible, t), append(refs, t.Ref)
+	}
+	if e.Explainer != nil {
+		for _, t := range eligible {
+			e.explain(ctx, t)
+		}
+	}
+	e.mu.Unlock()
+	if len(eligible) == 0 {
+		return
+	}
+	e.side.Wait()
+	if err := e.Confirm(ctx, e.Finalizer, refs); err != nil {
+		for _, t := range eligible {
+			e.leave(t, err)
+		}
+		return
+	}
+	e.each(ctx, eligible, e.releaseOne)
+}
+
+// leave reports an object whose finalizer stays because nobody agreed.
+func (e *Engine) leave(t *target, why error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !t.done {
+		e.outcome.Remaining++
+		e.finish(t, event.Deleted{Action: event.Skipped, Err: why})
+	}
+}
+
+// releaseOne removes the finalizer from the version that was seen, and from no
+// other without looking again.
+func (e *Engine) releaseOne(ctx context.Context, t *target) {
+	if !e.begin(t) {
+		return
+	}
+	e.mu.Lock()
+	live := t.live
+	e.mu.Unlock()
+	for range attempts {
+		if err := refuse(live, e.Finalizer); err != nil {
+			e.end(t, event.Deleted{Action: event.Failed, Err: err})
+			return
+		}
+		left, err := e.Server.RemoveFinalizer(ctx, t.kind, live, e.Finalizer)
+		switch {
+		case err == nil:
+			e.released(t, left)
+			return
+		case apierrors.IsNotFound(err), isUnserved(err):
+			e.end(t, event.Deleted{Action: event.Gone})
+			return
+		case !apierrors.IsConflict(err):
+			e.fail(ctx, t, "patch", err)
+			return
+		}
+		if live = e.still(ctx, t); live == nil {
+			return
+		}
+	}
+	e.fail(ctx, t, "patch", errChanging)
+}
+
+// released takes note of an object that has lost the finalizer.
+func (e *Engine) released(t *target, left *unstructured.Unstructured) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t.done {
+		return
+	}
+	e.Emit(event.Going{Ref: t.Ref, Text: "finalizer " + e.Finalizer + " was removed"})
+	switch {
+	case e.Wait:
+		t.asked = time.Now()
+		t.moved = t.asked
+	case len(left.GetFinalizers()) == 0:
+		e.finish(t, event.Deleted{Action: event.Gone})
+	default:
+		t.keep(left)
+		e.finish(t, event.Deleted{Action: event.Remains})
+	}
+}
+
+// ErrDeclined is what Confirm returns when somebody was asked, and said no.
+var ErrDeclined = errors.New("nobody agreed to it")

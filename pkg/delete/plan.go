@@ -1,0 +1,112 @@
+package deletion
+
+import (
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// Phase is objects that may be deleted side by side. The next one begins when all
+// of it is gone.
+type Phase struct {
+	Name string
+	Sets []Set
+}
+
+// Set is objects of one kind: those that Items name, or, if that is nil, all that
+// Selection selects.
+type Set struct {
+	Kind      object.Kind
+	Selection object.Selection
+	Items     []Item
+}
+
+// Item is one object that is to be deleted.
+type Item struct {
+	Ref object.Ref
+	// Source is where it was written down, if it was.
+	Source object.Source
+	// Err is why nothing can be done about it; nil for most.
+	Err error
+	// Absent tells that there can be none, for the cluster does not serve its kind.
+	Absent bool
+}
+
+// Reverse returns the phases of a plan, the last first. Objects whose definition is
+// in the set come before all others of their phase: it is the controllers among
+// these that clean up after them.
+func Reverse(p *plan.Plan) []Phase {
+	defined := map[object.Key]bool{}
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			if it.GVK.Group == "apiextensions.k8s.io" && it.GVK.Kind == "CustomResourceDefinition" {
+				defined[it.Key()] = true
+			}
+		}
+	}
+	isCustom := func(it plan.Item) bool {
+		return slices.ContainsFunc(it.Needs, func(key object.Key) bool { return defined[key] })
+	}
+	var phases []Phase
+	for _, ph := range slices.Backward(p.Phases) {
+		var custom, others []plan.Item
+		for _, it := range ph.Items {
+			if isCustom(it) {
+				custom = append(custom, it)
+			} else {
+				others = append(others, it)
+			}
+		}
+		if len(custom) > 0 && len(others) > 0 {
+			phases = append(phases, Phase{Name: ph.Name + ", custom", Sets: setsOf(custom)})
+			custom = nil
+		}
+		phases = append(phases, Phase{Name: ph.Name, Sets: setsOf(append(custom, others...))})
+	}
+	return phases
+}
+
+// setsOf groups items by kind and namespace, in their order.
+func setsOf(items []plan.Item) []Set {
+	type place struct {
+		kind      object.Key
+		version   string
+		namespace string
+	}
+	var sets []Set
+	at := map[place]int{}
+	for _, it := range items {
+		where := place{object.Key{Group: it.GVK.Group, Kind: it.GVK.Kind}, it.GVK.Version, it.Namespace}
+		i, known := at[where]
+		if !known {
+			i = len(sets)
+			at[where] = i
+			sets = append(sets, Set{Kind: it.Kind, Selection: object.Selection{Namespace: it.Namespace}})
+		}
+		sets[i].Items = append(sets[i].Items, Item{Ref: it.Ref, Source: it.Source, Absent: it.Kind.Resource == ""})
+	}
+	return sets
+}
+
+// refs returns the objects that are named.
+func (ph Phase) refs() []object.Ref {
+	var refs []object.Ref
+	for _, s := range ph.Sets {
+		for _, it := range s.Items {
+			refs = append(refs, it.Ref)
+		}
+	}
+	return refs
+}
+
+// allNamed tells whether it is known which objects are meant, before anything is
+// read.
+func allNamed(phases []Phase) bool {
+	for _, ph := range phases {
+		if slices.ContainsFunc(ph.Sets, func(s Set) bool { return s.Items == nil }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,163 @@
+package deletion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// BlindError says that nothing but errors came for so long that nobody can tell
+// what became of an object (edge case 57).
+type BlindError struct {
+	// For is how long, Failures how many they were.
+	For      time.Duration
+	Failures int
+	// Err is the last of them.
+	Err error
+}
+
+func (e *BlindError) Error() string {
+	return fmt.Sprintf("could not be looked at for %s (%d errors), the last: %v", e.For.Round(time.Second), e.Failures, e.Err)
+}
+
+func (e *BlindError) Unwrap() error { return e.Err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *BlindError) Unreachable() bool { return true }
+
+// finish reports the end of a target, once. The engine is locked.
+func (e *Engine) finish(t *target, d event.Deleted) {
+	if t.done {
+		return
+	}
+	t.done, t.result = true, d.Action
+	d.Ref, d.Source, d.DryRun = t.Ref, t.Source, e.DryRun != DryRunNone
+	switch d.Action {
+	case event.Unknown:
+		e.outcome.Unknown++
+	case event.Failed:
+		e.outcome.Refused++
+	case event.Remains:
+		d.Since, d.Causes = t.terminatingSince(), t.explanation.causes
+		if e.Wait {
+			e.outcome.Remaining++
+		}
+	default:
+	}
+	if d.Err != nil {
+		d.Err = redact.Refusal(t.Ref, d.Err)
+	}
+	t.live = nil
+	e.Emit(d)
+	if t.started {
+		if e.pending--; e.pending == 0 {
+			e.wake()
+		}
+	}
+}
+
+// end is finish for who does not hold the lock.
+func (e *Engine) end(t *target, d event.Deleted) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.finish(t, d)
+}
+
+// replaced reports a target whose name another object has by now.
+func (e *Engine) replaced(t *target) {
+	e.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})
+}
+
+// unreadable reports a selection of which nobody can tell what it selects.
+func (e *Engine) unreadable(v *view) {
+	e.outcome.Unknown++
+	ref := object.Ref{GVK: v.kind.GVK, Namespace: v.sel.Namespace, Name: v.sel.Name}
+	e.Emit(event.Deleted{Ref: ref, Action: event.Unknown, Err: redact.Refusal(ref, v.ended)})
+}
+
+// fail reports a target that was not deleted: refused, or nobody can tell.
+func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		// It was not refused: we stopped.
+		var underway interface{ MayBeWritten() bool }
+		if errors.As(err, &underway) && underway.MayBeWritten() {
+			err = fmt.Errorf("it was under way, and may have been accepted: %w", err)
+		}
+		e.end(t, event.Deleted{Action: event.Skipped, Err: err})
+		return
+	}
+	action := event.Failed
+	if e.couldNotTell(ctx, t, verb, err) {
+		action = event.Unknown
+	}
+	e.end(t, event.Deleted{Action: action, Err: err})
+}
+
+// couldNotTell tells whether the server did not refuse: it could not be asked, or
+// not by us. Admission refuses with the same code as a lack of permission, so
+// after that we ask which it was.
+func (e *Engine) couldNotTell(ctx context.Context, t *target, verb string, err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	switch {
+	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil, inTrouble(err):
+		return true
+	case !apierrors.IsForbidden(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return false
+	}
+	permitted, err := e.Server.Permitted(ctx, t.kind, t.Ref, verb)
+	return err != nil || !permitted
+}
+
+// inTrouble tells that the server failed, which is no answer.
+func inTrouble(err error) bool {
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
+}
+
+// skipAll reports the objects of a phase that was not begun.
+func (e *Engine) skipAll(ph Phase, why error) {
+	for _, s := range ph.Sets {
+		for _, it := range s.Items {
+			e.end(&target{Item: it, kind: s.Kind}, event.Deleted{Action: event.Skipped, Err: why})
+		}
+	}
+}
+
+// close reports what has no result yet, because the run was interrupted, and tells
+// whether all of the phase is gone.
+func (e *Engine) close(ctx context.Context, targets []*target) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, t := range targets {
+		switch {
+		case t.done:
+		case !t.asked.IsZero():
+			e.finish(t, event.Deleted{Action: event.Remains, Reason: "not waited for any longer"})
+		default:
+			e.finish(t, event.Deleted{Action: event.Skipped, Err: context.Cause(ctx)})
+		}
+	}
+	return !slices.ContainsFunc(targets, e.inTheWay)
+}
+
+// inTheWay tells whether a target may still be there, so that what goes after it
+// has to stay.
+func (e *Engine) inTheWay(t *target) bool {
+	switch t.result {
+	case event.Gone, event.Absent:
+		return false
+	case event.Remains:
+		return e.Wait
+	default:
+		return !t.missing
+	}
+}

@@ -1,0 +1,267 @@
+package deletion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// shop is a namespace that goes after its contents.
+func shop() *unstructured.Unstructured {
+	u := config("shop", "kubernetes")
+	u.SetGroupVersionKind(namespaces.GVK)
+	u.SetNamespace("")
+	return u
+}
+
+// Edge case 58: a namespace that loses objects is slow, however long it takes; when
+// it loses none any more, it is stuck. That is said once, and again when the cause
+// is another.
+func TestSlowIsNotStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, x, c := newFake(shop()), &explainer{}, &counter{left: 2000}
+		x.set("First")
+		began := time.Now()
+		for i := range 20 {
+			after(time.Duration(i)*10*time.Second, func() { c.set(2000 - 100*i) })
+		}
+		var before atomic.Int64
+		after(200*time.Second, func() { before.Store(int64(x.times())) })
+		after(400*time.Second, func() { x.set("Second") })
+		after(800*time.Second, func() { f.remove("shop") })
+		r := start(t.Context(), &Engine{Wait: true, Explainer: x, Counter: c}, f, named(namespaces, "shop"))
+		if n := before.Load(); n != 0 {
+			t.Errorf("explained %d times while it lost objects", n)
+		}
+		same(t, []string{"First", "Second"}, r.said())
+		same(t, []string{"shop deleted"}, r.results())
+		if took := time.Since(began); took != 800*time.Second {
+			t.Errorf("took %s", took)
+		}
+		var last event.Going
+		for _, e := range r.events {
+			if g, ok := e.(event.Going); ok {
+				last = g
+			}
+		}
+		if last.Done != 1900 || last.Total != 2000 {
+			t.Errorf("last milestone: %+v", last)
+		}
+	})
+}
+
+// Finalizers that leave and conditions that change are progress; a condition that
+// goes back and forth is none.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, x := newFake(config("a", "x/1", "x/2", "x/3")), &explainer{}
+		x.set("Held")
+		after(10*time.Second, func() { f.put(terminating(config("a", "x/2", "x/3"))) })
+		after(20*time.Second, func() { f.put(terminating(config("a", "x/3"))) })
+		for i := range 60 {
+			flapping := terminating(config("a", "x/3"))
+			_ = unstructured.SetNestedSlice(flapping.Object, []any{
+				map[string]any{"type": "Ready", "status": fmt.Sprint(i%2 == 0)},
+			}, "status", "conditions")
+			after(time.Duration(30+i)*time.Second, func() { f.put(flapping) })
+		}
+		at := time.Now()
+		var explained time.Duration
+		e := &Engine{Wait: true, Explainer: x}
+		after(90*time.Second, func() { f.remove("a") })
+		r := &run{Engine: e, fake: f}
+		e.Server = f
+		e.Emit = func(ev event.Event) {
+			if _, ok := ev.(event.Stuck); ok && explained == 0 {
+				explained = time.Since(at)
+			}
+			r.events = append(r.events, ev)
+		}
+		r.with(t.Context(), []Phase{named(configMaps, "a")})
+		if want := 46 * time.Second; explained != want { // 31 s, the last that was new, and 15
+			t.Errorf("explained after %s, want %s", explained, want)
+		}
+		var texts []string
+		for _, ev := range r.events {
+			if g, ok := ev.(event.Going); ok {
+				texts = append(texts, g.Text)
+			}
+		}
+		same(t, []string{
+			"finalizer x/1 is gone", "finalizer x/2 is gone",
+			"condition Ready is true (<nil>)", "condition Ready is false (<nil>)",
+		}, texts)
+	})
+}
+
+// A pod has until the end of its grace period.
+func TestGracePeriodIsNotStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &explainer{}
+		pod := terminating(config("a", "x/hold"))
+		until := pod.GetDeletionTimestamp().Add(5 * time.Minute)
+		stamp := *pod.GetDeletionTimestamp()
+		stamp.Time = until
+		pod.SetDeletionTimestamp(&stamp)
+		f := newFake(pod)
+		f.refuse = func(verb, _ string) error {
+			if verb == "delete" {
+				after(time.Second, func() { f.put(pod) })
+			}
+			return nil
+		}
+		after(4*time.Minute, func() { f.remove("a") })
+		start(t.Context(), &Engine{Wait: true, Explainer: x}, f, named(configMaps, "a"))
+		if x.asked > 1 { // Our fake's answer to the deletion has another time.
+			t.Errorf("explained %d times", x.asked)
+		}
+	})
+}
+
+// Each kind has its time, and before it is over, it is said once why.
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, x := newFake(config("a", "x/hold"), shop()), &explainer{}
+		x.set("Held")
+		e := &Engine{Wait: true, Explainer: x, StuckAfter: time.Hour, Timeout: func(kind object.Kind) time.Duration {
+			if kind.GVK.Kind == "Namespace" {
+				return 20 * time.Minute
+			}
+			return 5 * time.Minute
+		}}
+		both := named(configMaps, "a")
+		both.Sets = append(both.Sets, named(namespaces, "shop").Sets...)
+		began := time.Now()
+		r := start(t.Context(), e, f, both)
+		if took := time.Since(began); took != 20*time.Minute {
+			t.Errorf("took %s", took)
+		}
+		same(t, []string{"a terminating", "shop terminating"}, r.results())
+		if causes := r.result(t, "a").Causes; len(causes) != 1 || causes[0].Code != "Held" {
+			t.Errorf("causes: %v", causes)
+		}
+	})
+}
+
+// Of very many objects, some are explained and the run ends all the same.
+func TestManyStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, x := newFake(), &explainer{}
+		x.set("Held")
+		var names []string
+		for i := range 3 * explainMany {
+			names = append(names, fmt.Sprintf("c-%03d", i))
+			f.put(config(names[i], "x/hold"))
+		}
+		e := &Engine{Wait: true, Explainer: x, Timeout: func(object.Kind) time.Duration { return 16 * time.Second }}
+		r := start(t.Context(), e, f, named(configMaps, names...))
+		if n := len(r.said()); n != explainMany || len(r.results()) != len(names) {
+			t.Errorf("%d explanations, %d results", n, len(r.results()))
+		}
+	})
+}
+
+// Edge case 69: the finalizer that was named, of an object that is terminating and
+// has it, at the version that was seen.
+func TestRemoveFinalizer(t *testing.T) {
+	agree := func(context.Context, string, []object.Ref) error { return nil }
+	held := terminating(config("a", "x/one", "x/two"))
+	for name, tt := range map[string]struct {
+		object  *unstructured.Unstructured
+		confirm func(context.Context, string, []object.Ref) error
+		meddle  func(f *fake)
+		want    string
+		calls   []string
+	}{
+		"removed, and the other one stays": {
+			object: held, want: "a terminating",
+			calls: []string{"watch prod/a", "release a x/one"},
+		},
+		"the last one": {object: terminating(config("a", "x/one")), want: "a deleted", calls: []string{"watch prod/a", "release a x/one"}},
+		"nobody agrees": {
+			object: held, confirm: func(context.Context, string, []object.Ref) error { return ErrDeclined },
+			want: "a skipped", calls: []string{"watch prod/a"},
+		},
+		"not terminating": {object: config("a", "x/one"), want: "a failed", calls: []string{"watch prod/a"}},
+		"it has another":  {object: terminating(config("a", "x/two")), want: "a failed", calls: []string{"watch prod/a"}},
+		"changed meanwhile": {
+			object: held, want: "a terminating",
+			meddle: func(f *fake) { f.objects["a"].SetResourceVersion("99") },
+			calls:  []string{"watch prod/a", "release a x/one", "get a", "release a x/one"},
+		},
+		"another one meanwhile": {
+			object: held, want: "a deleted",
+			meddle: func(f *fake) {
+				other := config("a", "x/one")
+				other.SetUID("other")
+				f.objects["a"] = other
+			},
+			calls: []string{"watch prod/a", "release a x/one", "get a"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, x := newFake(tt.object), &explainer{}
+				meddled := false
+				f.refuse = func(verb, _ string) error {
+					if verb == "release" && tt.meddle != nil && !meddled {
+						meddled = true
+						f.objects["a"] = f.objects["a"].DeepCopy()
+						tt.meddle(f)
+					}
+					return nil
+				}
+				if tt.confirm == nil {
+					tt.confirm = agree
+				}
+				confirm := tt.confirm
+				e := &Engine{
+					Wait: true, Finalizer: "x/one", Explainer: x,
+					Timeout: func(object.Kind) time.Duration { return time.Minute },
+					Confirm: func(ctx context.Context, finalizer string, refs []object.Ref) error {
+						if x.times() == 0 || len(refs) != 1 {
+							t.Errorf("asked about %v before it was explained", refs)
+						}
+						return confirm(ctx, finalizer, refs)
+					},
+				}
+				r := start(t.Context(), e, f, named(configMaps, "a"))
+				same(t, []string{tt.want}, r.results())
+				same(t, tt.calls, f.calls)
+				if u := f.objects["a"]; u != nil && tt.want == "a terminating" {
+					same(t, []string{"x/two"}, u.GetFinalizers())
+				}
+			})
+		})
+	}
+}
+
+// Admission that refuses the removal is told, and nothing else is tried.
+func TestRemoveFinalizerRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(terminating(config("a", "x/one")))
+		f.refuse = func(verb, _ string) error {
+			if verb == "release" {
+				return apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("admission webhook denied it"))
+			}
+			return nil
+		}
+		e := &Engine{Wait: true, Finalizer: "x/one", Confirm: func(context.Context, string, []object.Ref) error { return nil }}
+		r := start(t.Context(), e, f, named(configMaps, "a"))
+		same(t, []string{"a failed"}, r.results())
+		if f.called("delete a") {
+			t.Errorf("%v", f.calls)
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package event
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Actions of wait, beside Failed, Unknown, and Gone: an object that a selector
+// found was deleted before it met its conditions.
+const (
+	Met Action = "met"
+	// TimedOut objects did not meet their conditions in time.
+	TimedOut Action = "timeout"
+	// Unmet objects had not met theirs when the wait ended for another reason.
+	Unmet Action = "unmet"
+)
+
+// Awaited says that an object is waited for that Planned did not name: a selector
+// found it.
+type Awaited struct {
+	Ref object.Ref
+}
+
+// Judged says how far an object is that has not met its conditions.
+type Judged struct {
+	Ref        object.Ref
+	Conditions []Condition
+	// Note is a remark: that it does not exist, that it was replaced.
+	Note string
+}
+
+// Waited is the result of waiting for one object.
+type Waited struct {
+	Ref    object.Ref
+	Action Action
+	// Any: one of the conditions would do.
+	Any        bool
+	Conditions []Condition
+	// Note is a remark, as in Judged.
+	Note string
+	// Err is set with Unknown, and says why it can not be told.
+	Err error
+	// Causes say why it did not come to it, as far as somebody looked.
+	Causes []Cause
+	// After is how long it took.
+	After time.Duration
+	// Object is the version that met the conditions, with Met where objects are
+	// wanted.
+	Object *unstructured.Unstructured
+}
+
+// Condition is one condition, and what it said of one version of an object.
+type Condition struct {
+	// For is the condition as it was typed.
+	For string
+	// Forbidden: the wait fails where it is met, it does not end well.
+	Forbidden bool
+	Met       bool
+	// Failed: it will not be met unless somebody changes something.
+	Failed bool
+	// Reason is for machines, Message a sentence for people; both may be empty.
+	Reason, Message string
+	// Values are what it read.
+	Values []Value
+	// Err says why it could not be judged.
+	Err error
+}
+
+// Value is one thing that a condition read.
+type Value struct {
+	// Expr is the part of the condition: self.status.readyReplicas.
+	Expr string
+	// Value is of JSON's types.
+	Value any
+	// Absent: there is nothing at this path.
+	Absent bool
+}
+
+func (Awaited) event() {}
+func (Judged) event()  {}
+func (Waited) event()  {}

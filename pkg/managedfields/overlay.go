@@ -1,0 +1,106 @@
+package managedfields
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Moved returns what an apply makes of an object once the fields of the managers
+// in from are the manager's own: what they or the manager held and stated does
+// not state any more is gone, and what stated states is set. What is left to do
+// for the server is to fill in its defaults.
+//
+// Stated is the server's own form of the manifest, with the manager's entry in its
+// managed fields: its answer to the creation of such an object, which tells the
+// keys of list items. The live object is not changed.
+func Moved(live, stated *unstructured.Unstructured, manager string, from ...string) (*unstructured.Unstructured, error) {
+	entries, err := Entries(stated)
+	if err != nil {
+		return nil, err
+	}
+	ours, _ := AppliedBy(entries, manager)
+	if ours.Fields == nil {
+		ours = Entry{Owner: Owner{Manager: manager, Operation: Apply, APIVersion: stated.GetAPIVersion()}, Fields: fieldpath.NewSet()}
+	}
+	before, err := Entries(live)
+	if err != nil {
+		return nil, err
+	}
+	after, err := encode(append([]Entry{ours}, Others(before, manager)...))
+	if err != nil {
+		return nil, err
+	}
+	as := live.DeepCopy()
+	if err := unstructured.SetNestedSlice(as.Object, after, "metadata", "managedFields"); err != nil {
+		return nil, err
+	}
+	dropped, err := Dropped(live, as, manager, from...)
+	if err != nil {
+		return nil, err
+	}
+	var gone []Path
+	for _, c := range dropped {
+		// What nobody holds stays in the live object only until the apply.
+		if c.Kind == Removed || c.Kind == Released && len(c.Owners) == 0 {
+			gone = append(gone, c.Path)
+		}
+	}
+	if without := Without(as, gone); without != nil {
+		as = without
+	}
+	overlay(as.Object, stated.Object, ours.Fields)
+	return as, nil
+}
+
+// overlay sets in a value what a set holds of another one, and returns what the
+// value is then.
+func overlay(to, from any, set *Set) any {
+	switch from := from.(type) {
+	case map[string]any:
+		to, ok := to.(map[string]any)
+		if !ok {
+			to = map[string]any{}
+		}
+		for name, v := range from {
+			pe := fieldpath.PathElement{FieldName: &name}
+			if next, held := overlayChild(to[name], v, pe, set); held {
+				to[name] = next
+			}
+		}
+		return to
+	case []any:
+		list, _ := to.([]any)
+		return overlayList(list, from, set)
+	default:
+		return clone(from)
+	}
+}
+
+// overlayChild overlays what is at one element of a set, if it is held.
+func overlayChild(to, from any, pe fieldpath.PathElement, set *Set) (any, bool) {
+	if child, inner := below(set, pe); inner && isContainer(from) {
+		return overlay(to, from, child), true
+	}
+	return clone(from), set.Members.Has(pe)
+}
+
+func overlayList(to, from []any, set *Set) []any {
+	els := elements(set)
+	names := keyNames(els)
+	for _, item := range from {
+		pe, ok := heldElement(item, from, els, names, set)
+		if !ok {
+			continue
+		}
+		if i := findItem(to, pe, names); i >= 0 {
+			if next, held := overlayChild(to[i], item, pe, set); held {
+				to[i] = next
+			}
+			continue
+		}
+		if cut, held := projectChild(item, pe, set); held {
+			to = append(to, clone(withKey(cut, item, pe)))
+		}
+	}
+	return to
+}

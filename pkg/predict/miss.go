@@ -1,0 +1,168 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// Miss is a choice that has no effect, most likely by a slip of the pen.
+type Miss struct {
+	// Ref is the object concerned; zero where any was meant.
+	Ref  object.Ref
+	Text string
+}
+
+// PositionError says that a choice names an item of a list by its position.
+type PositionError struct {
+	// Said is where it was said: "--take", or an annotation.
+	Said string
+	Path managedfields.Path
+	// Key is the path by the item's key; nil where the item is not known.
+	Key managedfields.Path
+}
+
+func (e *PositionError) Error() string {
+	return fmt.Sprintf("%s: %s: items of lists are named by their key, not by their position", e.Said, e.Path)
+}
+
+// Hint gives the key, or what one looks like.
+func (e *PositionError) Hint() string {
+	if e.Key == nil {
+		return `such as .spec.template.spec.containers[name="app"].image`
+	}
+	return "you may mean " + e.Key.String()
+}
+
+// said is one choice with where it was said.
+type said struct {
+	Choice
+	by string
+}
+
+// text is the choice as it is typed.
+func (s said) text() string {
+	if s.by == YieldAnnotation {
+		return "annotation " + s.by + ": " + s.Path.String()
+	}
+	return s.by + "=" + s.String()
+}
+
+// anyObject tells whether the choice was made without a word on the object.
+func (s said) anyObject() bool { return s.Kind == "" && s.by != YieldAnnotation }
+
+// said returns the choices that have a path, those of the item's own annotation
+// among them.
+func (p Predictor) said(item plan.Item) []said {
+	var all []said
+	for _, c := range p.Take {
+		all = append(all, said{c, "--take"})
+	}
+	for _, c := range p.Yield {
+		all = append(all, said{c, "--yield"})
+	}
+	all = slices.DeleteFunc(all, func(s said) bool { return len(s.Path) == 0 || !s.Names(item.Ref, item.Kind) })
+	paths, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
+	if err != nil {
+		return all // Check reports it.
+	}
+	for _, path := range paths {
+		all = append(all, said{Choice{Path: path}, YieldAnnotation})
+	}
+	return all
+}
+
+// Misses returns the choices whose path no object of the items that they speak of
+// states: they would have no effect, and nobody would know. It needs no server.
+func (p Predictor) Misses(items []plan.Item) []Miss {
+	var misses []Miss
+	hit, open := map[string]bool{}, map[string]said{}
+	near := map[string]managedfields.Path{}
+	for _, item := range items {
+		for _, s := range p.said(item) {
+			body := withoutStringData(item.Object).Object
+			if _, stated := s.Path.Get(body); stated {
+				hit[s.text()] = true
+				continue
+			}
+			meant, _ := s.Path.Nearest(managedfields.StatedPaths(body))
+			if s.by == YieldAnnotation {
+				misses = append(misses, Miss{item.Ref, s.unstated("the object does not state it", meant)})
+				continue
+			}
+			open[s.text()] = s
+			if meant != nil {
+				near[s.text()] = meant
+			}
+		}
+	}
+	for _, c := range slices.Concat(ordered("--take", p.Take), ordered("--yield", p.Yield)) {
+		if s, missed := open[c]; missed && !hit[c] {
+			misses = append(misses, Miss{Text: s.unstated("no object of the input states it", near[c])})
+			delete(open, c)
+		}
+	}
+	return misses
+}
+
+// ordered returns the texts of choices.
+func ordered(flag string, choices []Choice) []string {
+	texts := make([]string, len(choices))
+	for i, c := range choices {
+		texts[i] = said{c, flag}.text()
+	}
+	return texts
+}
+
+func (s said) unstated(why string, meant managedfields.Path) string {
+	text := s.text() + " has no effect: " + why
+	if meant != nil {
+		text += "; did you mean " + meant.String() + "?"
+	}
+	return text
+}
+
+// NearMisses returns the choices that were meant for a conflict of the object and
+// do not reach it. Unlike the input, the conflicts have the keys that the server
+// knows.
+func (p Predictor) NearMisses(in *Prediction) []Miss {
+	paths := make([]managedfields.Path, len(in.Conflicts))
+	for i, c := range in.Conflicts {
+		paths[i] = c.Path
+	}
+	var misses []Miss
+	for _, s := range p.said(in.Item) {
+		if slices.ContainsFunc(slices.Concat(in.Conflicts, in.Taken), func(c managedfields.Conflict) bool { return s.covers(c.Path) }) ||
+			slices.ContainsFunc(in.Yielded, s.Path.Equal) {
+			continue
+		}
+		text := s.text() + " does not reach "
+		if i := slices.IndexFunc(paths, s.Path.HasPrefix); i >= 0 {
+			misses = append(misses, Miss{in.Item.Ref, text + paths[i].String() + ", which is one value"})
+		} else if s.anyObject() {
+			continue // It was perhaps meant for another.
+		} else if meant, ok := s.Path.Nearest(paths); ok {
+			misses = append(misses, Miss{in.Item.Ref, text + "any contested path; did you mean " + meant.String() + "?"})
+		}
+	}
+	return misses
+}
+
+// checkPositions refuses choices for an item that name part of a list by its
+// position.
+func (p Predictor) checkPositions(item plan.Item) error {
+	for _, s := range p.said(item) {
+		if s.Path.Positional() {
+			key, _ := s.Path.ByKey(item.Object.Object)
+			by := s.by
+			if by == YieldAnnotation {
+				by = item.Source.String() + ": " + item.String() + ": annotation " + by
+			}
+			return &PositionError{Said: by, Path: s.Path, Key: key}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package printer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// ForDelete returns a printer for the events of a delete. The error names a format
+// that there is not.
+func ForDelete(o Options) (*Printer, error) {
+	p, err := newPrinter(o, func(b base) results {
+		switch b.Format {
+		case Table:
+			return &deleteTable{base: b}
+		case JSON, YAML, JUnit:
+			return &deleteDocument{base: b, warnings: warnings{}}
+		case Name:
+			return newDeleteNames(b)
+		case Stream:
+			return &stream{base: b, actions: deleteActions()}
+		default:
+			return nil
+		}
+	})
+	if err == nil {
+		p.console.explains = true
+	}
+	return p, err
+}
+
+func deleteActions() []event.Action {
+	return []event.Action{event.Gone, event.Remains, event.Absent, event.Failed, event.Skipped, event.Unknown}
+}
+
+// deletedWidth aligns what follows the action in the table of a delete.
+const deletedWidth = len(event.Remains)
+
+// deleteTable is what a person reads: one line an object. What is still there comes
+// last, with the reason once for all that share it.
+type deleteTable struct {
+	base
+	deleted planned[event.Deleted]
+	remains planned[event.Deleted]
+}
+
+func (t *deleteTable) take(e event.Event) {
+	d, ok := e.(event.Deleted)
+	if !ok {
+		return
+	}
+	at := t.course.place(d.Ref)
+	if d.Action == event.Remains {
+		t.remains.add(at, d)
+		return
+	}
+	t.deleted.add(at, d)
+}
+
+func (t *deleteTable) flush() {
+	var b strings.Builder
+	skipped := map[string][]event.Deleted{}
+	var reasons []string
+	for _, d := range t.deleted.drain() {
+		if d.Action != event.Skipped {
+			t.line(&b, d)
+			continue
+		}
+		why := strings.Join(explain(d.Err), "; ")
+		if skipped[why] == nil {
+			reasons = append(reasons, why)
+		}
+		skipped[why] = append(skipped[why], d)
+	}
+	for _, why := range reasons {
+		t.skipped(&b, why, skipped[why])
+	}
+	t.screen.result(b.String())
+}
+
+// skipped writes one line for each object, or one for all that were skipped for
+// the same reason where they are many.
+func (t *deleteTable) skipped(b *strings.Builder, why string, all []event.Deleted) {
+	if len(all) > manySkipped && !t.Verbose {
+		fmt.Fprintf(b, "%s  %s: %s\n", t.word(event.Skipped), count(len(all), "object"), why)
+		return
+	}
+	for _, d := range all {
+		fmt.Fprintf(b, "%s  %s: %s\n", t.word(event.Skipped), label(d.Ref), why)
+	}
+}
+
+func (t *deleteTable) word(a event.Action) string {
+	return t.paint.action(a, pad(string(a), deletedWidth))
+}
+
+func (t *deleteTable) line(b *strings.Builder, d event.Deleted) {
+	b.WriteString(t.word(d.Action) + "  " + deletedName(d))
+	if d.Action == event.Remains {
+		b.WriteString(terminatingFor(d.Since, t.Now()))
+	}
+	if d.Action == event.Failed && d.Source.File != "" {
+		b.WriteString("  " + t.paint.faint.Sprint("("+clean(d.Source.String())+")"))
+	}
+	if reason := strings.Join(lines(d.Reason), "; "); reason != "" {
+		b.WriteString(": " + reason)
+	}
+	b.WriteString("\n")
+	for _, line := range explain(d.Err) {
+		b.WriteString("    " + line + "\n")
+	}
+}
+
+func deletedName(d event.Deleted) string {
+	name := label(d.Ref)
+	if d.DryRun && d.Action == event.Gone {
+		name += " (dry run)"
+	}
+	return name
+}
+
+func (t *deleteTable) finish(context.Context) error {
+	var b strings.Builder
+	left := t.remains.drain()
+	for len(left) > 0 {
+		var same, others []event.Deleted
+		for _, d := range left {
+			if sameCause(d.Causes, left[0].Causes) {
+				same = append(same, d)
+			} else {
+				others = append(others, d)
+			}
+		}
+		t.held(&b, same)
+		left = others
+	}
+	b.WriteString(deleteSummary(t.course, t.DryRun) + "\n")
+	t.screen.result(b.String())
+	return nil
+}
+
+// held writes objects that are held by the same, and then by what.
+func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
+	shown := all
+	if len(all) > oneScreen && !t.Verbose && len(all[0].Causes) > 0 {
+		shown = all[:manySkipped]
+	}
+	for _, d := range shown {
+		t.line(b, d)
+	}
+	if more := len(all) - len(shown); more > 0 {
+		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), count(more, "object"))
+	}
+	below(b, causeLines(all[0].Causes), "    ", t.Width)
+}
+
+// deleteSummary is the last line of a delete: "3 deleted, 1 terminating".
+func deleteSummary(c *course, dryRun bool) string {
+	var parts []string
+	for _, action := range deleteActions() {
+		if n := c.tally[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, action))
+		}
+	}
+	if missing := c.total - c.done; missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d not reached", missing))
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing to delete"}
+	}
+	text := strings.Join(parts, ", ")
+	if dryRun {
+		text += " (dry run: nothing was deleted)"
+	}
+	return text
+}
+
+// deleteNames writes the names of what was deleted, as kubectl -o name does. All
+// else goes to stderr as it would in a table.
+type deleteNames struct {
+	base
+	names planned[string]
+	table *deleteTable
+}
+
+func newDeleteNames(b base) *deleteNames {
+	beside := b
+	beside.paint = newPalette(false)
+	beside.Width = nil
+	beside.screen = b.screen.notes()
+	return &deleteNames{base: b, table: &deleteTable{base: beside}}
+}
+
+func (n *deleteNames) take(e event.Event) {
+	d, ok := e.(event.Deleted)
+	switch {
+	case !ok:
+	case d.Action == event.Gone:
+		n.names.add(n.course.place(d.Ref), clean(d.Ref.Resource())+"\n")
+	default:
+		n.table.take(e)
+	}
+}
+
+func (n *deleteNames) flush() {
+	n.table.flush()
+	n.screen.result(strings.Join(n.names.drain(), ""))
+}
+
+func (n *deleteNames) finish(ctx context.Context) error { return n.table.finish(ctx) }

@@ -1,0 +1,31 @@
+package printer
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// foldLastApplied returns the live side of a diff with but the size of a last-applied
+// annotation that goes. It holds the whole object once more, as client-side apply
+// last saw it, and goes whenever an object is adopted: nobody wants to read it.
+func foldLastApplied(before, after map[string]any) map[string]any {
+	path := managedfields.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
+	was, _ := path.Get(before)
+	text, ok := was.(string)
+	if _, stays := path.Get(after); !ok || stays {
+		return before
+	}
+	meta, _ := before["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	before, meta, annotations = maps.Clone(before), maps.Clone(meta), maps.Clone(annotations)
+	annotations[managedfields.LastAppliedAnnotation] = fmt.Sprintf("(%s)", count(len(text), "byte"))
+	meta["annotations"], before["metadata"] = annotations, meta
+	return before
+}
+
+// isLastApplied tells whether a change is that of a last-applied annotation.
+func isLastApplied(c managedfields.Change) bool {
+	return c.Path.Equal(managedfields.Field("metadata", "annotations", managedfields.LastAppliedAnnotation))
+}

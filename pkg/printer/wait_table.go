@@ -1,0 +1,110 @@
+package printer
+
+import (
+	"context"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// ForWait returns a printer for the events of a wait. Its formats yaml and
+// jsonpath=TEMPLATE are the objects that met their conditions; the report about
+// them is in json, junit and stream. The error names a format that there is not, or
+// what is wrong with the template.
+func ForWait(o Options) (*Printer, error) {
+	var fault error
+	p, err := newPrinter(o, func(b base) results {
+		template, isPath := strings.CutPrefix(b.Format, JSONPath+"=")
+		switch {
+		case isPath:
+			var met *metObjects
+			met, fault = newMetPaths(b, template)
+			return met
+		case b.Format == Table:
+			return &waitTable{base: b}
+		case b.Format == JSON, b.Format == JUnit:
+			return &waitDocument{base: b, warnings: warnings{}}
+		case b.Format == YAML:
+			return newMetYAML(b)
+		case b.Format == Name:
+			return newMetNames(b)
+		case b.Format == Stream:
+			return &stream{base: b, actions: waitActions()}
+		default:
+			return nil
+		}
+	})
+	if fault != nil {
+		return nil, fault
+	}
+	if err == nil {
+		p.course.waits = true
+	}
+	return p, err
+}
+
+// WantsObjects tells whether a format of ForWait prints the objects themselves.
+func WantsObjects(format string) bool {
+	return format == YAML || strings.HasPrefix(format, JSONPath+"=")
+}
+
+// waitTable is what a person reads: one line an object; below those that are not
+// met what their conditions read, and the causes.
+type waitTable struct {
+	base
+	waited planned[event.Waited]
+	// quiet: what was met is told in another way.
+	quiet bool
+}
+
+func (t *waitTable) take(e event.Event) {
+	if w, ok := e.(event.Waited); ok {
+		t.waited.add(t.course.place(w.Ref), w)
+	}
+}
+
+func (t *waitTable) flush() {}
+
+func (t *waitTable) finish(context.Context) error {
+	var b strings.Builder
+	var bad []event.Waited
+	listed := t.Verbose || t.course.total <= oneScreen
+	for _, w := range t.waited.drain() {
+		switch {
+		case w.Action != event.Met:
+			bad = append(bad, w)
+		case !t.quiet && (listed || w.Note != ""):
+			t.waitedLine(&b, w, len(event.TimedOut))
+		}
+	}
+	for _, w := range bad {
+		t.waitedLine(&b, w, len(event.TimedOut))
+	}
+	b.WriteString(waitSummary(t.course) + "\n")
+	t.screen.result(b.String())
+	return nil
+}
+
+// waitedLine writes an object, and what it lacks. width is that of the first column.
+func (b base) waitedLine(text *strings.Builder, w event.Waited, width int) {
+	text.WriteString(b.paint.action(w.Action, pad(string(w.Action), width)) + "  " + label(w.Ref))
+	if note := strings.Join(lines(w.Note), "; "); note != "" {
+		text.WriteString(": " + note)
+	}
+	text.WriteString("\n")
+	for _, line := range waitedLines(w) {
+		text.WriteString("    " + line + "\n")
+	}
+}
+
+// waitedLines are what there is to say of an object that is not met.
+func waitedLines(w event.Waited) []string {
+	if w.Action == event.Met {
+		return nil
+	}
+	text := explain(w.Err)
+	if w.Action != event.Gone {
+		text = append(text, conditionLines(w.Conditions)...)
+	}
+	return append(text, causeLines(w.Causes)...)
+}

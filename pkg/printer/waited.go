@@ -1,0 +1,175 @@
+package printer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// waitedObject is one object of a WaitResult, and of the stream.
+type waitedObject struct {
+	objectName
+	Result     event.Action     `json:"result,omitempty"` // none while it is waited for
+	Reason     string           `json:"reason,omitempty"`
+	Any        bool             `json:"any,omitempty"`
+	Conditions []conditionEntry `json:"conditions,omitempty"`
+	Causes     []causeEntry     `json:"causes,omitempty"`
+	Error      *fault           `json:"error,omitempty"`
+	Warnings   []string         `json:"warnings,omitempty"`
+}
+
+// conditionEntry is one condition and what it read.
+type conditionEntry struct {
+	For     string         `json:"for,omitempty"`
+	FailOn  string         `json:"failOn,omitempty"`
+	Met     bool           `json:"met"`
+	Failed  bool           `json:"failed,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+	Message string         `json:"message,omitempty"`
+	Values  map[string]any `json:"values,omitempty"`
+	Absent  []string       `json:"absent,omitempty"`
+	Error   *fault         `json:"error,omitempty"`
+}
+
+// waitEntry is what came of waiting for an object that was applied.
+type waitEntry struct {
+	Result     event.Action     `json:"result"`
+	Reason     string           `json:"reason,omitempty"`
+	Conditions []conditionEntry `json:"conditions,omitempty"`
+	Causes     []causeEntry     `json:"causes,omitempty"`
+	Error      *fault           `json:"error,omitempty"`
+}
+
+func waitEntryOf(w event.Waited) *waitEntry {
+	o := waitedOf(w)
+	return &waitEntry{Result: o.Result, Reason: o.Reason, Conditions: o.Conditions, Causes: o.Causes, Error: o.Error}
+}
+
+func waitedOf(w event.Waited) waitedObject {
+	return waitedObject{
+		objectName: nameOf(w.Ref), Result: w.Action, Reason: w.Note, Any: w.Any,
+		Conditions: conditionsOf(w.Conditions), Causes: causesOf(w.Causes), Error: faultOf(w.Err),
+	}
+}
+
+func judgedOf(j event.Judged) waitedObject {
+	return waitedObject{objectName: nameOf(j.Ref), Reason: j.Note, Conditions: conditionsOf(j.Conditions)}
+}
+
+func conditionsOf(conditions []event.Condition) []conditionEntry {
+	var list []conditionEntry
+	for _, c := range conditions {
+		entry := conditionEntry{
+			For: c.For, Met: c.Met, Failed: c.Failed, Reason: c.Reason, Message: c.Message, Error: faultOf(c.Err),
+		}
+		if c.Forbidden {
+			entry.For, entry.FailOn = "", c.For
+		}
+		for _, v := range c.Values {
+			if v.Absent {
+				entry.Absent = append(entry.Absent, v.Expr)
+				continue
+			}
+			if entry.Values == nil {
+				entry.Values = map[string]any{}
+			}
+			entry.Values[v.Expr] = v.Value
+		}
+		list = append(list, entry)
+	}
+	return list
+}
+
+// conditionLines tell people what conditions said: each that is not as it should
+// be, with what it read.
+func conditionLines(conditions []event.Condition) []string {
+	var text []string
+	for _, c := range conditions {
+		if c.Met != c.Forbidden {
+			continue
+		}
+		text = append(text, conditionHead(c))
+		for _, v := range c.Values {
+			text = append(text, "  "+valueLine(v))
+		}
+		for _, line := range explain(c.Err) {
+			text = append(text, "  could not tell: "+line)
+		}
+	}
+	return text
+}
+
+func conditionHead(c event.Condition) string {
+	head := "not " + clean(c.For)
+	if c.Forbidden {
+		head = clean(c.For)
+	}
+	if message := strings.Join(lines(c.Message), " "); message != "" && message != clean(c.For)+" is false" {
+		head += ": " + message
+	}
+	return head
+}
+
+func valueLine(v event.Value) string {
+	if v.Absent {
+		return clean(v.Expr) + "  (absent)"
+	}
+	return clean(v.Expr) + "  " + cutMiddle(value(v.Value), longest)
+}
+
+// shortly says in a few words what an object still lacks.
+func shortly(j event.Judged) string {
+	if j.Note != "" {
+		return clean(j.Note)
+	}
+	for _, c := range j.Conditions {
+		if c.Met || c.Forbidden {
+			continue
+		}
+		var read []string
+		for _, v := range c.Values {
+			read = append(read, strings.Replace(strings.Replace(valueLine(v), "  ", " is ", 1), "(absent)", "absent", 1))
+		}
+		message := strings.Join(lines(c.Message), " ")
+		switch {
+		case message != "" && len(read) > 0:
+			return message + " (" + strings.Join(read, ", ") + ")"
+		case len(read) > 0:
+			return strings.Join(read, ", ")
+		case message != "":
+			return message
+		default:
+			return "not " + clean(c.For)
+		}
+	}
+	return ""
+}
+
+// waitActions are the results of a wait.
+func waitActions() []event.Action {
+	return []event.Action{event.Met, event.Failed, event.TimedOut, event.Unmet, event.Gone, event.Unknown}
+}
+
+// waitSummary is the last line of a wait: "3 met, 1 not met in time".
+func waitSummary(c *course) string {
+	if text := tallyOf(c.tally); text != "" {
+		return text
+	}
+	return "nothing to wait for"
+}
+
+// tallyOf counts results of waiting.
+func tallyOf(tally map[event.Action]int) string {
+	words := map[event.Action]string{
+		event.Met: "met", event.Failed: "failed", event.TimedOut: "not met in time", event.Unmet: "not met",
+		event.Gone: "deleted meanwhile", event.Unknown: "unknown",
+	}
+	var parts []string
+	for _, action := range waitActions() {
+		if n := tally[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, words[action]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

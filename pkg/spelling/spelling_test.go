@@ -1,0 +1,20 @@
+package spelling
+
+import "testing"
+
+func TestNearest(t *testing.T) {
+	known := []string{"replicas", "readyReplicas", "availableReplicas", "conditions"}
+	for word, want := range map[string]string{
+		"readyReplica": "readyReplicas",
+		"Replicas":     "replicas",
+		"conditons":    "conditions",
+		"codnitions":   "conditions",
+		"phase":        "",
+		"re":           "",
+		"":             "",
+	} {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package stuck
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// deadAPIs are the aggregated APIs whose server does not answer, and why.
+func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
+	services, sure := d.list(kindOf("apiregistration.k8s.io/v1", "APIService"), "")
+	for _, u := range services {
+		if conditionOf(u, "Available").status == "True" || text(u, "spec", "service", "name") == "" {
+			continue
+		}
+		found = append(found, d.deadAPI(u))
+	}
+	return found, sure
+}
+
+func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
+	ref := object.RefOf(u)
+	b := d.backend(service{namespace: text(u, "spec", "service", "namespace"), name: text(u, "spec", "service", "name")})
+	f := finding{rank: rankAdmission, Cause: event.Cause{
+		Code:      APIServiceUnavailable,
+		Message:   "the aggregated API " + quote(u.GetName()) + " does not answer, so nobody can tell what of its kinds is in the namespace",
+		Evidence:  append([]string{"Available: " + conditionOf(u, "Available").String()}, b.evidence...),
+		Next:      "kubectl delete " + on(ref),
+		Risk:      "its API is gone until it is registered again; objects that its server keeps of this namespace are not deleted with it",
+		BlockedBy: ref,
+	}}
+	if b.next != "" {
+		f.Next, f.Risk = b.next, ""
+	}
+	return f
+}

@@ -1,0 +1,68 @@
+package stuck
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// builtIn says what one of Kubernetes' own finalizers waits for, where nothing
+// more than its controller needs to be looked at.
+func builtIn(finalizer string) (waits string, ok bool) {
+	switch finalizer {
+	case "kubernetes":
+		return "the namespace controller to delete what is in it", true
+	case "batch.kubernetes.io/job-tracking":
+		return "the job controller to count the pod", true
+	case "kubernetes.io/vac-protection":
+		return "no volume to use the class any more", true
+	case "resource.kubernetes.io/delete-protection":
+		return "no pod to use the claim any more", true
+	case "networking.k8s.io/service-cidr-finalizer":
+		return "no service to use an address of the range any more", true
+	default:
+		return "", false
+	}
+}
+
+// builtIn is about finalizers that a controller of Kubernetes' own removes.
+func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits string) []finding {
+	if down := d.controllerManager(); len(down) > 0 {
+		return down
+	}
+	ref := object.RefOf(u)
+	return []finding{{rank: rankWaiting, Cause: event.Cause{
+		Code:     BuiltInFinalizer,
+		Message:  "the finalizer " + quote(finalizer) + " waits for " + waits + "; Kubernetes removes it by itself",
+		Evidence: []string{d.deleted(u)},
+		Next:     "kubectl events --for " + word(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
+	}}}
+}
+
+func inNamespace(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " -n " + word(namespace)
+}
+
+// controllerManager tells if kube-controller-manager, which does all that
+// Kubernetes itself does about deletions, has stopped.
+func (d *diagnosis) controllerManager() []finding {
+	const namespace, lease = "kube-system", "kube-controller-manager"
+	u, _ := d.get(kindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)
+	l, ok := leaseOf(u)
+	if !ok || !l.stale(d.now) {
+		return nil // Where it elects no leader, nothing can be told.
+	}
+	return []finding{{rank: rankServer, Cause: event.Cause{
+		Code:      ControllerManagerDown,
+		Message:   "kube-controller-manager does not run: nothing that Kubernetes itself cleans up goes away",
+		Evidence:  []string{l.String(d.now)},
+		Next:      "kubectl get pods -n kube-system -l component=kube-controller-manager -o wide",
+		BlockedBy: object.RefOf(u),
+	}}}
+}

@@ -1,0 +1,204 @@
+package stuck
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// claim is about claims, which wait until no pod uses them (edge case 63).
+func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []finding {
+	objects, sure := d.list(kindOf("v1", "Pod"), u.GetNamespace())
+	var users []*unstructured.Unstructured
+	for _, o := range objects {
+		if p, ok := as[corev1.Pod](o); ok && uses(p, u.GetName()) {
+			users = append(users, o)
+		}
+	}
+	switch {
+	case len(users) > 0:
+		return d.inUse(u, users)
+	case !sure:
+		return nil
+	default:
+		return d.builtIn(u, finalizer, "no pod to use the claim, as is the case by now")
+	}
+}
+
+// uses tells whether a pod keeps a claim: it does once it has a node, until it is
+// deleted, even when it has come to its end.
+func uses(p corev1.Pod, claim string) bool {
+	if p.Spec.NodeName == "" {
+		return false
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim ||
+			v.Ephemeral != nil && p.Name+"-"+v.Name == claim {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Unstructured) []finding {
+	var found []finding
+	var names []string
+	for _, p := range users {
+		names = append(names, name(object.RefOf(p)))
+		if terminating(p) {
+			found = append(found, d.causes(p)...)
+		}
+	}
+	first := object.RefOf(users[0])
+	f := finding{rank: rankHeld, Cause: event.Cause{
+		Code:      ClaimInUse,
+		Message:   "the claim is in use by " + strings.Join(some(names, 3), ", ") + ": it goes once no pod has it",
+		BlockedBy: first,
+	}}
+	if phase := text(users[0], "status", "phase"); phase == "Succeeded" || phase == "Failed" {
+		f.Evidence = append(f.Evidence, name(first)+" has come to its end ("+phase+"), and keeps the claim until it is deleted")
+	}
+	f.Evidence = append(f.Evidence, name(first)+" is on node "+quote(text(users[0], "spec", "nodeName"))+" and mounts it")
+	f.Next, f.Risk = d.stopping(users[0])
+	if len(found) > 0 && len(found) >= len(users) {
+		f.rank = rankWaiting
+	}
+	return append(found, f)
+}
+
+// stopping is the command that makes a pod go and stay away.
+func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string) {
+	ref := object.RefOf(pod)
+	owner := metav1.GetControllerOf(pod)
+	if owner != nil && owner.Kind == "ReplicaSet" {
+		set, _ := d.get(kindOf(owner.APIVersion, owner.Kind), ref.Namespace, owner.Name)
+		if set != nil && metav1.GetControllerOf(set) != nil {
+			owner = metav1.GetControllerOf(set)
+		}
+	}
+	if owner == nil {
+		return "kubectl delete " + on(ref), "the pod is gone"
+	}
+	by := refOf(owner.APIVersion, owner.Kind, ref.Namespace, owner.Name)
+	switch owner.Kind {
+	case "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController":
+		return "kubectl scale " + on(by) + " --replicas=0", "all pods of " + name(by) + " stop"
+	default:
+		return "kubectl delete " + on(by), name(by) + " is gone, and all its pods"
+	}
+}
+
+// volume is about volumes, which wait until they are not bound (k/k#69697).
+func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []finding {
+	found := d.attached(u)
+	live := d.whole(u)
+	pv, ok := as[corev1.PersistentVolume](live)
+	if !ok {
+		return found
+	}
+	if message := pv.Status.Message; message != "" {
+		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
+			Code:     VolumeDeletionFailed,
+			Message:  "its driver could not delete the storage behind it",
+			Evidence: []string{"status.message: " + quote(message)},
+			Next:     "kubectl describe " + on(object.RefOf(u)),
+			Risk:     "without the driver's work the storage stays, and costs what it costs",
+		}})
+	}
+	bound := pv.Spec.ClaimRef
+	if bound == nil {
+		return append(found, d.builtIn(u, finalizer, "the volume not to be bound any more, as is the case by now")...)
+	}
+	claim, sure := d.get(kindOf("v1", "PersistentVolumeClaim"), bound.Namespace, bound.Name)
+	if claim == nil || claim.GetUID() != bound.UID {
+		if sure {
+			found = append(found, d.builtIn(u, finalizer, "the volume not to be bound any more: its claim is gone")...)
+		}
+		return found
+	}
+	ref := object.RefOf(claim)
+	f := finding{rank: rankHeld, Cause: event.Cause{
+		Code:      VolumeBound,
+		Message:   "the volume is bound to " + name(ref) + ", and goes after it",
+		Evidence:  []string{"reclaim policy " + quote(string(pv.Spec.PersistentVolumeReclaimPolicy))},
+		Next:      "kubectl k8sconnect delete " + on(ref),
+		Risk:      "the claim's data: with the reclaim policy Delete, the storage itself is deleted",
+		BlockedBy: ref,
+	}}
+	if terminating(claim) {
+		below := d.causes(claim)
+		if len(below) > 0 {
+			f.rank = rankWaiting
+		}
+		f.Next, f.Risk = "kubectl k8sconnect stuck "+on(ref), ""
+		found = append(found, below...)
+	}
+	return append(found, f)
+}
+
+// attached is about attachments of a volume to nodes.
+func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
+	attachments, _ := d.list(kindOf("storage.k8s.io/v1", "VolumeAttachment"), "")
+	var found []finding
+	for _, o := range attachments {
+		va, ok := as[storagev1.VolumeAttachment](o)
+		if !ok || va.Spec.Source.PersistentVolumeName == nil || *va.Spec.Source.PersistentVolumeName != u.GetName() {
+			continue
+		}
+		ref := object.RefOf(o)
+		f := finding{rank: rankHeld, Cause: event.Cause{
+			Code:      VolumeAttached,
+			Message:   "the volume is attached to node " + quote(va.Spec.NodeName) + " (" + name(ref) + ")",
+			Next:      "kubectl describe " + on(ref),
+			BlockedBy: ref,
+		}}
+		found = append(found, f)
+		found = append(found, d.detaching(o, va)...)
+	}
+	return found
+}
+
+// attachment is about attachments themselves.
+func (d *diagnosis) attachment(u *unstructured.Unstructured) []finding {
+	if !isKind(u, "storage.k8s.io", "VolumeAttachment") {
+		return nil
+	}
+	live := d.whole(u)
+	va, ok := as[storagev1.VolumeAttachment](live)
+	if !ok {
+		return nil
+	}
+	return d.detaching(live, va)
+}
+
+// detaching is about a volume that does not come off its node.
+func (d *diagnosis) detaching(u *unstructured.Unstructured, va storagev1.VolumeAttachment) []finding {
+	ref := object.RefOf(u)
+	var found []finding
+	if va.Status.DetachError != nil {
+		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
+			Code:      VolumeDetachFailed,
+			Message:   "the driver " + quote(va.Spec.Attacher) + " could not detach the volume from node " + quote(va.Spec.NodeName),
+			Evidence:  []string{"detachError: " + quote(va.Status.DetachError.Message)},
+			Next:      "kubectl describe " + on(ref),
+			BlockedBy: ref,
+		}})
+	}
+	if n := d.node(va.Spec.NodeName); n.code != "" {
+		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
+			Code:      n.code,
+			Message:   "the volume is attached to node " + quote(va.Spec.NodeName) + ", which " + n.how,
+			Evidence:  n.evidence,
+			Next:      n.next(va.Spec.NodeName),
+			Risk:      n.risk(),
+			BlockedBy: refOf("v1", "Node", "", va.Spec.NodeName),
+		}})
+	}
+	return found
+}

@@ -1,0 +1,120 @@
+package stuck
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// foreground is about objects that go after their dependents (edge case 62): only
+// those with blockOwnerDeletion are waited for.
+func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
+	blocking, sure := d.dependents(u, u.GetNamespace(), blocks)
+	if len(blocking) > 0 {
+		return d.heldBy(u, blocking)
+	}
+	if !sure {
+		return nil
+	}
+	if u.GetNamespace() != "" && d.now.Sub(since(u)) > foreignAfter {
+		foreign, _ := d.dependents(u, "", blocks)
+		if len(foreign) > 0 {
+			return []finding{ownerElsewhere(u, foreign[0])}
+		}
+	}
+	return d.builtIn(u, "foregroundDeletion", "the garbage collector to see that its dependents are gone")
+}
+
+// foreignAfter is how long an object waits for dependents that can not be found
+// before they are looked for in the whole cluster.
+const foreignAfter = 20 * time.Second
+
+func blocks(o metav1.OwnerReference) bool {
+	return o.BlockOwnerDeletion != nil && *o.BlockOwnerDeletion
+}
+
+// orphan is about objects that go after their dependents were released.
+func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
+	found := d.builtIn(u, "orphan", "the garbage collector to release its dependents")
+	dependents, _ := d.dependents(u, u.GetNamespace(), func(metav1.OwnerReference) bool { return true })
+	if len(dependents) > 0 && found[0].Code == BuiltInFinalizer {
+		first := object.RefOf(dependents[0])
+		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
+		found[0].Evidence = append(found[0].Evidence, count(len(dependents), "dependent")+" still name it as their owner, such as "+name(first))
+		found[0].Next = "kubectl get " + on(first) + " -o jsonpath='{.metadata.ownerReferences}'"
+	}
+	return found
+}
+
+// dependents are those objects that name u as their owner.
+func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
+	kinds, sure := d.kinds()
+	var found []*unstructured.Unstructured
+	for _, k := range kinds {
+		if !holds(k) || u.GetNamespace() != "" && namespace != "" && !k.Namespaced {
+			continue
+		}
+		objects, ok := d.metadata(k.GVK, namespace)
+		sure = sure && ok
+		for _, o := range objects {
+			if slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == u.GetUID() && which(r) }) {
+				found = append(found, o)
+			}
+		}
+	}
+	return found, sure
+}
+
+// heldBy is about dependents that have to go first: their own causes, and one that
+// says that it waits for them.
+func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
+	var c contents
+	c.add(dependents)
+	found := c.causes(d)
+	first := append(slices.Clone(c.present), c.going...)[0]
+	ref := object.RefOf(first)
+	f := finding{rank: rankHeld, Cause: event.Cause{
+		Code:      ForegroundDependents,
+		Message:   "it goes after its dependents, and " + count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + name(ref),
+		Next:      "kubectl k8sconnect stuck " + on(ref),
+		BlockedBy: ref,
+	}}
+	if len(dependents) > 1 {
+		f.Message = "it goes after its dependents, and " + count(len(dependents), "dependent") + " with blockOwnerDeletion are left, such as " + name(ref)
+	}
+	if terminating(first) {
+		f.Evidence = []string{name(ref) + " is terminating since " + ago(d.now.Sub(since(first)))}
+		if len(found) > 0 {
+			f.rank = rankWaiting // What is at the root of it is found.
+		}
+		return append(found, f)
+	}
+	f.Evidence = []string{name(ref) + " is not being deleted"}
+	f.Next, f.Risk = "kubectl k8sconnect delete "+on(ref), "deletes "+name(ref)
+	for _, o := range first.GetOwnerReferences() {
+		if o.UID != u.GetUID() {
+			f.Evidence = append(f.Evidence, "it has another owner, "+quote(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only takes this one out of its owners")
+		}
+	}
+	return append(found, f)
+}
+
+// ownerElsewhere: a dependent in another namespace than its owner's, which is no
+// valid owner (event OwnerRefInvalidNamespace).
+func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
+	ref := object.RefOf(dependent)
+	return finding{rank: rankHeld, Cause: event.Cause{
+		Code:      OwnerInOtherNamespace,
+		Message:   "a dependent in another namespace names it as owner, which is not allowed: " + name(ref),
+		Evidence:  []string{"metadata.ownerReferences of " + name(ref) + " names " + quote(u.GetName()) + " by its UID, but owners are looked for in the dependent's own namespace"},
+		Next:      "kubectl edit " + on(ref),
+		Risk:      "take out the owner reference before you go on: once its owner is not found, the garbage collector deletes the dependent",
+		BlockedBy: ref,
+	}}
+}

@@ -1,0 +1,283 @@
+package stuck
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// situation is what a cluster holds, and what is to be found out. The first object
+// is the one that is asked about.
+type situation struct {
+	objects string
+	answers answers
+	// codes of the causes, in order.
+	codes []string
+	// says are texts of the first cause, in any of its fields.
+	says []string
+	// blockedBy the first cause.
+	blockedBy string
+}
+
+func (s situation) run(t *testing.T) {
+	m := memory{objects: read(t, strings.TrimSpace(s.objects)), answers: s.answers}
+	g := Gatherer{Reader: &m, Now: now, Pause: 1}
+	facts, err := g.Gather(t.Context(), m.objects[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	causes := Diagnose(facts)
+	var codes []string
+	for _, c := range causes {
+		codes = append(codes, c.Code)
+	}
+	if diff := cmp.Diff(s.codes, codes); diff != "" {
+		t.Errorf("codes: %s\n%+v", diff, causes)
+	}
+	first := causes[0]
+	text := strings.Join(append([]string{first.Message, first.Next, first.Risk}, first.Evidence...), "\n")
+	for _, say := range s.says {
+		if !strings.Contains(text, say) {
+			t.Errorf("does not say %q:\n%s", say, text)
+		}
+	}
+	if got := blockedBy(first); got != s.blockedBy {
+		t.Errorf("blocked by %q, want %q", got, s.blockedBy)
+	}
+}
+
+func blockedBy(c event.Cause) string {
+	if c.BlockedBy.Name == "" {
+		return ""
+	}
+	return c.BlockedBy.String()
+}
+
+func runAll(t *testing.T, situations map[string]situation) {
+	for name, s := range situations {
+		t.Run(name, s.run)
+	}
+}
+
+// dying is the metadata of an object that was deleted ten minutes ago.
+const dying = `deletionTimestamp: "2026-01-01T11:50:00Z", uid: u1`
+
+// held is a widget with a finalizer that its operator has set.
+const held = `
+apiVersion: example.com/v1
+kind: Widget
+metadata:
+  {name: w, namespace: shop, ` + dying + `, finalizers: [example.com/cleanup], managedFields: [
+    {manager: widget-operator, operation: Update, apiVersion: example.com/v1, time: "2026-01-01T10:00:00Z",
+     fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:finalizers": {".": {}, "v:\"example.com/cleanup\"": {}}}}}]}
+`
+
+func operatorWith(status string, replicas int) string {
+	return fmt.Sprintf(`
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: widget-operator, namespace: ops}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: op}}
+  template: {metadata: {labels: {app: op}}, spec: {serviceAccountName: op, containers: [{name: manager, image: i}]}}
+status: %s`, replicas, status)
+}
+
+// Edge case 60.
+func TestFinalizers(t *testing.T) {
+	const mayUpdate = "system:serviceaccount:ops:op update"
+	runAll(t, map[string]situation{
+		"gone": {
+			objects: held, codes: []string{FinalizerControllerGone},
+			says: []string{"set by widget-operator (Update)", "called widget-operator", "--remove-finalizer=example.com/cleanup", "deleted 10m ago"},
+		},
+		"scaled to zero": {
+			objects: held + operatorWith("{}", 0), codes: []string{FinalizerControllerScaledDown},
+			says: []string{"kubectl scale deployment.apps/widget-operator -n ops --replicas=1"}, blockedBy: "Deployment/ops/widget-operator",
+		},
+		"crashing": {
+			objects: held + operatorWith("{}", 1) + `
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: op-1, namespace: ops, labels: {app: op}}
+status:
+  containerStatuses:
+  - {name: manager, restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, reason: Error}}}`,
+			codes: []string{FinalizerControllerCrashing},
+			says:  []string{"restarted 7 times", "exit code 2", "kubectl logs pod/op-1 -n ops -c manager --previous"}, blockedBy: "Deployment/ops/widget-operator",
+		},
+		"image does not come": {
+			objects: held + operatorWith("{}", 1) + `
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: op-1, namespace: ops, labels: {app: op}}
+status: {containerStatuses: [{name: manager, state: {waiting: {reason: ImagePullBackOff, message: "no such \u001b[31mimage"}}}]}`,
+			codes: []string{FinalizerControllerNotReady}, says: []string{`ImagePullBackOff no such \x1b[31mimage`}, blockedBy: "Deployment/ops/widget-operator",
+		},
+		"silent": {
+			objects: held + operatorWith("{readyReplicas: 1}", 1), answers: answers{may: []string{mayUpdate}},
+			codes: []string{FinalizerControllerSilent}, says: []string{"has not removed it in 10m", "last wrote 2h ago", "grep w"},
+			blockedBy: "Deployment/ops/widget-operator",
+		},
+		"lacks permission": {
+			objects: held + operatorWith("{readyReplicas: 1}", 1), codes: []string{FinalizerControllerForbidden},
+			says:      []string{"kubectl auth can-i update widget.example.com/w -n shop --as=system:serviceaccount:ops:op"},
+			blockedBy: "ServiceAccount/ops/op",
+		},
+		"found by its lease": {
+			objects: strings.ReplaceAll(held, "widget-operator", "manager") + strings.ReplaceAll(operatorWith("{}", 0), "widget-operator", "anything") + `
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: 8a3f.example.com, namespace: ops}
+spec: {holderIdentity: anything-7d-x_1, renewTime: "2026-01-01T09:00:00.000000Z", leaseDurationSeconds: 15}`,
+			codes: []string{FinalizerControllerScaledDown}, blockedBy: "Deployment/ops/anything", says: []string{"holds the lease"},
+		},
+		"somebody outside holds the lease": {
+			objects: held + `
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: 8a3f.example.com, namespace: ops}
+spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", leaseDurationSeconds: 15}`,
+			codes: []string{FinalizerControllerSilent}, blockedBy: "Lease/ops/8a3f.example.com", says: []string{"held by elsewhere_1", "outside the cluster"},
+		},
+		"known operator": {
+			objects: `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: argocd, ` + dying + `, finalizers: [resources-finalizer.argocd.argoproj.io]}}`,
+			codes:   []string{FinalizerControllerGone}, says: []string{"Argo CD's: it is not installed"},
+		},
+		"may not look": { // edge case 67
+			objects: held, answers: answers{failing: map[string]error{"Deployment": forbidden("deployments"), "Lease": forbidden("leases")}},
+			codes: []string{FinalizerUnknown, NotPermitted}, says: []string{"could not be found out"},
+		},
+		"built in": {
+			objects: `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, ` + dying + `, finalizers: [batch.kubernetes.io/job-tracking]}}`,
+			codes:   []string{BuiltInFinalizer}, says: []string{"job controller"},
+		},
+		"controller manager down": {
+			objects: `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, ` + dying + `, finalizers: [batch.kubernetes.io/job-tracking]}}
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: kube-controller-manager, namespace: kube-system}
+spec: {holderIdentity: cp-1, renewTime: "2026-01-01T11:00:00.000000Z", leaseDurationSeconds: 15}`,
+			codes: []string{ControllerManagerDown}, blockedBy: "Lease/kube-system/kube-controller-manager",
+		},
+		"no finalizers": {
+			objects: `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop, ` + dying + `}}`, codes: []string{Unknown},
+		},
+		"not being deleted": {
+			objects: `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}`, codes: []string{NotTerminating},
+		},
+	})
+}
+
+const webhook = `
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: guard}
+webhooks:
+- name: guard.example.com
+  clientConfig: {service: {namespace: ops, name: guard}}
+  rules: [{operations: [UPDATE], apiGroups: [example.com], apiVersions: [v1], resources: [widgets]}]
+  sideEffects: None
+  admissionReviewVersions: [v1]`
+
+// Edge case 61.
+func TestAdmission(t *testing.T) {
+	unreachable := apierrors.NewInternalError(errors.New(`failed calling webhook "guard.example.com": connection refused`))
+	may := []string{" patch"}
+	runAll(t, map[string]situation{
+		"webhook away": {
+			objects: held + webhook, answers: answers{refusal: unreachable, may: may},
+			codes: []string{WebhookUnreachable, FinalizerControllerGone},
+			says:  []string{"service/guard -n ops does not exist", "/webhooks/0/failurePolicy"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"its workload at zero": {
+			objects: held + webhook + `
+---
+{apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {selector: {app: op}}}` + operatorWith("{}", 0),
+			answers: answers{refusal: unreachable, may: may},
+			codes:   []string{WebhookUnreachable, FinalizerControllerScaledDown},
+			says:    []string{"has no endpoint that is ready", "kubectl scale deployment.apps/widget-operator"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"webhook refuses, the controller waits in vain": {
+			objects: held + webhook + operatorWith("{readyReplicas: 1}", 1),
+			answers: answers{may: append(may, "system:serviceaccount:ops:op update"), refusal: &apierrors.StatusError{ErrStatus: metav1.Status{
+				Status: "Failure", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+				Message: `admission webhook "guard.example.com" denied the request: not on Fridays`,
+			}}},
+			codes: []string{WebhookRefuses}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"not valid any more": {
+			objects: held, answers: answers{may: may, refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Widget"}, "w",
+				field.ErrorList{field.Required(field.NewPath("spec", "size"), "")})},
+			codes: []string{UpdateInvalid, FinalizerControllerGone}, says: []string{"spec.size", "kubectl edit"}, blockedBy: "Widget/shop/w",
+		},
+		"we may not try": {
+			objects: held + webhook, answers: answers{refusal: forbidden("widgets")},
+			codes: []string{WebhookUnreachable, FinalizerControllerGone, NotPermitted}, says: []string{"not tried"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"the refusal of a secret is not quoted": {
+			objects: `{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop, ` + dying + `, finalizers: [example.com/x]}}`,
+			answers: answers{may: may, refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s",
+				field.ErrorList{field.Invalid(field.NewPath("data"), "hunter2", "")})},
+			codes: []string{UpdateInvalid, FinalizerControllerGone}, says: []string{"the server answered 422 Invalid"}, blockedBy: "Secret/shop/s",
+		},
+	})
+}
+
+func TestHooksMatch(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change [2]string
+		want   int
+	}{
+		"matches":                 {want: 1},
+		"another operation":       {change: [2]string{"[UPDATE]", "[CREATE]"}},
+		"every operation":         {change: [2]string{"[UPDATE]", "['*']"}, want: 1},
+		"another group":           {change: [2]string{"[example.com]", "[apps]"}},
+		"another version":         {change: [2]string{"[v1], resources", "[v2], resources"}, want: 1}, // equivalent is the default
+		"another version, exact":  {change: [2]string{"  sideEffects", "  matchPolicy: Exact\n  rules: [{operations: [UPDATE], apiGroups: [example.com], apiVersions: [v2], resources: [widgets]}]\n  sideEffects"}},
+		"a subresource":           {change: [2]string{"[widgets]", "[widgets/status]"}},
+		"of the cluster":          {change: [2]string{"{operations", "{scope: Cluster, operations"}},
+		"other labels":            {change: [2]string{"  sideEffects", "  objectSelector: {matchLabels: {a: b}}\n  sideEffects"}},
+		"in a namespace like it":  {change: [2]string{"  sideEffects", "  namespaceSelector: {matchLabels: {tier: prod}}\n  sideEffects"}, want: 1},
+		"in another namespace":    {change: [2]string{"  sideEffects", "  namespaceSelector: {matchLabels: {tier: test}}\n  sideEffects"}},
+		"without such namespaces": {change: [2]string{"  sideEffects", "  namespaceSelector: {matchExpressions: [{key: tier, operator: Exists}]}\n  sideEffects"}, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := webhook
+			if tc.change[0] != "" {
+				text = strings.Replace(text, tc.change[0], tc.change[1], 1)
+			}
+			if strings.Contains(text, "Exact") { // Only the later of two rules is meant.
+				text = strings.Replace(text, "  rules: [{operations: [UPDATE], apiGroups: [example.com], apiVersions: [v1], resources: [widgets]}]\n", "", 1)
+			}
+			m := memory{objects: read(t, strings.TrimSpace(held+text+"\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {tier: prod}}}"))}
+			g := Gatherer{Reader: &m, Now: now}
+			facts, err := g.Gather(t.Context(), m.objects[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := newDiagnosis(now(), facts.known)
+			if got := d.hooksFor(m.objects[0], "UPDATE"); len(got) != tc.want {
+				t.Errorf("%d webhooks match, want %d", len(got), tc.want)
+			}
+		})
+	}
+}

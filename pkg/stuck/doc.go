@@ -1,0 +1,93 @@
+// Package stuck says why the deletion of an object hangs.
+//
+//	g := stuck.Gatherer{Reader: reader}
+//	facts, err := g.Gather(ctx, live)
+//	for _, cause := range stuck.Diagnose(facts) {
+//		fmt.Println(cause.Code, cause.Message, cause.Next)
+//	}
+//
+// Rules say what they need to know; the [Gatherer] asks for it, side by side, and
+// runs the rules again until they ask for nothing more. So only what a situation
+// asks for is read, what holds up many objects is read once, and the rules stay
+// pure: a file for each family of causes. What could not be read is unknown, never
+// absent.
+//
+// It changes nothing in the cluster, waits for nothing and prints nothing.
+package stuck
+
+// The codes of causes. They are stable: machines build on them.
+const (
+	// The finalizer's controller: nothing is known that would remove the finalizer;
+	// it is scaled to zero, crashes, does not get ready, lacks permission; it runs and
+	// does not remove it; or who it is can not be told.
+	FinalizerControllerGone       = "FinalizerControllerGone"
+	FinalizerControllerScaledDown = "FinalizerControllerScaledDown"
+	FinalizerControllerCrashing   = "FinalizerControllerCrashing"
+	FinalizerControllerNotReady   = "FinalizerControllerNotReady"
+	FinalizerControllerForbidden  = "FinalizerControllerForbidden"
+	FinalizerControllerSilent     = "FinalizerControllerSilent"
+	FinalizerUnknown              = "FinalizerUnknown"
+
+	// Kubernetes' own: a finalizer that it removes by itself, and its controllers
+	// being down.
+	BuiltInFinalizer           = "BuiltInFinalizer"
+	ControllerManagerDown      = "ControllerManagerDown"
+	LoadBalancerControllerGone = "LoadBalancerControllerGone"
+
+	// The update that removes the finalizer is not let through: a webhook does not
+	// answer or refuses it, something else does (a policy), the object is not valid
+	// any more, or the server fails at it.
+	WebhookUnreachable = "WebhookUnreachable"
+	WebhookRefuses     = "WebhookRefuses"
+	AdmissionRefuses   = "AdmissionRefuses"
+	UpdateInvalid      = "UpdateInvalid"
+	UpdateFails        = "UpdateFails"
+
+	// Namespaces: an aggregated API is down, a finalizer in its spec, contents that
+	// are left, that can not be deleted, and conditions that are out of date.
+	APIServiceUnavailable = "APIServiceUnavailable"
+	NamespaceFinalizer    = "NamespaceFinalizer"
+	ContentRemains        = "ContentRemains"
+	DeletionRefused       = "DeletionRefused"
+	ConditionStale        = "ConditionStale"
+
+	// Definitions of custom resources: instances that are left, a conversion webhook
+	// that is down.
+	InstancesRemain       = "InstancesRemain"
+	ConversionWebhookDown = "ConversionWebhookDown"
+
+	// Owners and dependents.
+	ForegroundDependents  = "ForegroundDependents"
+	OrphaningDependents   = "OrphaningDependents"
+	OwnerInOtherNamespace = "OwnerInOtherNamespace"
+
+	// Storage: a claim that pods use, a volume that is bound or attached, drivers that
+	// could not delete or detach.
+	ClaimInUse           = "ClaimInUse"
+	VolumeBound          = "VolumeBound"
+	VolumeAttached       = "VolumeAttached"
+	VolumeDetachFailed   = "VolumeDetachFailed"
+	VolumeDeletionFailed = "VolumeDeletionFailed"
+
+	// Pods, and their nodes.
+	PodGracePeriod     = "PodGracePeriod"
+	PodPastGracePeriod = "PodPastGracePeriod"
+	PodUnmounting      = "PodUnmounting"
+	NodeGone           = "NodeGone"
+	NodeNotReady       = "NodeNotReady"
+
+	// The API server: it fails, has too much to do, or can not read what is stored.
+	ServerFailing    = "ServerFailing"
+	ServerThrottling = "ServerThrottling"
+	Undecryptable    = "Undecryptable"
+
+	// It is slow, not stuck.
+	Progressing = "Progressing"
+
+	// What could not be read, for lack of permission or otherwise; and that nothing
+	// was found.
+	NotPermitted   = "NotPermitted"
+	NotRead        = "NotRead"
+	NotTerminating = "NotTerminating"
+	Unknown        = "Unknown"
+)

@@ -1,0 +1,140 @@
+package stuck
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// pod is about pods, which go when the kubelet of their node says so (edge case
+// 63).
+func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
+	if !isKind(u, "", "Pod") {
+		return nil
+	}
+	p, ok := as[corev1.Pod](d.whole(u))
+	if !ok || p.DeletionTimestamp == nil {
+		return nil
+	}
+	ref := object.RefOf(u)
+	if left := p.DeletionTimestamp.Sub(d.now); left > 0 {
+		return []finding{{rank: rankWaiting, Cause: event.Cause{
+			Code:     PodGracePeriod,
+			Message:  "it is within its grace period, which is over in " + ago(left),
+			Evidence: running(p),
+		}}}
+	}
+	if p.Spec.NodeName == "" {
+		return nil // Without a node, the server deletes it at once.
+	}
+	late := "its grace period is over since " + ago(d.now.Sub(p.DeletionTimestamp.Time))
+	n := d.node(p.Spec.NodeName)
+	f := finding{rank: rankHeld, Cause: event.Cause{
+		Evidence:  append(append([]string{late}, n.evidence...), running(p)...),
+		Next:      "kubectl delete " + on(ref) + " --grace-period=0 --force",
+		Risk:      "its containers may go on running on the node, unseen: for a StatefulSet, two of one name at once, on the same data",
+		BlockedBy: refOf("v1", "Node", "", p.Spec.NodeName),
+	}}
+	f.Evidence = append(f.Evidence, d.budgets(p)...)
+	switch {
+	case n.code != "":
+		f.Code, f.rank = n.code, rankBroken
+		f.Message = "it runs on node " + quote(p.Spec.NodeName) + ", which " + n.how + ": nobody says that its containers have stopped"
+		if n.code == NodeGone {
+			f.Risk = "none if the machine is gone for good; if it only lost its name, its containers go on running there"
+		}
+	case len(running(p)) == 0 && len(p.Status.ContainerStatuses) > 0:
+		f.Code = PodUnmounting
+		f.Message = "its containers have stopped, but the kubelet of node " + quote(p.Spec.NodeName) + " has not cleaned up: an unmount may hang"
+		f.Evidence = append(f.Evidence, volumesOf(p)...)
+		f.Next, f.Risk = "kubectl events --for pod/"+word(p.Name)+" -n "+word(p.Namespace), ""
+	default:
+		f.Code = PodPastGracePeriod
+		f.Message = "its grace period is over, and the kubelet of node " + quote(p.Spec.NodeName) + " has not said that its containers have stopped"
+	}
+	if len(p.Finalizers) > 0 { // Then it is they who hold it, whatever the kubelet does.
+		f.rank = max(f.rank, rankWaiting)
+	}
+	return []finding{f}
+}
+
+// running are the containers that have not stopped, as evidence.
+func running(p corev1.Pod) []string {
+	var names []string
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if c.State.Running != nil {
+			names = append(names, "container "+quote(c.Name)+" is running")
+		}
+	}
+	return some(names, 3)
+}
+
+// volumesOf are volumes of a pod that an unmount may hang on.
+func volumesOf(p corev1.Pod) []string {
+	var found []string
+	for _, v := range p.Spec.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			found = append(found, "volume "+quote(v.Name)+": claim "+quote(v.PersistentVolumeClaim.ClaimName))
+		case v.NFS != nil:
+			found = append(found, "volume "+quote(v.Name)+": NFS "+quote(v.NFS.Server))
+		case v.CSI != nil:
+			found = append(found, "volume "+quote(v.Name)+": "+quote(v.CSI.Driver))
+		}
+	}
+	return some(found, 3)
+}
+
+// budgets says of disruption budgets that they have nothing to do with it: people
+// suspect them (edge case 65).
+func (d *diagnosis) budgets(p corev1.Pod) []string {
+	objects, _ := d.list(kindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
+	for _, b := range all[policyv1.PodDisruptionBudget](objects) {
+		if b.Spec.Selector != nil && selects(b.Spec.Selector, p.Labels) {
+			return []string{fmt.Sprintf("PodDisruptionBudget %s is not the reason: it holds up evictions, never deletions", quote(b.Name))}
+		}
+	}
+	return nil
+}
+
+// node is how a node does; an empty code says that nothing is known against it.
+type node struct {
+	code, how string
+	evidence  []string
+}
+
+func (d *diagnosis) node(called string) node {
+	u, sure := d.get(kindOf("v1", "Node"), "", called)
+	if u == nil {
+		if !sure {
+			return node{}
+		}
+		return node{code: NodeGone, how: "is not there any more", evidence: []string{"node " + quote(called) + " does not exist"}}
+	}
+	ready := conditionOf(u, "Ready")
+	if ready.status == "True" || ready.status == "" {
+		return node{}
+	}
+	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + quote(called) + ": Ready is " + ready.status + ", " + ready.String()}}
+}
+
+// next is what frees volumes of a node that does not come back.
+func (n node) next(called string) string {
+	if n.code == NodeGone {
+		return "kubectl get pods -A --field-selector spec.nodeName=" + word(called)
+	}
+	return "kubectl taint nodes " + word(called) + " node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
+}
+
+func (n node) risk() string {
+	if n.code == NodeGone {
+		return ""
+	}
+	return "only if the machine is off: its pods are started elsewhere, on the same data"
+}

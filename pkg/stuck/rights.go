@@ -1,0 +1,122 @@
+package stuck
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// account is a service account that may update an object.
+type account struct {
+	namespace, name string
+	// role gives it the right.
+	role string
+	// granted: it may also write the kind's finalizers or status, as only its
+	// controller does.
+	granted bool
+}
+
+// accounts are those that were given rights on the kind in particular: who may do
+// everything need not have to do with it.
+func (d *diagnosis) accounts(u *unstructured.Unstructured, finalizer string) ([]account, bool) {
+	groups := []string{domainOf(finalizer)}
+	if group := u.GroupVersionKind().Group; strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
+		groups = append(groups, group)
+	}
+	r := once(d, "accounts "+strings.Join(groups, " "), func() result[account] { return d.readAccounts(groups) })
+	return r.items, r.sure
+}
+
+func (d *diagnosis) readAccounts(groups []string) result[account] {
+	const rbac = "rbac.authorization.k8s.io/v1"
+	roles, sure := d.list(kindOf(rbac, "ClusterRole"), "")
+	bindings, sureOfBindings := d.list(kindOf(rbac, "ClusterRoleBinding"), "")
+	local, sureOfLocal := d.list(kindOf(rbac, "RoleBinding"), "")
+	localRoles, sureOfRoles := d.list(kindOf(rbac, "Role"), "")
+	g := grants{rights: map[string]right{}}
+	for _, r := range all[rbacv1.ClusterRole](roles) {
+		g.role("ClusterRole/"+r.Name, r.Rules, groups)
+	}
+	for _, r := range all[rbacv1.Role](localRoles) {
+		g.role("Role/"+r.Namespace+"/"+r.Name, r.Rules, groups)
+	}
+	for _, b := range all[rbacv1.ClusterRoleBinding](bindings) {
+		g.bind(b.RoleRef, "", b.Subjects)
+	}
+	for _, b := range all[rbacv1.RoleBinding](local) {
+		g.bind(b.RoleRef, b.Namespace, b.Subjects)
+	}
+	slices.SortFunc(g.accounts, func(a, b account) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name), -compareBool(a.granted, b.granted), cmp.Compare(a.role, b.role))
+	})
+	same := func(a, b account) bool { return a.namespace == b.namespace && a.name == b.name }
+	return result[account]{slices.CompactFunc(g.accounts, same), sure && sureOfBindings && sureOfLocal && sureOfRoles}
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}
+
+// grants follows rights from roles to service accounts.
+type grants struct {
+	rights   map[string]right
+	accounts []account
+}
+
+type right int
+
+const (
+	none right = iota
+	mayUpdate
+	mayFinalize
+)
+
+func (g *grants) role(key string, rules []rbacv1.PolicyRule, groups []string) {
+	for _, rule := range rules {
+		g.rights[key] = max(g.rights[key], rightOf(rule, groups))
+	}
+}
+
+func rightOf(rule rbacv1.PolicyRule, groups []string) right {
+	inGroup := slices.ContainsFunc(rule.APIGroups, func(group string) bool {
+		return slices.ContainsFunc(groups, func(g string) bool { return related(group, g) })
+	})
+	writes := slices.ContainsFunc(rule.Verbs, func(verb string) bool { return verb == "update" || verb == "patch" || verb == "*" })
+	if !inGroup || !writes {
+		return none
+	}
+	for _, resource := range rule.Resources {
+		if _, sub, _ := strings.Cut(resource, "/"); sub == "finalizers" || sub == "status" {
+			return mayFinalize
+		}
+	}
+	return mayUpdate
+}
+
+func (g *grants) bind(ref rbacv1.RoleRef, namespace string, subjects []rbacv1.Subject) {
+	key := ref.Kind + "/" + ref.Name
+	if ref.Kind == "Role" {
+		key = "Role/" + namespace + "/" + ref.Name
+	}
+	if g.rights[key] == none {
+		return
+	}
+	for _, s := range subjects {
+		if s.Kind == rbacv1.ServiceAccountKind {
+			g.accounts = append(g.accounts, account{
+				namespace: cmp.Or(s.Namespace, namespace), name: s.Name,
+				role: strings.ToLower(ref.Kind) + "/" + ref.Name, granted: g.rights[key] == mayFinalize,
+			})
+		}
+	}
+}

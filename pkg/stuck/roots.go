@@ -1,0 +1,64 @@
+package stuck
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Root is one cause with all that it holds back.
+type Root struct {
+	Cause event.Cause
+	// Holds are the objects that wait for it, sorted.
+	Holds []object.Ref
+	// Total is how many they are.
+	Total int
+}
+
+// rootKey tells one cause from another: what it is, and what has to change. Where
+// nothing in particular has to, the words tell.
+type rootKey struct {
+	code, message string
+	blockedBy     object.Key
+}
+
+func keyOf(c event.Cause) rootKey {
+	key := rootKey{code: c.Code, blockedBy: c.BlockedBy.Key()}
+	if c.BlockedBy == (object.Ref{}) {
+		key.message = c.Message
+	}
+	return key
+}
+
+// Roots puts objects together that the same cause holds back, the cause that holds
+// back the most first. What counts of each object is its first cause.
+func Roots(objects []Explained) []Root {
+	byKey := map[rootKey]*Root{}
+	for _, o := range objects {
+		if len(o.Causes) == 0 {
+			continue
+		}
+		key := keyOf(o.Causes[0])
+		if byKey[key] == nil {
+			byKey[key] = &Root{Cause: o.Causes[0]}
+		}
+		byKey[key].Holds = append(byKey[key].Holds, o.Ref)
+	}
+	roots := make([]Root, 0, len(byKey))
+	for _, r := range byKey {
+		slices.SortFunc(r.Holds, object.Ref.Compare)
+		r.Total = len(r.Holds)
+		roots = append(roots, *r)
+	}
+	slices.SortFunc(roots, func(a, b Root) int {
+		return cmp.Or(
+			cmp.Compare(b.Total, a.Total),
+			cmp.Compare(a.Cause.Code, b.Cause.Code),
+			a.Cause.BlockedBy.Compare(b.Cause.BlockedBy),
+			cmp.Compare(a.Cause.Message, b.Cause.Message),
+		)
+	})
+	return roots
+}

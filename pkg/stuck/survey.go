@@ -1,0 +1,131 @@
+package stuck
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Scope says which objects a survey is about.
+type Scope struct {
+	// Kinds are the kinds to look at; nil for all that the server serves.
+	Kinds []object.Kind
+	// Selection is which objects of them.
+	Selection object.Selection
+}
+
+// Explained is an object that is terminating, and why it does not go.
+type Explained struct {
+	Ref object.Ref
+	// Since is when its deletion was asked for.
+	Since  time.Time
+	Causes []event.Cause
+}
+
+// UnreadError says that some kinds could not be looked at: objects of these may be
+// terminating too. What was found counts nevertheless.
+type UnreadError struct {
+	// Kinds are what was asked, each with the reason why there was no answer.
+	Kinds []string
+}
+
+func (e *UnreadError) Error() string {
+	return "could not be looked at: " + strings.Join(some(e.Kinds, 5), "; ")
+}
+
+// Unreachable marks errors that say nothing about an object.
+func (e *UnreadError) Unreachable() bool { return true }
+
+// Survey finds all objects of the scope that are terminating, sorted, and explains
+// them all from one set of facts. The error is an *UnreadError, beside what was
+// found, where some kinds could not be looked at.
+func (g *Gatherer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained, error) {
+	known := newKnown()
+	served := scope.Kinds
+	if served == nil {
+		if err := g.askAll(ctx, known, []question{{verb: kinds}}); err != nil {
+			return nil, nil, err
+		}
+		a, _ := known.find(question{verb: kinds})
+		if a.err != nil {
+			return nil, nil, fmt.Errorf("find out what the server serves: %w", a.err)
+		}
+		served = a.kinds
+	}
+	objects, unread := g.terminating(ctx, known, served, scope.Selection)
+	if unread != nil && ctx.Err() != nil {
+		return nil, nil, unread
+	}
+	var out []Explained
+	run := func(d *diagnosis) {
+		out = make([]Explained, len(objects))
+		for i, u := range objects {
+			out[i] = Explained{Ref: object.RefOf(u), Since: since(u), Causes: sorted(d.causes(u))}
+		}
+	}
+	if err := g.fill(ctx, known, run); err != nil {
+		return nil, nil, err
+	}
+	d := newDiagnosis(g.now(), known)
+	run(d)
+	d.complete(objects, out)
+	return Roots(out), out, unread
+}
+
+// complete gives those objects that no rule explained what remains to be said.
+func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explained) {
+	unread, blind := d.unread()
+	server := sorted(d.server())
+	for i := range out {
+		if len(out[i].Causes) > 0 {
+			continue
+		}
+		out[i].Causes = append(out[i].Causes, server...)
+		if blind {
+			out[i].Causes = append(out[i].Causes, unread.Cause)
+		}
+		if len(out[i].Causes) == 0 {
+			out[i].Causes = append(out[i].Causes, d.unknown(objects[i]).Cause)
+		}
+	}
+}
+
+// terminating reads the metadata of all kinds, side by side, and returns what is
+// terminating.
+func (g *Gatherer) terminating(ctx context.Context, k *known, served []object.Kind, sel object.Selection) ([]*unstructured.Unstructured, error) {
+	var questions []question
+	for _, kind := range served {
+		if kind.Namespaced || sel.Namespace == "" {
+			q := question{verb: metadata, gvk: kind.GVK, name: sel.Name, labels: sel.Labels, namespace: sel.Namespace}
+			questions = append(questions, q)
+		}
+	}
+	if err := g.askAll(ctx, k, questions); err != nil {
+		return nil, err
+	}
+	var found []*unstructured.Unstructured
+	var unread UnreadError
+	for _, q := range questions {
+		a, _ := k.find(q)
+		if a.err != nil {
+			unread.Kinds = append(unread.Kinds, q.String()+": "+reason(a.err))
+		}
+		for _, u := range a.objects {
+			if terminating(u) {
+				found = append(found, u)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return object.RefOf(a).Compare(object.RefOf(b)) })
+	if len(unread.Kinds) > 0 {
+		return found, &unread
+	}
+	return found, nil
+}

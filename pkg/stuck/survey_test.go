@@ -1,0 +1,214 @@
+package stuck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// What holds up many is read once, and is one root with a number.
+func TestSurvey(t *testing.T) {
+	text := operatorWith("{}", 0)
+	for i := range 50 {
+		text = "\n---" + strings.Replace(held, "name: w,", fmt.Sprintf("name: w%02d,", i), 1) + strings.TrimPrefix(text, "\n")
+	}
+	text += "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: alone, namespace: shop, " + dying + ", finalizers: [other.org/x]}}"
+	text += "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: lives, namespace: shop}}"
+	m := memory{objects: read(t, strings.TrimPrefix(text, "\n---"))}
+	g := Gatherer{Reader: &m, Now: now}
+	roots, objects, err := g.Survey(t.Context(), Scope{})
+	if err != nil || len(objects) != 51 {
+		t.Fatalf("%d objects, %v", len(objects), err)
+	}
+	if len(roots) != 2 || roots[0].Total != 50 || roots[0].Cause.Code != FinalizerControllerScaledDown || len(roots[0].Holds) != 50 {
+		t.Errorf("roots %+v", roots)
+	}
+	if g.Requests() != len(m.asked)+1 || g.Requests() > 30 {
+		t.Errorf("%d requests are counted, %d were sent: %q", g.Requests(), len(m.asked)+1, m.asked)
+	}
+	replays := 0
+	for _, asked := range m.asked {
+		if strings.HasPrefix(asked, "replay") {
+			replays++
+		}
+	}
+	if replays != 2 {
+		t.Errorf("%d updates were tried, want one of a class", replays)
+	}
+	if !slices.IsSortedFunc(objects, func(a, b Explained) int { return a.Ref.Compare(b.Ref) }) {
+		t.Error("the objects are not sorted")
+	}
+}
+
+// Edge case 67: kinds that could not be looked at are told, and the rest counts.
+func TestSurveyUnread(t *testing.T) {
+	m := memory{
+		objects: read(t, strings.TrimSpace(held)+"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"),
+		answers: answers{failing: map[string]error{"Secret": forbidden("secrets")}},
+	}
+	g := Gatherer{Reader: &m, Now: now}
+	_, objects, err := g.Survey(t.Context(), Scope{Selection: object.Selection{Namespace: "shop"}})
+	unread, ok := errors.AsType[*UnreadError](err)
+	if !ok || len(unread.Kinds) != 1 || len(objects) != 1 {
+		t.Errorf("%d objects, %v", len(objects), err)
+	}
+}
+
+// A budget that is spent is told, and bounds what is sent.
+func TestBudget(t *testing.T) {
+	m := memory{objects: read(t, strings.TrimSpace(held))}
+	g := Gatherer{Reader: &m, Now: now, Budget: 5}
+	facts, err := g.Gather(t.Context(), m.objects[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	causes := Diagnose(facts)
+	if g.Requests() > 5 {
+		t.Errorf("%d requests", g.Requests())
+	}
+	if last := causes[len(causes)-1]; last.Code != NotRead || !strings.Contains(strings.Join(last.Evidence, " "), errNotAsked.Error()) {
+		t.Errorf("not told: %+v", causes)
+	}
+}
+
+func TestRoots(t *testing.T) {
+	ref := func(name string) object.Ref {
+		return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Name: name}
+	}
+	roots := Roots([]Explained{
+		{Ref: ref("b"), Causes: []event.Cause{{Code: "A", BlockedBy: ref("x")}, {Code: "Z"}}},
+		{Ref: ref("a"), Causes: []event.Cause{{Code: "A", BlockedBy: ref("x"), Message: "in other words"}}},
+		{Ref: ref("c"), Causes: []event.Cause{{Code: "A", BlockedBy: ref("y")}}},
+		{Ref: ref("d"), Causes: []event.Cause{{Code: "B", Message: "one"}}},
+		{Ref: ref("e"), Causes: []event.Cause{{Code: "B", Message: "other"}}},
+		{Ref: ref("f")},
+	})
+	var got []string
+	for _, r := range roots {
+		got = append(got, fmt.Sprint(r.Cause.Code, r.Total, r.Holds[0].Name))
+	}
+	if want := []string{"A2a", "A1c", "B1d", "B1e"}; !slices.Equal(got, want) {
+		t.Errorf("roots %q, want %q", got, want)
+	}
+}
+
+// shrinking loses an object each time that its kind is listed.
+type shrinking struct {
+	*memory
+	left int
+}
+
+func (s *shrinking) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
+	objects, err := s.memory.Metadata(ctx, gvk, sel)
+	if gvk.Kind == "ConfigMap" {
+		s.left--
+		objects = objects[:s.left]
+	}
+	return objects, err
+}
+
+// Edge case 58: what loses objects between two looks is slow.
+func TestProgress(t *testing.T) {
+	text := namespaced("", "kubernetes")
+	for i := range 10 {
+		text += fmt.Sprintf("\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: shop}}", i)
+	}
+	m := memory{objects: read(t, text)}
+	at := now()
+	clock := func() time.Time { at = at.Add(time.Second); return at }
+	g := Gatherer{Reader: &shrinking{memory: &m, left: 10}, Now: clock, Pause: time.Nanosecond}
+	facts, err := g.Gather(t.Context(), m.objects[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	causes := Diagnose(facts)
+	if causes[0].Code != Progressing || !strings.Contains(causes[0].Message, "8 objects left") {
+		t.Errorf("%+v", causes)
+	}
+	// The second time, the first look is the earlier one.
+	before := g.Requests()
+	facts, err = g.Gather(t.Context(), m.objects[0])
+	if err != nil || facts.Before.Left != 8 || facts.After.Left != 7 {
+		t.Errorf("%+v %+v %v after %d requests", facts.Before, facts.After, err, g.Requests()-before)
+	}
+}
+
+// silence is a server of which no answer comes.
+type silence struct{ memory }
+
+func (s *silence) Get(context.Context, schema.GroupVersionKind, string, string) (*unstructured.Unstructured, error) {
+	return nil, errSlow
+}
+
+func (s *silence) List(context.Context, schema.GroupVersionKind, object.Selection) ([]unstructured.Unstructured, error) {
+	return nil, errSlow
+}
+
+func (s *silence) Kinds(context.Context) ([]object.Kind, error) { return nil, errSlow }
+
+// A server that does not answer is asked once, not round after round.
+func TestSilence(t *testing.T) {
+	live := read(t, strings.TrimSpace(held))[0]
+	g := Gatherer{Reader: &silence{}, Now: now}
+	facts, err := g.Gather(t.Context(), live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if causes := Diagnose(facts); causes[0].Code != ServerFailing {
+		t.Errorf("%+v", causes)
+	}
+	first := g.Requests()
+	d := newDiagnosis(now(), newKnown())
+	d.known.put(questionOf(live), answer{object: live})
+	d.causes(live)
+	if want := len(batches(d.known, d.asked)); first != want {
+		t.Errorf("%d requests, want the %d of one round", first, want)
+	}
+}
+
+func TestTexts(t *testing.T) {
+	if got := quote("a\x1b[31m\nb\u202e"); got != `a\x1b[31m b\u202e` {
+		t.Errorf("quote: %q", got)
+	}
+	if got := []rune(quote(strings.Repeat("é", 1000))); len(got) > longest+3 {
+		t.Errorf("%d characters", len(got))
+	}
+	for in, want := range map[string]string{"a.b/c-1": "a.b/c-1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
+		if got := word(in); got != want {
+			t.Errorf("word(%q) is %s, want %s", in, got, want)
+		}
+	}
+	for in, want := range map[time.Duration]string{-time.Second: "0s", 90 * time.Second: "90s", time.Hour: "60m", 30 * time.Hour: "30h", 72 * time.Hour: "3d"} {
+		if got := ago(in); got != want {
+			t.Errorf("ago(%s) is %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestOperators(t *testing.T) {
+	for finalizer, want := range map[string]string{
+		"resources-finalizer.argocd.argoproj.io":            "Argo CD",
+		"resources-finalizer.argocd.argoproj.io/background": "Argo CD",
+		"finalizers.fluxcd.io":                              "Flux",
+		"service.k8s.aws/resources":                         "the AWS Load Balancer Controller",
+		"external-attacher/ebs-csi-aws-com":                 "the CSI driver's attacher",
+		"post-delete-finalizer.argocd.argoproj.io/cleanup":  "Argo CD",
+		"example.com/argocd.argoproj.io":                    "",
+		"longhorn.io":                                       "Longhorn",
+		"notlonghorn.io":                                    "",
+	} {
+		if got := operatorOf(finalizer).name; got != want {
+			t.Errorf("%s is of %q, want %q", finalizer, got, want)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package unready
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// deadlock says that a rollout waits for itself: the new Pod for the volume that
+// the old one has, and the old one for the new one to be ready.
+func (v *view) deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []finding {
+	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
+		return nil
+	}
+	for _, waiting := range pods {
+		if ready(waiting) || started(waiting) || waiting.DeletionTimestamp != nil {
+			continue
+		}
+		for _, claim := range claimNames(waiting) {
+			pvc := lookup[corev1.PersistentVolumeClaim](v, ref(core("PersistentVolumeClaim"), d.Namespace, claim))
+			holder := v.holder(waiting, pvc)
+			if holder == nil || !slices.Contains(pods, holder) || revision(holder) == revision(waiting) {
+				continue
+			}
+			return []finding{deadlocked(d, pvc, waiting, holder)}
+		}
+	}
+	return nil
+}
+
+func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting, holder *corev1.Pod) finding {
+	r := ref(apps("Deployment"), d.Namespace, d.Name)
+	evidence := []string{
+		"PersistentVolumeClaim " + pvc.Name + " is " + accessMode(pvc),
+		"Pod " + holder.Name + ", of the older revision, has it on node " + holder.Spec.NodeName,
+		"Pod " + waiting.Name + ", of the newer one, waits for it" + onNode(waiting),
+		"the strategy is RollingUpdate, and lets no Pod go before another is ready",
+	}
+	return finding{rank: root, Cause: event.Cause{
+		Code:     "VolumeDeadlock",
+		Message:  name(r) + " waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready",
+		Evidence: evidence,
+		Next: kubectl(d.Namespace, "patch", r.Resource(), "--type=merge", "-p",
+			`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`),
+		Risk:      "the old Pod ends before the new one is ready, now and at each rollout to come; put the strategy into the manifest as well. Deleting Pod " + holder.Name + " helps this once",
+		BlockedBy: ref(core("Pod"), holder.Namespace, holder.Name),
+	}}
+}
+
+// mayGoFirst tells whether the rollout may end an old Pod before a new one is ready.
+func mayGoFirst(d *appsv1.Deployment) bool {
+	replicas := 1
+	if d.Spec.Replicas != nil {
+		replicas = int(*d.Spec.Replicas)
+	}
+	most := intstr.FromString("25%")
+	if d.Spec.Strategy.RollingUpdate != nil && d.Spec.Strategy.RollingUpdate.MaxUnavailable != nil {
+		most = *d.Spec.Strategy.RollingUpdate.MaxUnavailable
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&most, replicas, false)
+	return err != nil || n > 0
+}
+
+// holder returns another Pod that has the claim, where only one Pod, or the Pods
+// of one node, may have it.
+func (v *view) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
+	if pvc == nil || accessMode(pvc) == "" {
+		return nil
+	}
+	for _, p := range v.pods {
+		done := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+		if p.UID == waiting.UID || p.Namespace != waiting.Namespace || done || p.Spec.NodeName == "" || !started(p) {
+			continue
+		}
+		sameNode := p.Spec.NodeName == waiting.Spec.NodeName && accessMode(pvc) == string(corev1.ReadWriteOnce)
+		if !sameNode && slices.Contains(claimNames(p), pvc.Name) {
+			return p
+		}
+	}
+	return nil
+}
+
+// accessMode returns the mode of a claim that is for one node or one Pod, or "".
+func accessMode(pvc *corev1.PersistentVolumeClaim) string {
+	for _, mode := range pvc.Spec.AccessModes {
+		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
+			return ""
+		}
+	}
+	if len(pvc.Spec.AccessModes) == 0 {
+		return ""
+	}
+	return string(pvc.Spec.AccessModes[0])
+}
+
+// started tells whether a container of the Pod runs, or ran.
+func started(p *corev1.Pod) bool {
+	all := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
+	return slices.ContainsFunc(all, func(s corev1.ContainerStatus) bool {
+		return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
+	})
+}
+
+func revision(p *corev1.Pod) string { return p.Labels[appsv1.DefaultDeploymentUniqueLabelKey] }
+
+func onNode(p *corev1.Pod) string {
+	if p.Spec.NodeName == "" {
+		return " and is not scheduled"
+	}
+	return " on node " + p.Spec.NodeName
+}
+
+// mounts tells which volume keeps a scheduled Pod from being started.
+func (v *view) mounts(p *corev1.Pod) []finding {
+	if started(p) {
+		return nil
+	}
+	found := v.claimsOf(p)
+	for _, claim := range claimNames(p) {
+		pvc := lookup[corev1.PersistentVolumeClaim](v, ref(core("PersistentVolumeClaim"), p.Namespace, claim))
+		if pvc == nil {
+			continue
+		}
+		if holder := v.holder(p, pvc); holder != nil {
+			found = append(found, inUse(p, pvc, holder))
+		} else if f, ok := v.attachedElsewhere(p, pvc); ok {
+			found = append(found, f)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	e := v.warning(p.UID, "FailedAttachVolume", "FailedMount", "FailedMapVolume", "FailedMountOnFilesystemMismatch")
+	if e == nil {
+		return nil
+	}
+	return []finding{of(p, direct, event.Cause{
+		Code:     "VolumeNotMounted",
+		Message:  "a volume of it can not be mounted (" + clean(e.Reason) + ")",
+		Evidence: append([]string{"on node " + p.Spec.NodeName}, quoted(e)...),
+		Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
+	})}
+}
+
+func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod) finding {
+	return of(p, root, event.Cause{
+		Code:    "VolumeInUse",
+		Message: "waits for PersistentVolumeClaim " + pvc.Name + ", which Pod " + holder.Name + " has on node " + holder.Spec.NodeName,
+		Evidence: []string{
+			"PersistentVolumeClaim " + pvc.Name + " is " + accessMode(pvc),
+			"Pod " + p.Name + " is to run" + onNode(p),
+		},
+		Next:      kubectl(holder.Namespace, "get", "pod", holder.Name, "-o", "wide"),
+		BlockedBy: ref(core("Pod"), holder.Namespace, holder.Name),
+	})
+}
+
+// attachedElsewhere finds the volume attached to a node where no Pod has it any
+// more.
+func (v *view) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (finding, bool) {
+	if pvc.Spec.VolumeName == "" || accessMode(pvc) == "" || p.Spec.NodeName == "" {
+		return finding{}, false
+	}
+	for _, u := range v.all(storage("VolumeAttachment").GroupKind()) {
+		a, ok := as[storagev1.VolumeAttachment](u)
+		if !ok || a.Spec.Source.PersistentVolumeName == nil || *a.Spec.Source.PersistentVolumeName != pvc.Spec.VolumeName || a.Spec.NodeName == p.Spec.NodeName {
+			continue
+		}
+		r := ref(storage("VolumeAttachment"), "", a.Name)
+		c := event.Cause{
+			Code:      "VolumeAttachedElsewhere",
+			Message:   "waits for the volume of PersistentVolumeClaim " + pvc.Name + ", which is still attached to node " + a.Spec.NodeName,
+			Evidence:  []string{"VolumeAttachment " + a.Name + " of PersistentVolume " + pvc.Spec.VolumeName + " is for node " + a.Spec.NodeName},
+			Next:      describe(r),
+			BlockedBy: r,
+		}
+		if a.Status.DetachError != nil {
+			c.Evidence = append(c.Evidence, "detaching failed: "+clean(a.Status.DetachError.Message))
+		}
+		c.Evidence = append(c.Evidence, quoted(v.warning(p.UID, "FailedAttachVolume"))...)
+		return of(p, root, c), true
+	}
+	return finding{}, false
+}

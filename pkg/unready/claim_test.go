@@ -1,0 +1,152 @@
+package unready_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func claim(spec, status string) string {
+	return `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: prod, uid: pvc-1}
+spec: {accessModes: [ReadWriteOnce]` + spec + `}
+status: ` + status + "\n"
+}
+
+func class(provisioner, mode string) string {
+	return `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: ` + provisioner + `, volumeBindingMode: ` + mode + `}`
+}
+
+func TestClaims(t *testing.T) {
+	const pending = "{phase: Pending}"
+	failed := `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: ProvisioningFailed, message: no more disks, involvedObject: {uid: pvc-1}}`
+	stories(t, map[string]story{
+		"bound": {facts: claim("", "{phase: Bound}")},
+		"lost": {
+			facts:   claim(", volumeName: pv-1", "{phase: Lost}"),
+			want:    []string{"ClaimLost: PersistentVolumeClaim prod/data: has lost its PersistentVolume pv-1, which is not there any more"},
+			blocked: "PersistentVolume/pv-1",
+		},
+		"going": {
+			facts: strings.Replace(claim("", "{phase: Pending}"), "uid: pvc-1", `uid: pvc-1, finalizers: [kubernetes.io/pvc-protection], deletionTimestamp: "2026-01-01T11:50:00Z"`, 1),
+			want: []string{
+				"Terminating: PersistentVolumeClaim prod/data is being deleted for 10m",
+				"ClaimTerminating: PersistentVolumeClaim prod/data: is being deleted",
+			},
+		},
+		"no class": {
+			facts: claim("", pending) + "\n---\n" + failed,
+			want:  []string{"NoStorageClass: PersistentVolumeClaim prod/data: names no storage class, there is no default one, and no PersistentVolume fits it"},
+		},
+		"class missing": {
+			facts:   claim(", storageClassName: fast", pending) + "\n---\n" + failed,
+			absent:  []string{"StorageClass.storage.k8s.io/fast"},
+			want:    []string{"StorageClassMissing: PersistentVolumeClaim prod/data: asks for StorageClass fast, which does not exist"},
+			blocked: "StorageClass/fast",
+		},
+		"class unknown": { // edge case 67
+			facts:  claim(", storageClassName: fast", pending),
+			unread: []string{"StorageClass.storage.k8s.io/fast"},
+			want: []string{
+				"ClaimUnbound: PersistentVolumeClaim prod/data: is not bound to a volume",
+				"NotAllowed: what is the matter with these is unknown, because they may not be read: StorageClass fast",
+			},
+		},
+		"provisioning failed": {
+			facts:    claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate") + "\n---\n" + failed,
+			want:     []string{"ProvisioningFailed: PersistentVolumeClaim prod/data: its volume can not be made by csi.example.com"},
+			evidence: []string{"event ProvisioningFailed: no more disks"},
+			next:     "kubectl describe persistentvolumeclaim/data -n prod",
+		},
+		"nobody provisions": {
+			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate"),
+			want:  []string{"NoProvisioner: PersistentVolumeClaim prod/data: waits for csi.example.com to make its volume, and nothing is heard of that: is it installed, and running?"},
+		},
+		"local volumes": {
+			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("kubernetes.io/no-provisioner", "Immediate"),
+			want:  []string{"NoVolume: PersistentVolumeClaim prod/data: waits for a PersistentVolume that fits; StorageClass fast makes none by itself"},
+		},
+		"waits for a Pod": {
+			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
+			want:  []string{"WaitForFirstConsumer: PersistentVolumeClaim prod/data: gets its volume when a Pod that mounts it is scheduled; none is"},
+		},
+		"a Pod does not wait for itself": {
+			facts: unscheduled("0/1 nodes are available: 1 Insufficient cpu.") + "\n---\n" +
+				claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
+			want: []string{"Unschedulable: Pod web-1: fits none of 1 node: 1 has too little cpu"},
+		},
+		"the volume named is not there": {
+			facts:    claim(", volumeName: pv-1", pending),
+			absent:   []string{"PersistentVolume/pv-1"},
+			want:     []string{"ClaimUnbound: PersistentVolumeClaim prod/data: asks for PersistentVolume pv-1, and is not bound to it"},
+			evidence: []string{"PersistentVolume pv-1 does not exist"},
+		},
+	})
+}
+
+// mounting is a Pod of a Deployment's ReplicaSet that mounts the claim.
+func mounting(name, hash, node, status string) string {
+	return `apiVersion: v1
+kind: Pod
+metadata: {name: ` + name + `, namespace: prod, uid: ` + name + `, labels: {app: web, pod-template-hash: "` + hash + `"}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-` + hash + `, uid: rs-` + hash + `, controller: true}]}
+spec:
+  nodeName: ` + node + `
+  containers: [{name: app, image: "registry.example/app:1"}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+status: ` + status + "\n"
+}
+
+func TestAttach(t *testing.T) {
+	const (
+		up       = `{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{name: app, ready: true, state: {running: {}}}]}`
+		creating = `{phase: Pending, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: app, ready: false, state: {waiting: {reason: ContainerCreating}}}]}`
+	)
+	deployment := func(spec string) string {
+		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, uid: d-1, generation: 2}, spec: {replicas: 1` + spec + `}, status: {observedGeneration: 2}}` +
+			"\n---\n" + `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, namespace: prod, uid: rs-1, ownerReferences: [{kind: Deployment, name: web, uid: d-1, controller: true}]}, spec: {replicas: 1}, status: {replicas: 1}}` +
+			"\n---\n" + `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-2, namespace: prod, uid: rs-2, ownerReferences: [{kind: Deployment, name: web, uid: d-1, controller: true}]}, spec: {replicas: 1}, status: {replicas: 1}}`
+	}
+	bound := "\n---\n" + claim(", volumeName: pv-1", "{phase: Bound}")
+	older, newer := "\n---\n"+mounting("old", "1", "node-1", up), "\n---\n"+mounting("new", "2", "node-2", creating)
+	attachment := "\n---\n" + `{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: csi-1, uid: va}, spec: {nodeName: node-1, source: {persistentVolumeName: pv-1}}, status: {attached: true, detachError: {message: node is gone}}}`
+	stories(t, map[string]story{
+		"deadlock": {
+			facts:   deployment("") + older + newer + bound,
+			want:    []string{"VolumeDeadlock: Deployment prod/web waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready"},
+			blocked: "Pod/prod/old",
+			next:    `kubectl patch deployment.apps/web --type=merge -p '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}' -n prod`,
+			evidence: []string{
+				"PersistentVolumeClaim data is ReadWriteOnce",
+				"Pod old, of the older revision, has it on node node-1",
+				"Pod new, of the newer one, waits for it on node node-2",
+			},
+		},
+		"no deadlock: the old Pod may go first": {
+			facts: deployment(", strategy: {rollingUpdate: {maxUnavailable: 1}}") + older + newer + bound,
+			want:  []string{"VolumeInUse: Pod new: waits for PersistentVolumeClaim data, which Pod old has on node node-1"},
+		},
+		"no deadlock: Recreate": {
+			facts: deployment(", strategy: {type: Recreate}") + older + newer + bound,
+			want:  []string{"VolumeInUse: Pod new: waits for PersistentVolumeClaim data, which Pod old has on node node-1"},
+		},
+		"one node may have it twice": {
+			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", creating) + bound,
+			want:  []string{"Starting: Pod new: is being started, and nothing is known to be wrong"},
+		},
+		"still attached elsewhere": {
+			facts:    deployment("") + newer + bound + attachment,
+			want:     []string{"VolumeAttachedElsewhere: Pod new: waits for the volume of PersistentVolumeClaim data, which is still attached to node node-1"},
+			blocked:  "VolumeAttachment/csi-1",
+			evidence: []string{"detaching failed: node is gone"},
+			next:     "kubectl describe volumeattachment.storage.k8s.io/csi-1",
+		},
+		"not mounted": {
+			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedMount", "MountVolume.SetUp failed"),
+			want:  []string{"VolumeNotMounted: Pod web-1: a volume of it can not be mounted (FailedMount)"},
+		},
+		"no sandbox": {
+			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedCreatePodSandBox", "network plugin is not ready"),
+			want:  []string{"SandboxFailed: Pod web-1: its node can not set it up (FailedCreatePodSandBox), before any container is started"},
+		},
+	})
+}

@@ -1,0 +1,290 @@
+package unready
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// box is one container of a Pod: what was asked for, and how it does.
+type box struct {
+	pod    *corev1.Pod
+	spec   corev1.Container
+	status corev1.ContainerStatus
+	// role is what messages call it: "container app", "init container setup".
+	role string
+}
+
+// boxes pairs containers with their statuses. One without a status was not looked
+// at by its node yet.
+func boxes(p *corev1.Pod, specs []corev1.Container, statuses []corev1.ContainerStatus, role string) []box {
+	var out []box
+	for _, spec := range specs {
+		i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name })
+		if i < 0 {
+			continue
+		}
+		b := box{pod: p, spec: spec, status: statuses[i], role: role + " " + spec.Name}
+		if spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways && role == "init container" {
+			b.role = "sidecar " + spec.Name // KEP-753
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func (b box) sidecar() bool { return strings.HasPrefix(b.role, "sidecar ") }
+
+// initContainers looks at the first of them that is not done: those after it wait.
+func (v *view) initContainers(p *corev1.Pod) []finding {
+	for _, b := range boxes(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
+		s := b.status
+		switch {
+		case s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 && !b.sidecar():
+			continue
+		case b.sidecar() && s.Started != nil && *s.Started && s.Ready:
+			continue
+		}
+		found := v.container(b)
+		if len(found) == 0 && s.State.Running != nil && !b.sidecar() {
+			found = []finding{v.initRunning(b)}
+		}
+		if len(found) > 0 || !b.sidecar() {
+			return found
+		}
+	}
+	return nil
+}
+
+func (v *view) initRunning(b box) finding {
+	return of(b.pod, direct, event.Cause{
+		Code:     "InitContainerRunning",
+		Message:  b.role + " has not ended yet; the containers after it wait for that",
+		Evidence: []string{"Pod " + b.pod.Name + ": it runs" + v.since(b.status.State.Running.StartedAt)},
+		Next:     b.logs(false),
+	})
+}
+
+func (v *view) containers(p *corev1.Pod) []finding {
+	var found []finding
+	for _, b := range boxes(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
+		found = append(found, v.container(b)...)
+	}
+	return found
+}
+
+// container tells why one container does not run, or runs and is not ready.
+func (v *view) container(b box) []finding {
+	s := b.status
+	switch {
+	case s.State.Waiting != nil:
+		return v.waiting(b, s.State.Waiting)
+	case s.State.Terminated != nil:
+		if s.State.Terminated.ExitCode == 0 && b.pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+			return nil
+		}
+		return []finding{v.ended(b, s.State.Terminated)}
+	case s.Ready:
+		return nil
+	case s.State.Running != nil && s.RestartCount > 1 && v.recent(s.LastTerminationState.Terminated):
+		return []finding{v.ended(b, s.LastTerminationState.Terminated)} // between two ends
+	case s.State.Running != nil:
+		return v.probes(b)
+	}
+	return nil
+}
+
+// waiting goes by the reason why a container is not running.
+func (v *view) waiting(b box, w *corev1.ContainerStateWaiting) []finding {
+	switch w.Reason {
+	case "", "ContainerCreating", "PodInitializing":
+		return nil
+	case "CrashLoopBackOff":
+		if t := b.status.LastTerminationState.Terminated; t != nil {
+			return []finding{v.ended(b, t)}
+		}
+		return []finding{of(b.pod, direct, event.Cause{
+			Code:     "ContainerCrash",
+			Message:  b.role + " ends each time it is started (CrashLoopBackOff)",
+			Evidence: distinct([]string{clean(w.Message)}),
+			Next:     b.logs(true),
+		})}
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+		"RegistryUnavailable", "SignatureValidationFailed", "ErrInvalidImageName":
+		return []finding{v.pulling(b, w)}
+	case "CreateContainerConfigError":
+		return []finding{of(b.pod, direct, event.Cause{
+			Code:     "ContainerConfigError",
+			Message:  b.role + " can not be made as it is described: " + withoutPod(w.Message),
+			Evidence: []string{"Pod " + b.pod.Name + ": waiting, CreateContainerConfigError"},
+			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
+		})}
+	default: // CreateContainerError, RunContainerError, PostStartHookError…
+		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + clean(w.Reason) + ": " + clean(w.Message)}
+		if t := b.status.LastTerminationState.Terminated; t != nil {
+			evidence = append(evidence, b.end(t)...)
+		}
+		return []finding{of(b.pod, direct, event.Cause{
+			Code:     "ContainerNotStarted",
+			Message:  b.role + " can not be started (" + clean(w.Reason) + ")",
+			Evidence: evidence,
+			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
+		})}
+	}
+}
+
+// recent tells whether a container ended so lately that its next end is to be
+// expected: restarts of last week have nothing to do with a probe that fails now.
+// The kubelet pauses for five minutes at most, and forgets after ten.
+func (v *view) recent(t *corev1.ContainerStateTerminated) bool {
+	if t == nil {
+		return false
+	}
+	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
+}
+
+// withoutPod leaves out of a kubelet's message which Pod it is about.
+func withoutPod(message string) string {
+	message, _, _ = strings.Cut(message, " (pod: ")
+	return clean(message)
+}
+
+// ended tells how a container ended, and by whom.
+func (v *view) ended(b box, t *corev1.ContainerStateTerminated) finding {
+	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t), Next: b.logs(b.status.State.Terminated == nil)}
+	again := " each time it is started"
+	if b.status.RestartCount == 0 {
+		again = ""
+	}
+	killed := v.warningAbout(b.pod.UID, "Unhealthy", func(e *corev1.Event) bool {
+		return b.is(e) && (strings.HasPrefix(e.Message, "Liveness") || strings.HasPrefix(e.Message, "Startup"))
+	})
+	switch {
+	case t.Reason == "OOMKilled":
+		c.Code = "OOMKilled"
+		c.Message = b.role + " is killed because its node is short of memory (OOMKilled); it has no limit of its own"
+		if limit, ok := b.spec.Resources.Limits[corev1.ResourceMemory]; ok {
+			c.Message = b.role + " is killed because it uses more memory than its limit of " + limit.String() + " (OOMKilled)"
+		}
+	case t.ExitCode == 126, t.ExitCode == 127, t.Reason == "StartError", t.Reason == "ContainerCannotRun":
+		c.Code = "CommandNotFound"
+		c.Message = fmt.Sprintf("%s can not run its command (exit code %d): it is not in the image, or can not be executed", b.role, t.ExitCode)
+		if command := slices.Concat(b.spec.Command, b.spec.Args); len(command) > 0 {
+			c.Evidence = append(c.Evidence, "command: "+clean(strings.Join(command, " ")))
+		}
+	case killed != nil && t.ExitCode != 0:
+		c.Code = "ProbeKills"
+		c.Message = b.role + " is ended because its probe fails, and started again"
+		c.Evidence = append(c.Evidence, quoted(killed)...)
+		c.Next = kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name)
+	case t.ExitCode == 0:
+		c.Code = "ContainerExits"
+		c.Message = b.role + " ends by itself with exit code 0; a Pod of this kind has to go on running"
+	default:
+		c.Message = fmt.Sprintf("%s ends with exit code %d%s%s", b.role, t.ExitCode, signal(t), again)
+	}
+	return of(b.pod, direct, c)
+}
+
+// end is how the container ended last, as evidence.
+func (b box) end(t *corev1.ContainerStateTerminated) []string {
+	text := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
+	if t.Reason != "" {
+		text += " (" + clean(t.Reason) + ")"
+	}
+	if !t.FinishedAt.IsZero() {
+		text += " at " + t.FinishedAt.UTC().Format("15:04:05Z")
+	}
+	text += ", " + count(int(b.status.RestartCount), "restart")
+	out := []string{text}
+	for _, line := range lastLines(t.Message, 3) {
+		out = append(out, "termination message: "+line)
+	}
+	return out
+}
+
+// signal names the signal that ended a container, which shells tell as 128 + its
+// number.
+func signal(t *corev1.ContainerStateTerminated) string {
+	n := t.Signal
+	if n == 0 && t.ExitCode > 128 && t.ExitCode < 160 {
+		n = t.ExitCode - 128
+	}
+	if n == 0 {
+		return ""
+	}
+	if name := signalName(n); name != "" {
+		return fmt.Sprintf(", by signal %d (%s)", n, name)
+	}
+	return fmt.Sprintf(", by signal %d", n)
+}
+
+// signalName knows the signals that end programs, by the numbers of Linux: the
+// machine that we run on may count otherwise.
+func signalName(n int32) string {
+	return map[int32]string{
+		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+		9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM",
+	}[n]
+}
+
+// probes tells which probe of a running container does not succeed.
+func (v *view) probes(b box) []finding {
+	kind, code := "readiness", "ReadinessProbeFailing"
+	probe := b.spec.ReadinessProbe
+	if b.spec.StartupProbe != nil && (b.status.Started == nil || !*b.status.Started) {
+		kind, code, probe = "startup", "StartupProbeFailing", b.spec.StartupProbe
+	}
+	if probe == nil {
+		return nil
+	}
+	e := v.warningAbout(b.pod.UID, "Unhealthy", func(e *corev1.Event) bool {
+		return b.is(e) && strings.HasPrefix(strings.ToLower(e.Message), kind)
+	})
+	c := event.Cause{
+		Code:     code,
+		Message:  b.role + " runs, but its " + kind + " probe does not succeed",
+		Evidence: append([]string{"Pod " + b.pod.Name + ": probe " + asked(probe)}, quoted(e)...),
+		Next:     b.logs(false),
+	}
+	if e == nil {
+		c.Message = b.role + " runs, and its " + kind + " probe has not succeeded yet"
+	}
+	return []finding{of(b.pod, direct, c)}
+}
+
+// asked says in short what a probe does.
+func asked(p *corev1.Probe) string {
+	text := ""
+	switch {
+	case p.HTTPGet != nil:
+		text = "GET " + p.HTTPGet.Path + " at port " + p.HTTPGet.Port.String()
+	case p.TCPSocket != nil:
+		text = "connect to port " + p.TCPSocket.Port.String()
+	case p.GRPC != nil:
+		text = fmt.Sprint("gRPC at port ", p.GRPC.Port)
+	case p.Exec != nil:
+		text = "run " + strings.Join(p.Exec.Command, " ")
+	}
+	return clean(fmt.Sprintf("%s, every %d s, time-out %d s", text, p.PeriodSeconds, p.TimeoutSeconds))
+}
+
+// is tells whether an event is about this container.
+func (b box) is(e *corev1.Event) bool {
+	path := e.InvolvedObject.FieldPath
+	return path == "" || strings.HasSuffix(path, "{"+b.spec.Name+"}")
+}
+
+// logs is the command that shows what the container said.
+func (b box) logs(previous bool) string {
+	words := []string{"logs", b.pod.Name, "-c", b.spec.Name}
+	if previous {
+		words = append(words, "--previous")
+	}
+	return kubectl(b.pod.Namespace, words...)
+}

@@ -1,0 +1,192 @@
+package unready_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// pod is a Pod on a node with one container, as a kubelet tells of it.
+func pod(status string) string {
+	return `apiVersion: v1
+kind: Pod
+metadata: {name: web-1, namespace: prod, uid: pod-1, labels: {app: web}}
+spec:
+  nodeName: node-1
+  restartPolicy: Always
+  containers:
+  - name: app
+    image: registry.example/app:1
+    command: [/bin/serve, --port=8080]
+    resources: {limits: {memory: 64Mi}}
+    readinessProbe: {httpGet: {path: /ready, port: 8080}, periodSeconds: 10, timeoutSeconds: 1}
+    startupProbe: {exec: {command: [/bin/started]}, periodSeconds: 5, timeoutSeconds: 1}
+status:
+  phase: Running
+  conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-01-01T11:57:00Z"}, {type: Ready, status: "False", reason: ContainersNotReady}]
+  containerStatuses:
+  - {name: app, image: registry.example/app:1, imageID: "", ready: false, ` + status + "}\n"
+}
+
+// warning is an event about that Pod.
+func warning(reason, message string) string {
+	return `apiVersion: v1
+kind: Event
+metadata: {name: e-` + strings.ToLower(reason) + `, namespace: prod, uid: e-` + reason + `}
+type: Warning
+reason: ` + reason + `
+message: "` + message + `"
+involvedObject: {kind: Pod, namespace: prod, name: web-1, uid: pod-1, fieldPath: "spec.containers{app}"}
+lastTimestamp: "2026-01-01T11:59:00Z"
+`
+}
+
+func waiting(reason, message string) string {
+	return pod(`restartCount: 0, state: {waiting: {reason: ` + reason + `, message: "` + message + `"}}`)
+}
+
+func TestContainers(t *testing.T) {
+	stories(t, map[string]story{
+		"crash": {
+			facts: pod(`restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}},
+    lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2026-01-01T11:58:00Z", message: "a\nb\n\e[31mpanic: no\tdatabase\e[0m\nexit\n"}}`),
+			want:     []string{"ContainerCrash: Pod web-1: container app ends with exit code 1 each time it is started"},
+			next:     "kubectl logs web-1 -c app --previous -n prod",
+			evidence: []string{"Pod web-1: exit code 1 (Error) at 11:58:00Z, 7 restarts", "termination message: panic: no database"},
+		},
+		"crash, of which nothing more is known": {
+			facts: pod(`restartCount: 7, state: {waiting: {reason: CrashLoopBackOff, message: back-off 5m0s}}`),
+			want:  []string{"ContainerCrash: Pod web-1: container app ends each time it is started (CrashLoopBackOff)"},
+		},
+		"between two crashes": {
+			facts: pod(`restartCount: 2, started: true, state: {running: {startedAt: "2026-01-01T11:59:59Z"}}, lastState: {terminated: {exitCode: 1, reason: Error}}`),
+			want:  []string{"ContainerCrash: Pod web-1: container app ends with exit code 1 each time it is started"},
+		},
+		"crashes of last week": {
+			facts: pod(`restartCount: 5, started: true, state: {running: {}}, lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2025-12-24T12:00:00Z"}}`),
+			want:  []string{"ReadinessProbeFailing: Pod web-1: container app runs, and its readiness probe has not succeeded yet"},
+		},
+		"a signal": {
+			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 139, reason: Error}}`),
+			want:  []string{"ContainerCrash: Pod web-1: container app ends with exit code 139, by signal 11 (SIGSEGV) each time it is started"},
+		},
+		"out of memory": {
+			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}`),
+			want:  []string{"OOMKilled: Pod web-1: container app is killed because it uses more memory than its limit of 64Mi (OOMKilled)"},
+		},
+		"no such command": {
+			facts:    pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 128, reason: StartError, message: "exec: \"/bin/serve\": no such file"}}`),
+			want:     []string{"CommandNotFound: Pod web-1: container app can not run its command (exit code 128): it is not in the image, or can not be executed"},
+			evidence: []string{"command: /bin/serve --port=8080"},
+		},
+		"ends by itself": {
+			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 0, reason: Completed}}`),
+			want:  []string{"ContainerExits: Pod web-1: container app ends by itself with exit code 0; a Pod of this kind has to go on running"},
+		},
+		"ended by its probe": {
+			facts: pod(`restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: Error}}`) +
+				"\n---\n" + warning("Unhealthy", "Liveness probe failed: timeout"),
+			want:     []string{"ProbeKills: Pod web-1: container app is ended because its probe fails, and started again"},
+			evidence: []string{"event Unhealthy: Liveness probe failed: timeout"},
+		},
+		"readiness": {
+			facts:    pod(`started: true, restartCount: 0, state: {running: {}}`) + "\n---\n" + warning("Unhealthy", "Readiness probe failed: 503"),
+			want:     []string{"ReadinessProbeFailing: Pod web-1: container app runs, but its readiness probe does not succeed"},
+			evidence: []string{"Pod web-1: probe GET /ready at port 8080, every 10 s, time-out 1 s", "event Unhealthy: Readiness probe failed: 503"},
+			next:     "kubectl logs web-1 -c app -n prod",
+		},
+		"startup": {
+			facts: pod(`started: false, restartCount: 0, state: {running: {}}`),
+			want:  []string{"StartupProbeFailing: Pod web-1: container app runs, and its startup probe has not succeeded yet"},
+		},
+		"configuration": {
+			facts: waiting("CreateContainerConfigError", "couldn't find key k in ConfigMap prod/settings"),
+			want:  []string{"ContainerConfigError: Pod web-1: container app can not be made as it is described: couldn't find key k in ConfigMap prod/settings"},
+		},
+		"configuration, in words that name the Pod": {
+			facts: waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root (pod: \"web-1_prod(1)\", container: app)`),
+			want:  []string{"ContainerConfigError: Pod web-1: container app can not be made as it is described: container has runAsNonRoot and image will run as root"},
+		},
+		"not started": {
+			facts:    waiting("RunContainerError", "failed to create shim task"),
+			want:     []string{"ContainerNotStarted: Pod web-1: container app can not be started (RunContainerError)"},
+			evidence: []string{"Pod web-1: waiting, RunContainerError: failed to create shim task"},
+		},
+		"nothing is wrong": {
+			facts:    waiting("ContainerCreating", ""),
+			want:     []string{"Starting: Pod web-1: is being started, and nothing is known to be wrong"},
+			evidence: []string{"containers wait: ContainerCreating", "Pod web-1 is on node node-1 for 3m"},
+		},
+	})
+}
+
+func TestImages(t *testing.T) {
+	stories(t, map[string]story{
+		"not there": {
+			facts: waiting("ErrImagePull", "failed to resolve reference: registry.example/app:1: not found"),
+			want:  []string{"ImageNotFound: Pod web-1: container app: its registry has no image registry.example/app:1"},
+		},
+		"not allowed": {
+			facts: waiting("ErrImagePull", "pull access denied, repository may require authorization"),
+			want:  []string{"ImageAccessDenied: Pod web-1: container app: the registry does not let the node have image registry.example/app:1"},
+		},
+		"the event says why": {
+			facts: waiting("ImagePullBackOff", "Back-off pulling image") + "\n---\n" + warning("Failed", "Failed to pull image: 401 Unauthorized"),
+			want:  []string{"ImageAccessDenied: Pod web-1: container app: the registry does not let the node have image registry.example/app:1"},
+		},
+		"unknown": {
+			facts:    waiting("ImagePullBackOff", "Back-off pulling image"),
+			want:     []string{"ImagePullFailed: Pod web-1: container app: image registry.example/app:1 can not be pulled"},
+			evidence: []string{"Pod web-1: waiting, ImagePullBackOff", "Back-off pulling image"},
+		},
+		"no name": {
+			facts: waiting("InvalidImageName", "couldn't parse"),
+			want:  []string{"ImageNameInvalid: Pod web-1: container app: registry.example/app:1 is no name of an image"},
+		},
+		"never pulled": {
+			facts: waiting("ErrImageNeverPull", "not present"),
+			want:  []string{"ImageNeverPulled: Pod web-1: container app: image registry.example/app:1 is not on the node, and imagePullPolicy is Never"},
+		},
+		"a node has an older one under the tag": {
+			facts: replicaSet(3) +
+				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
+				"\n---\n" + running("web-2", "node-2", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
+				"\n---\n" + running("web-3", "node-3", "registry.example/app:1", "bbbbbbbbbbbbbbbb", "False"),
+			want:     []string{"ImageDiffers: container app: nodes run different images under the one name registry.example/app:1", "Starting: Pod web-3: is being started, and nothing is known to be wrong"},
+			blocked:  "Pod/prod/web-3",
+			evidence: []string{"sha256:aaaaaaaaaaaa: Pod web-1 on node-1, web-2 on node-2", "sha256:bbbbbbbbbbbb: Pod web-3 on node-3"},
+			next:     "kubectl delete pod web-3 -n prod",
+		},
+		"not the digest that was asked for": {
+			facts: replicaSet(1) +
+				"\n---\n" + running("web-1", "node-1", "registry.example/app@sha256:cccc", "aaaaaaaaaaaaaaaa", "True"),
+			want: []string{"ImageDiffers: container app does not run the image that was asked for, registry.example/app@sha256:cccc"},
+		},
+		"all the same": {
+			facts: replicaSet(2) +
+				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
+				"\n---\n" + running("web-2", "node-2", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True"),
+		},
+	})
+}
+
+func replicaSet(replicas int) string {
+	n := string(rune('0' + replicas))
+	return `apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: web, namespace: prod, uid: rs-1}
+spec: {replicas: ` + n + `, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}}
+status: {replicas: ` + n + `}
+`
+}
+
+func running(name, node, image, digest, ready string) string {
+	return `apiVersion: v1
+kind: Pod
+metadata: {name: ` + name + `, namespace: prod, uid: ` + name + `, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: rs-1, controller: true}]}
+spec: {nodeName: ` + node + `, containers: [{name: app, image: "` + image + `"}]}
+status:
+  phase: Running
+  conditions: [{type: Ready, status: "` + ready + `"}, {type: ContainersReady, status: "True"}]
+  containerStatuses: [{name: app, image: "` + image + `", imageID: "registry.example/app@sha256:` + digest + `", ready: true, restartCount: 0, state: {running: {}}}]
+`
+}

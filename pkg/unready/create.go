@@ -1,0 +1,164 @@
+package unready
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// refused tells why the Pods (of a CronJob: Jobs) that are missing are not created.
+// The API server's answer is kept by the controllers as text only.
+func (v *view) refused(w workload) []finding {
+	if !w.short {
+		return nil
+	}
+	said, from := w.refusal, "condition ReplicaFailure: "
+	if e := v.warning(w.uid, "FailedCreate"); said == "" && e != nil {
+		said, from = e.Message, "event FailedCreate: "
+	}
+	if said == "" {
+		return nil
+	}
+	c := event.Cause{
+		Code:     "CreateRefused",
+		Message:  "Pods of " + name(w.ref) + " are refused: " + clean(said),
+		Evidence: []string{from + clean(said)},
+		Next:     describe(w.ref),
+	}
+	for _, rule := range []func(workload, string, *event.Cause) bool{
+		v.quota, v.serviceAccount, podSecurity, v.webhook, policy, limitRange, priority,
+	} {
+		if rule(w, said, &c) {
+			break
+		}
+	}
+	return []finding{{Cause: c, rank: root}}
+}
+
+// after returns the text between two others.
+func after(text, begin, end string) (string, bool) {
+	_, rest, ok := strings.Cut(text, begin)
+	if !ok {
+		return "", false
+	}
+	rest, _, _ = strings.Cut(rest, end)
+	return clean(rest), rest != ""
+}
+
+func (v *view) quota(w workload, said string, c *event.Cause) bool {
+	ns := w.ref.Namespace
+	quota, full := after(said, "exceeded quota: ", ", ")
+	if full {
+		c.Code = "QuotaExceeded"
+		c.Message = "Pods of " + name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " is used up"
+	} else if quota, full = after(said, "failed quota: ", ": "); full {
+		c.Code = "QuotaNeedsResources"
+		c.Message = "Pods of " + name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " wants every container to state its resources"
+	} else {
+		return false
+	}
+	c.BlockedBy = ref(core("ResourceQuota"), ns, quota)
+	c.Next = describe(c.BlockedBy)
+	if q := lookup[corev1.ResourceQuota](v, c.BlockedBy); q != nil {
+		var full []string
+		for resource, hard := range q.Status.Hard {
+			used := q.Status.Used[resource]
+			full = append(full, clean(string(resource))+" "+used.String()+" of "+hard.String())
+		}
+		slices.Sort(full)
+		c.Evidence = append(c.Evidence, "used: "+some(full, 6))
+	}
+	return true
+}
+
+func (v *view) serviceAccount(w workload, said string, c *event.Cause) bool {
+	account := w.template.ServiceAccountName
+	if account == "" {
+		account = "default"
+	}
+	r := ref(core("ServiceAccount"), w.ref.Namespace, account)
+	if !v.absent(r) && !strings.Contains(said, "error looking up service account ") {
+		return false
+	}
+	c.Code = "ServiceAccountMissing"
+	c.Message = "Pods of " + name(w.ref) + " are refused: " + name(r) + " does not exist"
+	c.Next = kubectl(r.Namespace, "create", "serviceaccount", account)
+	c.Risk = "the new account has no permissions until a role is bound to it"
+	c.BlockedBy = r
+	return true
+}
+
+func podSecurity(w workload, said string, c *event.Cause) bool {
+	level, ok := after(said, `violates PodSecurity "`, `"`)
+	if !ok {
+		return false
+	}
+	c.Code = "PodSecurityViolation"
+	c.Message = "Pods of " + name(w.ref) + " are refused: namespace " + w.ref.Namespace + " enforces the Pod security level " + level
+	if _, why, ok := strings.Cut(said, level+`": `); ok {
+		c.Message += ", and they do not comply: " + clean(why)
+	}
+	c.BlockedBy = ref(core("Namespace"), "", w.ref.Namespace)
+	c.Next = kubectl("", "get", "namespace", w.ref.Namespace, "--show-labels")
+	return true
+}
+
+func (v *view) webhook(w workload, said string, c *event.Cause) bool {
+	hook, denied := after(said, `admission webhook "`, `" denied`)
+	if denied {
+		c.Code = "WebhookDenied"
+		c.Message = "Pods of " + name(w.ref) + " are refused by admission webhook " + hook
+	} else if hook, denied = after(said, `failed calling webhook "`, `"`); denied {
+		c.Code = "WebhookUnavailable"
+		c.Message = "Pods of " + name(w.ref) + " are refused because admission webhook " + hook + " can not be reached"
+	} else {
+		return false
+	}
+	c.Next = kubectl("", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
+	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
+		for _, u := range v.all(admission(kind).GroupKind()) {
+			if slices.Contains(webhookNames(u), hook) {
+				c.BlockedBy = ref(admission(kind), "", u.GetName())
+				c.Next = describe(c.BlockedBy)
+			}
+		}
+	}
+	return true
+}
+
+func policy(w workload, said string, c *event.Cause) bool {
+	policy, ok := after(said, "ValidatingAdmissionPolicy '", "'")
+	if !ok {
+		return false
+	}
+	c.Code = "PolicyDenied"
+	c.Message = "Pods of " + name(w.ref) + " are refused by ValidatingAdmissionPolicy " + policy
+	c.BlockedBy = ref(admission("ValidatingAdmissionPolicy"), "", policy)
+	c.Next = get(c.BlockedBy)
+	return true
+}
+
+func limitRange(w workload, said string, c *event.Cause) bool {
+	if !strings.Contains(said, " usage per ") && !strings.Contains(said, "max limit to request ratio per ") {
+		return false
+	}
+	c.Code = "LimitRangeViolation"
+	c.Message = "Pods of " + name(w.ref) + " are refused: they ask for more or less than a LimitRange of namespace " + w.ref.Namespace + " allows"
+	c.Next = kubectl(w.ref.Namespace, "describe", "limitranges")
+	return true
+}
+
+func priority(w workload, said string, c *event.Cause) bool {
+	class, ok := after(said, "no PriorityClass with name ", " was found")
+	if !ok {
+		return false
+	}
+	c.Code = "PriorityClassMissing"
+	c.Message = "Pods of " + name(w.ref) + " are refused: PriorityClass " + class + " does not exist"
+	c.BlockedBy = ref(priorityClass(), "", class)
+	c.Next = kubectl("", "get", "priorityclasses")
+	return true
+}

@@ -1,0 +1,197 @@
+package unready
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// custom tells of an object of a kind that we do not know: what its controller
+// says in the conditions, what became of what it made, or that nobody looks at it.
+func (v *view) custom(u *unstructured.Unstructured) []finding {
+	found := v.owned(u)
+	said := saying(u)
+	for i := range said {
+		if len(found) > 0 && said[i].rank == direct {
+			said[i].rank = consequence // of what is the matter with what it made
+		}
+	}
+	found = append(found, said...)
+	if len(said) == 0 && len(found) == 0 && isStale(u) == nil {
+		found = append(found, v.silent(u)...)
+	}
+	if len(found) == 0 {
+		found = v.warned(u)
+	}
+	return found
+}
+
+// owned looks at the workloads that an operator made for the object, and at those
+// Pods that it made by itself.
+func (v *view) owned(u *unstructured.Unstructured) []finding {
+	var found []finding
+	for _, other := range v.Others {
+		if metav1.IsControlledBy(other, u) || ownedBy(other, u) {
+			if v.known(other) {
+				found = append(found, v.subject(other)...)
+			}
+		}
+	}
+	return found
+}
+
+// known tells whether there are rules for the kind of an object that is not the
+// one in question.
+func (v *view) known(u *unstructured.Unstructured) bool {
+	return slices.Contains(workloadKinds(), u.GroupVersionKind().GroupKind()) || u.GroupVersionKind().GroupKind() == core("Pod").GroupKind()
+}
+
+func ownedBy(u, owner *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
+}
+
+// saying reads the conditions by the conventions of the API: Ready, Available and
+// their like should be True, Stalled, Failed and Degraded should not, and
+// Reconciling says that it is worked on.
+func saying(u *unstructured.Unstructured) []finding {
+	r := object.RefOf(u)
+	var found []finding
+	for _, c := range conditionsOf(u) {
+		if c.ObservedGeneration > 0 && c.ObservedGeneration < u.GetGeneration() {
+			continue // It is about an older version (edge case 47).
+		}
+		cause := event.Cause{Evidence: []string{c.line()}, Next: describe(r)}
+		rank := direct
+		switch {
+		case slices.Contains([]string{"Stalled", "Failed", "Degraded", "Error"}, c.Type) && c.Status == "True":
+			cause.Code, rank = "Stalled", root
+			cause.Message = name(r) + " is " + clean(c.Type) + told(c)
+		case slices.Contains([]string{"Ready", "Available", "Succeeded", "Synced", "Healthy", "Accepted", "Programmed", "Established", "Complete"}, c.Type) && c.Status == "False":
+			cause.Code = "ConditionFalse"
+			cause.Message = name(r) + " is not " + clean(c.Type) + told(c)
+		case slices.Contains([]string{"Ready", "Available"}, c.Type) && c.Status == "Unknown":
+			cause.Code = "ConditionUnknown"
+			cause.Message = name(r) + ": whether it is " + clean(c.Type) + " is not known" + told(c)
+		case slices.Contains([]string{"Reconciling", "Progressing"}, c.Type) && c.Status == "True":
+			cause.Code, rank = "Reconciling", consequence
+			cause.Message = name(r) + " is still worked on" + told(c)
+		default:
+			continue
+		}
+		found = append(found, finding{Cause: cause, rank: rank})
+	}
+	return found
+}
+
+// told is what a condition says, in parentheses and after a colon.
+func told(c condition) string {
+	text := ""
+	if c.Reason != "" {
+		text = " (" + clean(c.Reason) + ")"
+	}
+	if c.Message != "" {
+		text += ": " + clean(c.Message)
+	}
+	return text
+}
+
+// isStale returns the generation that the controller looked at last, if that is an
+// older one than the object's.
+func isStale(u *unstructured.Unstructured) *int64 {
+	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
+	n, ok := wholeNumber(value)
+	if !found || !ok || n >= u.GetGeneration() {
+		return nil
+	}
+	return &n
+}
+
+// unobserved says that the controller has not looked at the newest version of the
+// object, and whether it is there at all.
+func (v *view) unobserved(u *unstructured.Unstructured) []finding {
+	seen := isStale(u)
+	if seen == nil {
+		return nil
+	}
+	r := object.RefOf(u)
+	c := event.Cause{
+		Code:     "NotObserved",
+		Message:  name(r) + ": its controller has not looked at its latest change yet",
+		Evidence: []string{fmt.Sprintf(".metadata.generation is %d, .status.observedGeneration %d", u.GetGeneration(), *seen)},
+		Next:     describe(r),
+	}
+	return []finding{v.controller(u, c)}
+}
+
+// silent says that nobody ever wrote a status, of an object whose kind has one.
+func (v *view) silent(u *unstructured.Unstructured) []finding {
+	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
+		return nil
+	}
+	crd := v.definitionOf(u)
+	if crd == nil || !hasStatus(crd, u.GroupVersionKind().Version) {
+		return nil
+	}
+	r := object.RefOf(u)
+	c := event.Cause{
+		Code:     "NoController",
+		Message:  name(r) + ": no controller has written its status" + v.since(u.GetCreationTimestamp()),
+		Evidence: []string{".status is empty, and the definition " + crd.GetName() + " has one"},
+		Next:     describe(object.RefOf(crd)),
+	}
+	return []finding{v.controller(u, c)}
+}
+
+// warned falls back to what the object's events warn of.
+func (v *view) warned(u *unstructured.Unstructured) []finding {
+	events := v.events[u.GetUID()]
+	if len(events) == 0 || u.GetUID() == "" {
+		return nil
+	}
+	c := event.Cause{
+		Code:    "WarningEvent",
+		Message: name(object.RefOf(u)) + ": " + clean(events[0].Reason) + ": " + clean(events[0].Message),
+		Next:    describe(object.RefOf(u)),
+	}
+	for _, e := range events[:min(3, len(events))] {
+		c.Evidence = append(c.Evidence, quoted(e)...)
+	}
+	c.Evidence = distinct(c.Evidence)
+	return []finding{{Cause: c, rank: direct}}
+}
+
+// definitionOf returns the definition of the object's kind, if it was read.
+func (v *view) definitionOf(u *unstructured.Unstructured) *unstructured.Unstructured {
+	for _, crd := range v.all(definition().GroupKind()) {
+		if defines(crd, u) {
+			return crd
+		}
+	}
+	return nil
+}
+
+func defines(crd, u *unstructured.Unstructured) bool {
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	return kind == u.GetKind() && groupOf(crd) == u.GroupVersionKind().Group
+}
+
+// hasStatus tells whether a version of a definition has a status, as a subresource
+// or in the schema.
+func hasStatus(crd *unstructured.Unstructured, version string) bool {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, item := range versions {
+		m, ok := item.(map[string]any)
+		if !ok || m["name"] != version {
+			continue
+		}
+		_, sub, _ := unstructured.NestedFieldNoCopy(m, "subresources", "status")
+		_, schema, _ := unstructured.NestedFieldNoCopy(m, "schema", "openAPIV3Schema", "properties", "status")
+		return sub || schema
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+package unready
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// definition tells why a CustomResourceDefinition is not served.
+func (v *view) definition(u *unstructured.Unstructured) []finding {
+	r := object.RefOf(u)
+	var found []finding
+	if c := conditionOf(u, "NamesAccepted"); c.Status == "False" {
+		cause := event.Cause{
+			Code:     "NamesConflict",
+			Message:  name(r) + " is not served: another definition of its group has one of its names (" + clean(c.Reason) + ")",
+			Evidence: []string{c.line()},
+			Next:     kubectl("", "get", "customresourcedefinitions", "-o", "custom-columns=NAME:.metadata.name,KIND:.status.acceptedNames.kind,SHORT:.status.acceptedNames.shortNames"),
+		}
+		if other := v.rival(u); other != nil {
+			cause.BlockedBy = object.RefOf(other)
+			cause.Evidence = append(cause.Evidence, "CustomResourceDefinition "+other.GetName()+" has it")
+		}
+		found = append(found, finding{Cause: cause, rank: root})
+	}
+	if c := conditionOf(u, "NonStructuralSchema"); c.Status == "True" {
+		found = append(found, finding{rank: root, Cause: event.Cause{
+			Code:      "SchemaNotStructural",
+			Message:   name(r) + " has a schema that is not structural: " + clean(c.Message),
+			Evidence:  []string{c.line()},
+			Next:      get(r),
+			BlockedBy: r,
+		}})
+	}
+	if c := conditionOf(u, "KubernetesAPIApprovalPolicyConformant"); c.Status == "False" {
+		found = append(found, finding{rank: direct, Cause: event.Cause{
+			Code:      "GroupProtected",
+			Message:   name(r) + " is in a group of Kubernetes' own without the approval that those need",
+			Evidence:  []string{c.line()},
+			Next:      get(r),
+			BlockedBy: r,
+		}})
+	}
+	if c := conditionOf(u, "Established"); c.Status != "True" && len(found) == 0 && u.GetDeletionTimestamp() == nil {
+		cause := event.Cause{Code: "NotEstablished", Message: name(r) + " is not established yet", Next: describe(r)}
+		if c.Type != "" {
+			cause.Evidence = []string{c.line()}
+		}
+		found = append(found, finding{Cause: cause, rank: direct})
+	}
+	return found
+}
+
+// rival returns the definition that has a name which this one asks for.
+func (v *view) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
+	wanted := definedNames(u, "spec", "names")
+	for _, other := range v.all(definition().GroupKind()) {
+		if other.GetName() == u.GetName() || groupOf(other) != groupOf(u) {
+			continue
+		}
+		for _, name := range definedNames(other, "status", "acceptedNames") {
+			if slices.Contains(wanted, name) {
+				return other
+			}
+		}
+	}
+	return nil
+}
+
+func groupOf(definition *unstructured.Unstructured) string {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	return group
+}
+
+func definedNames(definition *unstructured.Unstructured, path ...string) []string {
+	var out []string
+	for _, field := range []string{"plural", "singular", "kind", "listKind"} {
+		name, _, _ := unstructured.NestedString(definition.Object, append(slices.Clip(path), field)...)
+		out = append(out, name)
+	}
+	short, _, _ := unstructured.NestedStringSlice(definition.Object, append(slices.Clip(path), "shortNames")...)
+	return distinct(append(out, short...))
+}
+
+// apiService tells why an aggregated API does not answer, down to the Pods behind it.
+func (v *view) apiService(u *unstructured.Unstructured) []finding {
+	r := object.RefOf(u)
+	available := conditionOf(u, "Available")
+	if available.Status == "True" {
+		return nil
+	}
+	cause := event.Cause{
+		Code:     "APIServiceUnavailable",
+		Message:  name(r) + " is not available (" + clean(available.Reason) + ")",
+		Evidence: []string{available.line()},
+		Next:     describe(r),
+	}
+	if available.Type == "" {
+		cause.Message = name(r) + " was not looked at yet"
+		cause.Evidence = []string{"it has no condition Available"}
+	}
+	backend, ok := serviceOf(u)
+	if !ok {
+		return []finding{{Cause: cause, rank: direct}}
+	}
+	cause.BlockedBy = backend
+	if v.absent(backend) {
+		cause.Code = "ServiceMissing"
+		cause.Message = name(r) + " is not available: its " + name(backend) + " does not exist"
+		cause.Next = kubectl(backend.Namespace, "get", "services")
+		return []finding{{Cause: cause, rank: root}}
+	}
+	var found []finding
+	if s := lookup[corev1.Service](v, backend); s != nil {
+		found = v.endpoints(s)
+		cause.Evidence = append(cause.Evidence, "it is served by "+name(backend))
+	}
+	if len(found) > 0 {
+		return append(found, finding{Cause: cause, rank: consequence})
+	}
+	return []finding{{Cause: cause, rank: direct}}
+}
+
+// serviceOf returns the Service that an aggregated API is served by.
+func serviceOf(apiService *unstructured.Unstructured) (object.Ref, bool) {
+	namespace, _, _ := unstructured.NestedString(apiService.Object, "spec", "service", "namespace")
+	service, _, _ := unstructured.NestedString(apiService.Object, "spec", "service", "name")
+	return ref(core("Service"), namespace, service), service != ""
+}
+
+// autoscaler tells why a HorizontalPodAutoscaler does not scale.
+func (v *view) autoscaler(u *unstructured.Unstructured) []finding {
+	r := object.RefOf(u)
+	var found []finding
+	for _, kind := range []string{"AbleToScale", "ScalingActive"} {
+		c := conditionOf(u, kind)
+		if c.Status != "False" {
+			continue
+		}
+		cause := event.Cause{
+			Code:      "AutoscalerInactive",
+			Message:   name(r) + " does not scale (" + clean(c.Reason) + "): " + clean(c.Message),
+			Evidence:  []string{c.line()},
+			Next:      describe(r),
+			BlockedBy: scaleTarget(u),
+		}
+		if metrics := ref(apiService(), "", resourceMetrics); c.Reason == "FailedGetResourceMetric" && v.absent(metrics) {
+			cause.Code = "NoMetrics"
+			cause.Message = name(r) + " does not scale: nothing in the cluster serves the resource metrics API (metrics-server)"
+			cause.Next = kubectl("", "get", "apiservices")
+			cause.BlockedBy = metrics
+		}
+		found = append(found, finding{Cause: cause, rank: root})
+	}
+	return found
+}
+
+// resourceMetrics is the API that autoscalers read the use of cpu and memory from.
+const resourceMetrics = "v1beta1.metrics.k8s.io"
+
+func scaleTarget(u *unstructured.Unstructured) object.Ref {
+	text := func(field string) string {
+		s, _, _ := unstructured.NestedString(u.Object, "spec", "scaleTargetRef", field)
+		return s
+	}
+	gvk := core(text("kind"))
+	if gv, err := schema.ParseGroupVersion(text("apiVersion")); err == nil {
+		gvk.Group, gvk.Version = gv.Group, gv.Version
+	}
+	return ref(gvk, u.GetNamespace(), text("name"))
+}

@@ -1,0 +1,127 @@
+package unready
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// pulling tells why an image is not there. What a registry answered is known from
+// text alone; where that is of an unknown kind, it is only quoted.
+func (v *view) pulling(b box, w *corev1.ContainerStateWaiting) finding {
+	image := clean(b.spec.Image)
+	said := w.Message
+	if e := v.warningAbout(b.pod.UID, "Failed", func(e *corev1.Event) bool {
+		return b.is(e) && strings.HasPrefix(e.Message, "Failed to pull image")
+	}); e != nil && w.Reason == "ImagePullBackOff" {
+		said = e.Message // The other one may say no more than that it pauses.
+	}
+	c := event.Cause{
+		Evidence: distinct([]string{"Pod " + b.pod.Name + ": waiting, " + clean(w.Reason), clean(said)}),
+		Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
+	}
+	lower := strings.ToLower(said)
+	holds := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(lower, part) })
+	}
+	switch {
+	case strings.HasSuffix(w.Reason, "InvalidImageName"):
+		c.Code, c.Message = "ImageNameInvalid", b.role+": "+image+" is no name of an image"
+	case w.Reason == "ErrImageNeverPull":
+		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
+	case holds("manifest unknown", "not found", "notfound", "name unknown", "repository does not exist"):
+		c.Code, c.Message = "ImageNotFound", b.role+": its registry has no image "+image
+	case holds("unauthorized", "denied", "forbidden", "authentication required", "no basic auth", "authorization failed"):
+		c.Code, c.Message = "ImageAccessDenied", b.role+": the registry does not let the node have image "+image
+	default:
+		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" can not be pulled"
+	}
+	for _, secret := range b.pod.Spec.ImagePullSecrets {
+		r := ref(core("Secret"), b.pod.Namespace, secret.Name)
+		if v.absent(r) {
+			c.Evidence = append(c.Evidence, "imagePullSecrets names Secret "+secret.Name+", which does not exist")
+			c.BlockedBy = r
+		}
+	}
+	return of(b.pod, direct, c)
+}
+
+// images says that Pods that were asked to run one image run several: a tag was
+// pushed anew, and a node has the image from before.
+func (v *view) images(pods []*corev1.Pod) []finding {
+	type use struct{ container, image string }
+	seen := map[use]map[string][]*corev1.Pod{}
+	for _, p := range pods {
+		for _, b := range boxes(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
+			id := digest(b.status.ImageID)
+			if id == "" || p.DeletionTimestamp != nil {
+				continue
+			}
+			u := use{b.spec.Name, b.spec.Image}
+			if seen[u] == nil {
+				seen[u] = map[string][]*corev1.Pod{}
+			}
+			seen[u][id] = append(seen[u][id], p)
+		}
+	}
+	var found []finding
+	for u, byDigest := range seen {
+		asked := digest(u.image)
+		if len(byDigest) < 2 && (asked == "" || byDigest[asked] != nil) {
+			continue
+		}
+		found = append(found, imagesDiffer(u.container, u.image, asked, byDigest))
+	}
+	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.Message, b.Message) })
+	return found
+}
+
+func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.Pod) finding {
+	digests := slices.SortedFunc(maps.Keys(byDigest), func(a, b string) int {
+		if n := len(byDigest[b]) - len(byDigest[a]); n != 0 {
+			return n
+		}
+		return strings.Compare(a, b)
+	})
+	c := event.Cause{
+		Code:    "ImageDiffers",
+		Message: "container " + container + ": nodes run different images under the one name " + clean(image),
+	}
+	if asked != "" {
+		c.Message = "container " + container + " does not run the image that was asked for, " + clean(image)
+	}
+	odd := byDigest[digests[len(digests)-1]][0]
+	for _, digest := range digests {
+		var where []string
+		for _, p := range byDigest[digest] {
+			where = append(where, p.Name+" on "+p.Spec.NodeName)
+		}
+		c.Evidence = append(c.Evidence, short(digest)+": Pod "+some(where, 3))
+		if digest != asked && asked != "" {
+			odd = byDigest[digest][0]
+		}
+	}
+	c.Next = kubectl(odd.Namespace, "delete", "pod", odd.Name)
+	c.Risk = "the Pod ends and is made again; its node pulls anew only if imagePullPolicy is Always. An image by digest (name@sha256:…) is the same everywhere"
+	c.BlockedBy = ref(core("Pod"), odd.Namespace, odd.Name)
+	return finding{Cause: c, rank: consequence} // Pods with other troubles come first.
+}
+
+// digest returns the digest of an image by its name, or "". An ID without a name
+// is one of a runtime that counts otherwise, and compares with nothing.
+func digest(image string) string {
+	_, digest, ok := strings.Cut(image, "@sha256:")
+	if !ok {
+		return ""
+	}
+	return "sha256:" + digest
+}
+
+// short is enough of a digest to tell it from others.
+func short(digest string) string {
+	return clean(digest[:min(len(digest), len("sha256:")+12)])
+}

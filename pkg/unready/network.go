@@ -1,0 +1,224 @@
+package unready
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// service tells why nobody answers at a Service, or why it has no address.
+func (v *view) service(s *corev1.Service) []finding {
+	if s.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil
+	}
+	found := v.endpoints(s)
+	if s.Spec.Type == corev1.ServiceTypeLoadBalancer && len(s.Status.LoadBalancer.Ingress) == 0 {
+		found = append(found, v.loadBalancer(s))
+	}
+	return found
+}
+
+func (v *view) loadBalancer(s *corev1.Service) finding {
+	r := ref(core("Service"), s.Namespace, s.Name)
+	c := event.Cause{
+		Code:     "LoadBalancerPending",
+		Message:  name(r) + " has no address yet: no controller has given it a load balancer",
+		Evidence: []string{"type LoadBalancer, .status.loadBalancer.ingress is empty"},
+		Next:     describe(r),
+	}
+	if class := s.Spec.LoadBalancerClass; class != nil {
+		c.Evidence = append(c.Evidence, "loadBalancerClass is "+clean(*class)+": only the controller of that class looks at it")
+	}
+	if e := v.warning(s.UID, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
+		c.Code = "LoadBalancerFailed"
+		c.Message = name(r) + " has no address: its load balancer can not be made (" + clean(e.Reason) + ")"
+		c.Evidence = quoted(e)
+	}
+	return finding{Cause: c, rank: root}
+}
+
+// endpoints says why no Pod is behind a Service.
+func (v *view) endpoints(s *corev1.Service) []finding {
+	r := ref(core("Service"), s.Namespace, s.Name)
+	if v.unknown(ref(endpointSlice(), s.Namespace, "")) || v.answers(s) {
+		return nil
+	}
+	c := event.Cause{Next: kubectl(s.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+s.Name), BlockedBy: r}
+	if len(s.Spec.Selector) == 0 {
+		c.Code = "NoEndpoints"
+		c.Message = name(r) + " has no selector, and nobody wrote endpoints for it"
+		c.Evidence = []string{".spec.selector is empty"}
+		return []finding{{Cause: c, rank: root}}
+	}
+	if v.unknown(ref(core("Pod"), s.Namespace, "")) {
+		return nil
+	}
+	selector := labels.SelectorFromSet(s.Spec.Selector)
+	var behind []*corev1.Pod
+	for _, p := range v.pods {
+		if p.Namespace == s.Namespace && selector.Matches(labels.Set(p.Labels)) {
+			behind = append(behind, p)
+		}
+	}
+	if len(behind) == 0 && v.More == 0 {
+		c.Code = "SelectorMatchesNothing"
+		c.Message = name(r) + " has no endpoints: its selector matches no Pod"
+		c.Evidence = []string{"selector " + clean(selector.String())}
+		c.Next = kubectl(s.Namespace, "get", "pods", "--show-labels")
+		return []finding{{Cause: c, rank: root}}
+	}
+	var found []finding
+	for _, p := range behind {
+		found = append(found, v.pod(p)...)
+	}
+	if port, ok := portMissing(s, behind); ok {
+		c.Code = "TargetPortMissing"
+		c.Message = fmt.Sprintf("%s has no endpoints for port %d: no container of its Pods has a port named %s", name(r), port.Port, clean(port.TargetPort.StrVal))
+		c.Evidence = []string{"targetPort " + clean(port.TargetPort.StrVal)}
+		c.Next = kubectl(s.Namespace, "get", "pods", "-l", selector.String(), "-o", "custom-columns=POD:.metadata.name,PORTS:.spec.containers[*].ports[*].name")
+		return append(found, finding{Cause: c, rank: root})
+	}
+	if slices.ContainsFunc(behind, ready) {
+		c.Code = "NoEndpoints"
+		c.Message = name(r) + " has no endpoints yet, although a Pod that it selects is ready"
+		c.Evidence = []string{"selector " + clean(selector.String())}
+		return append(found, finding{Cause: c, rank: consequence})
+	}
+	c.Code = "NoReadyEndpoints"
+	c.Message = fmt.Sprintf("%s has no endpoint that is ready: of the Pods that it selects, none is", name(r))
+	c.Evidence = []string{"selector " + clean(selector.String()) + " matches " + count(len(behind)+v.More, "Pod")}
+	return append(found, finding{Cause: c, rank: consequence})
+}
+
+// answers tells whether the Service has an endpoint that is ready.
+func (v *view) answers(s *corev1.Service) bool {
+	for _, u := range v.all(endpointSlice().GroupKind()) {
+		slice, ok := as[discoveryv1.EndpointSlice](u)
+		if !ok || slice.Namespace != s.Namespace || slice.Labels[discoveryv1.LabelServiceName] != s.Name {
+			continue
+		}
+		if len(s.Spec.Ports) > 0 && len(slice.Ports) == 0 {
+			continue // No port of the Service is one of these Pods'.
+		}
+		// Where ready is not said, it is.
+		if slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }) {
+			return true
+		}
+	}
+	return false
+}
+
+// portMissing returns the port of a Service that names a port which no Pod has.
+func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, bool) {
+	for _, port := range s.Spec.Ports {
+		if port.TargetPort.Type != intstr.String {
+			continue
+		}
+		has := slices.ContainsFunc(pods, func(p *corev1.Pod) bool {
+			return slices.ContainsFunc(slices.Concat(p.Spec.InitContainers, p.Spec.Containers), func(c corev1.Container) bool {
+				return slices.ContainsFunc(c.Ports, func(q corev1.ContainerPort) bool { return q.Name == port.TargetPort.StrVal })
+			})
+		})
+		if !has {
+			return port, true
+		}
+	}
+	return corev1.ServicePort{}, false
+}
+
+// ingress tells why an Ingress has no address.
+func (v *view) ingress(i *networkingv1.Ingress) []finding {
+	r := ref(networking("Ingress"), i.Namespace, i.Name)
+	found := v.backends(i)
+	if len(i.Status.LoadBalancer.Ingress) > 0 {
+		return found
+	}
+	c := event.Cause{
+		Code:     "IngressNoAddress",
+		Message:  name(r) + " has no address yet: no controller has written one",
+		Evidence: []string{".status.loadBalancer.ingress is empty"},
+		Next:     kubectl("", "get", "ingressclasses"),
+	}
+	class := i.Spec.IngressClassName
+	old := i.Annotations["kubernetes.io/ingress.class"]
+	switch {
+	case class != nil && v.absent(ref(networking("IngressClass"), "", *class)):
+		c.Code, c.BlockedBy = "IngressClassMissing", ref(networking("IngressClass"), "", *class)
+		c.Message = name(r) + " has no address: IngressClass " + *class + " does not exist"
+	case class != nil:
+		if k := lookup[networkingv1.IngressClass](v, ref(networking("IngressClass"), "", *class)); k != nil {
+			c.Evidence = append(c.Evidence, "IngressClass "+*class+" is for controller "+clean(k.Spec.Controller))
+		}
+	case old != "":
+		c.Evidence = append(c.Evidence, "annotation kubernetes.io/ingress.class is "+clean(old))
+	case !v.unknown(ref(networking("IngressClass"), "", "")):
+		c.Code, c.Message = "NoIngressClass", name(r)+" has no address: it names no IngressClass, and there is no default one"
+	}
+	e := append(slices.Clone(v.events[i.UID]), nil)[0]
+	c.Evidence = append(c.Evidence, quoted(e)...)
+	return append(found, finding{Cause: c, rank: root})
+}
+
+// backends says which Services and certificates of an Ingress are not there.
+func (v *view) backends(i *networkingv1.Ingress) []finding {
+	r := ref(networking("Ingress"), i.Namespace, i.Name)
+	services, secrets := ingressRefs(i)
+	var found []finding
+	for _, kind := range []string{"Service", "Secret"} {
+		for _, named := range map[string][]string{"Service": services, "Secret": secrets}[kind] {
+			missing := ref(core(kind), i.Namespace, named)
+			if !v.absent(missing) {
+				continue
+			}
+			found = append(found, finding{rank: root, Cause: event.Cause{
+				Code:      kind + "Missing",
+				Message:   name(r) + " needs " + kind + " " + named + ", which does not exist",
+				Evidence:  []string{name(missing) + " is not found"},
+				Next:      kubectl(i.Namespace, "get", strings.ToLower(kind)+"s"),
+				BlockedBy: missing,
+			}})
+		}
+	}
+	return found
+}
+
+// ingressRefs returns the names of the Services and Secrets of an Ingress.
+func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
+	add := func(b *networkingv1.IngressBackend) {
+		if b != nil && b.Service != nil {
+			services = append(services, b.Service.Name)
+		}
+	}
+	add(i.Spec.DefaultBackend)
+	for _, rule := range i.Spec.Rules {
+		if rule.HTTP == nil {
+			continue
+		}
+		for _, path := range rule.HTTP.Paths {
+			add(&path.Backend)
+		}
+	}
+	for _, tls := range i.Spec.TLS {
+		secrets = append(secrets, tls.SecretName)
+	}
+	return distinct(services), distinct(secrets)
+}
+
+// selectorOf returns a label selector as kubectl takes it; "" where it selects
+// nothing, or can not be read.
+func selectorOf(s *metav1.LabelSelector) string {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil || selector.Empty() {
+		return ""
+	}
+	return selector.String()
+}

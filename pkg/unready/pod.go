@@ -1,0 +1,191 @@
+package unready
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// pod tells why one Pod is not ready: the first of the steps to being ready that
+// it does not get over.
+func (v *view) pod(p *corev1.Pod) []finding {
+	switch {
+	case ready(p), p.Status.Phase == corev1.PodSucceeded:
+		return nil
+	case p.DeletionTimestamp != nil:
+		return v.podLeaving(p)
+	case p.Status.Phase == corev1.PodFailed:
+		return v.podFailed(p)
+	case p.Spec.NodeName == "":
+		return v.unscheduled(p)
+	}
+	if found := v.node(p); found != nil {
+		return found
+	}
+	for _, rules := range []func(*corev1.Pod) []finding{
+		v.missing, v.initContainers, v.containers, v.mounts, v.sandbox, v.readinessGates, v.starting,
+	} {
+		if found := rules(p); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// ready tells whether the Pod's condition Ready is true.
+func ready(p *corev1.Pod) bool {
+	return podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
+}
+
+// podCondition returns the condition of a type; an empty one where there is none.
+func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
+	if i < 0 {
+		return corev1.PodCondition{}
+	}
+	return p.Status.Conditions[i]
+}
+
+// of makes a cause one of the Pod.
+func of(p *corev1.Pod, rank rank, c event.Cause) finding {
+	return finding{Cause: c, rank: rank, who: p.Name, noun: "Pod"}
+}
+
+// podLeaving says that a Pod takes longer to end than it was given.
+func (v *view) podLeaving(p *corev1.Pod) []finding {
+	// The timestamp is when its grace period is over.
+	if v.Now.IsZero() || v.Now.Before(p.DeletionTimestamp.Time) {
+		return nil
+	}
+	c := event.Cause{
+		Code:      "PodTerminating",
+		Message:   "is being deleted and does not end",
+		Next:      kubectl(p.Namespace, "describe", "pod", p.Name),
+		BlockedBy: ref(core("Pod"), p.Namespace, p.Name),
+	}
+	c.Evidence = []string{"its grace period is over" + v.since(*p.DeletionTimestamp)}
+	if len(p.Finalizers) > 0 {
+		c.Evidence = append(c.Evidence, "finalizers: "+some(p.Finalizers, 5))
+	}
+	if p.Spec.NodeName != "" {
+		if node := v.node(p); node != nil {
+			return node // Nobody is there to end it.
+		}
+	}
+	return []finding{of(p, direct, c)}
+}
+
+// podFailed tells why a Pod ended: by its containers, or taken away by the node.
+func (v *view) podFailed(p *corev1.Pod) []finding {
+	if p.Status.Reason != "" { // Evicted, NodeAffinity, OutOfcpu, Shutdown…
+		code := "PodRejected"
+		if p.Status.Reason == "Evicted" {
+			code = "PodEvicted"
+		}
+		return []finding{of(p, direct, event.Cause{
+			Code:      code,
+			Message:   "was ended by its node: " + clean(p.Status.Reason),
+			Evidence:  []string{clean("Pod " + p.Name + " on node " + p.Spec.NodeName + ": " + p.Status.Message)},
+			Next:      kubectl("", "describe", "node", p.Spec.NodeName),
+			BlockedBy: ref(core("Node"), "", p.Spec.NodeName),
+		})}
+	}
+	if found := v.initContainers(p); len(found) > 0 {
+		return found
+	}
+	return v.containers(p)
+}
+
+// node says that the Pod's node is not there, or that nobody hears of it.
+func (v *view) node(p *corev1.Pod) []finding {
+	r := ref(core("Node"), "", p.Spec.NodeName)
+	if v.absent(r) {
+		return []finding{of(p, root, event.Cause{
+			Code:      "NodeMissing",
+			Message:   "is bound to node " + p.Spec.NodeName + ", which is not there any more",
+			Next:      kubectl(p.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"),
+			Risk:      "if its containers still run somewhere, they go on without Kubernetes knowing",
+			BlockedBy: r,
+		})}
+	}
+	node := lookup[corev1.Node](v, r)
+	if node == nil {
+		return nil
+	}
+	i := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+	if i < 0 || node.Status.Conditions[i].Status == corev1.ConditionTrue {
+		return nil
+	}
+	c := node.Status.Conditions[i]
+	return []finding{of(p, root, event.Cause{
+		Code:      "NodeNotReady",
+		Message:   "runs on node " + node.Name + ", which is not ready" + v.since(c.LastTransitionTime),
+		Evidence:  []string{fmt.Sprintf("node %s: condition Ready=%s (%s): %s", node.Name, c.Status, clean(c.Reason), clean(c.Message))},
+		Next:      kubectl("", "describe", "node", node.Name),
+		BlockedBy: r,
+	})}
+}
+
+// sandbox says that a Pod gets no network or no sandbox on its node.
+func (v *view) sandbox(p *corev1.Pod) []finding {
+	e := v.warning(p.UID, "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources")
+	if e == nil {
+		return nil
+	}
+	return []finding{of(p, direct, event.Cause{
+		Code:      "SandboxFailed",
+		Message:   "its node can not set it up (" + clean(e.Reason) + "), before any container is started",
+		Evidence:  append([]string{"on node " + p.Spec.NodeName}, quoted(e)...),
+		Next:      kubectl("", "get", "pods", "-n", "kube-system", "-o", "wide", "--field-selector", "spec.nodeName="+p.Spec.NodeName),
+		BlockedBy: ref(core("Node"), "", p.Spec.NodeName),
+	})}
+}
+
+// readinessGates says that somebody else has to declare the Pod ready.
+func (v *view) readinessGates(p *corev1.Pod) []finding {
+	if podCondition(p, corev1.ContainersReady).Status != corev1.ConditionTrue {
+		return nil
+	}
+	var found []finding
+	for _, gate := range p.Spec.ReadinessGates {
+		c := podCondition(p, gate.ConditionType)
+		if c.Status == corev1.ConditionTrue {
+			continue
+		}
+		evidence := "condition " + string(gate.ConditionType) + " was never set"
+		if c.Status != "" {
+			evidence = fmt.Sprintf("condition %s=%s (%s): %s", gate.ConditionType, c.Status, clean(c.Reason), clean(c.Message))
+		}
+		found = append(found, of(p, direct, event.Cause{
+			Code:     "ReadinessGate",
+			Message:  "all containers are ready, but the readiness gate " + clean(string(gate.ConditionType)) + " is not open: its controller has to set that condition",
+			Evidence: []string{evidence},
+			Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
+		}))
+	}
+	return found
+}
+
+// starting is what is left when nothing is wrong: it takes its time.
+func (v *view) starting(p *corev1.Pod) []finding {
+	c := podCondition(p, corev1.PodScheduled)
+	var waiting []string
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if s.State.Waiting != nil && s.State.Waiting.Reason != "" {
+			waiting = append(waiting, clean(s.State.Waiting.Reason))
+		}
+	}
+	cause := event.Cause{
+		Code:    "Starting",
+		Message: "is being started, and nothing is known to be wrong",
+		Next:    kubectl(p.Namespace, "describe", "pod", p.Name),
+	}
+	if waiting = distinct(waiting); len(waiting) > 0 {
+		cause.Evidence = append(cause.Evidence, "containers wait: "+some(waiting, 3))
+	}
+	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" is on node "+p.Spec.NodeName+v.since(c.LastTransitionTime))
+	return []finding{of(p, consequence, cause)}
+}

@@ -1,0 +1,238 @@
+package unready
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// unscheduled tells why a Pod has no node.
+func (v *view) unscheduled(p *corev1.Pod) []finding {
+	c := podCondition(p, corev1.PodScheduled)
+	if c.Reason == corev1.PodReasonSchedulingGated {
+		var gates []string
+		for _, gate := range p.Spec.SchedulingGates {
+			gates = append(gates, clean(gate.Name))
+		}
+		return []finding{of(p, direct, event.Cause{
+			Code:     "SchedulingGated",
+			Message:  "is not to be scheduled before its scheduling gates are removed: " + some(gates, 3),
+			Evidence: []string{".spec.schedulingGates: " + some(gates, 3)},
+			Next:     kubectl(p.Namespace, "get", "pod", p.Name, "-o", "yaml"),
+		})}
+	}
+	if found := v.claimsOf(p); len(found) > 0 {
+		return found
+	}
+	message := c.Message
+	if e := v.warning(p.UID, "FailedScheduling"); message == "" && e != nil {
+		message = e.Message
+	}
+	if message == "" {
+		return []finding{v.unseen(p)}
+	}
+	return []finding{v.unschedulable(p, readVerdict(message))}
+}
+
+// unseen says that the scheduler has said nothing about the Pod.
+func (v *view) unseen(p *corev1.Pod) finding {
+	scheduler := cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
+	return of(p, consequence, event.Cause{
+		Code:     "NotScheduled",
+		Message:  "has no node yet, and scheduler " + clean(scheduler) + " has not said why",
+		Evidence: []string{"Pod " + p.Name + ": created" + v.since(p.CreationTimestamp) + ", no condition PodScheduled"},
+		Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
+	})
+}
+
+// verdict is what the scheduler says of its nodes. Only text tells it:
+// "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable. …"
+type verdict struct {
+	nodes   int
+	reasons []nodeReason
+	text    string
+}
+
+type nodeReason struct {
+	nodes int
+	text  string
+}
+
+func readVerdict(message string) verdict {
+	out := verdict{text: message, nodes: -1}
+	head, body, ok := strings.Cut(message, " nodes are available:")
+	if !ok {
+		if strings.HasPrefix(message, "no nodes available") {
+			out.nodes = 0
+		}
+		return out
+	}
+	if _, of, ok := strings.Cut(head, "/"); ok {
+		if n, err := strconv.Atoi(of); err == nil {
+			out.nodes = n
+		}
+	}
+	// What follows the first sentence is about preemption.
+	body, _, _ = strings.Cut(strings.TrimSpace(body)+" ", ". ")
+	for part := range strings.SplitSeq(body, ", ") {
+		part = strings.TrimSpace(part)
+		number, text, _ := strings.Cut(part, " ")
+		n, err := strconv.Atoi(number)
+		switch {
+		case err == nil:
+			out.reasons = append(out.reasons, nodeReason{n, text})
+		case len(out.reasons) > 0: // a comma within a reason
+			last := &out.reasons[len(out.reasons)-1]
+			last.text += ", " + part
+		case part != "": // one that is about the Pod, not about nodes
+			out.reasons = append(out.reasons, nodeReason{max(out.nodes, 0), part})
+		}
+	}
+	return out
+}
+
+// class is why a node does not do, in our words.
+type class struct{ text, next string }
+
+// nodeClass knows the reasons of the scheduler's own plugins; those of others are
+// told as they are.
+func nodeClass(reason string, p *corev1.Pod) class {
+	columns := func(what string) string {
+		return kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)
+	}
+	holds := func(part string) bool { return strings.Contains(reason, part) }
+	switch {
+	case strings.HasPrefix(reason, "Insufficient "):
+		what := strings.TrimPrefix(reason, "Insufficient ")
+		return class{"too little " + clean(what), columns("CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory,PODS:.status.allocatable.pods")}
+	case holds("Too many pods"):
+		return class{"as many Pods as it may have", columns("PODS:.status.allocatable.pods")}
+	case holds("taint"):
+		text := "a taint that the Pod does not tolerate"
+		if _, taint, ok := strings.Cut(reason, "{"); ok {
+			text += " (" + clean(strings.TrimSuffix(taint, "}")) + ")"
+		}
+		return class{text, columns("TAINTS:.spec.taints[*].key")}
+	case holds("node affinity/selector"), holds("node selector"):
+		return class{"other labels than the Pod's nodeSelector or affinity asks for", selectedNodes(p)}
+	case holds("anti-affinity"), holds("pod affinity"):
+		return class{"other Pods that the Pod's (anti-)affinity does not agree with", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
+	case holds("topology spread"):
+		return class{"too many of these Pods for their topologySpreadConstraints", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
+	case holds("were unschedulable"):
+		return class{"been cordoned", kubectl("", "get", "nodes")}
+	case holds("PersistentVolume's node affinity"), holds("volume node affinity conflict"), holds("available volume zone"):
+		return class{"no access to a volume of the Pod, which is elsewhere (volume node affinity)", kubectl(p.Namespace, "get", "persistentvolumeclaims")}
+	case holds("persistent volumes to bind"):
+		return class{"no PersistentVolume that fits a claim of the Pod", kubectl("", "get", "persistentvolumes")}
+	case holds("ReadWriteOncePod"):
+		return class{"a volume of the Pod in use by another Pod (ReadWriteOncePod)", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
+	case holds("max volume count"):
+		return class{"as many volumes attached as it may have", kubectl("", "get", "volumeattachments")}
+	case holds("free ports"):
+		return class{"a host port of the Pod in use", kubectl("", "get", "pods", "-A", "-o", "wide")}
+	}
+	return class{clean(reason), describe(ref(core("Pod"), p.Namespace, p.Name))}
+}
+
+// selectedNodes shows the nodes that the Pod's selector means.
+func selectedNodes(p *corev1.Pod) string {
+	if len(p.Spec.NodeSelector) == 0 {
+		return kubectl("", "get", "nodes", "--show-labels")
+	}
+	var terms []string
+	for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
+		terms = append(terms, key+"="+p.Spec.NodeSelector[key])
+	}
+	return kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
+}
+
+// unschedulable says what keeps the Pod from its nodes, and how many of each. The
+// next command is about what keeps it from most.
+func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
+	c := event.Cause{Code: "Unschedulable", Next: kubectl(p.Namespace, "describe", "pod", p.Name)}
+	node := pinned(p)
+	if node != "" {
+		said.reasons = slices.DeleteFunc(said.reasons, func(r nodeReason) bool { return strings.Contains(r.text, "node affinity/selector") })
+	}
+	slices.SortStableFunc(said.reasons, func(a, b nodeReason) int { return cmp.Compare(b.nodes, a.nodes) })
+	var told []string
+	for i, r := range said.reasons {
+		class := nodeClass(r.text, p)
+		if i == 0 {
+			c.Next = class.next
+		}
+		if class.text == clean(r.text) {
+			told = append(told, class.text)
+			continue
+		}
+		verb := " have "
+		if r.nodes == 1 {
+			verb = " has "
+		}
+		told = append(told, strconv.Itoa(r.nodes)+verb+class.text)
+	}
+	switch {
+	case said.nodes == 0:
+		c.Code, c.Message, c.Next = "NoNodes", "there is no node to run on", kubectl("", "get", "nodes")
+	case node != "" && len(told) > 0:
+		c.Message = "does not fit on the one node that it is for: " + strings.Join(told, "; ")
+		c.Next = describe(ref(core("Node"), "", node))
+		c.BlockedBy = ref(core("Node"), "", node)
+	case len(told) == 0:
+		c.Message = "fits no node: " + clean(said.text)
+	case said.nodes > 0:
+		c.Message = fmt.Sprintf("fits none of %s: %s", count(said.nodes, "node"), strings.Join(told, "; "))
+	default:
+		c.Message = "fits no node: " + strings.Join(told, "; ")
+	}
+	c.Evidence = append([]string{"scheduler: " + clean(said.text)}, wanted(p)...)
+	return of(p, direct, c)
+}
+
+// pinned returns the one node that a Pod of a DaemonSet is for.
+func pinned(p *corev1.Pod) string {
+	a := p.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, field := range term.MatchFields {
+			if field.Key == "metadata.name" && len(field.Values) == 1 {
+				return field.Values[0]
+			}
+		}
+	}
+	return ""
+}
+
+// wanted is what the Pod asks of a node.
+func wanted(p *corev1.Pod) []string {
+	total := corev1.ResourceList{}
+	for _, c := range p.Spec.Containers {
+		for name, q := range c.Resources.Requests {
+			sum := total[name]
+			sum.Add(q)
+			total[name] = sum
+		}
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(total)) {
+		q := total[name]
+		out = append(out, clean(string(name))+" "+q.String())
+	}
+	if len(out) > 0 {
+		out = []string{"it requests " + strings.Join(out, ", ")}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
+		out = append(out, "nodeSelector "+clean(key+"="+p.Spec.NodeSelector[key]))
+	}
+	return out
+}

@@ -1,0 +1,213 @@
+package unready
+
+import (
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// deployment follows a Deployment to its ReplicaSets and their Pods.
+func (v *view) deployment(d *appsv1.Deployment) []finding {
+	r := ref(apps("Deployment"), d.Namespace, d.Name)
+	var found []finding
+	if d.Spec.Paused {
+		found = append(found, finding{rank: root, Cause: event.Cause{
+			Code:      "Paused",
+			Message:   name(r) + " is paused: changes to it are not rolled out",
+			Evidence:  []string{".spec.paused is true"},
+			Next:      kubectl(d.Namespace, "rollout", "resume", r.Resource()),
+			Risk:      "all changes made since it was paused are rolled out",
+			BlockedBy: r,
+		}})
+	}
+	var pods []*corev1.Pod
+	for _, u := range v.all(apps("ReplicaSet").GroupKind()) {
+		rs, ok := as[appsv1.ReplicaSet](u)
+		if ok && metav1.IsControlledBy(rs, d) {
+			found = append(found, v.replicaSet(rs)...)
+			pods = append(pods, v.podsOf(rs.UID)...)
+		}
+	}
+	if stuck := v.deadlock(d, pods); stuck != nil {
+		found = slices.DeleteFunc(found, func(f finding) bool { return f.Code == "VolumeInUse" })
+		found = append(found, stuck...)
+	}
+	for _, c := range d.Status.Conditions {
+		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
+		// Of an older generation it says nothing (edge case 52, k/k#40496).
+		if gaveUp && c.Reason == "ProgressDeadlineExceeded" && d.Status.ObservedGeneration >= d.Generation {
+			found = append(found, v.deadline(d, c))
+		}
+	}
+	return found
+}
+
+func (v *view) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) finding {
+	r := ref(apps("Deployment"), d.Namespace, d.Name)
+	limit := int32(600)
+	if d.Spec.ProgressDeadlineSeconds != nil {
+		limit = *d.Spec.ProgressDeadlineSeconds
+	}
+	return finding{rank: consequence, Cause: event.Cause{
+		Code:     "ProgressDeadlineExceeded",
+		Message:  fmt.Sprintf("%s made no progress for %d s, its progressDeadlineSeconds", name(r), limit),
+		Evidence: []string{"condition Progressing=False: " + clean(c.Message)},
+		Next:     describe(r),
+	}}
+}
+
+// replicaSet follows a ReplicaSet to what keeps its Pods from being created, and
+// to its Pods.
+func (v *view) replicaSet(rs *appsv1.ReplicaSet) []finding {
+	w := workload{ref: ref(apps("ReplicaSet"), rs.Namespace, rs.Name), uid: rs.UID, template: rs.Spec.Template.Spec}
+	for _, c := range rs.Status.Conditions {
+		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
+			w.refusal = c.Message
+		}
+	}
+	w.short = rs.Spec.Replicas != nil && rs.Status.Replicas < *rs.Spec.Replicas
+	return v.workload(w, rs.Spec.MinReadySeconds)
+}
+
+func (v *view) replicationController(rc *corev1.ReplicationController) []finding {
+	w := workload{ref: ref(core("ReplicationController"), rc.Namespace, rc.Name), uid: rc.UID}
+	if rc.Spec.Template != nil {
+		w.template = rc.Spec.Template.Spec
+	}
+	for _, c := range rc.Status.Conditions {
+		if c.Type == corev1.ReplicationControllerReplicaFailure && c.Status == corev1.ConditionTrue {
+			w.refusal = c.Message
+		}
+	}
+	w.short = rc.Spec.Replicas != nil && rc.Status.Replicas < *rc.Spec.Replicas
+	return v.workload(w, rc.Spec.MinReadySeconds)
+}
+
+// workload is what those that create Pods have in common.
+type workload struct {
+	ref      object.Ref
+	uid      types.UID
+	template corev1.PodSpec
+	// short tells that there are fewer Pods than there should be.
+	short bool
+	// refusal is the latest answer to the attempt to create one, where the status
+	// has it; else it is looked for in the events.
+	refusal string
+}
+
+// workload looks at the Pods that are missing and at those that are not ready.
+func (v *view) workload(w workload, minReadySeconds int32) []finding {
+	found := v.refused(w)
+	pods := v.podsOf(w.uid)
+	for _, pod := range pods {
+		for _, f := range v.pod(pod) {
+			if pod.Status.Phase == corev1.PodFailed && w.ref.GVK.Kind != "Job" {
+				f.rank = consequence // Another Pod is in its place.
+			}
+			found = append(found, f)
+		}
+	}
+	found = append(found, v.images(pods)...)
+	return append(found, v.notLongReady(w.ref, pods, minReadySeconds)...)
+}
+
+// notLongReady says that Pods are ready, but not for long enough to count.
+func (v *view) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds int32) []finding {
+	if minReadySeconds == 0 || v.Now.IsZero() {
+		return nil
+	}
+	young := 0
+	for _, pod := range pods {
+		c := podCondition(pod, corev1.PodReady)
+		if c.Status == corev1.ConditionTrue && v.Now.Sub(c.LastTransitionTime.Time).Seconds() < float64(minReadySeconds) {
+			young++
+		}
+	}
+	if young == 0 {
+		return nil
+	}
+	return []finding{{rank: consequence, Cause: event.Cause{
+		Code:     "MinReadySeconds",
+		Message:  fmt.Sprintf("%s of %s ready, but not yet for the %d s that minReadySeconds asks for", count(young, "Pod"), name(r), minReadySeconds),
+		Evidence: []string{fmt.Sprintf(".spec.minReadySeconds is %d", minReadySeconds)},
+	}}}
+}
+
+// statefulSet follows a StatefulSet to its Pods, which it may not replace by itself.
+func (v *view) statefulSet(s *appsv1.StatefulSet) []finding {
+	r := ref(apps("StatefulSet"), s.Namespace, s.Name)
+	w := workload{ref: r, uid: s.UID, template: s.Spec.Template.Spec}
+	w.short = s.Spec.Replicas != nil && s.Status.Replicas < *s.Spec.Replicas
+	found := v.workload(w, s.Spec.MinReadySeconds)
+	old := func(pod *corev1.Pod) bool {
+		revision := pod.Labels[appsv1.StatefulSetRevisionLabel]
+		return s.Status.UpdateRevision != "" && revision != "" && revision != s.Status.UpdateRevision
+	}
+	pods := v.podsOf(s.UID)
+	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		return append(found, v.onDelete(r, pods, old)...)
+	}
+	// A Pod of an older revision that never got ready is not replaced by a
+	// corrected one: the controller waits for it first (k/k#67250).
+	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return old(pod) && !ready(pod) && pod.DeletionTimestamp == nil })
+	if i < 0 || s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
+		return found
+	}
+	pod := pods[i]
+	return append(found, finding{rank: root, Cause: event.Cause{
+		Code:    "StatefulSetPodStuck",
+		Message: fmt.Sprintf("Pod %s is of an older revision and not ready; %s waits for it instead of replacing it", pod.Name, name(r)),
+		Evidence: []string{
+			fmt.Sprintf("Pod %s is of revision %s, asked for is %s", pod.Name, clean(pod.Labels[appsv1.StatefulSetRevisionLabel]), s.Status.UpdateRevision),
+			".spec.podManagementPolicy is OrderedReady",
+		},
+		Next:      kubectl(pod.Namespace, "delete", "pod", pod.Name),
+		Risk:      "the Pod ends and is created again from the new template; its claims stay",
+		BlockedBy: ref(core("Pod"), pod.Namespace, pod.Name),
+	}})
+}
+
+// onDelete says that Pods are of an older revision, and stay so until somebody
+// deletes them.
+func (v *view) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []finding {
+	var names []string
+	for _, pod := range pods {
+		if old(pod) {
+			names = append(names, pod.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []finding{{rank: root, Cause: event.Cause{
+		Code:      "UpdateOnDelete",
+		Message:   fmt.Sprintf("%s of %s of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted", count(len(names), "Pod"), name(r)),
+		Evidence:  []string{"of an older revision: " + some(names, 3)},
+		Next:      kubectl(r.Namespace, "delete", "pod", names[0]),
+		Risk:      "the Pod ends and is created again from the new template",
+		BlockedBy: ref(core("Pod"), r.Namespace, names[0]),
+	}}}
+}
+
+func (v *view) daemonSet(d *appsv1.DaemonSet) []finding {
+	r := ref(apps("DaemonSet"), d.Namespace, d.Name)
+	w := workload{ref: r, uid: d.UID, template: d.Spec.Template.Spec}
+	w.short = d.Status.CurrentNumberScheduled < d.Status.DesiredNumberScheduled
+	found := v.workload(w, d.Spec.MinReadySeconds)
+	if d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {
+		return found
+	}
+	// The generation of the template, which the hash does not tell in the status.
+	current := d.Annotations[appsv1.DeprecatedTemplateGeneration]
+	return append(found, v.onDelete(r, v.podsOf(d.UID), func(pod *corev1.Pod) bool {
+		generation := pod.Labels[appsv1.DeprecatedTemplateGeneration]
+		return current != "" && generation != "" && generation != current
+	})...)
+}

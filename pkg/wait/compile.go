@@ -1,0 +1,119 @@
+package wait
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// conditions are a Goal compiled for one kind.
+type conditions struct {
+	met    []*condition.Condition
+	any    bool
+	failed []*condition.Condition
+}
+
+// compileGoal types the conditions by the cluster's own schema of the kind. The
+// same fault in a --for that is compiled twice is one fault.
+func compileGoal(gvk schema.GroupVersionKind, s *spec.Schema, goal *Goal) (*conditions, error) {
+	met, metErr := condition.Compile(gvk, s, goal.For)
+	failed, failedErr := condition.Compile(gvk, s, goal.FailOn)
+	return &conditions{met: met, any: goal.Any, failed: failed}, errors.Join(metErr, failedErr)
+}
+
+// typed tells whether the schema of a kind is of use to a goal. Readiness of what
+// Kubernetes itself serves is known by heart.
+func typed(goal *Goal, kind object.Kind) bool {
+	for _, specs := range [][]condition.Spec{goal.For, goal.FailOn} {
+		for _, s := range specs {
+			switch s.Kind {
+			case condition.CEL, condition.JSONPath:
+				return true
+			case condition.Ready:
+				if strings.Contains(kind.GVK.Group, ".") && !strings.HasSuffix(kind.GVK.Group, ".k8s.io") {
+					return true
+				}
+			default:
+			}
+		}
+	}
+	return false
+}
+
+// waitsFor tells whether the goal has a condition of this kind.
+func (g *Goal) waitsFor(kind condition.Kind) bool {
+	for _, s := range g.For {
+		if s.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// verdict is what all conditions together say of one version of an object.
+type verdict struct {
+	met, failed bool
+	// recheck is when the verdict may be another although the object is the same;
+	// 0 for never.
+	recheck    time.Duration
+	conditions []event.Condition
+	err        error
+}
+
+// judge judges all conditions on one version of an object, nil for one that does
+// not exist (edge case 46).
+func (c *conditions) judge(ctx context.Context, obj map[string]any, now time.Time) verdict {
+	v := verdict{met: !c.any, failed: c.any && len(c.met) > 0}
+	for _, cond := range c.met {
+		one := v.add(ctx, cond, obj, now)
+		if c.any {
+			v.met = v.met || one.Met
+			v.failed = v.failed && one.Failed
+		} else {
+			v.met = v.met && one.Met
+			v.failed = v.failed || one.Failed
+		}
+	}
+	for _, cond := range c.failed {
+		if obj == nil {
+			break // What is not there has not failed.
+		}
+		if one := v.add(ctx, cond, obj, now); one.Met {
+			v.met, v.failed = false, true
+		}
+		v.conditions[len(v.conditions)-1].Forbidden = true
+	}
+	v.failed = v.failed && !v.met
+	return v
+}
+
+func (v *verdict) add(ctx context.Context, cond *condition.Condition, obj map[string]any, now time.Time) condition.Verdict {
+	one := cond.JudgeAt(ctx, obj, now)
+	if one.Recheck > 0 && (v.recheck == 0 || one.Recheck < v.recheck) {
+		v.recheck = one.Recheck
+	}
+	v.err = cmp.Or(v.err, one.Err)
+	said := event.Condition{
+		For: cond.Spec().Text, Met: one.Met, Failed: one.Failed, Reason: one.Reason, Message: one.Message, Err: one.Err,
+	}
+	for _, value := range one.Values {
+		said.Values = append(said.Values, event.Value(value))
+	}
+	v.conditions = append(v.conditions, said)
+	return one
+}
+
+// trim cuts an object down to what the conditions read.
+func (c *conditions) trim(obj map[string]any) map[string]any {
+	all := make([]*condition.Condition, 0, len(c.met)+len(c.failed))
+	return condition.Trim(obj, append(append(all, c.met...), c.failed...)...)
+}

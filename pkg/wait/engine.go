@@ -1,0 +1,91 @@
+package wait
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Source is what the engine needs of a cluster. Its calls retry what may pass.
+type Source interface {
+	// Resource finds the kind that a TYPE stands for. That the server serves none
+	// is an error for which meta.IsNoMatchError is true.
+	Resource(ctx context.Context, text string) (object.Kind, error)
+	// Schema returns the OpenAPI schema of a kind, nil where there is none.
+	Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error)
+	// Watch tells of the selected objects, one call at a time, until ctx is done or
+	// an error comes that no waiting cures. That the server does not serve the kind
+	// (any more) is an error for which meta.IsNoMatchError is true.
+	Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error
+}
+
+// Goal is what is expected of an object.
+type Goal struct {
+	// For are the conditions to be met: all of them on one version of the object,
+	// or with Any one.
+	For []condition.Spec
+	Any bool
+	// FailOn are conditions any of which ends the wait.
+	FailOn []condition.Spec
+}
+
+// Target is an object, or all that match, and what is expected of it. Targets
+// with the same Goal share the pointer.
+type Target struct {
+	object.Selection
+	// Kind as the cluster serves it. While it does not, Resource is empty, and the
+	// cluster is asked for Type again and again.
+	Kind object.Kind
+	Type string
+	Goal *Goal
+}
+
+// Engine waits. Source and Emit are needed; one Engine is for one run.
+type Engine struct {
+	Source Source
+	// Timeout bounds the whole; 0 looks once, and less than 0 is as long as it
+	// takes.
+	Timeout time.Duration
+	// Existence bounds how long an object, or its kind, may be absent where its
+	// goal needs it there; nil is as long as Timeout, and then a selector that
+	// matches nothing is an error.
+	Existence *time.Duration
+	// Objects asks for the objects that met their conditions, whole.
+	Objects bool
+	// Explain looks for the causes why an object does not get on; nil if nobody
+	// does.
+	Explain func(ctx context.Context, kind object.Kind, ref object.Ref) []event.Cause
+	// Emit is called for each event, one at a time.
+	Emit func(event.Event)
+}
+
+// Check finds fault with conditions, as Run would before it waits.
+func (e *Engine) Check(ctx context.Context, targets []Target) error {
+	return newRun(e, targets).compile(ctx)
+}
+
+// Run waits until every object met its goal. Conditions that do not compile for
+// one of the kinds are an error before anything is waited for. Else it returns an
+// *[UnmetError] if not all of it was met, a *[NothingError] if a selector matches
+// nothing, and ctx's error when it was interrupted.
+//
+// The first object that fails ends the wait for all.
+func (e *Engine) Run(ctx context.Context, targets []Target) error {
+	r := newRun(e, targets)
+	if err := r.compile(ctx); err != nil {
+		return err
+	}
+	r.plan()
+	if e.Timeout != 0 {
+		r.follow(ctx)
+	}
+	if ctx.Err() == nil && (e.Timeout == 0 || r.timedOut) {
+		r.look(ctx)
+	}
+	return r.finish(ctx)
+}

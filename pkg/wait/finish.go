@@ -1,0 +1,157 @@
+package wait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+const (
+	// explained is of how many objects the causes are looked for: looking costs
+	// requests, and many objects rarely have many causes.
+	explained = 20
+	// explaining bounds how long that may take.
+	explaining = 10 * time.Second
+)
+
+// errNotSeen: nothing of the object was heard.
+var errNotSeen = errors.New("the server was not heard of it in time")
+
+// finish gives their results to what is left, and tells how it went.
+func (r *run) finish(ctx context.Context) error {
+	close(r.over)
+	var (
+		outcome Outcome
+		late    []*item
+		results []event.Waited
+	)
+	after := r.now().Sub(r.began)
+	for _, it := range r.items {
+		if it.timer != nil {
+			it.timer.Stop()
+		}
+		if it.done && (it.action == event.Met || it.action == event.Gone) {
+			continue
+		}
+		result := r.settle(ctx, it, after)
+		switch result.Action {
+		case event.Failed:
+			outcome.Failed++
+		case event.Unknown:
+			outcome.Unknown++
+		default:
+			outcome.Late++
+		}
+		late, results = append(late, it), append(results, result)
+	}
+	r.explain(ctx, late, results)
+	for _, result := range results {
+		r.emit(result)
+	}
+	return r.verdict(ctx, outcome)
+}
+
+// settle is the result of an object that is not met.
+func (r *run) settle(ctx context.Context, it *item, after time.Duration) event.Waited {
+	if it.done {
+		return it.result(after)
+	}
+	it.action = event.Unmet
+	result := it.result(after)
+	if it.live == nil && it.known {
+		result.Note = notThere(it)
+	}
+	unknown := it.view.ended
+	switch {
+	case unknown != nil:
+	case it.view.blind != nil:
+		unknown = it.view.blind
+	case !it.known:
+		unknown = errNotSeen
+	default:
+		unknown = it.verdict.err
+	}
+	switch {
+	case ctx.Err() != nil:
+	case unknown != nil:
+		result.Action, result.Err = event.Unknown, redact.Refusal(it.ref, unknown)
+	case r.timedOut || r.looking:
+		result.Action = event.TimedOut
+	}
+	return result
+}
+
+// verdict is how the wait as a whole went.
+func (r *run) verdict(ctx context.Context, outcome Outcome) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var faults []error
+	for _, v := range r.views {
+		switch {
+		case !v.selecting():
+		case v.ended != nil:
+			faults = append(faults, fmt.Errorf("%s: %w", v.what(), v.ended))
+		case v.unserved != nil && len(r.items) == 0:
+			faults = append(faults, v.unserved)
+		case v.blind != nil:
+			faults = append(faults, fmt.Errorf("%s: %w", v.what(), v.blind))
+		}
+	}
+	switch {
+	case len(faults) > 0:
+		return errors.Join(faults...)
+	case outcome != Outcome{}:
+		return &UnmetError{outcome}
+	case r.met > 0 || r.named > 0 || r.deletes():
+		return nil
+	case r.left > 0:
+		return &UnmetError{Outcome{Late: r.left}}
+	default:
+		return r.nothing()
+	}
+}
+
+// deletes tells whether all that is waited for is to be gone.
+func (r *run) deletes() bool {
+	for _, v := range r.views {
+		if v.goal != nil && !v.goal.waitsFor(condition.Delete) {
+			return false
+		}
+	}
+	return true
+}
+
+// explain looks for causes, side by side.
+func (r *run) explain(ctx context.Context, items []*item, results []event.Waited) {
+	if r.Explain == nil || ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, explaining)
+	defer cancel()
+	var wait sync.WaitGroup
+	left := explained
+	for i, it := range items {
+		if action := results[i].Action; it.live == nil || left == 0 || action != event.Failed && action != event.TimedOut {
+			continue
+		}
+		left--
+		wait.Go(func() { results[i].Causes = r.Explain(ctx, it.view.kind, it.ref) })
+	}
+	wait.Wait()
+}
+
+// nothing is the error of selectors that match nothing.
+func (r *run) nothing() error {
+	var all []error
+	for _, v := range r.views {
+		all = append(all, &NothingError{What: v.what()})
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,138 @@
+package wait
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// item is one object that is waited for.
+type item struct {
+	ref  object.Ref
+	view *view
+	goal *Goal
+
+	// known: it is known whether it is there.
+	known bool
+	// live is what the conditions read of it as it was last seen; nil while it is
+	// not there.
+	live map[string]any
+	// uid is that of the object that was last there.
+	uid types.UID
+	// absent is since when it is not there; zero while it is.
+	absent time.Time
+	note   string
+
+	verdict verdict
+	// whole is the object itself, where it is wanted.
+	whole *unstructured.Unstructured
+	// pass is the watch of the view by which it was seen last.
+	pass int
+	// told is what was last said of it.
+	told event.Judged
+	// done: it has its result, which is action.
+	done   bool
+	action event.Action
+	// timer judges it again after a while.
+	timer *time.Timer
+}
+
+// present takes in a version of the object.
+func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructured) {
+	if it.done {
+		return
+	}
+	if it.uid != "" && it.uid != u.GetUID() {
+		it.note = "replaced while it was waited for"
+		r.emit(event.Warned{Ref: it.ref, Text: "was replaced by another object of its name while it was waited for"})
+	}
+	it.known, it.absent, it.uid = true, time.Time{}, u.GetUID()
+	if r.Objects {
+		it.whole = u
+	}
+	it.live = u.Object
+	r.judge(ctx, it)
+	if !it.done {
+		it.live = it.view.compiled[it.goal].trim(u.Object)
+	}
+}
+
+// gone takes in that the object is not there, be it that it was deleted or that it
+// never was.
+func (r *run) gone(ctx context.Context, it *item) {
+	if it.done || it.known && it.live == nil {
+		return
+	}
+	deleted := it.live != nil
+	it.known, it.live, it.absent = true, nil, r.now()
+	if deleted && !it.goal.waitsFor(condition.Delete) {
+		it.note = "deleted while it was waited for"
+		r.emit(event.Warned{Ref: it.ref, Text: "was " + it.note})
+	}
+	r.judge(ctx, it)
+	if !it.done && deleted && it.view.selecting() {
+		// Its name means nothing to who selects by labels, and no other comes for it.
+		r.end(it, event.Gone)
+	}
+}
+
+// judge judges what is known of the object now, and ends it if that is enough.
+func (r *run) judge(ctx context.Context, it *item) {
+	if it.done || !it.known {
+		return
+	}
+	it.verdict = it.view.compiled[it.goal].judge(ctx, it.live, r.now())
+	switch v := it.verdict; {
+	case v.met:
+		r.end(it, event.Met)
+	case v.failed && it.live != nil:
+		r.end(it, event.Failed)
+	case r.absentTooLong(it):
+		it.note = notThere(it)
+		r.end(it, event.TimedOut)
+		r.stop = true
+	default:
+		r.again(it)
+		r.dirty(it)
+	}
+}
+
+// absentTooLong tells whether the object had the time to come that it was given.
+func (r *run) absentTooLong(it *item) bool {
+	return it.live == nil && r.Existence != nil && r.now().Sub(it.absent) >= *r.Existence
+}
+
+// again has the object judged again when time alone may change the verdict.
+func (r *run) again(it *item) {
+	after := it.verdict.recheck
+	if it.live == nil && r.Existence != nil {
+		if left := *r.Existence - r.now().Sub(it.absent); after == 0 || left < after {
+			after = left
+		}
+	}
+	if it.timer != nil {
+		it.timer.Stop()
+		it.timer = nil
+	}
+	if after > 0 && !r.looking {
+		it.timer = time.AfterFunc(after, func() {
+			select {
+			case r.rechecks <- it:
+			case <-r.over:
+			}
+		})
+	}
+}
+
+func notThere(it *item) string {
+	if it.note != "" {
+		return it.note
+	}
+	return "does not exist"
+}

@@ -1,0 +1,87 @@
+package wait
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// lastLook bounds the look at the end: whoever set a time does not want to wait
+// much longer.
+const lastLook = 5 * time.Second
+
+// look judges what is there now, once: at the end of the time, because what is
+// true exactly then counts as true (edge case 54), and where there is no time at
+// all (edge case 53).
+func (r *run) look(ctx context.Context) {
+	r.looking = true
+	if r.Timeout != 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, lastLook)
+		defer cancel()
+	}
+	messages := make(chan message)
+	looks := newGroup(ctx, messages)
+	for _, v := range r.views {
+		if v.ended == nil && (v.pending > 0 || !v.synced) {
+			looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
+		}
+	}
+	done := make(chan struct{})
+	go func() { looks.Wait(); close(done) }()
+	for {
+		select {
+		case m := <-messages:
+			for _, v := range r.take(ctx, m) {
+				looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
+			}
+		case <-done:
+			return
+		}
+	}
+}
+
+// lookAt reads what a view is of, and leaves it at that.
+func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
+	kind, sel := v.kind, v.selection()
+	if kind.Resource == "" {
+		served, err := e.Source.Resource(ctx, v.typ)
+		switch {
+		case meta.IsNoMatchError(err):
+			tell(message{view: v, gone: true, err: err})
+			return
+		case err != nil:
+			tell(message{view: v, err: err})
+			return
+		}
+		compiled, err := e.compileAll(ctx, served, v.goals())
+		if err != nil {
+			tell(message{view: v, err: err})
+			return
+		}
+		kind = served
+		tell(message{view: v, kind: kind, compiled: compiled})
+	}
+	tell(message{view: v, begins: true})
+	watch, enough := context.WithCancel(ctx)
+	defer enough()
+	err := e.Source.Watch(watch, kind, within(sel, kind), func(c object.Change) {
+		if watch.Err() != nil {
+			return
+		}
+		tell(message{view: v, change: c})
+		if _, all := c.(object.Synced); all {
+			enough()
+		}
+	})
+	switch {
+	case watch.Err() != nil: // Enough was seen, or the time is over.
+	case meta.IsNoMatchError(err):
+		tell(message{view: v, gone: true, err: err})
+	default:
+		tell(message{view: v, err: err})
+	}
+}

@@ -1,0 +1,34 @@
+package wait
+
+import "fmt"
+
+// Outcome counts what kept a wait from being met. Objects of which a selector was
+// all that is known count where they are unknown.
+type Outcome struct {
+	// Failed objects will not meet their goal, Late ones did not in time or were
+	// not waited for any longer, and of Unknown ones it can not be told.
+	Failed, Late, Unknown int
+}
+
+// UnmetError says that not everything met its goal. What became of each object
+// was told by events.
+type UnmetError struct {
+	Outcome
+}
+
+func (e *UnmetError) Error() string {
+	return fmt.Sprintf("not everything was met: %d failed, %d not in time, %d unknown", e.Failed, e.Late, e.Unknown)
+}
+
+// NothingError says that there is nothing to wait for.
+type NothingError struct {
+	// What was looked for: "deployments.apps with labels app=web in namespace x".
+	What string
+}
+
+func (e *NothingError) Error() string { return "there are no " + e.What }
+
+// Hint says how to wait for what is not there yet.
+func (e *NothingError) Hint() string {
+	return "--existence-timeout=1m waits for the first of them, --for=create for nothing else"
+}

@@ -1,0 +1,146 @@
+package wait
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// take takes in what a view tells. It returns views that are to be followed in its
+// place.
+func (r *run) take(ctx context.Context, m message) []*view {
+	v := m.view
+	switch {
+	case m.compiled != nil:
+		v.served(m.kind, m.compiled)
+	case m.begins:
+		v.pass++
+		v.fresh, v.synced = true, false
+	case m.gone:
+		r.unserved(ctx, v, m.err)
+	case m.change != nil:
+		r.change(ctx, v, m.change)
+	default:
+		v.ended = m.err
+		parts := v.split()
+		r.views = append(r.views, parts...)
+		// Nothing will be known of what is left: the answer can not be yes.
+		r.stop = r.stop || len(parts) == 0 && (v.selecting() || v.pending > 0)
+		return parts
+	}
+	return nil
+}
+
+// served notes that the view's kind is served now.
+func (v *view) served(kind object.Kind, compiled map[*Goal]*conditions) {
+	v.kind, v.compiled, v.unserved = kind, compiled, nil
+	for _, it := range v.named {
+		it.ref.GVK = kind.GVK
+		if !kind.Namespaced {
+			it.ref.Namespace = ""
+		}
+	}
+	if !kind.Namespaced {
+		v.namespace = ""
+	}
+}
+
+// unserved notes that the view's kind is not served, so that no object of it is
+// there.
+func (r *run) unserved(ctx context.Context, v *view, err error) {
+	if v.unserved == nil {
+		r.emit(event.Waiting{For: "a kind: " + err.Error()})
+	}
+	v.unserved, v.synced = err, false
+	r.allGone(ctx, v, func(*item) bool { return true })
+}
+
+func (r *run) change(ctx context.Context, v *view, change object.Change) {
+	switch c := change.(type) {
+	case object.Present:
+		v.blind = nil
+		if it := r.find(v, c.Object); it != nil {
+			it.pass = v.pass
+			r.present(ctx, it, c.Object)
+		}
+	case object.Gone:
+		if it := v.known(c.Object); it != nil && (it.uid == "" || it.uid == c.Object.GetUID()) {
+			r.gone(ctx, it)
+		}
+	case object.Synced:
+		v.blind, v.synced, v.seen = nil, true, true
+		if v.fresh { // Later, what goes is told by name.
+			v.fresh = false
+			r.allGone(ctx, v, func(it *item) bool { return it.pass != v.pass })
+		}
+	case object.Unreadable:
+		v.blind = c.Err
+	}
+}
+
+// allGone takes in that the objects of a view for which missing is true are not
+// there.
+func (r *run) allGone(ctx context.Context, v *view, missing func(*item) bool) {
+	for _, it := range v.named {
+		if missing(it) {
+			r.gone(ctx, it)
+		}
+	}
+	for _, it := range v.selected {
+		if missing(it) {
+			r.gone(ctx, it)
+		}
+	}
+}
+
+// known returns the item of an object, nil if it is none that is waited for.
+func (v *view) known(u *unstructured.Unstructured) *item {
+	if v.selecting() {
+		return v.selected[key{u.GetNamespace(), u.GetName()}]
+	}
+	return v.named[u.GetName()]
+}
+
+// find is known, and adds what a selector found. To wait until all that matches is
+// gone means what matched when the wait began; everything else that comes to match
+// counts too.
+func (r *run) find(v *view, u *unstructured.Unstructured) *item {
+	it := v.known(u)
+	if it != nil && (!it.done || it.action != event.Gone) || !v.selecting() {
+		return it
+	}
+	if v.seen && v.goal.waitsFor(condition.Delete) {
+		return nil
+	}
+	ref := object.RefOf(u)
+	ref.GVK = v.kind.GVK
+	it = r.add(&item{ref: ref, view: v, goal: v.goal})
+	v.selected[key{ref.Namespace, ref.Name}] = it
+	r.emit(event.Awaited{Ref: ref})
+	return it
+}
+
+func same(a, b event.Judged) bool { return reflect.DeepEqual(a, b) }
+
+// group is goroutines that send messages until their context is done.
+type group struct {
+	sync.WaitGroup
+	tell func(message)
+}
+
+func newGroup(ctx context.Context, to chan<- message) *group {
+	return &group{tell: func(m message) {
+		select {
+		case to <- m:
+		case <-ctx.Done():
+		}
+	}}
+}
+
+func (g *group) start(watch func(tell func(message))) { g.Go(func() { watch(g.tell) }) }

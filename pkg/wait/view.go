@@ -1,0 +1,211 @@
+package wait
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// view is what one watch tells: objects of one kind and namespace, those that are
+// named or all that its labels match.
+type view struct {
+	typ       string
+	kind      object.Kind // Resource is empty while it is not served
+	namespace string
+	labels    string
+
+	// named objects, by name; nil where the labels select.
+	named map[string]*item
+	// selected objects are those that the labels matched so far.
+	selected map[key]*item
+	// goal is that of all that is selected. Named objects have their own.
+	goal *Goal
+	// compiled has the goals of the view, once its kind is known.
+	compiled map[*Goal]*conditions
+
+	// pending counts the objects that have no result.
+	pending int
+	// pass counts the watches; fresh: the first list of this one is being read.
+	pass  int
+	fresh bool
+	// synced: what is not known to be there is not there; seen: that was so once.
+	synced, seen bool
+	// unserved is why there is no kind; nil where there is one.
+	unserved error
+	// blind is why changes can not be seen at present; nil where they can.
+	blind error
+	// ended is why nothing more will be told; nil while it goes on.
+	ended error
+}
+
+// key names an object within a kind.
+type key struct{ namespace, name string }
+
+// selecting tells whether the view is of a selector.
+func (v *view) selecting() bool { return v.named == nil }
+
+// selection is what to watch, as narrow as it can be said.
+func (v *view) selection() object.Selection {
+	s := object.Selection{Namespace: v.namespace, Labels: v.labels}
+	if len(v.named) == 1 {
+		for name := range v.named {
+			s.Name = name
+		}
+	}
+	return s
+}
+
+// within leaves out the namespace for a kind that has none.
+func within(s object.Selection, kind object.Kind) object.Selection {
+	if !kind.Namespaced {
+		s.Namespace = ""
+	}
+	return s
+}
+
+// message is what a view's goroutine has to tell.
+type message struct {
+	view *view
+	// change is what its watch tells; nil for the other messages.
+	change object.Change
+	// kind is served now, and compiled are its goals.
+	kind     object.Kind
+	compiled map[*Goal]*conditions
+	// begins: a watch that knows nothing of what an earlier one told.
+	begins bool
+	// gone: the kind is not served, for the reason in err.
+	gone bool
+	// err is the end of the view.
+	err error
+}
+
+// follow watches until ctx is done or nothing more can be told. A kind that is not
+// served is asked for until it is (edge case 45), also where it was before.
+func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
+	kind, sel, goals := v.kind, v.selection(), v.goals() // The view changes by what is told.
+	for {
+		if kind.Resource == "" {
+			served, compiled, err := e.serve(ctx, v, goals, tell)
+			if err != nil {
+				tell(message{view: v, err: err})
+				return
+			}
+			kind = served
+			tell(message{view: v, kind: kind, compiled: compiled})
+		}
+		tell(message{view: v, begins: true})
+		err := e.Source.Watch(ctx, kind, within(sel, kind), func(c object.Change) { tell(message{view: v, change: c}) })
+		if !meta.IsNoMatchError(err) || ctx.Err() != nil {
+			tell(message{view: v, err: err})
+			return
+		}
+		tell(message{view: v, gone: true, err: err})
+		kind.Resource = ""
+	}
+}
+
+// serve asks for the kind of the view until it is served, and compiles its goals.
+func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(message)) (object.Kind, map[*Goal]*conditions, error) {
+	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.2, Jitter: 0.1, Steps: 100, Cap: 2 * time.Second}
+	for {
+		kind, err := e.Source.Resource(ctx, v.typ)
+		if err == nil {
+			compiled, err := e.compileAll(ctx, kind, goals)
+			return kind, compiled, err
+		}
+		if !meta.IsNoMatchError(err) {
+			return kind, nil, err
+		}
+		tell(message{view: v, gone: true, err: err})
+		timer := time.NewTimer(pauses.Step())
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return kind, nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (e *Engine) compileAll(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
+	compiled := map[*Goal]*conditions{}
+	for _, goal := range goals {
+		conds, err := e.compileFor(ctx, kind, goal)
+		if err != nil {
+			return nil, err
+		}
+		compiled[goal] = conds
+	}
+	return compiled, nil
+}
+
+func (e *Engine) compileFor(ctx context.Context, kind object.Kind, goal *Goal) (*conditions, error) {
+	if kind.Resource == "" || !typed(goal, kind) {
+		return compileGoal(kind.GVK, nil, goal)
+	}
+	schema, err := e.Source.Schema(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	return compileGoal(kind.GVK, schema, goal)
+}
+
+// goals are those that the view's objects have, each once.
+func (v *view) goals() []*Goal {
+	if v.goal != nil {
+		return []*Goal{v.goal}
+	}
+	var goals []*Goal
+	for _, it := range v.named {
+		if !slices.Contains(goals, it.goal) {
+			goals = append(goals, it.goal)
+		}
+	}
+	return goals
+}
+
+// settled tells whether it is known what there is.
+func (v *view) settled() bool { return v.synced || v.ended != nil || v.unserved != nil }
+
+// what says in words what the view is of.
+func (v *view) what() string {
+	text := v.typ
+	if v.kind.Resource != "" {
+		text = v.kind.GVR().GroupResource().String()
+	}
+	if v.labels != "" {
+		text += " with labels " + v.labels
+	}
+	if v.namespace != "" {
+		text += " in namespace " + v.namespace
+	}
+	return text
+}
+
+// split makes a view for each name of one that we may not list: we may still be
+// allowed to see each by itself (edge case 50).
+func (v *view) split() []*view {
+	if !apierrors.IsForbidden(v.ended) || len(v.named) < 2 {
+		return nil
+	}
+	var views []*view
+	for name, it := range v.named {
+		one := &view{
+			typ: v.typ, kind: v.kind, namespace: v.namespace,
+			named: map[string]*item{name: it}, compiled: v.compiled,
+		}
+		if !it.done {
+			one.pending = 1
+		}
+		it.view = one
+		views = append(views, one)
+	}
+	v.named, v.pending = map[string]*item{}, 0
+	return views
+}

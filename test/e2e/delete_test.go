@@ -1,0 +1,279 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// A thousand objects cost one list, one watch, and one request each.
+func TestDeleteRequests(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns, set := namespace(t, c), file(t, configMaps(1000, 1, "1"))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+	path := "/api/v1/namespaces/" + ns + "/configmaps"
+	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "1000 deleted")
+	if n := p.Count("DELETE", path); n != 1000 {
+		t.Errorf("%d requests to delete, want 1000", n)
+	}
+	if n := p.Count("GET", path); n > 10 { // A watch may end early, and is begun anew.
+		t.Errorf("%d requests to look, want a list of two pages and a watch or some", n)
+	}
+	if n := len(uids(t, c, ns)); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// Edge case 68: an object that was deleted and came back while we looked is
+// another one, and is left alone.
+func TestDeleteReplaced(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns, set := namespace(t, c), file(t, configMaps(1, 1, "1"))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+ns), func() {
+		kubectl(t, c, "delete", "configmap/cm-0000", "-n", ns)
+		kubectl(t, c, "create", "configmap", "cm-0000", "-n", ns, "--from-literal=value=new")
+	})
+	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).
+		says(t, "1 deleted").says(t, "another object has its name by now, and was left alone")
+	if got := value(t, c, ns, "cm-0000"); got != "new" {
+		t.Errorf("the new one is gone, or changed: %q", got)
+	}
+}
+
+// Edge case 68 while waiting: what goes is what was asked for, not what has its name.
+func TestDeleteReplacedWhileWaiting(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	kubectl(t, c, "apply", "-n", ns, "-f", file(t, held("one", "example.com/hold")+held("two", "example.com/hold")))
+	r := start(t, c.KubeconfigPath, "delete", "-n", ns, "configmap", "one", "two")
+	until(t, "both are terminating", func() bool {
+		return strings.Count(kubectl(t, c, "get", "configmap", "-n", ns, "-o", "jsonpath={.items[*].metadata.deletionTimestamp}"), "Z") == 2
+	})
+	letGo(t, c, ns, "one")
+	kubectl(t, c, "create", "configmap", "one", "-n", ns, "--from-literal=value=new")
+	letGo(t, c, ns, "two")
+	r.wait(t)
+	r.ends(t, 0).says(t, "2 deleted")
+	if got := value(t, c, ns, "one"); got != "new" {
+		t.Errorf("the new one is gone, or changed: %q", got)
+	}
+}
+
+// Edge case 57: a server that answers nothing but errors for longer than
+// --server-timeout is told about as it happens, nothing is called deleted
+// meanwhile, and when it is well again, the run goes on.
+func TestDeleteThroughErrors(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, fault := range map[string]cluster.Fault{
+		"answers errors": {Status: http.StatusServiceUnavailable},
+		"never answers":  {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := proxied(t, c)
+			wire, err := cluster.NewProxy(p.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(wire.Close)
+			kubeconfig, err := c.Kubeconfig(wire.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ns := namespace(t, c)
+			kubectl(t, c, "apply", "-n", ns, "-f", file(t, held("one", "example.com/hold")))
+			r := start(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--server-timeout=3s", "-o", "json")
+			until(t, "it is terminating", func() bool {
+				return kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
+			})
+			p.Fail(-1, func(*http.Request) bool { return true }, fault)
+			wire.Break() // and with it the watch
+			time.Sleep(8 * time.Second)
+			letGo(t, c, ns, "one")
+			time.Sleep(time.Second)
+			if r.stdout.Len() != 0 {
+				t.Errorf("it said that it can see: %s", &r.stdout)
+			}
+			p.Heal()
+			r.wait(t)
+			r.ends(t, 0).says(t, `"deleted": 1`).says(t, "trying again for up to")
+		})
+	}
+}
+
+// Edge case 58: a namespace that loses objects is slow, however long it takes, and
+// is told about in numbers.
+func TestDeleteSlowNamespace(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(2000, 1, "1"))).ends(t, 0)
+	r := k8sconnect(t, c.KubeconfigPath, "delete", "namespace", ns, "--explain-stuck", "-o", "stream").ends(t, 0)
+	r.says(t, `"type":"going"`).says(t, `"total":200`).says(t, `"action":"deleted"`)
+	if strings.Contains(r.stdout.String(), `"type":"stuck"`) {
+		t.Errorf("it was called stuck: %s", r)
+	}
+}
+
+// An operator's objects go while it is still there to clean up after them, and
+// its definition last (edge case 64).
+func TestDeleteOperatorSet(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	group := ns + ".example.com"
+	set := file(t, fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: operator}
+spec:
+  selector: {matchLabels: {app: operator}}
+  template:
+    metadata: {labels: {app: operator}}
+    spec: {containers: [{name: app, image: "operator:1"}]}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.%[1]s}
+spec:
+  group: %[1]s
+  scope: Namespaced
+  names: {kind: Gadget, plural: gadgets}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+---
+apiVersion: %[1]s/v1
+kind: Gadget
+metadata: {name: one, finalizers: [example.com/clean-up]}
+`, group))
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
+	r := start(t, kubeconfig, "delete", "-n", ns, "-f", set)
+	until(t, "the custom object is terminating", func() bool {
+		return kubectl(t, c, "get", "gadget."+group+"/one", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
+	})
+	time.Sleep(time.Second)
+	if n := p.Count("DELETE", "/apis/apps/"); n != 0 {
+		t.Error("the operator went before its object")
+	}
+	kubectl(t, c, "patch", "gadget."+group+"/one", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	r.wait(t)
+	r.ends(t, 0).says(t, "3 deleted")
+
+	// Again, there is neither the definition nor anything of its kind.
+	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set, "--ignore-not-found").ends(t, 0).says(t, "3 absent")
+}
+
+// Killed in the middle, the next run does the rest.
+func TestDeleteKilled(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := behind(t, c)
+	ns, set := namespace(t, c), file(t, configMaps(400, 1, "1"))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+	p.SetRTT(200 * time.Millisecond)
+	r := start(t, kubeconfig, "delete", "-n", ns, "-f", set)
+	until(t, "some are gone", func() bool { return len(uids(t, c, ns)) < 380 })
+	r.signal(t, syscall.SIGKILL)
+	r.wait(t)
+	left := len(uids(t, c, ns))
+	if left == 0 {
+		t.Fatal("the run was over before it was killed")
+	}
+	again := k8sconnect(t, c.KubeconfigPath, "delete", "-n", ns, "-f", set, "--ignore-not-found", "-o", "json").ends(t, 0).report(t)
+	if got := again.Summary; got["deleted"] > left || got["deleted"]+got["absent"] != 400 {
+		t.Errorf("%d were there; the run after it says %v", left, got)
+	}
+	if n := len(uids(t, c, ns)); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// Ctrl-C says what was asked for and is still terminating, and what was not begun.
+func TestDeleteInterrupted(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	set := file(t, held("one", "example.com/hold")+fmt.Sprintf("---\n{apiVersion: v1, kind: Namespace, metadata: {name: %s-x}}\n", ns))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-f", set).ends(t, 0)
+	r := start(t, c.KubeconfigPath, "delete", "-f", set)
+	until(t, "it is terminating", func() bool {
+		return kubectl(t, c, "get", "configmap/one", "-n", "default", "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
+	})
+	r.signal(t, syscall.SIGINT)
+	r.wait(t)
+	r.ends(t, 2).says(t, "terminating  configmap/one -n default").says(t, "not waited for any longer").
+		says(t, "skipped      namespace/"+ns+"-x").says(t, "1 terminating, 1 skipped")
+	letGo(t, c, "default", "one")
+	k8sconnect(t, c.KubeconfigPath, "delete", "-f", set, "--ignore-not-found").ends(t, 0)
+}
+
+// Who may get and delete, but neither list nor watch, is served object by object.
+func TestDeleteWithoutList(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns, set := namespace(t, c), file(t, configMaps(20, 1, "1"))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+	kubectl(t, c, "create", "role", "deleter", "-n", ns, "--verb=get,delete", "--resource=configmaps")
+	kubectl(t, c, "create", "rolebinding", "deleter", "-n", ns, "--role=deleter", "--user=dora")
+	kubeconfig, err := c.KubeconfigFor("dora")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "20 deleted")
+	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap", "--all").ends(t, 2).says(t, "unknown")
+}
+
+// A finalizer is removed from the version that was looked at: whoever changes the
+// object meanwhile makes us look again (edge case 69).
+func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	kubectl(t, c, "apply", "-n", ns, "-f", file(t, held("one", "example.com/a", "example.com/b")))
+	kubectl(t, c, "delete", "configmap/one", "-n", ns, "--wait=false")
+	patches := func(r *http.Request) bool { return r.Method == http.MethodPatch && isWrite(r.Method, r.URL.RawQuery) }
+	before(p, patches, func() {
+		kubectl(t, c, "annotate", "configmap/one", "-n", ns, "touched=yes")
+	})
+	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/a", "--yes", "--wait=false").ends(t, 0)
+	if n := written(p); n != 2 {
+		t.Errorf("%d patches, want 2: the first for a version that is no more", n)
+	}
+	if got := kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {
+		t.Errorf("finalizers that are left: %s", got)
+	}
+
+	// An object that came back under the name is not terminating, and keeps it.
+	other := file(t, held("one", "example.com/b"))
+	var once sync.Once
+	p.Fail(-1, func(r *http.Request) bool {
+		if patches(r) {
+			once.Do(func() {
+				letGo(t, c, ns, "one")
+				kubectl(t, c, "apply", "-n", ns, "-f", other)
+			})
+		}
+		return false
+	}, cluster.Fault{})
+	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/b", "--yes").ends(t, 0).
+		says(t, "another object has its name by now")
+	if got := kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {
+		t.Errorf("finalizers of the new one: %s", got)
+	}
+	letGo(t, c, ns, "one")
+}
+
+// held is a ConfigMap that goes when somebody lets it.
+func held(name string, finalizers ...string) string {
+	return fmt.Sprintf("---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, finalizers: [%s]}}\n", name, strings.Join(finalizers, ", "))
+}
+
+func letGo(t *testing.T, c *cluster.Cluster, ns, name string) {
+	t.Helper()
+	kubectl(t, c, "patch", "configmap/"+name, "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+}

@@ -1,0 +1,20 @@
+// Package plugin lets a test binary be the plugin, under the plugin's name, so that
+// what is tested is what was just compiled.
+//
+//	testscript.Main(m, map[string]func(){"kubectl-k8sconnect": plugin.Main})
+package plugin
+
+import (
+	"context"
+	"os"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
+)
+
+// Main is the main function of the plugin.
+func Main() {
+	os.Exit(cli.Main(cli.UntilStopped(context.Background()), os.Args,
+		genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+}

@@ -1,0 +1,174 @@
+// Package unready asks, of objects that do not get ready on a real control plane,
+// why. Each file in testdata is one story. What only a kubelet does is written into
+// the status of Pods, which nobody else writes on the nodes that kwok plays.
+//
+// A script finds NS, a namespace of its own, and kubectl, and has two commands more:
+//
+//	why TYPE/NAME CODE…   waits until the causes are these, in this order, prints
+//	                      them, and runs what each says to do next
+//	eventually PATTERN COMMAND…
+//	                      runs a command until its output matches
+package unready_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+
+	door "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// patience is for a machine that does much else.
+const patience = time.Minute
+
+func TestUnready(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{Nodes: 2})
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"why":        func(ts *testscript.TestScript, neg bool, args []string) { why(t.Context(), ts, args) },
+			"eventually": eventually,
+		},
+	})
+}
+
+// setup gives a script its namespace, and puts its name into the files.
+func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
+	ns := "unready-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	kubectl := c.Binary("kubectl")
+	env.Setenv("NS", ns)
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("KUBECONFIG", c.KubeconfigPath)
+	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
+	if out, err := exec.CommandContext(ctx, kubectl, "--kubeconfig", c.KubeconfigPath, "create", "namespace", ns).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(env.WorkDir, "*.*[hl]"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "$NS", ns)), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// why diagnoses an object until the codes are those expected, and tries what each
+// cause says to do next.
+func why(ctx context.Context, ts *testscript.TestScript, args []string) {
+	if len(args) < 1 {
+		ts.Fatalf("usage: why TYPE/NAME CODE…")
+	}
+	var causes []event.Cause
+	for until := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		causes = diagnose(ctx, ts, args[0])
+		if slices.Equal(codes(causes), args[1:]) {
+			break
+		}
+		if time.Now().After(until) {
+			show(os.Stderr, causes)
+			ts.Fatalf("causes %v, want %v", codes(causes), args[1:])
+		}
+	}
+	show(ts.Stdout(), causes)
+	for _, c := range causes {
+		if strings.HasPrefix(c.Next, "kubectl ") {
+			tryNext(ctx, ts, c.Next)
+		}
+	}
+}
+
+// tryNext runs a command as printed. Only logs may fail, and only because there is
+// no kubelet to ask.
+func tryNext(ctx context.Context, ts *testscript.TestScript, command string) {
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "PATH="+ts.Getenv("PATH"), "HOME="+ts.Getenv("HOME"))
+	out, err := cmd.CombinedOutput()
+	ts.Logf("$ %s\n%s", command, out)
+	noKubelet := strings.Contains(command, " logs ") && strings.Contains(string(out), "/containerLogs/")
+	canI := strings.Contains(command, " auth can-i ") && strings.HasPrefix(string(out), "no")
+	if err != nil && !noKubelet && !canI {
+		ts.Fatalf("%s: %v", command, err)
+	}
+}
+
+// diagnose reads an object as kubectl names it, and asks why it is not ready.
+func diagnose(ctx context.Context, ts *testscript.TestScript, object string) []event.Cause {
+	words := []string{"get", object, "-n", ts.Getenv("NS"), "-o", "json", "--show-managed-fields", "--kubeconfig", ts.Getenv("KUBECONFIG")}
+	out, err := exec.CommandContext(ctx, filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], "kubectl"), words...).Output()
+	ts.Check(err)
+	var live unstructured.Unstructured
+	ts.Check(live.UnmarshalJSON(out))
+	config, err := clientcmd.BuildConfigFromFlags("", ts.Getenv("KUBECONFIG"))
+	ts.Check(err)
+	config.Impersonate.UserName = ts.Getenv("AS")
+	reader, err := door.New(door.Options{REST: config})
+	ts.Check(err)
+	facts, err := unready.Gather(ctx, reader, &live)
+	ts.Check(err)
+	return unready.Diagnose(facts)
+}
+
+func codes(causes []event.Cause) []string {
+	out := []string{}
+	for _, c := range causes {
+		out = append(out, c.Code)
+	}
+	return out
+}
+
+func show(w io.Writer, causes []event.Cause) {
+	for _, c := range causes {
+		_, _ = fmt.Fprintf(w, "%s: %s\n", c.Code, c.Message)
+		for _, line := range c.Evidence {
+			_, _ = fmt.Fprintf(w, "  %s\n", line)
+		}
+		for _, field := range [][2]string{{"next", c.Next}, {"risk", c.Risk}, {"blocked by", c.BlockedBy.String()}} {
+			if field[1] != "" && field[1] != "/" {
+				_, _ = fmt.Fprintf(w, "  %s: %s\n", field[0], field[1])
+			}
+		}
+	}
+}
+
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually PATTERN COMMAND [ARG…]")
+	}
+	pattern, err := regexp.Compile(args[0])
+	ts.Check(err)
+	for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		err := ts.Exec(args[1], args[2:]...)
+		if err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		if time.Now().After(until) {
+			ts.Fatalf("after %s still not %s: %v", patience, args[0], err)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package e2e_test
+
+import "testing"
+
+// Edge case 47: a condition that was true of an earlier generation.
+func TestWaitStaleCondition(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	name := widget(t, c, newWidgets(t, c, ns), ns, "a")
+	ready := func(status int) *run {
+		t.Helper()
+		return k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=0").ends(t, status)
+	}
+	setStatus(t, c, ns, name, `{"observedGeneration":1,"conditions":[{"type":"Ready","status":"True"}]}`)
+	ready(0)
+	kubectl(t, c, "patch", name, "-n", ns, "--type=merge", "-p", `{"spec":{"size":2}}`)
+	ready(1).says(t, "generation")
+	setStatus(t, c, ns, name, `{"observedGeneration":2,"conditions":[{"type":"Ready","status":"True"}]}`)
+	ready(0)
+}
+
+// Edge case 48: a custom resource that says nothing of itself, though it could, is
+// not ready for that.
+func TestWaitSilentResource(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	name := widget(t, c, newWidgets(t, c, ns), ns, "a")
+	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=0").ends(t, 1).says(t, "timeout")
+	setStatus(t, c, ns, name, `{"conditions":[{"type":"Ready","status":"True"}]}`)
+	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=1m").ends(t, 0)
+}

@@ -1,0 +1,349 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// waited is what wait -o json prints.
+type waited struct {
+	Objects []struct {
+		Kind, Name, Result, Reason string
+		Error                      struct{ Message string }
+		Conditions                 []struct {
+			For     string
+			Met     bool
+			Message string
+			Values  map[string]any
+			Absent  []string
+		}
+		Causes []struct{ Code, Message string }
+	}
+	Summary map[string]int
+}
+
+func (r *run) waited(t *testing.T) waited {
+	t.Helper()
+	var out waited
+	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
+		t.Fatalf("%v: %s", err, r)
+	}
+	return out
+}
+
+// waitedKind defines a kind in a group of its own, for tests that need one to come and
+// go, or a status that nobody else writes.
+func waitedKind(group string) string {
+	return fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.%[1]s}
+spec:
+  group: %[1]s
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}}}
+          status:
+            type: object
+            properties:
+              observedGeneration: {type: integer}
+              phase: {type: string}
+              conditions:
+                type: array
+                items:
+                  type: object
+                  properties: {type: {type: string}, status: {type: string}, reason: {type: string}, message: {type: string}}
+`, group)
+}
+
+// waitedObject creates a widget of the group and returns how it is named.
+func waitedObject(t *testing.T, c *cluster.Cluster, group, ns, name string) string {
+	t.Helper()
+	kubectl(t, c, "apply", "-f", file(t, fmt.Sprintf(
+		"apiVersion: %s/v1\nkind: Widget\nmetadata: {name: %s, namespace: %s}\nspec: {size: 1}\n", group, name, ns)))
+	return "widgets." + group + "/" + name
+}
+
+// newWidgets defines a kind for one test, and waits until it is served.
+func newWidgets(t *testing.T, c *cluster.Cluster, ns string) (group string) {
+	t.Helper()
+	group = ns + ".example.com"
+	k8sconnect(t, c.KubeconfigPath, "apply", "-f", file(t, waitedKind(group))).ends(t, 0)
+	kubectl(t, c, "wait", "crd/widgets."+group, "--for=condition=Established")
+	undefine(t, c, group)
+	return group
+}
+
+// undefine takes the kind away at the end of the test.
+func undefine(t *testing.T, c *cluster.Cluster, group string) {
+	t.Cleanup(func() {
+		_ = exec.CommandContext(context.WithoutCancel(t.Context()), c.Binary("kubectl"),
+			"delete", "crd", "widgets."+group, "--wait=false", "--kubeconfig", c.KubeconfigPath).Run()
+	})
+}
+
+func setStatus(t *testing.T, c *cluster.Cluster, ns, name, status string) {
+	t.Helper()
+	kubectl(t, c, "patch", name, "-n", ns, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
+}
+
+// Edge case 45: neither the object nor its kind exists yet.
+func TestWaitForKind(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	group := ns + ".example.com"
+	r := start(t, kubeconfig, "wait", "widgets."+group+"/late", "-n", ns, "--for=jsonpath={.status.phase}=Done", "--timeout=2m")
+	until(t, "it asks for the kind", func() bool { return len(p.Requests()) > 2 })
+	kubectl(t, c, "apply", "-f", file(t, waitedKind(group)))
+	undefine(t, c, group)
+	kubectl(t, c, "wait", "crd/widgets."+group, "--for=condition=Established")
+	until(t, "it watches", func() bool { return watchesOf(p, "widgets") > 0 })
+	setStatus(t, c, ns, waitedObject(t, c, group, ns, "late"), `{"phase":"Done"}`)
+	r.wait(t)
+	r.ends(t, 0).says(t, "waiting for a kind").says(t, "met")
+
+	// What is certainly a slip is no kind to wait for.
+	k8sconnect(t, kubeconfig, "wait", "deploymnts/web", "-n", ns).ends(t, 2).says(t, "did you mean deployments.apps?")
+	k8sconnect(t, kubeconfig, "wait", "gadgets/x", "-n", ns, "--existence-timeout=0").ends(t, 2).says(t, `no type "gadgets"`)
+	k8sconnect(t, kubeconfig, "wait", "configmap/x", "-n", ns, "--existence-timeout=0").ends(t, 1).says(t, "does not exist")
+}
+
+func watchesOf(p *cluster.HTTPProxy, resource string) int {
+	n := 0
+	for _, r := range p.Requests() {
+		if strings.Contains(r.URI, "/"+resource+"?") && strings.Contains(r.URI, "watch=true") && r.Status == http.StatusOK {
+			n++
+		}
+	}
+	return n
+}
+
+// Edge case 46: and, or, and what fails, on one version of the object.
+func TestWaitForSeveral(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	group := newWidgets(t, c, ns)
+	name := waitedObject(t, c, group, ns, "a")
+	status := func(phase, ready string) string {
+		return fmt.Sprintf(`{"phase":%q,"conditions":[{"type":"Ready","status":%q}]}`, phase, ready)
+	}
+	wait := func(flags ...string) *run {
+		return start(t, c.KubeconfigPath, append([]string{"wait", name, "-n", ns, "-o", "json", "--timeout=1m"}, flags...)...)
+	}
+	const ready, done, failed = "condition=Ready", "jsonpath={.status.phase}=Done", "jsonpath={.status.phase}=Failed"
+	setStatus(t, c, ns, name, status("Done", "False"))
+	all, anyOf := wait("--for", ready, "--for", done), wait("--for", ready, "--for", done, "--any")
+	if anyOf.wait(t); anyOf.ends(t, 0).waited(t).Summary["met"] != 1 {
+		t.Error(anyOf)
+	}
+	setStatus(t, c, ns, name, status("Running", "True"))
+	setStatus(t, c, ns, name, status("Done", "True"))
+	if all.wait(t); all.ends(t, 0).waited(t).Summary["met"] != 1 {
+		t.Error(all)
+	}
+	setStatus(t, c, ns, name, status("Running", "False"))
+	fails := wait("--for", ready, "--fail-on", failed)
+	setStatus(t, c, ns, name, status("Failed", "False"))
+	fails.wait(t)
+	got := fails.ends(t, 1).waited(t)
+	if got.Summary["failed"] != 1 || got.Objects[0].Result != "failed" {
+		t.Error(fails)
+	}
+}
+
+// Edge case 49: deleted, and replaced under the same name.
+func TestWaitReplaced(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	kubectl(t, c, "create", "configmap", "a", "-n", ns)
+	r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=1m")
+	until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > 0 })
+	kubectl(t, c, "delete", "configmap", "a", "-n", ns)
+	kubectl(t, c, "create", "configmap", "a", "-n", ns, "--from-literal=done=yes")
+	r.wait(t)
+	r.ends(t, 0).says(t, "was deleted while it was waited for").says(t, "met").says(t, "replaced while it was waited for")
+
+	// To be gone means the one that was there.
+	from := watchesOf(p, "configmaps")
+	r = start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=delete", "--timeout=1m")
+	until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > from })
+	kubectl(t, c, "delete", "configmap", "a", "-n", ns)
+	kubectl(t, c, "create", "configmap", "a", "-n", ns)
+	r.wait(t)
+	r.ends(t, 0)
+}
+
+// Edge case 50: what one may do without watch, without list, and with names only.
+func TestWaitWithFewRights(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns := namespace(t, c)
+	for user, rights := range map[string][]string{
+		"getter": {"--verb=get"},
+		"lister": {"--verb=get,list"},
+		"namer":  {"--verb=get,list,watch", "--resource-name=a"},
+	} {
+		t.Run(user, func(t *testing.T) {
+			kubectl(t, c, append([]string{"create", "role", user, "-n", ns, "--resource=configmaps"}, rights...)...)
+			kubectl(t, c, "create", "rolebinding", user, "-n", ns, "--role="+user, "--user="+user)
+			kubectl(t, c, "create", "configmap", "a", "-n", ns)
+			kubectl(t, c, "create", "configmap", "b", "-n", ns)
+			kubeconfig, err := c.KubeconfigFor(user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=1m")
+			kubectl(t, c, "patch", "configmap", "a", "-n", ns, "-p", `{"data":{"done":"yes"}}`)
+			r.wait(t)
+			r.ends(t, 0)
+			r = k8sconnect(t, kubeconfig, "wait", "cm", "a", "b", "-n", ns, "--for=create", "--timeout=1m")
+			if user == "namer" {
+				r.ends(t, 2).says(t, "forbidden")
+			} else {
+				r.ends(t, 0)
+			}
+			kubectl(t, c, "delete", "configmap", "a", "b", "-n", ns)
+		})
+	}
+	kubeconfig, err := c.KubeconfigFor("getter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k8sconnect(t, kubeconfig, "wait", "cm", "--all", "-n", ns).ends(t, 2).says(t, "forbidden")
+}
+
+// Edge cases 50 and 57: a watch that breaks, and a server that forgot where it was.
+func TestWaitOverBrokenWatches(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	kubectl(t, c, "create", "configmap", "a", "-n", ns)
+	watch := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
+	p.Fail(1, watch, cluster.Fault{})
+	p.Fail(1, watch, cluster.Fault{Status: http.StatusGone})
+	p.Fail(1, watch, cluster.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Second})
+	p.Fail(1, watch, cluster.Fault{Status: http.StatusInternalServerError})
+	r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=1m")
+	until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > 0 })
+	kubectl(t, c, "patch", "configmap", "a", "-n", ns, "-p", `{"data":{"done":"yes"}}`)
+	r.wait(t)
+	r.ends(t, 0).says(t, "trying again")
+}
+
+// Edge case 51: what has no generation changes all the same.
+func TestWaitWithoutGeneration(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	kubectl(t, c, "create", "secret", "generic", "a", "-n", ns)
+	r := start(t, kubeconfig, "wait", "secret/a", "-n", ns, "--for=jsonpath={.data.password}", "--timeout=1m", "-o", "yaml")
+	until(t, "it watches", func() bool { return watchesOf(p, "secrets") > 0 })
+	kubectl(t, c, "patch", "secret", "a", "-n", ns, "-p", `{"stringData":{"password":"correct horse"}}`)
+	r.wait(t)
+	r.ends(t, 0).says(t, "name: a")
+	for _, secret := range []string{"correct horse", "Y29ycmVjdCBob3JzZQ"} {
+		if strings.Contains(r.String(), secret) {
+			t.Errorf("shows the secret: %s", r)
+		}
+	}
+}
+
+// Edge case 53: the time is that of all together, and 0 looks once.
+func TestWaitTime(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(50, 1, "1"))).ends(t, 0)
+	began := time.Now()
+	r := k8sconnect(t, kubeconfig, "wait", "cm", "--all", "-n", ns, "--for=jsonpath={.data.never}", "--timeout=1s", "-o", "json")
+	if got := r.ends(t, 1).waited(t); got.Summary["timeout"] < 50 {
+		t.Errorf("%v", got.Summary)
+	}
+	if took := time.Since(began); took > 25*time.Second {
+		t.Errorf("took %s: half a second for each object", took)
+	}
+	k8sconnect(t, kubeconfig, "wait", "cm/cm-0001", "-n", ns, "--timeout=0", "--for=jsonpath={.data.value}=1").ends(t, 0)
+	k8sconnect(t, kubeconfig, "wait", "cm/cm-0001", "-n", ns, "--timeout=0", "--for=jsonpath={.data.value}=2").ends(t, 1)
+	for _, r := range p.Requests() {
+		if strings.Contains(r.URI, "cm-0001") && strings.Contains(r.URI, "watch=true") && strings.Contains(r.URI, "timeoutSeconds") && r.Failed {
+			t.Errorf("%v", r)
+		}
+	}
+	k8sconnect(t, kubeconfig, "wait", "cm", "-l", "no=such", "-n", ns).ends(t, 2).says(t, "there are no configmaps with labels no=such")
+	k8sconnect(t, kubeconfig, "wait", "cm", "-l", "no=such", "-n", ns, "--for=delete").ends(t, 0)
+}
+
+// Edge case 54: what is true exactly at the deadline is true, though no watch told.
+func TestWaitAtTheDeadline(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	kubectl(t, c, "create", "configmap", "a", "-n", ns)
+	watch := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
+	p.Fail(-1, watch, cluster.Fault{Delay: time.Minute, Status: http.StatusInternalServerError})
+	r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=5s")
+	until(t, "it has listed", func() bool {
+		for _, r := range p.Requests() {
+			if strings.Contains(r.URI, "watch=true") {
+				return true
+			}
+		}
+		return false
+	})
+	kubectl(t, c, "patch", "configmap", "a", "-n", ns, "-p", `{"data":{"done":"yes"}}`)
+	r.wait(t)
+	r.ends(t, 0)
+}
+
+// Edge cases 55 and 57: an error of the API is neither yes nor no, and is told.
+func TestWaitUnknown(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	kubectl(t, c, "create", "configmap", "a", "-n", ns)
+	p.Fail(-1, cluster.Path("GET", "/api/v1/namespaces/"+ns+"/configmaps"), cluster.Fault{Status: http.StatusServiceUnavailable, Message: "the store is away"})
+	for _, timeout := range []string{"3s", "5m"} {
+		r := k8sconnect(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=create", "--timeout="+timeout, "--server-timeout=8s", "-o", "json").
+			ends(t, 2).says(t, "the store is away")
+		if got := r.waited(t); got.Objects[0].Result != "unknown" {
+			t.Errorf("%s", r)
+		}
+	}
+}
+
+// Edge case 56: the requests are as many as there are kinds, not objects.
+func TestWaitRequests(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns, set := namespace(t, c), file(t, configMaps(300, 10, "1"))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+	k8sconnect(t, kubeconfig, "wait", "-n", ns, "-f", set, "--for=jsonpath={.data.value}=1").ends(t, 0).says(t, "300 met")
+	lists := 0
+	for _, r := range p.Requests() {
+		if strings.Contains(r.URI, "/configmaps?") && !strings.Contains(r.URI, "watch=true") {
+			lists++
+		}
+	}
+	if lists != 1 || watchesOf(p, "configmaps") > 1 {
+		t.Errorf("%d lists, %d watches", lists, watchesOf(p, "configmaps"))
+	}
+}
