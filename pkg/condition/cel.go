@@ -94,14 +94,19 @@ func (c *celCompiler) compile(one Spec) (judge, error) {
 	if t := checked.OutputType(); !t.IsEquivalentType(celgo.BoolType) && !t.IsEquivalentType(celgo.DynType) {
 		return nil, &CompileError{Spec: one, Message: fmt.Sprintf("it is %s, and a condition has to be true or false", article(t.String()))}
 	}
-	program, err := env.Program(checked,
-		celgo.EvalOptions(celgo.OptTrackState, celgo.OptTrackCost), celgo.CostTracking(&library.CostEstimator{}),
-		celgo.CostLimit(maxCost), celgo.InterruptCheckFrequency(interruptEach))
+	bounds := []celgo.ProgramOption{
+		celgo.CostTracking(&library.CostEstimator{}), celgo.CostLimit(maxCost), celgo.InterruptCheckFrequency(interruptEach),
+	}
+	program, err := env.Program(checked, append(bounds, celgo.EvalOptions(celgo.OptTrackCost))...)
+	if err != nil {
+		return nil, &CompileError{Spec: one, Message: err.Error()}
+	}
+	tracking, err := env.Program(checked, append(bounds, celgo.EvalOptions(celgo.OptTrackState))...)
 	if err != nil {
 		return nil, &CompileError{Spec: one, Message: err.Error()}
 	}
 	tree = checked.NativeRep()
-	return &expression{spec: one, open: c.open, program: program, tree: tree, walk: c.walk(tree.Expr())}, nil
+	return &expression{spec: one, open: c.open, program: program, tracking: tracking, tree: tree, walk: c.walk(tree.Expr())}, nil
 }
 
 func (c *celCompiler) walk(e ast.Expr) *walk {
@@ -165,11 +170,12 @@ func text(e ast.Expr, tree *ast.AST) string {
 
 // expression judges CEL.
 type expression struct {
-	spec    Spec
-	open    *spec.Schema
-	program celgo.Program
-	tree    *ast.AST
-	walk    *walk
+	spec Spec
+	open *spec.Schema
+	// program judges; tracking does the same again where it has to be explained.
+	program, tracking celgo.Program
+	tree              *ast.AST
+	walk              *walk
 }
 
 func (x *expression) reads() reads {
@@ -189,20 +195,22 @@ func (x *expression) reads() reads {
 func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time) Verdict {
 	ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
 	defer done()
-	result, details, err := x.program.ContextEval(ctx, map[string]any{self: typed(obj, x.open)})
+	input := map[string]any{self: typed(obj, x.open)}
+	result, _, err := x.program.ContextEval(ctx, input)
 	if met, ok := result.(types.Bool); ok && err == nil && bool(met) {
-		return Verdict{Met: true, Reason: "True", Values: x.values(obj, details, x.tree.Expr())}
+		return Verdict{Met: true, Reason: "True", Values: x.values(obj, nil, x.tree.Expr())}
 	} else if ok && err == nil {
+		_, details, _ := x.tracking.ContextEval(ctx, input) // As before, and what it saw.
 		return x.unmet(obj, details)
 	}
 	if err == nil {
 		err = fmt.Errorf("it is %s, and neither true nor false", article(typeName(result)))
 	}
 	if absent := x.absent(obj); absent != "" && ctx.Err() == nil {
-		return Verdict{Reason: "Absent", Message: "there is no " + absent, Values: x.values(obj, details, x.tree.Expr())}
+		return Verdict{Reason: "Absent", Message: "there is no " + absent, Values: x.values(obj, nil, x.tree.Expr())}
 	}
 	err = redact.Error(&unstructured.Unstructured{Object: obj}, cmp.Or(context.Cause(ctx), err))
-	return Verdict{Reason: "NotJudged", Message: err.Error(), Err: err, Values: x.values(obj, details, x.tree.Expr())}
+	return Verdict{Reason: "NotJudged", Message: err.Error(), Err: err, Values: x.values(obj, nil, x.tree.Expr())}
 }
 
 var errTooLong = fmt.Errorf("the expression takes longer than %s", longest)
@@ -220,7 +228,7 @@ func (x *expression) unmet(obj map[string]any, details *celgo.EvalDetails) Verdi
 	all := conjuncts(x.tree.Expr())
 	var texts []string
 	for _, part := range all {
-		v, ok := details.State().Value(part.ID())
+		v, ok := seen(details, part)
 		if b, isBool := v.(types.Bool); ok && isBool && bool(b) {
 			continue
 		}
@@ -284,15 +292,17 @@ func plain(text string) string {
 	return strings.NewReplacer(".?", ".", "[?", "[").Replace(text)
 }
 
-// called returns the result of a function, if it is a simple one.
-func (x *expression) called(details *celgo.EvalDetails, call ast.Expr) (any, bool) {
+// seen returns the value that a part of the expression had, if it was looked at.
+func seen(details *celgo.EvalDetails, part ast.Expr) (ref.Val, bool) {
 	if details == nil || details.State() == nil {
 		return nil, false
 	}
-	v, ok := details.State().Value(call.ID())
-	if !ok {
-		return nil, false
-	}
+	return details.State().Value(part.ID())
+}
+
+// called returns the result of a function, if it is a simple one.
+func (x *expression) called(details *celgo.EvalDetails, call ast.Expr) (any, bool) {
+	v, _ := seen(details, call)
 	switch v := v.(type) {
 	case types.Int:
 		return int64(v), true

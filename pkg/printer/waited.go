@@ -105,7 +105,7 @@ func conditionHead(c event.Condition) string {
 	if c.Forbidden {
 		head = clean(c.For)
 	}
-	if message := strings.Join(lines(c.Message), " "); message != "" && message != clean(c.For)+" is false" {
+	if message := strings.Join(lines(c.Message), " "); message != "" && message != "false: "+clean(c.For) {
 		head += ": " + message
 	}
 	return head

@@ -6,7 +6,7 @@ import "testing"
 func TestWaitStaleCondition(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
-	name := widget(t, c, newWidgets(t, c, ns), ns, "a")
+	name := waitedObject(t, c, newWidgets(t, c, ns), ns, "a")
 	ready := func(status int) *run {
 		t.Helper()
 		return k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=0").ends(t, status)
@@ -24,7 +24,7 @@ func TestWaitStaleCondition(t *testing.T) {
 func TestWaitSilentResource(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
-	name := widget(t, c, newWidgets(t, c, ns), ns, "a")
+	name := waitedObject(t, c, newWidgets(t, c, ns), ns, "a")
 	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=0").ends(t, 1).says(t, "timeout")
 	setStatus(t, c, ns, name, `{"conditions":[{"type":"Ready","status":"True"}]}`)
 	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=1m").ends(t, 0)
