@@ -35,7 +35,7 @@ const (
 // never holds a value of a field.
 type Record struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 
 	// Object is whose owners the record is about.
 	Object Object `json:"object"`

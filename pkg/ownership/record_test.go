@@ -61,8 +61,10 @@ func TestRecordFolds(t *testing.T) {
 		},
 		"other paths and owners apart, the newest last": {
 			steps: []step{
-				{taken("a", "flux", "argo"), 0}, {taken("b", "flux", "argo"), 1},
-				{taken("a", "argo", "helm"), 2}, {taken("a", "argo", "flux"), 3},
+				{taken("a", "flux", "argo"), 0},
+				{taken("b", "flux", "argo"), 1},
+				{taken("a", "argo", "helm"), 2},
+				{taken("a", "argo", "flux"), 3},
 			},
 			want: []string{".spec.b flux>argo ×1 1-1", ".spec.a argo>helm ×1 2-2", ".spec.a argo>flux ×2 0-3"},
 		},
