@@ -69,7 +69,12 @@ func (c *celCompiler) environment() (*celgo.Env, error) {
 		return nil, fmt.Errorf("types of %s: %w", c.gvk.Kind, err)
 	}
 	// What Kubernetes accepts in stored expressions is all that it knows.
-	c.env = set.StoredExpressionsEnv()
+	// The text of exists() and other macros is known only if it is kept.
+	env, err := set.StoredExpressionsEnv().Extend(celgo.EnableMacroCallTracking())
+	if err != nil {
+		return nil, fmt.Errorf("environment of CEL: %w", err)
+	}
+	c.env = env
 	return c.env, nil
 }
 
