@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,6 +58,36 @@ func (t catalogue) near(text string) []string {
 		}
 		return nil
 	})
+}
+
+// Elsewhere returns the versions in which the server serves a kind that it does not
+// serve in the one that is asked for. An object that was written down with a version
+// of old may well be there, under a newer one. Of extensions, which is where many of
+// Kubernetes' own kinds once were, other groups count, too.
+func (c *Client) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
+	var served []schema.GroupVersion
+	err := c.look(ctx, "", func(t catalogue) error {
+		served = t.elsewhere(gvk)
+		return nil
+	})
+	return served, err
+}
+
+func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion {
+	var served []schema.GroupVersion
+	for _, group := range t.groups {
+		if group.Group.Name != gvk.Group && (gvk.Group != "extensions" || !kubernetesOwn(group.Group.Name)) {
+			continue
+		}
+		for _, v := range group.Group.Versions {
+			gv := schema.GroupVersion{Group: group.Group.Name, Version: v.Version}
+			_, err := find(&metav1.APIResourceList{APIResources: group.VersionedResources[v.Version]}, gv.WithKind(gvk.Kind))
+			if err == nil && gv != gvk.GroupVersion() {
+				served = append(served, gv)
+			}
+		}
+	}
+	return served
 }
 
 func sortedOnce(names []string) []string {
