@@ -104,7 +104,7 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 		Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call of /finalize removes them"},
 		Next: "kubectl get --raw " + word(path) + " | sed " + word(replaceList(all)) +
 			" | kubectl replace --raw " + word(path+"/finalize") + " -f -",
-		Risk:     "what those finalizers were to clean up stays behind",
+		Risk: "what those finalizers were to clean up stays behind",
 	}}}
 }
 
