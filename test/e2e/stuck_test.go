@@ -641,9 +641,9 @@ func selection(ns string) object.Selection { return object.Selection{Namespace: 
 // A namespace with a finalizer in its spec: the command takes that one, and leaves
 // those in its metadata, and its labels.
 func TestStuckOnSpecFinalizer(t *testing.T) {
-	c := harness.Shared(t)
-	ns := c.Namespace(t) + "-x"
-	apply(t, c, fmt.Sprintf(`
+	c := shared.Cluster(t)
+	ns := namespace(t, c) + "-x"
+	applied(t, c, "", fmt.Sprintf(`
 apiVersion: v1
 kind: Namespace
 metadata: {name: %s, labels: {team: shop}, finalizers: [example.com/other]}
