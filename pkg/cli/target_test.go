@@ -65,6 +65,7 @@ func TestTargets(t *testing.T) {
 		"a name, everywhere":       {flags: targetFlags{allNamespaces: true}, args: "deploy web", err: "-A goes with", hint: "-n"},
 		"all and a selector":       {flags: targetFlags{all: true, input: input{selector: "a=b"}}, args: "deploy", err: "exclude each other"},
 		"a bad selector":           {flags: targetFlags{input: input{selector: "a in"}}, args: "deploy", err: "-l: "},
+		"a blank selector":         {flags: targetFlags{input: input{selector: " "}}, args: "deploy", err: "which deploy?", hint: "--all"},
 		"-R alone":                 {flags: targetFlags{input: input{recursive: true}}, args: "deploy/web", err: "-R goes with -f"},
 		"a pair after a type":      {args: "deploy svc/web", err: "do not mix"},
 		"a namespace before":       {args: "deploy/prod/web", err: "not TYPE/NAME", hint: "-n"},
