@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -53,8 +54,12 @@ func (e *NoTypeError) Hint() string {
 
 // near returns the types that were probably meant.
 func (t catalogue) near(text string) []string {
-	wanted, _, _ := strings.Cut(strings.ToLower(text), ".")
+	wanted, group, _ := strings.Cut(strings.ToLower(text), ".")
 	return t.names(func(gr schema.GroupResource, r metav1.APIResource) []string {
+		// Who names another group means another kind, which may be yet to come.
+		if group != "" && !sameGroup(group, gr.Group) {
+			return nil
+		}
 		for _, known := range append([]string{r.Name, r.SingularName, strings.ToLower(r.Kind)}, r.ShortNames...) {
 			if spelling.Similar(wanted, known) {
 				return []string{gr.String()}
@@ -125,6 +130,17 @@ func (c *Client) missing(ctx context.Context, gvk schema.GroupVersionKind) error
 	}
 	return &NoKindError{GVK: gvk}
 }
+
+// sameGroup tells whether what was typed behind the name of a type, a group with
+// or without a version before it, probably means the group.
+func sameGroup(typed, group string) bool {
+	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
+		typed = rest
+	}
+	return typed == group || !strings.HasSuffix(typed, "."+group) && spelling.Similar(typed, group)
+}
+
+var versions = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
 func sortedOnce(names []string) []string {
 	slices.Sort(names)

@@ -3,6 +3,7 @@ package condition
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -214,9 +215,20 @@ func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time)
 	if absent := x.absent(obj); absent != "" && ctx.Err() == nil {
 		return Verdict{Reason: "Absent", Message: "there is no " + absent, Values: x.values(obj, nil, x.tree.Expr())}
 	}
-	err = redact.Error(&unstructured.Unstructured{Object: obj}, cmp.Or(context.Cause(ctx), err))
+	err = cmp.Or(context.Cause(ctx), x.shown(obj, err))
 	return Verdict{Reason: "NotJudged", Message: err.Error(), Err: err, Values: x.values(obj, nil, x.tree.Expr())}
 }
+
+// shown is why an expression could not be judged. What a function says of a value
+// that was made of a Secret's can not be told from the value, and is left out.
+func (x *expression) shown(obj map[string]any, err error) error {
+	if redact.IsSecret(refOf(obj)) && err.Error() != types.NoSuchOverloadErr().(*types.Err).Error() {
+		return errOfSecret
+	}
+	return redact.Error(&unstructured.Unstructured{Object: obj}, err)
+}
+
+var errOfSecret = errors.New("it can not be evaluated; the reason is not shown, for it may have values of the Secret in it")
 
 var errTooLong = fmt.Errorf("the expression takes longer than %s", longest)
 
@@ -252,6 +264,13 @@ func (x *expression) absent(obj map[string]any) string {
 	for _, r := range x.walk.reads {
 		if _, there := r.at.find(obj); !there && !r.tested {
 			return text(r.expr, x.tree)
+		}
+		// has(a.b) needs an a.
+		if r.expr.Kind() == ast.SelectKind && r.tested {
+			parent := &place{steps: r.at.steps[:len(r.at.steps)-1]}
+			if _, there := parent.find(obj); !there {
+				return text(r.expr.AsSelect().Operand(), x.tree)
+			}
 		}
 	}
 	return ""
