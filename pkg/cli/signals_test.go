@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"os/signal"
 	"syscall"
 	"testing"
 )
@@ -10,6 +11,9 @@ import (
 // A terminal that is closed ends the run as Ctrl-C does, and a second SIGHUP, as
 // shells send one, does not keep it from cleaning up.
 func TestUntilStopped(t *testing.T) {
+	heard := make(chan os.Signal, 2)
+	signal.Notify(heard, syscall.SIGHUP) // We may have been started with it ignored.
+	defer signal.Stop(heard)
 	ctx := UntilStopped(t.Context())
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {

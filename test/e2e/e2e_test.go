@@ -23,7 +23,10 @@ var shared = cluster.Shared{Options: cluster.Options{Nodes: 1}}
 
 type testMain struct{ m *testing.M }
 
-func (t testMain) Run() int { return shared.Main(t.m) }
+func (t testMain) Run() int {
+	plugin.HeedSignals()
+	return shared.Main(t.m)
+}
 
 func TestMain(m *testing.M) {
 	testscript.Main(testMain{m}, map[string]func(){

@@ -7,6 +7,8 @@ package plugin
 import (
 	"context"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -17,4 +19,15 @@ import (
 func Main() {
 	os.Exit(cli.Main(cli.UntilStopped(context.Background()), os.Args,
 		genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+}
+
+// HeedSignals lets plugins that are started from now on heed the signals of a
+// terminal, although we may have been started with those ignored (nohup, a job in
+// the background), and would hand that on.
+func HeedSignals() {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
