@@ -1,0 +1,277 @@
+package condition
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
+)
+
+// listed is how many names of a schema an error lists.
+const listed = 12
+
+// wrong returns an error at a place in the expression, both from 1.
+func (s Spec) wrong(line, column int, message string) *CompileError {
+	if line == 1 {
+		column += utf8.RuneCountInString(s.Text[:max(0, strings.Index(s.Text, s.Expression))])
+	}
+	return &CompileError{Spec: s, Line: line, Column: column, Message: oneLine(message)}
+}
+
+// first returns the first of what is wrong; the others mostly follow from it.
+func first(one Spec, issues *cel.Issues) (*CompileError, *common.Error) {
+	all := issues.Errors()
+	if len(all) == 0 {
+		return &CompileError{Spec: one, Message: oneLine(issues.Err().Error())}, &common.Error{}
+	}
+	l := all[0].Location
+	if l.Line() < 1 {
+		return &CompileError{Spec: one, Message: oneLine(all[0].Message)}, all[0]
+	}
+	return one.wrong(l.Line(), l.Column()+1, all[0].Message), all[0]
+}
+
+// syntaxError is about what is no CEL at all.
+func syntaxError(one Spec, issues *cel.Issues) *CompileError {
+	out, _ := first(one, issues)
+	// ANTLR lists every token that might have followed.
+	out.Message, _, _ = strings.Cut(out.Message, " expecting {")
+	if singleEquals(one.Expression) {
+		out.Advice = "compare with ==, as in self.status.phase == 'Bound'"
+	}
+	return out
+}
+
+// typeError is about what is CEL, but not about this kind.
+func (l *language) typeError(one Spec, parsed *ast.AST, issues *cel.Issues) *CompileError {
+	out, cause := first(one, issues)
+	found := locate(parsed.Expr(), cause.ExprID, scope{self: l.root})
+	if found.expr == nil {
+		return out
+	}
+	switch found.expr.Kind() {
+	case ast.SelectKind:
+		sel := found.expr.AsSelect()
+		holder := found.scope.schemaOf(sel.Operand())
+		if holder == nil || len(holder.Properties) == 0 {
+			break
+		}
+		name := sel.FieldName()
+		if _, known := holder.Properties[name]; known {
+			break
+		}
+		where := text(sel.Operand(), parsed.SourceInfo())
+		out.Message = fmt.Sprintf("%s has no field %s in %s", where, name, l.gvk.Kind)
+		out.Column += nameAfter(one.Expression, cause.Location, name)
+		out.Meant, out.Advice = meant(where+".", name, holder)
+	case ast.IdentKind:
+		name := found.expr.AsIdent()
+		out.Message = fmt.Sprintf("there is no variable %s", name)
+		out.Advice = "the object is self, as in self.status"
+		if l.root != nil {
+			if near := spelling.Nearest(name, fieldNames(l.root)); near != "" {
+				out.Meant = "self." + near
+			}
+		}
+	}
+	return out
+}
+
+// meant proposes a field, or the one of that name one level deeper, such as below
+// status; where none is near, it lists what there is.
+func meant(where, name string, holder *spec.Schema) (meant, advice string) {
+	names := fieldNames(holder)
+	if near := spelling.Nearest(name, names); near != "" {
+		return where + near, ""
+	}
+	for _, outer := range names {
+		if _, found := holder.Properties[outer].Properties[name]; found && outer != "metadata" {
+			return where + outer + "." + name, ""
+		}
+	}
+	if len(names) > listed {
+		names = append(names[:listed:listed], "…")
+	}
+	return "", "there are: " + strings.Join(names, ", ")
+}
+
+// fieldNames returns the fields that a schema declares.
+func fieldNames(s *spec.Schema) []string { return slices.Sorted(maps.Keys(s.Properties)) }
+
+// notBoolean is about what has a value, but none that could be true.
+func notBoolean(one Spec, t *cel.Type) *CompileError {
+	out := &CompileError{
+		Spec:    one,
+		Message: fmt.Sprintf("it is %s, and a condition has to be true or false", article(t.String())),
+		Advice:  "compare it, as in EXPRESSION == VALUE",
+	}
+	if t.TypeName() == "optional_type" {
+		out.Advice = "say what holds where it is absent: .orValue(false)"
+	}
+	return out
+}
+
+func article(noun string) string {
+	if noun != "" && strings.ContainsAny(noun[:1], "aeiou") {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// nameAfter returns how many characters after a place a field's name stands: CEL
+// points at the dot before it, or at the macro that it is in.
+func nameAfter(text string, l common.Location, name string) int {
+	lines := strings.Split(text, "\n")
+	if l.Line() < 1 || l.Line() > len(lines) {
+		return 0
+	}
+	line := []rune(lines[l.Line()-1])
+	if l.Column() < 0 || l.Column() > len(line) {
+		return 0
+	}
+	before, _, found := strings.Cut(string(line[l.Column():]), "."+name)
+	if !found {
+		return 0
+	}
+	return len([]rune(before)) + 1
+}
+
+// singleEquals tells whether there is an = outside of quotes that is no part of
+// an operator.
+func singleEquals(text string) bool {
+	var quote byte
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '=':
+			if i+1 < len(text) && text[i+1] == '=' {
+				i++
+			} else if i == 0 || !strings.ContainsRune("!<>", rune(text[i-1])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// scope is the schema of each variable that an expression sees; nil where it is
+// dynamic.
+type scope map[string]*spec.Schema
+
+// sight is an expression and what it sees.
+type sight struct {
+	expr  ast.Expr
+	scope scope
+}
+
+// locate returns the expression with an id.
+func locate(e ast.Expr, id int64, sc scope) sight {
+	if e.ID() == id {
+		return sight{e, sc}
+	}
+	inner := sc
+	if e.Kind() == ast.ComprehensionKind {
+		c := e.AsComprehension()
+		inner = maps.Clone(sc)
+		element, isMap := sc.elements(c.IterRange())
+		inner[c.AccuVar()] = nil
+		inner[c.IterVar()] = element
+		if isMap || c.HasIterVar2() {
+			inner[c.IterVar()] = nil
+		}
+		if c.HasIterVar2() {
+			inner[c.IterVar2()] = element
+		}
+		if found := locate(c.IterRange(), id, sc); found.expr != nil {
+			return found
+		}
+	}
+	for _, child := range children(e) {
+		if found := locate(child, id, inner); found.expr != nil {
+			return found
+		}
+	}
+	return sight{}
+}
+
+// schemaOf returns the schema of what an expression leads to; nil where that is
+// not known.
+func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return sc[e.AsIdent()]
+	case ast.SelectKind:
+		return below(sc.schemaOf(e.AsSelect().Operand()), e.AsSelect().FieldName())
+	case ast.CallKind:
+		call := e.AsCall()
+		if call.FunctionName() == operators.Index && len(call.Args()) == 2 {
+			element, _ := sc.elements(call.Args()[0])
+			return element
+		}
+	case ast.ComprehensionKind:
+		if c := e.AsComprehension(); isFilter(c) {
+			return sc.schemaOf(c.IterRange())
+		}
+	}
+	return nil
+}
+
+// isFilter tells whether the comprehension is what the macro filter becomes:
+// CONDITION ? result + [element] : result.
+func isFilter(c ast.ComprehensionExpr) bool {
+	if step := c.LoopStep(); step.Kind() == ast.CallKind && step.AsCall().FunctionName() == operators.Conditional {
+		sum := step.AsCall().Args()[1]
+		if sum.Kind() != ast.CallKind || len(sum.AsCall().Args()) != 2 {
+			return false
+		}
+		added := sum.AsCall().Args()[1]
+		return added.Kind() == ast.ListKind && len(added.AsList().Elements()) == 1 && added.AsList().Elements()[0].AsIdent() == c.IterVar()
+	}
+	return false
+}
+
+// elements returns the schema of what a list or a map holds.
+func (sc scope) elements(e ast.Expr) (element *spec.Schema, isMap bool) {
+	s := sc.schemaOf(e)
+	switch {
+	case s == nil:
+		return nil, false
+	case s.Items != nil:
+		return s.Items.Schema, false
+	case s.AdditionalProperties != nil:
+		return s.AdditionalProperties.Schema, true
+	default:
+		return nil, false
+	}
+}
+
+// below returns the schema of a property.
+func below(s *spec.Schema, name string) *spec.Schema {
+	if s == nil {
+		return nil
+	}
+	if property, found := s.Properties[name]; found {
+		return &property
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Schema
+	}
+	return nil
+}
