@@ -8,6 +8,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -79,7 +80,14 @@ func (c *connection) run(ctx context.Context, streams genericiooptions.IOStreams
 // user asked for it with -n.
 func (c *connection) namespace() (name string, enforced bool, err error) {
 	name, enforced, err = c.config.ToRawKubeConfigLoader().Namespace()
-	return name, enforced, c.explain(err)
+	if err != nil {
+		return name, enforced, c.explain(err)
+	}
+	// It becomes part of the requests' paths: "..", there, is all namespaces.
+	if faults := content.IsPathSegmentName(name); len(faults) > 0 {
+		return name, enforced, fmt.Errorf("%q: a namespace %s", name, faults[0])
+	}
+	return name, enforced, nil
 }
 
 // newRun returns a fresh id for one run.

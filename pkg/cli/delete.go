@@ -131,6 +131,9 @@ func (f *deleteFlags) toOptions(cmd *cobra.Command, c *connection, args []string
 	if f.finalizer != "" {
 		o.engine.Confirm = f.confirmation(out, streams)
 	}
+	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable that is not set; to delete is not what was meant.
+		limitsErr = errors.Join(limitsErr, errors.New("--remove-finalizer names no finalizer"))
+	}
 	var stuckErr error
 	if f.stuckAfter <= 0 {
 		stuckErr = errors.New("--stuck-after must be more than 0")

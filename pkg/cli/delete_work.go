@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -85,19 +86,34 @@ func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, ph
 			if !s.Items[0].Absent {
 				continue
 			}
-			_, err := client.Kind(ctx, s.Items[0].Ref.GVK)
+			err := surelyNone(ctx, client, s.Items[0].Ref.GVK)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			missing, ok := errors.AsType[*cluster.NoKindError](err)
 			for i := range s.Items {
-				if err != nil && (!ok || missing.Err != nil) {
-					s.Items[i].Err = err
-				}
+				s.Items[i].Err = err
 			}
 		}
 	}
 	return nil
+}
+
+// surelyNone is why there may be objects of a kind that is not served; nil if there
+// can be none.
+func surelyNone(ctx context.Context, client *cluster.Client, gvk schema.GroupVersionKind) error {
+	_, err := client.Kind(ctx, gvk)
+	missing, ok := errors.AsType[*cluster.NoKindError](err)
+	if err == nil || !ok || missing.Err != nil {
+		return err
+	}
+	elsewhere, err := client.Elsewhere(ctx, gvk)
+	if err != nil || len(elsewhere) == 0 {
+		return err
+	}
+	return &hintedError{
+		err:  fmt.Errorf("the server serves no kind %s in %s, but it may have the object in %s", gvk.Kind, gvk.GroupVersion(), elsewhere[0]),
+		hint: "correct the apiVersion, or name the object as TYPE/NAME",
+	}
 }
 
 // setsOf groups targets by kind and namespace.

@@ -52,8 +52,9 @@ func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStream
 	if len(f.filenames) > 0 || f.kustomize != "" {
 		return f.toFiles(args, streams)
 	}
-	t := targets{labels: f.selector, everywhere: f.allNamespaces}
-	if _, err := labels.Parse(f.selector); err != nil {
+	t := targets{labels: strings.TrimSpace(f.selector), everywhere: f.allNamespaces}
+	selector, err := labels.Parse(t.labels)
+	if err != nil {
 		return t, fmt.Errorf("-l: %w", err)
 	}
 	switch {
@@ -64,17 +65,17 @@ func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStream
 			err:  errors.New("which objects? None are named"),
 			hint: "name them as TYPE/NAME, or as TYPE with -l or --all, or give -f FILENAME or -k DIRECTORY",
 		}
-	case f.all && f.selector != "":
+	case f.all && t.labels != "":
 		return t, errors.New("--all and -l exclude each other: all, or those that match?")
 	}
 	if err := t.read(args); err != nil {
 		return t, err
 	}
-	selecting := f.all || f.selector != ""
+	selecting := f.all || !selector.Empty() // An empty selector matches everything.
 	switch {
 	case len(t.named) > 0 && f.all:
 		return t, fmt.Errorf("--all goes with a TYPE alone, not with the name %q", t.named[0].Name)
-	case len(t.named) > 0 && f.selector != "":
+	case len(t.named) > 0 && t.labels != "":
 		return t, fmt.Errorf("-l goes with a TYPE alone, not with the name %q", t.named[0].Name)
 	case len(t.named) > 0 && f.allNamespaces:
 		return t, &hintedError{

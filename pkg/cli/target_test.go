@@ -65,6 +65,7 @@ func TestTargets(t *testing.T) {
 		"a name, everywhere":       {flags: targetFlags{allNamespaces: true}, args: "deploy web", err: "-A goes with", hint: "-n"},
 		"all and a selector":       {flags: targetFlags{all: true, input: input{selector: "a=b"}}, args: "deploy", err: "exclude each other"},
 		"a bad selector":           {flags: targetFlags{input: input{selector: "a in"}}, args: "deploy", err: "-l: "},
+		"a blank selector":         {flags: targetFlags{input: input{selector: " "}}, args: "deploy", err: "which deploy?", hint: "--all"},
 		"-R alone":                 {flags: targetFlags{input: input{recursive: true}}, args: "deploy/web", err: "-R goes with -f"},
 		"a pair after a type":      {args: "deploy svc/web", err: "do not mix"},
 		"a namespace before":       {args: "deploy/prod/web", err: "not TYPE/NAME", hint: "-n"},
@@ -109,5 +110,18 @@ func TestTargetsInFiles(t *testing.T) {
 	}
 	if !got.inFiles || !got.files.files.Recursive || got.files.files.Selector != "app=web" {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestGuessed(t *testing.T) {
+	for typ, want := range map[string]string{
+		"widget":                      "/, Kind=widget",
+		"widgets.example.com":         "example.com/, Kind=widgets",
+		"widgets.v1.example.com":      "example.com/v1, Kind=widgets",
+		"widgets.v2beta1.example.com": "example.com/v2beta1, Kind=widgets",
+	} {
+		if got := guessed(typ).GVK.String(); got != want {
+			t.Errorf("%s: %s, want %s", typ, got, want)
+		}
 	}
 }

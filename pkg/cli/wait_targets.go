@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"regexp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -95,12 +96,15 @@ func (o *waitOptions) mayCome(missing *cluster.NoTypeError) bool {
 	return o.timeout != 0 && len(missing.Near) == 0
 }
 
+// versionName tells widgets.v1.example.com from widgets.example.com.
+var versionName = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
+
 // guessed is what a TYPE says of its kind. It may turn out to have no namespace.
 func guessed(typ string) object.Kind {
 	gvk := schema.GroupVersionKind{}
 	full, resource := schema.ParseResourceArg(typ)
 	gvk.Kind, gvk.Group = resource.Resource, resource.Group
-	if full != nil {
+	if full != nil && versionName.MatchString(full.Version) {
 		gvk.Kind, gvk.Version, gvk.Group = full.Resource, full.Version, full.Group
 	}
 	return object.Kind{GVK: gvk, Namespaced: true}

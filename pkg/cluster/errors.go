@@ -41,6 +41,9 @@ func (e *NoKindError) Is(target error) bool {
 
 // Hint says what may be missing.
 func (e *NoKindError) Hint() string {
+	if known, ok := errors.AsType[*hintedError](e.Err); ok {
+		return known.Hint()
+	}
 	if e.Err != nil {
 		return fmt.Sprintf("see: kubectl get apiservice %s.%s", e.GVK.Version, e.GVK.Group)
 	}

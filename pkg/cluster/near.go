@@ -1,14 +1,20 @@
 package cluster
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
 )
 
@@ -48,8 +54,12 @@ func (e *NoTypeError) Hint() string {
 
 // near returns the types that were probably meant.
 func (t catalogue) near(text string) []string {
-	wanted, _, _ := strings.Cut(strings.ToLower(text), ".")
+	wanted, group, _ := strings.Cut(strings.ToLower(text), ".")
 	return t.names(func(gr schema.GroupResource, r metav1.APIResource) []string {
+		// Who names another group means another kind, which may be yet to come.
+		if group != "" && !sameGroup(group, gr.Group) {
+			return nil
+		}
 		for _, known := range append([]string{r.Name, r.SingularName, strings.ToLower(r.Kind)}, r.ShortNames...) {
 			if spelling.Similar(wanted, known) {
 				return []string{gr.String()}
@@ -58,6 +68,79 @@ func (t catalogue) near(text string) []string {
 		return nil
 	})
 }
+
+// Elsewhere returns the versions in which the server serves a kind that it does not
+// serve in the one that is asked for. An object that was written down with a version
+// of old may well be there, under a newer one. Of extensions, which is where many of
+// Kubernetes' own kinds once were, other groups count, too.
+func (c *Client) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
+	var served []schema.GroupVersion
+	err := c.look(ctx, "", func(t catalogue) error {
+		served = t.elsewhere(gvk)
+		return nil
+	})
+	return served, err
+}
+
+func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion {
+	var served []schema.GroupVersion
+	for _, group := range t.groups {
+		if group.Group.Name != gvk.Group && (gvk.Group != "extensions" || !kubernetesOwn(group.Group.Name)) {
+			continue
+		}
+		for _, v := range group.Group.Versions {
+			gv := schema.GroupVersion{Group: group.Group.Name, Version: v.Version}
+			_, err := find(&metav1.APIResourceList{APIResources: group.VersionedResources[v.Version]}, gv.WithKind(gvk.Kind))
+			if err == nil && gv != gvk.GroupVersion() {
+				served = append(served, gv)
+			}
+		}
+	}
+	return served
+}
+
+// missing is the error that the server does not serve a kind any more. If it does so
+// in another version, which it is asked for, the objects of the kind are still there.
+func (c *Client) missing(ctx context.Context, gvk schema.GroupVersionKind) error {
+	var group metav1.APIGroup
+	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}, bulk: true}, func(ctx context.Context) error {
+		body, err := read(ctx, c.rest.Get().AbsPath("/apis", gvk.Group))
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &group)
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return &NoKindError{GVK: gvk, Err: err}
+	}
+	for _, v := range group.Versions {
+		if v.Version == gvk.Version {
+			continue
+		}
+		_, err := c.live(ctx, schema.GroupVersionKind{Group: gvk.Group, Version: v.Version, Kind: gvk.Kind})
+		switch {
+		case err == nil:
+			return &NoKindError{GVK: gvk, Err: &hintedError{
+				err:  fmt.Errorf("it does in %s", v.GroupVersion),
+				hint: "its objects are still there, under that version",
+			}}
+		case !errors.As(err, new(*NoKindError)):
+			return &NoKindError{GVK: gvk, Err: err}
+		}
+	}
+	return &NoKindError{GVK: gvk}
+}
+
+// sameGroup tells whether what was typed behind the name of a type, a group with
+// or without a version before it, probably means the group.
+func sameGroup(typed, group string) bool {
+	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
+		typed = rest
+	}
+	return typed == group || !strings.HasSuffix(typed, "."+group) && spelling.Similar(typed, group)
+}
+
+var versions = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
 func sortedOnce(names []string) []string {
 	slices.Sort(names)

@@ -41,7 +41,7 @@ func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 		return context.Cause(ctx)
 	case unserved(statusOf(err)):
 		c.kinds.forget(kind.GVK)
-		return &NoKindError{GVK: kind.GVK}
+		return c.missing(ctx, kind.GVK)
 	default:
 		return err
 	}

@@ -116,7 +116,7 @@ func (c *Client) absent(ctx context.Context, kind object.Kind, err error) error 
 		return err
 	case errors.As(asked, new(*NoKindError)):
 		c.kinds.forget(kind.GVK)
-		return asked
+		return c.missing(ctx, kind.GVK)
 	default:
 		return asked
 	}

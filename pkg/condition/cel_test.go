@@ -161,6 +161,19 @@ func TestCEL(t *testing.T) {
 	}
 }
 
+// The part that is false is called by its own words, a loop, too.
+func TestCELMessage(t *testing.T) {
+	const loop = `self.status.conditions.exists(c, c.type == "Available" && c.status == "True")`
+	for text, want := range map[string]string{
+		loop: "false: " + loop,
+		"self.metadata.generation == 2 && " + loop: "false: " + loop,
+	} {
+		if got := compiled(t, deployment(), schemaOf(t, "deployment"), text).Judge(t.Context(), objectOf(t, web)); got.Message != want {
+			t.Errorf("%s: %s", text, got.Message)
+		}
+	}
+}
+
 // What an expression reads is all that Trim has to keep, and no more of it is
 // needed to judge.
 func TestTrim(t *testing.T) {

@@ -118,7 +118,7 @@ func TestExpressionErrors(t *testing.T) {
 func TestCompileJoins(t *testing.T) {
 	_, err := Compile(deployment(), publishedSchema(t, deployment()),
 		[]Spec{must(t, "self.a == 1"), must(t, "ready"), must(t, "self.b == 1"), must(t, "jsonpath={.spec.c}")})
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the very error
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || len(joined.Unwrap()) != 3 {
 		t.Errorf("got %v", err)
 	}

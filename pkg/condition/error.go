@@ -19,14 +19,24 @@ type CompileError struct {
 
 // Error returns the condition, the place and the message.
 func (e *CompileError) Error() string {
-	switch e.Line {
-	case 0:
-		return fmt.Sprintf("%q: %s", e.Spec.Text, e.Message)
-	case 1:
-		return fmt.Sprintf("%q, column %d: %s", e.Spec.Text, e.Column, e.Message)
+	text := brief(e.Spec.Text)
+	switch {
+	case e.Line <= 0:
+		return fmt.Sprintf("%q: %s", text, e.Message)
+	case e.Line == 1:
+		return fmt.Sprintf("%q, column %d: %s", text, e.Column, e.Message)
 	default:
-		return fmt.Sprintf("%q, line %d, column %d: %s", e.Spec.Text, e.Line, e.Column, e.Message)
+		return fmt.Sprintf("%q, line %d, column %d: %s", text, e.Line, e.Column, e.Message)
 	}
+}
+
+// brief cuts a text that nobody would read to its beginning.
+func brief(text string) string {
+	const most = 200
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }
 
 // Hint returns what was probably meant, or what to write.

@@ -50,7 +50,7 @@ func TestValues(t *testing.T) {
 		"an index past the end": {
 			expr:   `self.spec.template.spec.containers[3].image == 'x'`,
 			want:   []value{{Expr: "self.spec.template.spec.containers[3].image", Absent: true}},
-			reason: "Absent", message: "there is no self.spec.template.spec.containers[3].image",
+			reason: "Absent", message: "there is no self.spec.template.spec.containers[3]",
 		},
 		"absent and false": {
 			expr: `self.status.updatedReplicas == 3 && self.status.readyReplicas == 3`,

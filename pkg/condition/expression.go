@@ -40,7 +40,7 @@ func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time)
 	result, _, err := x.program.ContextEval(ctx, input)
 	celErr, judged := errors.AsType[*types.Err](err)
 	judged = judged || err == nil
-	var state interpreter.EvalState = interpreter.NewEvalState()
+	state := interpreter.NewEvalState()
 	if judged && (result != types.True || x.derives) {
 		_, details, _ := x.tracking.ContextEval(ctx, input) // As before, and what it saw.
 		if seen := details.State(); seen != nil {
@@ -57,7 +57,7 @@ func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time)
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case celErr != nil && x.isAbsence(celErr, state):
-		return x.isAbsent(obj, state)
+		return x.isAbsent(obj, state, celErr.NodeID())
 	case isSecret(x.gvk):
 		// CEL may quote whatever the expression made of a value.
 		err = errors.New("the expression can not be judged on this Secret; why would quote its values")
@@ -78,17 +78,17 @@ func (x *expression) isFalse(obj map[string]any, state interpreter.EvalState) Ve
 	return Verdict{Reason: "False", Message: "false: " + strings.Join(texts, ", "), Values: x.values(obj, state, untrue)}
 }
 
-func (x *expression) isAbsent(obj map[string]any, state interpreter.EvalState) Verdict {
+// isAbsent names what evaluation ended at: of self.status.a, self.status if not
+// even that is there.
+func (x *expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Verdict {
 	out := Verdict{Reason: "Absent", Values: x.values(obj, state, x.parts)}
-	var absent []string
-	for _, v := range out.Values {
-		if v.Absent {
-			absent = append(absent, v.Expr)
-		}
+	out.Message = "it reads what is absent: " + x.text // In an item of a list.
+	node := x.nodes[at]
+	if node.Kind() == ast.CallKind && node.AsCall().IsMemberFunction() { // self.?a.value()
+		node = node.AsCall().Target()
 	}
-	out.Message = "there is no " + strings.Join(absent, ", no ")
-	if len(absent) == 0 { // It is in an item of a list.
-		out.Message = "it reads what is absent: " + x.text
+	if p, ok := placeOf(node); ok && p.variable == self {
+		out.Message = "there is no " + p.missing(obj).String()
 	}
 	return out
 }
@@ -116,6 +116,7 @@ func (x *expression) isAbsence(err *types.Err, state interpreter.EvalState) bool
 				return ok && !optional.HasValue()
 			}
 		}
+	default: // Only what looks for something finds nothing.
 	}
 	return false
 }

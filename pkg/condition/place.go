@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,12 +53,13 @@ func placeOf(e ast.Expr) (place, bool) {
 		case types.Int:
 			return p.below(int64(step)), ok
 		}
+	default: // Anything else makes something new.
 	}
 	return place{}, false
 }
 
 func (p place) below(step any) place {
-	return place{variable: p.variable, steps: append(p.steps[:len(p.steps):len(p.steps)], step)}
+	return place{variable: p.variable, steps: append(slices.Clip(p.steps), step)}
 }
 
 // names returns the names that lead as far as names lead.
@@ -107,6 +109,18 @@ func (p place) find(value any) (any, bool) {
 		}
 	}
 	return value, value != nil
+}
+
+// missing returns how far one gets on the way to the place: to the first thing that
+// is not there.
+func (p place) missing(value any) place {
+	for i := range p.steps {
+		outer := place{variable: p.variable, steps: p.steps[:i+1]}
+		if _, there := outer.find(value); !there {
+			return outer
+		}
+	}
+	return p
 }
 
 // children returns the expressions that an expression is made of, in the order in

@@ -83,7 +83,8 @@ func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructure
 }
 
 // isUnserved tells that the kind went, and all its objects with it. An API whose
-// server does not answer is something else.
+// server does not answer is something else, and so is a kind that is served in
+// another version.
 func isUnserved(err error) bool {
 	return meta.IsNoMatchError(err) && errors.Unwrap(err) == nil
 }

@@ -275,6 +275,26 @@ func TestKindIsGone(t *testing.T) {
 	})
 }
 
+// A kind that is served in another version has its objects still.
+func TestKindIsElsewhere(t *testing.T) {
+	for _, verb := range []string{"watch", "delete"} {
+		t.Run(verb, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(config("a"))
+				moved := fmt.Errorf("%w: it is in v2", &meta.NoKindMatchError{GroupKind: configMaps.GVK.GroupKind()})
+				f.refuse = func(asked, _ string) error {
+					if asked == verb {
+						return moved
+					}
+					return nil
+				}
+				r := start(t.Context(), &Engine{Wait: true, IgnoreAbsent: true}, f, named(configMaps, "a"))
+				same(t, []string{"a unknown"}, r.results())
+			})
+		})
+	}
+}
+
 func TestSelection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"), config("b"))

@@ -45,8 +45,12 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over tells that there is nothing to be had from explaining it now.
-func (x *explanation) over() bool { return !x.running && (x.passed || !x.last.IsZero()) }
+// over tells that there is nothing to be had from explaining it now, when its time
+// is over: it was explained since it last moved, or since then.
+func (x *explanation) over(moved, due time.Time) bool {
+	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
+	return !x.running && (x.passed || known)
+}
 
 // explain has a target explained, beside the wait. The engine is locked.
 func (e *Engine) explain(ctx context.Context, t *target) {

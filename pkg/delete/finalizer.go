@@ -126,6 +126,7 @@ func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 		return
 	}
 	e.Emit(event.Going{Ref: t.Ref, Text: "finalizer " + e.Finalizer + " was removed"})
+	t.explanation = explanation{} // It was about an object that had it.
 	switch {
 	case e.Wait:
 		t.asked = time.Now()

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -108,7 +109,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 func (e *Engine) couldNotTell(ctx context.Context, t *target, verb string, err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	switch {
-	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil, inTrouble(err):
+	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil, inTrouble(err), meta.IsNoMatchError(err):
 		return true
 	case !apierrors.IsForbidden(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return false

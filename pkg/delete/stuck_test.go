@@ -154,6 +154,25 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
+// What moved since it was said why is looked at again before it is given up: what
+// held it then may be gone.
+func TestTimeoutAfterProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, x := newFake(config("a", "x/1", "x/2")), &explainer{}
+		x.set("First")
+		after(25*time.Second, func() {
+			x.set("Second")
+			f.put(terminating(config("a", "x/2")))
+		})
+		e := &Engine{Wait: true, Explainer: x, Timeout: func(object.Kind) time.Duration { return 30 * time.Second }}
+		r := start(t.Context(), e, f, named(configMaps, "a"))
+		same(t, []string{"First", "Second"}, r.said())
+		if causes := r.result(t, "a").Causes; len(causes) != 1 || causes[0].Code != "Second" {
+			t.Errorf("causes: %v", causes)
+		}
+	})
+}
+
 // Of very many objects, some are explained and the run ends all the same.
 func TestManyStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

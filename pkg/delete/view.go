@@ -119,8 +119,12 @@ func (v *view) follow(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case meta.IsNoMatchError(err):
-			if missing { // twice: a server that is just starting may not know it yet
+			switch { // twice: a server that is just starting may not know it yet
+			case missing && isUnserved(err):
 				v.kindIsGone()
+				return
+			case missing:
+				v.end(err)
 				return
 			}
 		case apierrors.IsForbidden(err) && v.sel.Name == "" && !v.open:

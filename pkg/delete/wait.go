@@ -51,10 +51,10 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		case due.IsZero():
 		case due.After(now):
 			next = earlier(next, due)
-		case e.Explainer == nil, t.explanation.over():
+		case e.Explainer == nil, t.explanation.over(t.moved, due):
 			e.finish(t, event.Deleted{Action: event.Remains})
 			continue
-		default: // Before it is given up, it is explained once.
+		default: // Before it is given up, it is explained as it is by then.
 			e.explain(ctx, t)
 		}
 		next = earlier(next, e.look(ctx, t, now))

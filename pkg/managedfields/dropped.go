@@ -23,6 +23,25 @@ import (
 // An item of a list is one change with all that is in it, unless others keep
 // part of it.
 func Dropped(live, answer *unstructured.Unstructured, manager string, from ...string) ([]Change, error) {
+	d, err := drop(live, answer, manager, from)
+	if err != nil {
+		return nil, err
+	}
+	return d.changes, nil
+}
+
+// Emptied returns the maps and lists of which nobody holds anything any more, those
+// below others first. The server removes such a one as a whole, so that it gets its
+// default again: {} in its place may not be valid.
+func Emptied(live, answer *unstructured.Unstructured, manager string, from ...string) ([]Path, error) {
+	d, err := drop(live, answer, manager, from)
+	if err != nil {
+		return nil, err
+	}
+	return d.emptied, nil
+}
+
+func drop(live, answer *unstructured.Unstructured, manager string, from []string) (*dropper, error) {
 	before, err := Entries(live)
 	if err != nil {
 		return nil, fmt.Errorf("live object: %w", err)
@@ -31,7 +50,7 @@ func Dropped(live, answer *unstructured.Unstructured, manager string, from ...st
 	if err != nil {
 		return nil, fmt.Errorf("the server's answer: %w", err)
 	}
-	d := dropper{live: live.Object, answer: answer.Object, now: Managed(after, manager)}
+	d := &dropper{live: live.Object, answer: answer.Object, now: Managed(after, manager)}
 	held := Managed(before, manager)
 	a := adopter{manager: manager, from: from, live: live.Object}
 	for _, e := range before {
@@ -50,7 +69,7 @@ func Dropped(live, answer *unstructured.Unstructured, manager string, from ...st
 	}
 	d.walk(nil, held)
 	slices.SortFunc(d.changes, func(a, b Change) int { return a.Path.Compare(b.Path) })
-	return d.changes, nil
+	return d, nil
 }
 
 type dropper struct {
@@ -61,6 +80,7 @@ type dropper struct {
 	// pending is what the answer still has only since an adoption has yet to be made.
 	pending []Entry
 	changes []Change
+	emptied []Path
 }
 
 // walk looks at the elements of what was held below a path.
@@ -73,6 +93,9 @@ func (d *dropper) walk(path Path, held *Set) {
 			d.item(p, child)
 		case inner:
 			d.walk(p, child)
+			if pe.FieldName != nil && !holds(d.now, p) && len(holders(d.keepers, p)) == 0 {
+				d.emptied = append(d.emptied, p)
+			}
 		case !holds(d.now, p):
 			d.leaf(p)
 		}

@@ -45,7 +45,11 @@ func Moved(live, stated *unstructured.Unstructured, manager string, from ...stri
 			gone = append(gone, c.Path)
 		}
 	}
-	if without := Without(as, gone); without != nil {
+	emptied, err := Emptied(live, as, manager, from...)
+	if err != nil {
+		return nil, err
+	}
+	if without := Without(as, gone, emptied...); without != nil {
 		as = without
 	}
 	overlay(as.Object, stated.Object, ours.Fields)

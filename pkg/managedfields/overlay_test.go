@@ -59,3 +59,35 @@ spec:
 		t.Errorf("the live object is changed: %s", diff)
 	}
 }
+
+// Edge case 30: a map that only the adopted manager held goes as a whole, so that
+// the server fills it in again; one that somebody else holds, too, stays.
+func TestMovedEmptied(t *testing.T) {
+	live := read(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: kites.example.com
+  managedFields:
+  - {manager: kubectl-client-side-apply, operation: Update, apiVersion: apiextensions.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:conversion": {".": {}, "f:strategy": {}}, "f:kept": {".": {}, "f:a": {}}, "f:scope": {}}}}
+  - {manager: alice, operation: Update, apiVersion: apiextensions.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:kept": {".": {}}}}}
+spec: {conversion: {strategy: None}, kept: {a: b}, scope: Cluster}
+`)
+	stated := read(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: kites.example.com-probe
+  managedFields:
+  - {manager: k8sconnect, operation: Apply, apiVersion: apiextensions.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:scope": {}}}}
+spec: {conversion: {strategy: None}, scope: Cluster}
+`)
+	got, err := managedfields.Moved(live, stated, "k8sconnect", managedfields.ClientSideApply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"kept": map[string]any{}, "scope": "Cluster"}
+	if diff := cmp.Diff(want, got.Object["spec"]); diff != "" {
+		t.Error(diff)
+	}
+}

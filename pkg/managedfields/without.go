@@ -8,9 +8,9 @@ import (
 )
 
 // Without returns a copy of the object without what is at the paths, or nil if
-// the object has nothing at any of them. Parents stay, empty or not. The object
-// is not changed.
-func Without(u *unstructured.Unstructured, paths []Path) *unstructured.Unstructured {
+// the object has nothing at any of them. Parents stay, empty or not, except those
+// in emptied, in this order, if nothing is left in them. The object is not changed.
+func Without(u *unstructured.Unstructured, paths []Path, emptied ...Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {
 		if _, there := p.Get(u.Object); !there || len(p) == 0 {
@@ -20,6 +20,14 @@ func Without(u *unstructured.Unstructured, paths []Path) *unstructured.Unstructu
 			out = u.DeepCopy()
 		}
 		without(out.Object, p)
+	}
+	if out == nil {
+		return nil
+	}
+	for _, p := range emptied {
+		if v, there := p.Get(out.Object); there && isEmpty(v) {
+			without(out.Object, p)
+		}
 	}
 	return out
 }

@@ -92,8 +92,12 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 			gone = append(gone, c.Path)
 		}
 	}
+	emptied, err := managedfields.Emptied(in.Live, in.Answer, p.Manager, p.AdoptFrom...)
+	if err != nil {
+		return err
+	}
 	answer := in.Answer
-	if without := managedfields.Without(answer, gone); without != nil {
+	if without := managedfields.Without(answer, gone, emptied...); without != nil {
 		answer, err = server.Update(ctx, in.Item.Kind, without, object.Write{
 			Manager: p.Manager, Validation: p.Validation, DryRun: true,
 		})

@@ -114,6 +114,22 @@ func TestApplyWaits(t *testing.T) {
 	}
 }
 
+// The live line has room for what an expression read, not for the expression, too.
+func TestWaitLiveExpression(t *testing.T) {
+	watch(t, printer.ForWait, columns(80), func(term *terminal, p *printer.Printer) {
+		p.Print(event.Planned{Phases: []event.Phase{{Name: "waiting", Total: 1, Refs: []object.Ref{web()}}}})
+		p.Print(event.PhaseStarted{})
+		p.Print(event.Judged{Ref: web(), Conditions: []event.Condition{{
+			For: "self.status.readyReplicas >= 3", Reason: "False", Message: "false: self.status.readyReplicas >= 3",
+			Values: []event.Value{{Expr: "self.status.readyReplicas", Value: int64(2)}},
+		}}})
+		pass(time.Second)
+		if got, want := term.bottom(), "waiting 0/1  deployment.apps/web -n prod: self.status.readyReplicas is 2"; got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	})
+}
+
 // The live line of a wait says what is still lacking, as it changes.
 func TestWaitLive(t *testing.T) {
 	term := watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {

@@ -133,6 +133,8 @@ func shortly(j event.Judged) string {
 		}
 		message := strings.Join(lines(c.Message), " ")
 		switch {
+		case message == "false: "+clean(c.For) && len(read) > 0:
+			return strings.Join(read, ", ")
 		case message != "" && len(read) > 0:
 			return message + " (" + strings.Join(read, ", ") + ")"
 		case len(read) > 0:

@@ -82,7 +82,7 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 // gone: nothing in the cluster is known that would remove the finalizer.
 func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s search) finding {
 	ref := object.RefOf(u)
-	message := "nothing in this cluster removes the finalizer " + quote(finalizer)
+	message := "nothing was found in this cluster that removes the finalizer " + quote(finalizer)
 	if s.operator != "" {
 		message += ", which is " + s.operator + "'s: it is not installed"
 	}

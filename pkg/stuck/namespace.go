@@ -1,9 +1,8 @@
 package stuck
 
 import (
-	"fmt"
+	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,14 +96,26 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	if len(others) == 0 {
 		return nil
 	}
-	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%s},"spec":{"finalizers":["kubernetes"]}}`, strconv.Quote(live.GetName()))
+	all, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "finalizers")
+	path := "/api/v1/namespaces/" + live.GetName()
 	return []finding{{rank: rankBroken, Cause: event.Cause{
 		Code:     NamespaceFinalizer,
 		Message:  "the namespace has finalizers in its spec, of somebody who does not remove them: " + quote(strings.Join(others, ", ")),
 		Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call of /finalize removes them"},
-		Next:     "echo " + word(body) + " | kubectl replace --raw /api/v1/namespaces/" + word(live.GetName()) + "/finalize -f -",
-		Risk:     "what those finalizers were to clean up stays behind",
+		Next: "kubectl get --raw " + word(path) + " | sed " + word(replaceList(all)) +
+			" | kubectl replace --raw " + word(path+"/finalize") + " -f -",
+		Risk: "what those finalizers were to clean up stays behind",
 	}}}
+}
+
+// replaceList is what makes sed leave Kubernetes' own finalizer in the spec of a
+// namespace, if it holds these and no others. All else stays as it is: what is sent
+// to /finalize replaces the object, its metadata and the finalizers there included.
+func replaceList(finalizers []string) string {
+	const field = `"spec":{"finalizers":`
+	list, _ := json.Marshal(finalizers) // Strings can always be marshalled.
+	escaped := strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `.`, `\.`, `*`, `\*`, `|`, `\|`).Replace(string(list))
+	return "s|" + field + escaped + "|" + field + `["kubernetes"]|`
 }
 
 // undeleted is about what the namespace controller could not even ask to go away:

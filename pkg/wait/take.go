@@ -2,6 +2,7 @@ package wait
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync"
 
@@ -58,6 +59,10 @@ func (r *run) unserved(ctx context.Context, v *view, err error) {
 		r.emit(event.Waiting{For: "a kind: " + err.Error()})
 	}
 	v.unserved, v.synced = err, false
+	if errors.Unwrap(err) != nil { // In another version, or by a server that is away, they may be there.
+		v.blind = err
+		return
+	}
 	r.allGone(ctx, v, func(*item) bool { return true })
 }
 

@@ -637,3 +637,24 @@ webhooks:
 }
 
 func selection(ns string) object.Selection { return object.Selection{Namespace: ns} }
+
+// A namespace with a finalizer in its spec: the command takes that one, and leaves
+// those in its metadata, and its labels.
+func TestStuckOnSpecFinalizer(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c) + "-x"
+	applied(t, c, "", fmt.Sprintf(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: %s, labels: {team: shop}, finalizers: [example.com/other]}
+spec: {finalizers: [kubernetes, example.com/tenant]}
+`, ns))
+	dying(t, c, "namespace/"+ns)
+	follow(t, c, first(t, why(t, c, "v1", "Namespace", "", ns), stuck.NamespaceFinalizer))
+	left := kubectl(t, c, "get", "namespace/"+ns, "-o", "jsonpath={.metadata.finalizers[*]} {.metadata.labels.team}")
+	if left != "example.com/other shop" {
+		t.Errorf("what is left of it: %q", left)
+	}
+	kubectl(t, c, "patch", "namespace/"+ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	gone(t, c, "namespace/"+ns)
+}

@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// A kind that is served no more in a version may be in another; then its objects are
+// still there, and nobody is told that they can not be.
+func TestKindMoved(t *testing.T) {
+	for name, moved := range map[string]bool{"it is in v2": true, "it is gone": false} {
+		t.Run(name, func(t *testing.T) {
+			c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+				switch {
+				case req.URL.Path == "/apis/example.com":
+					return text2response(http.StatusOK, "application/json", `{"kind":"APIGroup","versions":[{"groupVersion":"example.com/v2","version":"v2"}]}`), nil
+				case req.URL.Path == "/apis/example.com/v2" && moved:
+					return text2response(http.StatusOK, "application/json", `{"kind":"APIResourceList","resources":[{"name":"widgets","kind":"Widget"}]}`), nil
+				default:
+					return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+				}
+			})
+			gvk := watched.GVK
+			gvk.Group, gvk.Version, gvk.Kind = "example.com", "v1", "Widget"
+			err := c.Watch(t.Context(), object.Kind{GVK: gvk, Resource: "widgets"}, object.Selection{}, func(object.Change) {})
+			if !meta.IsNoMatchError(err) || (errors.Unwrap(err) != nil) != moved {
+				t.Errorf("ended with %v", err)
+			}
+		})
+	}
+}
+
+func TestSameGroup(t *testing.T) {
+	for _, c := range []struct {
+		typed, group string
+		want         bool
+	}{
+		{"apps", "apps", true},
+		{"v1.apps", "apps", true},
+		{"aps", "apps", true},
+		{"v1", "", true},
+		{"v1.", "", true},
+		{"v1.dev.example.com", "dev.example.com", true},
+		{"dev.example.com", "example.com", false},
+		{"example.com", "", false},
+	} {
+		if got := sameGroup(c.typed, c.group); got != c.want {
+			t.Errorf("%s, %s: %t", c.typed, c.group, got)
+		}
+	}
+}
