@@ -55,6 +55,19 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 	return out, nil
 }
 
+// NeedsSchema tells whether Compile can make use of the schema of a kind: where
+// not, it need not be read. What is ready is known by heart for many kinds.
+func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
+	switch s.Kind {
+	case CEL, JSONPath:
+		return true
+	case Ready:
+		return ruleOf(gvk.GroupKind()) == nil && !isBuiltIn(gvk.Group)
+	default:
+		return false
+	}
+}
+
 // Spec returns what was compiled.
 func (c *Condition) Spec() Spec { return c.spec }
 
