@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // Exit status, the same for every verb.
@@ -71,6 +72,9 @@ func status(streams genericiooptions.IOStreams, err error) int {
 		return exitYes
 	case errors.Is(err, errNo):
 		return exitNo
+	case isLate(err):
+		reportErrors(streams, err)
+		return exitNo
 	case errors.Is(err, errUnknown):
 		return exitUnknown
 	case errors.Is(err, context.Canceled):
@@ -80,6 +84,12 @@ func status(streams genericiooptions.IOStreams, err error) int {
 		reportErrors(streams, err)
 		return exitUnknown
 	}
+}
+
+// isLate tells whether what a selector waited for never came: that is a no.
+func isLate(err error) bool {
+	nothing, ok := errors.AsType[*wait.NothingError](err)
+	return ok && nothing.Late
 }
 
 // reportErrors prints errors, one a line. A hint stands under the last of those

@@ -2,6 +2,7 @@ package managedfields
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,7 +40,7 @@ func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Pa
 	object, _ := clone(manifest.Object).(map[string]any)
 	root := node{value: object, live: side{live.Object, true}, sets: sets}
 	var yielded []Path
-	for _, p := range paths {
+	for _, p := range ownable(paths, object) {
 		if _, stated := p.Get(object); stated && !isIdentity(p) {
 			if isKey(p) {
 				return nil, nil, &KeyError{Path: p}
@@ -49,6 +50,25 @@ func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Pa
 		}
 	}
 	return &unstructured.Unstructured{Object: object}, yielded, nil
+}
+
+// ownable puts in the place of .metadata what somebody can own below it: the rest
+// is the object's identity.
+func ownable(paths []Path, manifest map[string]any) []Path {
+	metadata, _ := manifest["metadata"].(map[string]any)
+	var out []Path
+	for _, p := range paths {
+		if len(p) != 1 || p[0].FieldName == nil || *p[0].FieldName != "metadata" {
+			out = append(out, p)
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(metadata)) {
+			if !isUnowned(name) {
+				out = append(out, p.child(fieldpath.PathElement{FieldName: &name}))
+			}
+		}
+	}
+	return out
 }
 
 // isIdentity tells whether a path belongs to the identity of the object, which

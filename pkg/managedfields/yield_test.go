@@ -281,3 +281,27 @@ spec:
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Of .metadata is yielded what somebody can own; what the object is known by stays.
+func TestYieldMetadata(t *testing.T) {
+	live := read(t, `
+apiVersion: v1
+kind: Thing
+metadata:
+  name: a
+  labels: {theirs: live, ours: live}
+  managedFields:
+  - `+entry("them", "Update", "{f:metadata: {f:labels: {f:theirs: {}}}}"))
+	manifest := read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a, namespace: b, labels: {theirs: x, ours: x}}")
+	got, yielded, err := managedfields.Yield(manifest, live, us, paths(t, ".metadata"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a, namespace: b, labels: {ours: live}}")
+	if diff := cmp.Diff(want.Object, got.Object); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(yielded) != 1 || yielded[0].String() != ".metadata.labels" {
+		t.Errorf("yielded %v, want .metadata.labels", yielded)
+	}
+}

@@ -3,9 +3,11 @@ package predict
 import (
 	"context"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -16,7 +18,8 @@ import (
 // that another one gets. A dry run can not move ownership first.
 type heldUpError struct {
 	conflicts []managedfields.Conflict
-	// alone is what the server makes of the manifest as a new object.
+	// alone is what the server makes of the manifest as a new object; nil where it
+	// would not tell.
 	alone *unstructured.Unstructured
 }
 
@@ -27,13 +30,19 @@ func (e *heldUpError) Error() string { return "not valid before the adoption" }
 // we own, and of what we shall own, a dry-run update lets it check and complete the
 // whole. It returns false if the object changed meanwhile.
 func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why *heldUpError) bool {
-	answer, err := p.updated(ctx, server, in, why.alone)
-	if apierrors.IsConflict(err) {
-		return false
+	var answer *unstructured.Unstructured
+	if why.alone != nil {
+		var err error
+		answer, err = p.updated(ctx, server, in, why.alone)
+		if apierrors.IsConflict(err) {
+			return false
+		}
+		if err != nil {
+			answer = nil
+		}
 	}
 	in.Answer, in.Unchecked, in.Conflicts, in.Taken = answer, "", nil, nil
-	if err != nil {
-		in.Answer = nil
+	if answer == nil {
 		in.Unchecked = "not checked by the server: it can be asked only when what " +
 			in.Adoption.Adopted[0].Manager + " owns is adopted"
 	}
@@ -60,6 +69,28 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 	return answer, unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
+// heldUp tells whether the server refuses an apply only because what is to be
+// adopted is not ours yet; nil if it does not look so. That the manifest is valid
+// as a new object shows it, and so does what is left behind of a list in the
+// adopted managers' hands: a second object of its kind the server may refuse for
+// reasons of its own, such as a quota, or a port that the first one has.
+func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
+	alone, err := p.alone(ctx, server, in)
+	if err == nil || p.waitsForAdopted(in, refusal) || unexplained(refusal) && !unexplained(err) {
+		return &heldUpError{conflicts: contested, alone: alone}
+	}
+	return nil
+}
+
+// waitsForAdopted tells whether all that is left behind in the lists that the
+// refusal names is the adopted managers'.
+func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
+	_, owners := p.leftBehindBy(in, Causes(refusal))
+	return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
+		return !slices.ContainsFunc(in.Adoption.Adopted, func(o managedfields.Owner) bool { return o.Manager == name })
+	})
+}
+
 // ValidAlone tells whether the manifest is valid as a new object: what the
 // server refuses then is not the manifest but the change.
 func (p Predictor) ValidAlone(ctx context.Context, server Server, in *Prediction) bool {
@@ -71,10 +102,24 @@ func (p Predictor) ValidAlone(ctx context.Context, server Server, in *Prediction
 // object yet, by a dry run under another name.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
-	twin.SetName(twin.GetName() + "-k8sconnect-probe")
-	return server.Apply(ctx, in.Item.Kind, twin, object.Write{
+	twin.SetName(twinName(twin.GetName()))
+	answer, err := server.Apply(ctx, in.Item.Kind, twin, object.Write{
 		Manager: p.Manager, Validation: p.Validation, DryRun: true,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// twinName is a name for the dry run that is no longer than a label may be, which
+// is what some kinds bear.
+func twinName(name string) string {
+	const suffix = "-k8sconnect-probe"
+	if most := validation.DNS1123LabelMaxLength - len(suffix); len(name) > most {
+		name = strings.TrimRight(name[:most], "-.")
+	}
+	return name + suffix
 }
 
 // afterAdoption predicts what becomes of the fields that an adopted manager

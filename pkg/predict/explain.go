@@ -73,9 +73,20 @@ func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Predi
 // manifest does not state: it stays, or what others own of it stays, as long as
 // they own it (k/k#131147, structured-merge-diff#335; edge cases 25 and 26).
 func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) string {
+	list, names := p.leftBehindBy(in, causes)
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("an item of .%s that the manifest does not state is also owned by %s, and what they own of it stays; "+
+		"--adopt-from=%s makes it yours, or remove the item by hand",
+		list, strings.Join(names, ", "), strings.Join(names, ","))
+}
+
+// leftBehindBy returns the list of which an item is left behind, and who owns it.
+func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (string, []string) {
 	entries, err := managedfields.Entries(in.Live)
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	for _, cause := range causes {
 		list, _, indexed := strings.Cut(cause.Field, "[")
@@ -92,12 +103,10 @@ func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) strin
 		}
 		slices.Sort(names)
 		if names = slices.Compact(names); len(names) > 0 {
-			return fmt.Sprintf("an item of .%s that the manifest does not state is also owned by %s, and what they own of it stays; "+
-				"--adopt-from=%s makes it yours, or remove the item by hand",
-				list, strings.Join(names, ", "), strings.Join(names, ","))
+			return list, names
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // immutable tells a change that can not be made to an existing object from an

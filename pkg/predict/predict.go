@@ -174,7 +174,7 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	how := object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: in.Live != nil}
 	answer, err := server.Apply(ctx, in.Item.Kind, in.Body, how)
-	if apierrors.IsInvalid(err) && how.Force {
+	if how.Force && (apierrors.IsInvalid(err) || in.Adopts() && unexplained(err)) {
 		how.Force = false
 		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
@@ -182,8 +182,8 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
 		if in.Adopts() {
-			if alone, err := p.alone(ctx, server, in); err == nil {
-				return nil, &heldUpError{conflicts: conflicts, alone: alone}
+			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
+				return nil, heldUp
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func plainRetry(e event.Retrying) string {
 		text, why = oneLine(e.Err), "" // It answers: so it says itself.
 	}
 	text += ", trying again"
-	if e.Left > 0 {
+	if e.Left.Round(time.Second) > 0 {
 		text += " for up to " + seconds(e.Left)
 	}
 	return text + why

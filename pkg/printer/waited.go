@@ -86,7 +86,7 @@ func conditionsOf(conditions []event.Condition) []conditionEntry {
 func conditionLines(conditions []event.Condition) []string {
 	var text []string
 	for _, c := range conditions {
-		if c.Met != c.Forbidden {
+		if c.Met != c.Forbidden || c.Reason == "NotFound" { // That is told with the object.
 			continue
 		}
 		text = append(text, conditionHead(c))

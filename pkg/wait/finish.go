@@ -151,7 +151,8 @@ func (r *run) explain(ctx context.Context, items []*item, results []event.Waited
 func (r *run) nothing() error {
 	var all []error
 	for _, v := range r.views {
-		all = append(all, &NothingError{What: v.what()})
+		late := r.Existence != nil || v.goal != nil && v.goal.waitsFor(condition.Create)
+		all = append(all, &NothingError{What: v.what(), Late: late})
 	}
 	return errors.Join(all...)
 }

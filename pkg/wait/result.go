@@ -24,11 +24,21 @@ func (e *UnmetError) Error() string {
 type NothingError struct {
 	// What was looked for: "deployments.apps with labels app=web in namespace x".
 	What string
+	// Late tells that it was waited for, and did not come in time.
+	Late bool
 }
 
-func (e *NothingError) Error() string { return "there are no " + e.What }
+func (e *NothingError) Error() string {
+	if e.Late {
+		return "there are still no " + e.What
+	}
+	return "there are no " + e.What
+}
 
 // Hint says how to wait for what is not there yet.
 func (e *NothingError) Hint() string {
+	if e.Late {
+		return ""
+	}
 	return "--existence-timeout=1m waits for the first of them, --for=create for nothing else"
 }
