@@ -1,29 +1,18 @@
 package condition
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	celgo "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/version"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/apiserver/pkg/cel/environment"
-	"k8s.io/apiserver/pkg/cel/library"
-	"k8s.io/apiserver/pkg/cel/openapi"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
 )
 
 const (
@@ -38,207 +27,93 @@ const (
 	longest       = 2 * time.Second
 )
 
-// celCompiler compiles the expressions for one kind. The environment is made when
-// the first of them is.
-type celCompiler struct {
-	gvk    schema.GroupVersionKind
-	schema *spec.Schema
-
-	env  *celgo.Env
-	open *spec.Schema
+// language is CEL for one kind.
+type language struct {
+	gvk schema.GroupVersionKind
+	// root is the schema of the kind; nil where everything is dynamic.
+	root *spec.Schema
+	// base is Kubernetes' environment. It costs some milliseconds, once a process,
+	// so it is made when the first expression is compiled.
+	base *cel.Env
 }
 
-// environment returns Kubernetes' own environment with self typed by the schema.
-func (c *celCompiler) environment() (*celgo.Env, error) {
-	if c.env != nil {
-		return c.env, nil
+func (l *language) compile(one Spec) (judge, error) {
+	if l.base == nil {
+		// What Kubernetes accepts in stored expressions is all that it knows.
+		l.base = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 	}
-	options := environment.VersionedOptions{
-		IntroducedVersion: version.MajorMinor(1, 0),
-		EnvOptions:        []celgo.EnvOption{celgo.Variable(self, celgo.DynType)},
-	}
-	if c.schema != nil && !isOpen(c.schema) {
-		c.open = dynamic(c.schema)
-		if t := openapi.SchemaDeclType(c.open, true); t != nil {
-			t = t.MaybeAssignTypeName("Self")
-			options.EnvOptions = []celgo.EnvOption{celgo.Variable(self, t.CelType())}
-			options.DeclTypes = []*apiservercel.DeclType{t}
-		}
-	}
-	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(options)
-	if err != nil {
-		return nil, fmt.Errorf("types of %s: %w", c.gvk.Kind, err)
-	}
-	// What Kubernetes accepts in stored expressions is all that it knows.
-	// The text of exists() and other macros is known only if it is kept.
-	env, err := set.StoredExpressionsEnv().Extend(celgo.EnableMacroCallTracking())
-	if err != nil {
-		return nil, fmt.Errorf("environment of CEL: %w", err)
-	}
-	c.env = env
-	return c.env, nil
-}
-
-func (c *celCompiler) compile(one Spec) (judge, error) {
-	env, err := c.environment()
-	if err != nil {
-		return nil, err
-	}
-	parsed, issues := env.Parse(one.Expression)
+	parsed, issues := l.base.Parse(one.Expression)
 	if issues.Err() != nil {
-		return nil, compileError(one, issues)
+		return nil, syntaxError(one, issues)
 	}
-	tree := parsed.NativeRep()
-	w := c.walk(tree.Expr())
-	if len(w.misspelt) > 0 {
-		return nil, c.misspelt(one, tree, w.misspelt[0])
+	read := readsOf(parsed.NativeRep().Expr(), self)
+	env, shape, err := l.environment(read)
+	if err != nil {
+		return nil, &CompileError{Spec: one, Message: oneLine(err.Error())}
+	}
+	// Parsed again: only where macros are tracked can parts be shown as written.
+	if parsed, issues = env.Parse(one.Expression); issues.Err() != nil {
+		return nil, syntaxError(one, issues)
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, compileError(one, issues)
+		return nil, l.typeError(one, parsed.NativeRep(), issues)
 	}
-	if t := checked.OutputType(); !t.IsEquivalentType(celgo.BoolType) && !t.IsEquivalentType(celgo.DynType) {
-		return nil, &CompileError{Spec: one, Message: fmt.Sprintf("it is %s, and a condition has to be true or false", article(t.String()))}
+	if t := checked.OutputType(); !t.IsEquivalentType(cel.BoolType) && !t.IsEquivalentType(cel.DynType) {
+		return nil, notBoolean(one, t)
 	}
-	bounds := []celgo.ProgramOption{
-		celgo.CostTracking(&library.CostEstimator{}), celgo.CostLimit(maxCost), celgo.InterruptCheckFrequency(interruptEach),
+	x := &expression{gvk: l.gvk, shape: shape, read: read}
+	if err := x.plan(env, checked); err != nil {
+		return nil, &CompileError{Spec: one, Message: oneLine(err.Error())}
 	}
-	program, err := env.Program(checked, append(bounds, celgo.EvalOptions(celgo.OptTrackCost))...)
-	if err != nil {
-		return nil, &CompileError{Spec: one, Message: err.Error()}
-	}
-	tracking, err := env.Program(checked, append(bounds, celgo.EvalOptions(celgo.OptTrackState))...)
-	if err != nil {
-		return nil, &CompileError{Spec: one, Message: err.Error()}
-	}
-	tree = checked.NativeRep()
-	return &expression{spec: one, open: c.open, program: program, tracking: tracking, tree: tree, walk: c.walk(tree.Expr())}, nil
+	x.explanation = explain(checked.NativeRep())
+	return x, nil
 }
 
-func (c *celCompiler) walk(e ast.Expr) *walk {
-	w := &walk{scope: map[string]*place{self: {schema: c.open}}}
-	w.see(e)
-	return w
-}
-
-func article(noun string) string {
-	if strings.ContainsRune("aeiou", rune(noun[0])) {
-		return "an " + noun
+// environment returns the environment in which self has the type of what is read
+// of it.
+func (l *language) environment(r reads) (*cel.Env, *shape, error) {
+	options := []cel.EnvOption{cel.EnableMacroCallTracking()}
+	if l.root == nil {
+		env, err := l.base.Extend(append(options, cel.Variable(self, cel.DynType))...)
+		return env, nil, err
 	}
-	return "a " + noun
-}
-
-// compileError returns the first of what is wrong; the others mostly follow from
-// it.
-func compileError(one Spec, issues *celgo.Issues) error {
-	all := issues.Errors()
-	if len(all) == 0 {
-		return &CompileError{Spec: one, Message: issues.Err().Error()}
+	sh := shapeOf(l.root, r)
+	decl := common.SchemaDeclType(sh, false)
+	if decl == nil {
+		return nil, nil, fmt.Errorf("the schema of %s has no type", l.gvk.Kind)
 	}
-	return one.wrong(all[0].Location.Line(), all[0].Location.Column()+1, strings.Join(strings.Fields(all[0].Message), " "), "")
-}
-
-// wrong returns an error at a place in the expression, both from 1.
-func (s Spec) wrong(line, column int, message, meant string) error {
-	if line == 1 {
-		column += max(0, strings.Index(s.Text, s.Expression))
-	}
-	return &CompileError{Spec: s, Line: line, Column: column, Message: message, Meant: meant}
-}
-
-// misspelt says what a field is not, and what it may be.
-func (c *celCompiler) misspelt(one Spec, tree *ast.AST, m misspelt) error {
-	at := tree.SourceInfo().GetStartLocation(m.id)
-	parent := text(m.parent, tree)
-	meant := spelling.Nearest(m.field, fieldNames(m.schema))
-	if meant == "" {
-		for _, name := range fieldNames(m.schema) { // One level deeper, such as status.
-			within, _ := fieldOf(m.schema, name)
-			if _, ok := fieldOf(within, m.field); ok && name != "metadata" {
-				meant = name + "." + m.field
-			}
+	decl = decl.MaybeAssignTypeName("Self")
+	if decl.IsObject() {
+		provider := apiservercel.NewDeclTypeProvider(decl)
+		provider.SetRecognizeKeywordAsFieldName(true)
+		typed, err := provider.EnvOptions(l.base.CELTypeProvider())
+		if err != nil {
+			return nil, nil, fmt.Errorf("types of %s: %w", l.gvk.Kind, err)
 		}
+		options = append(options, typed...)
 	}
-	if meant != "" {
-		meant = parent + "." + meant
-	}
-	return one.wrong(at.Line(), at.Column()+1, fmt.Sprintf("%s has no field %s in %s", parent, m.field, c.gvk.Kind), meant)
+	env, err := l.base.Extend(append(options, cel.Variable(self, decl.CelType()))...)
+	return env, sh, err
+}
+
+// plan makes the programs. There are two: cel-go (v0.29.2) counts no cost, and so
+// knows no limit, while it tracks state. What the first ends within its bounds, the
+// second may repeat to tell how.
+func (x *expression) plan(env *cel.Env, checked *cel.Ast) error {
+	interruptible := cel.InterruptCheckFrequency(interruptEach)
+	var programErr, trackingErr error
+	x.program, programErr = env.Program(checked, cel.CostLimit(maxCost), interruptible)
+	x.tracking, trackingErr = env.Program(checked, cel.EvalOptions(cel.OptTrackState), interruptible)
+	return errors.Join(programErr, trackingErr)
 }
 
 // text returns a part of an expression as it is written.
-func text(e ast.Expr, tree *ast.AST) string {
-	s, err := celgo.ExprToString(e, tree.SourceInfo())
+func text(e ast.Expr, info *ast.SourceInfo) string {
+	s, err := cel.ExprToString(e, info)
 	if err != nil {
 		return "it"
 	}
-	return strings.Join(strings.Fields(s), " ")
-}
-
-// expression judges CEL.
-type expression struct {
-	spec Spec
-	open *spec.Schema
-	// program judges; tracking does the same again where it has to be explained.
-	program, tracking celgo.Program
-	tree              *ast.AST
-	walk              *walk
-}
-
-func (x *expression) reads() reads {
-	var out reads
-	for _, r := range x.walk.reads {
-		names := r.at.names()
-		if len(names) == 0 && !r.within {
-			return reads{all: true}
-		}
-		if len(names) > 0 {
-			out.paths = append(out.paths, names)
-		}
-	}
-	return out
-}
-
-func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time) Verdict {
-	ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
-	defer done()
-	input := map[string]any{self: typed(obj, x.open)}
-	result, _, err := x.program.ContextEval(ctx, input)
-	if met, ok := result.(types.Bool); ok && err == nil && bool(met) {
-		return Verdict{Met: true, Reason: "True", Values: x.values(obj, nil, x.tree.Expr())}
-	} else if ok && err == nil {
-		_, details, _ := x.tracking.ContextEval(ctx, input) // As before, and what it saw.
-		return x.unmet(obj, details)
-	}
-	if err == nil {
-		err = fmt.Errorf("it is %s, and neither true nor false", article(typeName(result)))
-	}
-	if absent := x.absent(obj); absent != "" && ctx.Err() == nil {
-		return Verdict{Reason: "Absent", Message: "there is no " + absent, Values: x.values(obj, nil, x.tree.Expr())}
-	}
-	err = cmp.Or(context.Cause(ctx), x.shown(obj, err))
-	return Verdict{Reason: "NotJudged", Message: err.Error(), Err: err, Values: x.values(obj, nil, x.tree.Expr())}
-}
-
-// shown is why an expression could not be judged. What a function says of a value
-// that was made of a Secret's can not be told from the value, and is left out.
-func (x *expression) shown(obj map[string]any, err error) error {
-	if redact.IsSecret(refOf(obj)) && err.Error() != types.NoSuchOverloadErr().(*types.Err).Error() {
-		return errOfSecret
-	}
-	return redact.Error(&unstructured.Unstructured{Object: obj}, err)
-}
-
-var errOfSecret = errors.New("it can not be evaluated; the reason is not shown, for it may have values of the Secret in it")
-
-var errTooLong = fmt.Errorf("the expression takes longer than %s", longest)
-
-func typeName(v ref.Val) string {
-	if v == nil {
-		return "nothing"
-	}
-	return v.Type().TypeName()
-}
-
-func refOf(obj map[string]any) object.Ref {
-	return object.RefOf(&unstructured.Unstructured{Object: obj})
+	// It is wrapped at operators, never inside of a text.
+	return strings.ReplaceAll(s, "\n", " ")
 }

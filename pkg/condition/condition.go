@@ -30,7 +30,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 	var (
 		out  = make([]*Condition, len(specs))
 		errs []error
-		cel  = celCompiler{gvk: gvk, schema: s}
+		cel  = language{gvk: gvk, root: s}
 	)
 	for i, one := range specs {
 		out[i] = &Condition{spec: one}
@@ -43,7 +43,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 		case Status:
 			out[i].judge, err = newStatus(gvk, s, one)
 		case JSONPath:
-			out[i].judge, err = newPath(gvk, one)
+			out[i].judge, err = newPath(gvk, s, one)
 		case Create, Delete:
 			out[i].judge = existence{}
 		}
@@ -53,6 +53,19 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 		return nil, err
 	}
 	return out, nil
+}
+
+// NeedsSchema tells whether Compile can make use of the schema of a kind: where
+// not, it need not be read. What is ready is known by heart for many kinds.
+func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
+	switch s.Kind {
+	case CEL, JSONPath:
+		return true
+	case Ready:
+		return ruleOf(gvk.GroupKind()) == nil && !isBuiltIn(gvk.Group)
+	default:
+		return false
+	}
 }
 
 // Spec returns what was compiled.

@@ -13,6 +13,8 @@ type CompileError struct {
 	Message string
 	// Meant is what was probably meant, such as the nearest name; may be empty.
 	Meant string
+	// Advice is what to write where no name is near; may be empty.
+	Advice string
 }
 
 // Error returns the condition, the place and the message.
@@ -37,10 +39,10 @@ func brief(text string) string {
 	return text
 }
 
-// Hint returns what was probably meant.
+// Hint returns what was probably meant, or what to write.
 func (e *CompileError) Hint() string {
 	if e.Meant == "" {
-		return ""
+		return e.Advice
 	}
 	return "did you mean " + e.Meant + "?"
 }

@@ -1,115 +1,234 @@
 package condition
 
 import (
-	"strings"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
 
-	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types/ref"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// unmet says which of the parts of a && b is false, and shows what those read.
-func (x *expression) unmet(obj map[string]any, details *celgo.EvalDetails) Verdict {
-	out := Verdict{Reason: "False"}
-	all := conjuncts(x.tree.Expr())
-	var texts []string
-	for _, part := range all {
-		v, ok := seen(details, part)
-		if b, isBool := v.(types.Bool); ok && isBool && bool(b) {
-			continue
-		}
-		if ok || len(all) == 1 {
-			texts = append(texts, text(part, x.tree))
-			out.Values = append(out.Values, x.values(obj, details, part)...)
-		}
-	}
-	out.Message = "false: " + strings.Join(texts, ", ")
-	return out
+// explanation is what is needed to tell how an expression came to its result.
+type explanation struct {
+	text  string
+	nodes map[int64]ast.Expr
+	// parts are the operands of the outermost &&; the whole where there is none.
+	parts []part
+	// derives tells that some of what is shown is made by evaluation.
+	derives bool
 }
 
-// absent returns the first thing that the expression needs and the object has not;
-// empty if it has everything.
-func (x *expression) absent(obj map[string]any) string {
-	for _, r := range x.walk.reads {
-		if _, there := r.at.find(obj); !there && !r.tested {
-			return text(r.expr, x.tree)
-		}
-		// has(a.b) needs an a.
-		if r.expr.Kind() == ast.SelectKind && r.tested {
-			parent := &place{steps: r.at.steps[:len(r.at.steps)-1]}
-			if _, there := parent.find(obj); !there {
-				return text(r.expr.AsSelect().Operand(), x.tree)
-			}
-		}
-	}
-	return ""
+// part is one of the things that all have to be true.
+type part struct {
+	id    int64
+	text  string
+	shown []shown
 }
 
-// values returns what a part of the expression has read, each thing once.
-func (x *expression) values(obj map[string]any, details *celgo.EvalDetails, part ast.Expr) []Value {
-	shown := redact.Object(&unstructured.Unstructured{Object: obj}).Object
-	w := &walk{scope: x.rootScope()}
-	w.see(part)
-	var out []Value
-	known := map[string]bool{}
-	add := func(v Value) {
-		if !known[v.Expr] {
-			known[v.Expr] = true
-			out = append(out, v)
-		}
-	}
-	for _, r := range w.reads {
-		if r.within {
-			continue // The list is shown.
-		}
-		// With has(…) and .?field, the thing itself is what matters.
-		found, there := r.at.find(shown)
-		add(Value{Expr: plain(text(r.expr, x.tree)), Value: found, Absent: !there})
-	}
-	secret := redact.IsSecret(refOf(obj))
-	for _, call := range w.calls {
-		if v, ok := x.called(details, call); ok && !secret {
-			add(Value{Expr: text(call, x.tree), Value: v})
-		}
+// shown is something in an expression of which a person wants to see the value: a
+// place in the object, or what is compared.
+type shown struct {
+	text string
+	// at is where in the object it is; without steps, it is what evaluation made of
+	// the expression with this id.
+	at place
+	id int64
+	// brief leaves out lists and maps: what was made of them is shown as well.
+	brief bool
+	// fields are what is read of the items of a list.
+	fields reads
+}
+
+// explain finds the parts of an expression that a report shows.
+func explain(checked *ast.AST) explanation {
+	info := checked.SourceInfo()
+	out := explanation{text: text(checked.Expr(), info), nodes: map[int64]ast.Expr{}}
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) { out.nodes[e.ID()] = e }))
+	for _, e := range conjuncts(checked.Expr()) {
+		c := collector{info: info}
+		c.collect(e, false)
+		out.parts = append(out.parts, part{e.ID(), text(e, info), c.shown})
+		out.derives = out.derives || slices.ContainsFunc(c.shown, func(s shown) bool { return len(s.at.steps) == 0 })
 	}
 	return out
 }
 
-func (x *expression) rootScope() map[string]*place { return map[string]*place{self: {schema: x.open}} }
-
-// plain takes has() and question marks off.
-func plain(text string) string {
-	if inner, ok := strings.CutPrefix(text, "has("); ok {
-		text = strings.TrimSuffix(inner, ")")
+// conjuncts returns the parts of a && b && c.
+func conjuncts(e ast.Expr) []ast.Expr {
+	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.LogicalAnd {
+		return []ast.Expr{e}
 	}
-	return strings.NewReplacer(".?", ".", "[?", "[").Replace(text)
+	var out []ast.Expr
+	for _, arg := range e.AsCall().Args() {
+		out = append(out, conjuncts(arg)...)
+	}
+	return out
 }
 
-// seen returns the value that a part of the expression had, if it was looked at.
-func seen(details *celgo.EvalDetails, part ast.Expr) (ref.Val, bool) {
-	if details == nil || details.State() == nil {
-		return nil, false
-	}
-	return details.State().Value(part.ID())
+// collector goes through an expression in order of appearance.
+type collector struct {
+	info  *ast.SourceInfo
+	shown []shown
 }
 
-// called returns the result of a function, if it is a simple one.
-func (x *expression) called(details *celgo.EvalDetails, call ast.Expr) (any, bool) {
-	v, _ := seen(details, call)
-	switch v := v.(type) {
-	case types.Int:
-		return int64(v), true
-	case types.Double:
-		return float64(v), true
-	case types.String:
-		return string(v), true
-	case types.Bool:
-		return bool(v), true
+func (c *collector) add(s shown) {
+	i := slices.IndexFunc(c.shown, func(other shown) bool { return other.text == s.text })
+	if i < 0 {
+		c.shown = append(c.shown, s)
+		return
+	}
+	known := &c.shown[i]
+	known.brief = known.brief && s.brief
+	known.fields = reads{all: known.fields.all || s.fields.all, paths: slices.Concat(known.fields.paths, s.fields.paths)}
+}
+
+// place adds e if it is a place in the object; ok is true for any place.
+func (c *collector) place(e ast.Expr, brief bool, fields reads) (ok bool) {
+	p, ok := placeOf(e)
+	if ok && p.variable == self && len(p.steps) > 0 {
+		c.add(shown{text: p.String(), at: p, id: e.ID(), brief: brief, fields: fields})
+	}
+	return ok
+}
+
+// collect adds what e reads; brief as in shown.
+func (c *collector) collect(e ast.Expr, brief bool) {
+	if c.place(e, brief, reads{all: true}) {
+		return
+	}
+	switch e.Kind() {
+	case ast.ComprehensionKind:
+		c.comprehension(e.AsComprehension(), brief)
+	case ast.CallKind:
+		compares := isComparison(e.AsCall().FunctionName())
+		for _, child := range children(e) {
+			c.collect(child, compares && c.operand(child) || brief)
+		}
 	default:
-		return nil, false
+		for _, child := range children(e) {
+			c.collect(child, brief)
+		}
 	}
+}
+
+// operand adds what is compared, if it is made of the object: size(self.items).
+func (c *collector) operand(e ast.Expr) bool {
+	if e.Kind() != ast.CallKind && e.Kind() != ast.ComprehensionKind {
+		return false
+	}
+	_, isPlace := placeOf(e)
+	r := readsOf(e, self)
+	if isPlace || !r.all && len(r.paths) == 0 {
+		return false
+	}
+	c.add(shown{text: text(e, c.info), id: e.ID()})
+	return true
+}
+
+// comprehension adds what it goes through, cut down to what it looks at, and what
+// its body reads of the object itself.
+func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
+	element := e.IterVar()
+	if e.HasIterVar2() {
+		element = e.IterVar2()
+	}
+	body := []ast.Expr{e.AccuInit(), e.LoopCondition(), e.LoopStep(), e.Result()}
+	var fields reads
+	for _, b := range body {
+		r := readsOf(b, element)
+		fields = reads{all: fields.all || r.all, paths: slices.Concat(fields.paths, r.paths)}
+	}
+	if !c.place(e.IterRange(), brief, fields) {
+		c.collect(e.IterRange(), brief)
+	}
+	for _, b := range body {
+		c.places(b)
+	}
+}
+
+// places adds the places in the object only: what else a loop computes has a value
+// for each turn.
+func (c *collector) places(e ast.Expr) {
+	if c.place(e, true, reads{all: true}) {
+		return
+	}
+	for _, child := range children(e) {
+		c.places(child)
+	}
+}
+
+func isComparison(function string) bool {
+	switch function {
+	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals,
+		operators.Greater, operators.GreaterEquals, operators.In, operators.OldIn:
+		return true
+	default:
+		return false
+	}
+}
+
+// cut leaves of the items of a list what the expression looks at.
+func (s shown) cut(value any) any {
+	items, ok := value.([]any)
+	if !ok || s.fields.all || len(s.fields.paths) == 0 {
+		return value
+	}
+	out := make([]any, len(items))
+	for i, item := range items {
+		out[i] = s.fields.of(item)
+	}
+	return out
+}
+
+// jsonOf returns what CEL holds as JSON has it.
+func jsonOf(v any) any {
+	switch v := v.(type) {
+	case nil, structpb.NullValue:
+		return nil
+	case bool, string, int64, float64, uint64:
+		return v
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case deferred:
+		return jsonOf(v.value)
+	case ref.Val:
+		value, _ := plain(v)
+		return value
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, below := range v {
+			out[name] = jsonOf(below)
+		}
+		return out
+	case map[ref.Val]ref.Val:
+		out := make(map[string]any, len(v))
+		for key, below := range v {
+			out[fmt.Sprint(key.Value())] = jsonOf(below)
+		}
+		return out
+	case []any:
+		return listOf(v)
+	case []deferred:
+		return listOf(v)
+	case []ref.Val:
+		return listOf(v)
+	case []string:
+		return listOf(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func listOf[T any](items []T) []any {
+	out := make([]any, len(items))
+	for i := range items {
+		out[i] = jsonOf(items[i])
+	}
+	return out
 }

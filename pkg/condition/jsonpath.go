@@ -6,183 +6,198 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/jsonpath"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// parseJSONPath reads what follows "jsonpath=": a template in braces, which may
-// hold "=" itself, or a path without them.
-func parseJSONPath(text, trimmed, rest string) (Spec, error) {
-	s := Spec{Kind: JSONPath, Text: trimmed}
-	hint := "such as --for=jsonpath='{.status.phase}'=Running"
-	rest = unquoted(rest)
-	end := endOfPath(rest)
-	if end <= 0 || unquoted(rest[:end]) == "" {
-		return Spec{}, &specError{text, "the path is missing, or its brackets do not match", hint}
-	}
-	s.Expression = template(unquoted(rest[:end]))
-	switch value := rest[end:]; {
-	case value == "":
-	case value[0] == '=' && len(value) > 1:
-		s.Value, s.HasValue = unquoted(value[1:]), true
-	default:
-		return Spec{}, &specError{text, "after the path comes =VALUE", hint}
-	}
-	if err := jsonpath.New("").Parse(s.Expression); err != nil {
-		return Spec{}, &specError{text, err.Error(), hint}
-	}
-	return s, nil
-}
-
-// endOfPath returns where the path ends and its value begins; less than 0 where a
-// bracket or a quote is not closed.
-func endOfPath(text string) int {
-	var open []rune
-	var quote rune
-	for i, r := range text {
-		switch {
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			}
-		case r == '\'' || r == '"':
-			quote = r
-		case strings.ContainsRune("{[(", r):
-			open = append(open, r)
-		case strings.ContainsRune("}])", r):
-			if len(open) == 0 {
-				return -1
-			}
-			if open = open[:len(open)-1]; len(open) == 0 && r == '}' {
-				return i + 1
-			}
-		case r == '=' && len(open) == 0:
-			return i
-		}
-	}
-	if quote != 0 || len(open) > 0 {
-		return -1
-	}
-	return len(text)
-}
-
-// unquoted takes off quotes that no shell has taken off.
-func unquoted(text string) string {
-	if len(text) > 1 && (text[0] == '\'' || text[0] == '"') && text[len(text)-1] == text[0] {
-		return text[1 : len(text)-1]
-	}
-	return text
-}
-
-// template completes a path as kubectl does: x.y, .x.y, {x.y} and {.x.y} are one.
-func template(path string) string {
-	inner := strings.TrimSpace(path)
-	if strings.HasPrefix(inner, "{") && strings.HasSuffix(inner, "}") {
-		inner = strings.TrimSpace(inner[1 : len(inner)-1])
-	}
-	if !strings.HasPrefix(inner, ".") && !strings.HasPrefix(inner, "[") && !strings.HasPrefix(inner, "$") && !strings.HasPrefix(inner, "@") {
-		inner = "." + inner
-	}
-	return "{" + inner + "}"
-}
-
 // path judges jsonpath={…}[=VALUE].
 type path struct {
-	spec Spec
-	gvk  schema.GroupVersionKind
+	spec   Spec
+	secret bool
+	// steps are the path, if names and positions are all there is to it.
+	steps []any
+	// names are what it begins with.
+	names []string
 }
 
-func newPath(gvk schema.GroupVersionKind, one Spec) (judge, error) {
-	if err := jsonpath.New("").Parse(one.Expression); err != nil {
-		return nil, &CompileError{Spec: one, Message: err.Error()}
+// newPath refuses fields that the schema does not know, as in an expression.
+func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (judge, error) {
+	parsed, err := parsePath(one.Expression)
+	if err != nil {
+		return nil, &CompileError{Spec: one, Message: oneLine(err.Error())}
 	}
-	return &path{one, gvk}, nil
-}
-
-// reads is what is below the names that the path begins with; everything where it
-// goes on from the root again.
-func (p *path) reads() reads {
-	inner := strings.Trim(p.spec.Expression, "{}")
-	if strings.ContainsAny(inner, "${}") || strings.Contains(inner, "..") {
-		return reads{all: true}
+	steps, whole := stepsOf(parsed)
+	p := &path{spec: one, secret: isSecret(gvk), names: place{steps: steps}.names()}
+	if whole {
+		p.steps = steps
 	}
-	if end := strings.IndexFunc(inner, func(r rune) bool { return !isNamePart(r) && r != '.' }); end >= 0 {
-		if inner[end] != '[' { // It is in the middle of a name.
-			end = max(0, strings.LastIndexByte(inner[:end], '.'))
+	if s != nil {
+		if wrong := unknownField(gvk, s, one, steps); wrong != nil {
+			return nil, wrong
 		}
-		inner = inner[:end]
 	}
-	names := strings.Split(strings.Trim(inner, "."), ".")
-	if names[0] == "" {
-		return reads{all: true}
-	}
-	return reads{paths: [][]string{names}}
+	return p, nil
 }
 
-func isNamePart(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+// parsePath parses; what the library panics with on what a user typed is an error.
+func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			parsed, err = nil, fmt.Errorf("no JSONPath: %v", r)
+		}
+	}()
+	return jsonpath.Parse("", expression)
+}
+
+// stepsOf returns the names and positions that the path begins with, and whether
+// they are all there is to it.
+func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
+	if len(parsed.Root.Nodes) != 1 {
+		return nil, false
+	}
+	list, ok := parsed.Root.Nodes[0].(*jsonpath.ListNode)
+	if !ok {
+		return nil, false
+	}
+	for _, node := range list.Nodes {
+		switch node := node.(type) {
+		case *jsonpath.FieldNode:
+			if node.Value != "" { // {.} is the object as it is.
+				steps = append(steps, node.Value)
+			}
+		case *jsonpath.ArrayNode:
+			first, last := node.Params[0], node.Params[1]
+			if !first.Known || first.Value < 0 || !last.Derived || node.Params[2].Known {
+				return steps, false
+			}
+			steps = append(steps, int64(first.Value))
+		default:
+			return steps, false
+		}
+	}
+	return steps, len(steps) > 0
+}
+
+// unknownField returns an error for the first name that the schema does not know.
+func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps []any) error {
+	for i, step := range steps {
+		if isOpen(s) {
+			return nil
+		}
+		name, isName := step.(string)
+		var next *spec.Schema
+		switch {
+		case !isName && s.Items != nil:
+			next = s.Items.Schema
+		case isName:
+			next = below(s, name)
+		}
+		if next == nil && isName && len(s.Properties) > 0 {
+			where := strings.TrimPrefix(place{steps: steps[:i]}.String(), self)
+			out := &CompileError{Spec: one, Message: strings.TrimSpace(fmt.Sprintf("%s has no field %s in %s", where, name, gvk.Kind))}
+			if where == "" {
+				out.Message = fmt.Sprintf("there is no field %s in %s", name, gvk.Kind)
+			}
+			out.Meant, out.Advice = meant(where+".", name, s)
+			return out
+		}
+		if next == nil {
+			return nil
+		}
+		s = next
+	}
+	return nil
+}
+
+// reads is what is below the names that the path begins with: nothing in a path
+// leads back from there.
+func (p *path) reads() reads {
+	if len(p.names) == 0 {
+		return reads{all: true}
+	}
+	return reads{paths: [][]string{p.names}}
+}
 
 var errManyValues = errors.New("the path leads to more than one value")
 
 func (p *path) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict {
-	found, err := find(p.spec.Expression, obj)
+	found, err := p.find(obj)
 	if err != nil {
-		return Verdict{Reason: "NotJudged", Message: err.Error(), Err: err}
+		return notJudged(err)
 	}
 	value := Value{Expr: p.spec.Expression}
 	if len(found) == 0 {
 		value.Absent = true
 		return Verdict{Reason: "Absent", Message: "there is nothing at " + p.spec.Expression, Values: []Value{value}}
 	}
-	if !p.spec.HasValue {
-		value.Value = p.shown(obj, found[0])
+	value.Value = found[0]
+	if p.secret {
+		value.Value = p.visible(obj)
+	}
+	switch {
+	case !p.spec.HasValue:
 		return Verdict{Met: true, Reason: "Found", Message: "there is a value", Values: []Value{value}}
+	case len(found) > 1:
+		return notJudged(errManyValues)
+	case isComposite(found[0]):
+		return notJudged(errors.New("the path leads to an object or a list, which is no value to compare"))
 	}
-	if len(found) > 1 {
-		return Verdict{Reason: "NotJudged", Message: errManyValues.Error(), Err: errManyValues}
-	}
-	switch found[0].(type) {
-	case map[string]any, []any:
-		err := errors.New("the path leads to an object or a list, which is no value to compare")
-		return Verdict{Reason: "NotJudged", Message: err.Error(), Err: err}
-	}
-	value.Value = p.shown(obj, found[0])
-	out := Verdict{Met: fmt.Sprint(found[0]) == p.spec.Value, Reason: "Equal", Values: []Value{value}}
+	out := Verdict{Met: strings.TrimSpace(fmt.Sprint(found[0])) == strings.TrimSpace(p.spec.Value), Reason: "Equal", Values: []Value{value}}
 	if !out.Met {
 		out.Reason, out.Message = "NotEqual", fmt.Sprintf("it is %v, not %s", value.Value, p.spec.Value)
 	}
 	return out
 }
 
-// shown returns what of a value may be seen.
-func (p *path) shown(obj map[string]any, v any) any {
-	u := &unstructured.Unstructured{Object: obj}
-	if p.gvk.Group != "" || p.gvk.Kind != "Secret" {
-		return v
-	}
-	masked, err := find(p.spec.Expression, redact.Object(u).Object)
-	if err != nil || len(masked) == 0 {
-		return redact.Mask
-	}
-	return masked[0]
+func notJudged(err error) Verdict {
+	return Verdict{Reason: "NotJudged", Message: oneLine(err.Error()), Err: err}
 }
 
-// find returns the values that a JSONPath finds. A template keeps state while it
-// runs, so each run has its own.
-func find(expression string, obj map[string]any) ([]any, error) {
+// visible returns what of the value of a Secret may be seen.
+func (p *path) visible(obj map[string]any) any {
+	found, err := p.find(masked(obj))
+	if err != nil || len(found) == 0 {
+		return redact.Mask
+	}
+	return found[0]
+}
+
+// find returns the values that the path leads to; null is none.
+func (p *path) find(obj map[string]any) ([]any, error) {
+	if p.steps == nil {
+		return p.search(obj)
+	}
+	found, there := place{steps: p.steps}.find(obj)
+	if !there {
+		return nil, nil
+	}
+	return []any{found}, nil
+}
+
+// search is for what is more than names and positions. A template keeps state while
+// it runs, so each run has its own; and it finds its way by reflection: what it
+// panics with on an object is no reason to stop judging.
+func (p *path) search(obj map[string]any) (found []any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			found, err = nil, fmt.Errorf("%s can not be judged on this object", p.spec.Expression)
+		}
+	}()
 	j := jsonpath.New("").AllowMissingKeys(true)
-	if err := j.Parse(expression); err != nil {
+	if err := j.Parse(p.spec.Expression); err != nil {
 		return nil, err
 	}
 	results, err := j.FindResults(obj)
+	if err != nil && p.secret { // It may quote any value.
+		return nil, fmt.Errorf("%s can not be judged on this Secret", p.spec.Expression)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var found []any
 	for _, list := range results {
 		for _, v := range list {
 			if v.IsValid() && v.CanInterface() && v.Interface() != nil {

@@ -3,6 +3,7 @@ package condition
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -88,4 +89,24 @@ func TestReadyGateway(t *testing.T) {
 			want:   "not ready, StaleStatus: gateway outer: its condition Accepted is of generation 1, and the object is at generation 2",
 		},
 	})
+}
+
+// Whose schema is not asked for, is judged without: groups that end in k8s.io may
+// be of custom resources too.
+func TestNeedsSchema(t *testing.T) {
+	for gk, want := range map[schema.GroupKind]bool{
+		{Kind: "ConfigMap"}:                                             false,
+		{Group: "apps", Kind: "Deployment"}:                             false,
+		{Group: "networking.k8s.io", Kind: "Ingress"}:                   false,
+		{Group: "gateway.networking.k8s.io", Kind: "Gateway"}:           false,
+		{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshotClass"}: true,
+		{Group: "example.com", Kind: "Widget"}:                          true,
+	} {
+		if got := must(t, "ready").NeedsSchema(gk.WithVersion("v1")); got != want {
+			t.Errorf("%s: %v", gk, got)
+		}
+		if !must(t, "self.a == 1").NeedsSchema(gk.WithVersion("v1")) || must(t, "create").NeedsSchema(gk.WithVersion("v1")) {
+			t.Errorf("%s: an expression needs it, existence does not", gk)
+		}
+	}
 }

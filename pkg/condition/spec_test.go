@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,6 +74,7 @@ func TestStatusCondition(t *testing.T) {
 		"stale":                   {status: `{observedGeneration: 3, conditions: [{type: Ready, status: "True"}]}`, reason: "StaleStatus"},
 		"stale as text":           {status: `{observedGeneration: "3", conditions: [{type: Ready, status: "True"}]}`, reason: "StaleStatus"},
 		"stale in the condition":  {status: `{conditions: [{type: Ready, status: "True", observedGeneration: 3}]}`, reason: "StaleStatus"},
+		"one is new, status not":  {status: `{observedGeneration: 3, conditions: [{type: Ready, status: "True", observedGeneration: 4}]}`, met: true, reason: "Condition"},
 		"status new, one is not":  {status: `{observedGeneration: 4, conditions: [{type: Ready, status: "True", observedGeneration: 3}]}`, reason: "StaleStatus"},
 		"conditions are no list":  {status: `{conditions: {}}`, reason: "Absent"},
 		"conditions hold no maps": {status: `{conditions: [1, a]}`, reason: "Absent"},
@@ -129,6 +131,34 @@ func TestExistence(t *testing.T) {
 	} {
 		if got := compiled(t, deployment(), nil, test.text).Judge(t.Context(), test.obj); got.Met != test.met || got.Err != nil {
 			t.Errorf("%s of %v: %+v", test.text, test.obj, got)
+		}
+	}
+}
+
+// What is not there is absent, not an error; what the library stumbles over is an
+// error, not a panic.
+func TestJSONPathOdd(t *testing.T) {
+	for text, want := range map[string]string{
+		"jsonpath={.status.conditions[9].status}=True":             "Absent",
+		"jsonpath={.status.conditions[-1].status}=True":            "Equal",
+		"jsonpath={.status.conditions[*].status}=True":             "NotJudged",
+		"jsonpath={.status.conditions[?(@.none[3]>1)].status}":     "Absent",
+		"jsonpath={..image}=web:1":                                 "Equal",
+		`jsonpath={.metadata.labels.app\.kubernetes\.io/name}=web`: "Equal",
+	} {
+		got := compiled(t, deployment(), schemaOf(t, "deployment"), text).Judge(t.Context(), objectOf(t, web))
+		if got.Reason != want || (got.Err != nil) != (want == "NotJudged") {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+	for text, hint := range map[string]string{
+		"jsonpath={.status.readyReplica}=3": "did you mean .status.readyReplicas?",
+		"jsonpath=status.conditions[0].typ": "did you mean .status.conditions[0].type?",
+		"jsonpath={.stats}":                 "did you mean .status?",
+	} {
+		_, err := Compile(deployment(), schemaOf(t, "deployment"), []Spec{must(t, text)})
+		if wrong, ok := errors.AsType[*CompileError](err); !ok || wrong.Hint() != hint {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -53,12 +53,15 @@ func (s *conditionType) judge(_ context.Context, obj map[string]any, _ time.Time
 		out.Reason = "Condition"
 	}
 	generation := number(meta(obj)["generation"])
-	for _, observed := range []any{found["observedGeneration"], inner["observedGeneration"]} {
-		if n := number(observed); observed != nil && n < generation {
-			out.Met, out.Reason = false, "StaleStatus"
-			out.Message = fmt.Sprintf("%s is %s, but of generation %d, and the object is at %d", s.wantType, is, n, generation)
-			break
-		}
+	// What the condition says of itself counts before what the status says of all of
+	// them, as for kubectl.
+	observed := found["observedGeneration"]
+	if observed == nil {
+		observed = inner["observedGeneration"]
+	}
+	if n := number(observed); observed != nil && n < generation {
+		out.Met, out.Reason = false, "StaleStatus"
+		out.Message = fmt.Sprintf("%s is %s, but of generation %d, and the object is at %d", s.wantType, is, n, generation)
 	}
 	return out
 }

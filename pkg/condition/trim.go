@@ -12,6 +12,38 @@ type reads struct {
 	specTimes bool
 }
 
+// below returns what is read below a field; false if nothing is.
+func (r reads) below(name string) (inner reads, found bool) {
+	if r.all {
+		return r, true
+	}
+	for _, path := range r.paths {
+		if path[0] == name {
+			found = true
+			inner.all = inner.all || len(path) == 1
+			inner.paths = append(inner.paths, path[1:])
+		}
+	}
+	if inner.all {
+		return reads{all: true}, true
+	}
+	return inner, found
+}
+
+// of returns what is read of a value, sharing all that is read whole. What is
+// read in part stays there even where that part is not.
+func (r reads) of(v any) any {
+	m, ok := v.(map[string]any)
+	if r.all || !ok {
+		return v
+	}
+	out := map[string]any{}
+	for _, path := range outermost(r.paths) {
+		keep(out, m, path)
+	}
+	return out
+}
+
 // named is what names an object and its version.
 func named() [][]string {
 	return [][]string{
@@ -30,19 +62,19 @@ func named() [][]string {
 // and what names its version: they judge it like the object itself. What it holds
 // is shared with obj, and it is obj where a condition reads all of it.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
-	paths, specTimes := named(), false
+	if obj == nil {
+		return nil // And not an object that is empty: that one exists.
+	}
+	total := reads{paths: named()}
 	for _, c := range conds {
 		r := c.judge.reads()
 		if r.all {
 			return obj
 		}
-		paths, specTimes = slices.Concat(paths, r.paths), specTimes || r.specTimes
+		total.paths, total.specTimes = slices.Concat(total.paths, r.paths), total.specTimes || r.specTimes
 	}
-	out := map[string]any{}
-	for _, path := range outermost(paths) {
-		keep(out, obj, path)
-	}
-	if m, ok := out["metadata"].(map[string]any); ok && specTimes {
+	out, _ := total.of(obj).(map[string]any)
+	if m, ok := out["metadata"].(map[string]any); ok && total.specTimes {
 		m["managedFields"] = specTimesOf(obj)
 	}
 	return out

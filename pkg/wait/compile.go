@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,23 +30,11 @@ func compileGoal(gvk schema.GroupVersionKind, s *spec.Schema, goal *Goal) (*cond
 	return &conditions{met: met, any: goal.Any, failed: failed}, errors.Join(metErr, failedErr)
 }
 
-// typed tells whether the schema of a kind is of use to a goal. Readiness of what
-// Kubernetes itself serves is known by heart.
+// typed tells whether the schema of a kind is of use to a goal.
 func typed(goal *Goal, kind object.Kind) bool {
-	for _, specs := range [][]condition.Spec{goal.For, goal.FailOn} {
-		for _, s := range specs {
-			switch s.Kind {
-			case condition.CEL, condition.JSONPath:
-				return true
-			case condition.Ready:
-				if strings.Contains(kind.GVK.Group, ".") && !strings.HasSuffix(kind.GVK.Group, ".k8s.io") {
-					return true
-				}
-			default:
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Concat(goal.For, goal.FailOn), func(s condition.Spec) bool {
+		return s.NeedsSchema(kind.GVK)
+	})
 }
 
 // waitsFor tells whether the goal has a condition of this kind.
