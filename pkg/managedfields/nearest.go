@@ -8,6 +8,8 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
 )
 
 // Positional tells whether the path names an item of a list by its position, as
@@ -113,7 +115,7 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 		if p.HasPrefix(c) {
 			continue
 		}
-		d := distance(text, c.String())
+		d := spelling.Edits(text, c.String())
 		cost := far
 		if skipped := p.skips(c); skipped >= 0 {
 			cost = step*skipped + min(d, step-1)
@@ -151,26 +153,4 @@ func alike(a, b fieldpath.PathElement) bool {
 		return a.FieldName == nil && b.FieldName == nil
 	}
 	return strings.EqualFold(*a.FieldName, *b.FieldName)
-}
-
-// distance counts the letters that have to be put in, left out or replaced to
-// make one text of the other.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range y {
-			cost := diagonal
-			if x[i] != y[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(y)]
 }

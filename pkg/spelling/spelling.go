@@ -1,8 +1,3 @@
-// Package spelling finds the word that was probably meant.
-//
-//	spelling.Nearest("readyReplica", names) // readyReplicas
-//
-// It knows no words of its own.
 package spelling
 
 import "strings"
@@ -15,7 +10,7 @@ func Nearest(word string, known []string) string {
 		if !Similar(word, k) {
 			continue
 		}
-		if n := edits(strings.ToLower(word), strings.ToLower(k)); best == "" || n < bestEdits {
+		if n := Edits(strings.ToLower(word), strings.ToLower(k)); best == "" || n < bestEdits {
 			best, bestEdits = k, n
 		}
 	}
@@ -27,12 +22,13 @@ func Nearest(word string, known []string) string {
 func Similar(a, b string) bool {
 	const letters = 3
 	return min(len(a), len(b)) >= letters &&
-		edits(strings.ToLower(a), strings.ToLower(b)) <= max(len(a), len(b))/letters
+		Edits(strings.ToLower(a), strings.ToLower(b)) <= max(len(a), len(b))/letters
 }
 
-// edits is how many letters to add, drop, change or swap with their neighbour to
+// Edits is how many letters to add, drop, change or swap with their neighbour to
 // make one word the other (optimal string alignment).
-func edits(a, b string) int {
+func Edits(one, other string) int {
+	a, b := []rune(one), []rune(other)
 	row := func() []int { return make([]int, len(b)+1) }
 	twoUp, up, now := row(), row(), row()
 	for j := range up {

@@ -3,7 +3,7 @@
 //	g := stuck.Gatherer{Reader: reader}
 //	facts, err := g.Gather(ctx, live)
 //	for _, cause := range stuck.Diagnose(facts) {
-//		fmt.Println(cause.Code, cause.Message, cause.Next)
+//		tell(cause.Code, cause.Message, cause.Next)
 //	}
 //
 // Rules say what they need to know; the [Gatherer] asks for it, side by side, and

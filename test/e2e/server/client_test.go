@@ -233,7 +233,7 @@ func TestBadNetwork(t *testing.T) {
 	}
 	for name, misfortune := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, kubeconfig := behindProxy(t, c)
+			p, kubeconfig := behind(t, c)
 			v := visit(t, kubeconfig, door.Options{})
 			ns := namespaceFor(t, v)
 			if err := v.applyMany(t.Context(), ns, 100, func() { misfortune(t, p) }); err != nil {
@@ -254,25 +254,11 @@ func restoreLater(t *testing.T, p *cluster.Proxy) {
 	})
 }
 
-func behindProxy(t *testing.T, c *cluster.Cluster) (*cluster.Proxy, string) {
-	t.Helper()
-	p, err := cluster.NewProxy(c.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	kubeconfig, err := c.Kubeconfig(p.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, kubeconfig
-}
-
 // A cluster that is still bootstrapping is waited for from the very first
 // request, which is discovery's; and the user hears of it at once.
 func TestBootstrappingCluster(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := behindProxy(t, c)
+	p, kubeconfig := behind(t, c)
 	p.HangUp()
 	v := visit(t, kubeconfig, door.Options{CacheDir: t.TempDir()})
 	done := make(chan error)
@@ -298,7 +284,7 @@ func TestBootstrappingCluster(t *testing.T) {
 // A server that never comes back ends every call with the same error.
 func TestServerIsGone(t *testing.T) {
 	c := shared.Cluster(t)
-	p, kubeconfig := behindProxy(t, c)
+	p, kubeconfig := behind(t, c)
 	v := visit(t, kubeconfig, door.Options{ServerTimeout: 2 * time.Second})
 	ns := namespaceFor(t, v)
 	err := v.applyMany(t.Context(), ns, 100, func() {
