@@ -1,0 +1,32 @@
+package ownership
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Hint is what admission knows of a write that would change owners: who sent it.
+// The write may still be refused, and is then sent again with another hint, or
+// never.
+type Hint struct {
+	UID types.UID // of the object
+	// ResourceVersion of the object before the write.
+	ResourceVersion string
+	// Owners of the object after the write, if it is committed as admitted.
+	Owners Owners
+	// User who sent the request.
+	User string
+	// Request is the UID of the admission request.
+	Request types.UID
+	Time    time.Time
+}
+
+// Occurrence is a transition that is committed: where, when and by whom.
+type Occurrence struct {
+	Object   Object
+	Resource schema.GroupVersionResource // of the object, as watched
+	Transition
+	Occasion
+}
