@@ -1,0 +1,2 @@
+// Package deprecation tells what is deprecated.
+package deprecation
