@@ -55,9 +55,9 @@ func (r Release) Compare(other Release) int {
 }
 
 // reached tells whether a server of release r has come to what happened, or is to
-// happen, in another. A server that is not known has.
+// happen, in another.
 func (r Release) reached(other Release) bool {
-	return !other.IsZero() && (r.IsZero() || r.Compare(other) >= 0)
+	return !r.IsZero() && !other.IsZero() && r.Compare(other) >= 0
 }
 
 // digits returns the digits that a text begins with: providers append to a minor.
