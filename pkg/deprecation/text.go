@@ -28,10 +28,29 @@ func line(s string) string {
 	if len(s) <= MaxText {
 		return s
 	}
-	const ellipsis = "…"
-	end := MaxText - len(ellipsis)
-	for !utf8.RuneStart(s[end]) {
-		end--
+	return strings.TrimRight(head(s, MaxText-len(ellipsis)), " ") + ellipsis
+}
+
+const ellipsis = "…"
+
+// shorten takes so much out of the middle of a text that it has at most so many bytes.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
 	}
-	return strings.TrimRight(s[:end], " ") + ellipsis
+	keep := max(0, most-len(ellipsis))
+	begin := head(s, keep/2)
+	rest := s[len(s)-(keep-len(begin)):]
+	for rest != "" && !utf8.RuneStart(rest[0]) {
+		rest = rest[1:]
+	}
+	return begin + ellipsis + rest
+}
+
+// head returns at most so many bytes of a longer text, and no half character.
+func head(s string, most int) string {
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
 }
