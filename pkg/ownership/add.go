@@ -30,7 +30,7 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 			return old.complete(e)
 		}
 	}
-	if i := slices.IndexFunc(r.Entries, e.sameParties); i >= 0 {
+	if i := slices.IndexFunc(r.Entries, e.SameParties); i >= 0 {
 		if r.Entries[i].forgot(at.ResourceVersion) {
 			return false
 		}
@@ -74,9 +74,9 @@ func (e *Entry) complete(again Entry) bool {
 	return true
 }
 
-// sameParties tells whether two entries are of one path and between the same
+// SameParties tells whether two entries are of one path and between the same
 // owners, in whichever direction.
-func (e Entry) sameParties(other Entry) bool {
+func (e Entry) SameParties(other Entry) bool {
 	if e.Path != other.Path || e.Kind != other.Kind {
 		return false
 	}
