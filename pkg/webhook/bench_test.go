@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -71,7 +70,6 @@ func BenchmarkOwnership(b *testing.B) {
 					b.Fatal(w.Code)
 				}
 			}
-			_ = fmt.Sprint()
 		})
 	}
 }
