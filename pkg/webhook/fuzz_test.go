@@ -39,8 +39,8 @@ func FuzzReview(f *testing.F) {
 	for _, operation := range []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete, admissionv1.Connect} {
 		f.Add(reviewOf(f, admissionv1.AdmissionRequest{
 			UID: "1", Operation: operation,
-			Object:    runtime.RawExtension{Raw: deployment(f, "1", "flux")},
-			OldObject: runtime.RawExtension{Raw: deployment(f, "2", "argo\\n")},
+			Object:    runtime.RawExtension{Raw: []byte(thing("flux", "1"))},
+			OldObject: runtime.RawExtension{Raw: []byte(thing("argo\n", "2"))},
 		}), "old\n")
 	}
 	f.Fuzz(func(t *testing.T, body []byte, text string) {
