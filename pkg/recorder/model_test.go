@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,8 +42,8 @@ type replica struct {
 	*recorder.Recorder
 	handle  *handle
 	dead    atomic.Bool
-	seen    int // of happened
-	settled map[int]bool
+	seen    int      // of happened
+	settled sync.Map // by index in happened
 	stop    context.CancelFunc
 	ended   chan struct{}
 }
@@ -52,7 +53,7 @@ var errDown = errors.New("no answer")
 // start starts a replica, which sees again what happened after the checkpoint:
 // but the hints for it are gone.
 func (m *model) start(i int) {
-	r := &replica{settled: map[int]bool{}, ended: make(chan struct{}), seen: m.checkpoint}
+	r := &replica{ended: make(chan struct{}), seen: m.checkpoint}
 	r.handle = &handle{memory: m.store}
 	random := rand.New(rand.NewPCG(m.random.Uint64(), 2))
 	r.handle.before = func(string) error {
@@ -92,7 +93,7 @@ func (r *replica) see(m *model, i int, withHint bool) {
 		o.User = ""
 	}
 	r.seen++
-	r.Record(o, func() { r.settled[n] = true })
+	r.Record(o, func() { r.settled.Store(n, true) })
 }
 
 // happens lets a path of an object change hands.
@@ -124,7 +125,10 @@ func taken(path string, from, to int) ownership.Transition {
 // save lets the leader store how far all is settled.
 func (m *model) save() {
 	leader := m.replicas[m.leader]
-	for m.checkpoint < leader.seen && leader.settled[m.checkpoint] {
+	for m.checkpoint < leader.seen {
+		if _, ok := leader.settled.Load(m.checkpoint); !ok {
+			return
+		}
 		m.checkpoint++
 	}
 }
