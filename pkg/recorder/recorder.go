@@ -183,7 +183,7 @@ func (r *Recorder) told(err error) {
 		}
 		return
 	}
-	reason := cmp.Or(string(apierrors.ReasonForError(err)), "Unreachable")
+	reason := cmp.Or(string(apierrors.ReasonForError(err)), "Unknown")
 	r.opts.Metrics.refused(reason)
 	r.mu.Lock()
 	said := r.complaints[reason]
