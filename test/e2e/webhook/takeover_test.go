@@ -8,7 +8,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
-
 // Whoever takes a path is told at once, whichever client they write with.
 func TestTakeover(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
