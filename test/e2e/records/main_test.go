@@ -5,6 +5,7 @@ package records_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
@@ -27,7 +30,10 @@ import (
 // shared has the controllers: they collect records, and end namespaces.
 var shared = cluster.Shared{Options: cluster.Options{Controllers: true}}
 
-func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	os.Exit(shared.Main(m))
+}
 
 // release is the namespace of the records of objects that are in none.
 const release = "k8sconnect"
@@ -82,7 +88,7 @@ func (l *lab) namespace(t *testing.T, name string) {
 // kubectl runs kubectl, and returns what it prints.
 func (l *lab) kubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), l.Binary("kubectl"), append(args, "--kubeconfig", l.KubeconfigPath, "--cache-dir", t.TempDir())...)
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), l.Binary("kubectl"), append(args, "--kubeconfig", l.KubeconfigPath, "--cache-dir", t.TempDir())...)
 	var out, diagnosis bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(stdin), &out, &diagnosis
 	if err := command.Run(); err != nil {
@@ -109,11 +115,11 @@ func (l *lab) configMap(t *testing.T, namespace, name string) *subject {
 	return s
 }
 
-func (l *lab) clusterRole(t *testing.T, name string) *subject {
+func (l *lab) priorityClass(t *testing.T, name string) *subject {
 	t.Helper()
 	s := &subject{
-		l: l, kind: schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
-		text: "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + name + "}, rules: [{apiGroups: [VALUE], resources: [pods], verbs: [get]}]}",
+		l: l, kind: schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"},
+		text: "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: " + name + "}, value: 7, description: VALUE}",
 	}
 	s.apply(t, "first", "0")
 	return s
