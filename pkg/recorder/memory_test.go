@@ -1,7 +1,6 @@
 package recorder_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -37,7 +36,10 @@ func resource() schema.GroupResource {
 	return schema.GroupResource{Group: ownership.RecordGroup, Resource: ownership.RecordPlural}
 }
 
-func (h *handle) do(operation string, f func() error) error {
+func (h *handle) do(ctx context.Context, operation string, f func() error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if h.before != nil {
 		if err := h.before(operation); err != nil {
 			return err
@@ -54,24 +56,24 @@ func (h *handle) do(operation string, f func() error) error {
 
 func (h *handle) Get(ctx context.Context, namespace, name string) (*ownership.Record, error) {
 	var r *ownership.Record
-	err := cmp.Or(ctx.Err(), h.do("get", func() (err error) {
+	err := h.do(ctx, "get", func() (err error) {
 		r, err = h.read(namespace + "/" + name)
 		return err
-	}))
+	})
 	return r, err
 }
 
 func (h *handle) Create(ctx context.Context, r *ownership.Record) error {
-	return cmp.Or(ctx.Err(), h.do("create", func() error {
+	return h.do(ctx, "create", func() error {
 		if _, ok := h.records[r.Namespace+"/"+r.Name]; ok {
 			return apierrors.NewAlreadyExists(resource(), r.Name)
 		}
 		return h.write(r)
-	}))
+	})
 }
 
 func (h *handle) Update(ctx context.Context, r *ownership.Record) error {
-	return cmp.Or(ctx.Err(), h.do("update", func() error {
+	return h.do(ctx, "update", func() error {
 		stored, err := h.read(r.Namespace + "/" + r.Name)
 		if err != nil {
 			return err
@@ -80,7 +82,7 @@ func (h *handle) Update(ctx context.Context, r *ownership.Record) error {
 			return apierrors.NewConflict(resource(), r.Name, nil)
 		}
 		return h.write(r)
-	}))
+	})
 }
 
 func (h *handle) List(ctx context.Context, each func(*ownership.Record) error) error {

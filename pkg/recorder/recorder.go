@@ -146,6 +146,9 @@ func (r *Recorder) flush(ctx context.Context) {
 	var batches []batch
 	r.locked(func(j *journal) { batches = j.drain() })
 	for _, b := range batches {
+		if ctx.Err() != nil {
+			return // The next start sees it again: it is not settled.
+		}
 		_ = r.write(ctx, b, nil)
 	}
 }
