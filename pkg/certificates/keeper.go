@@ -3,7 +3,6 @@ package certificates
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,8 +53,9 @@ type Keeper struct {
 
 // served is what a replica shows to others.
 type served struct {
-	by      *authority
-	trusted bool // by the webhook configuration, if there is one
+	by   *authority
+	ok   bool // the webhook configuration trusts it
+	from time.Time
 }
 
 // New returns a keeper; Run makes it work. The clients are those of the
@@ -90,7 +90,7 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 // exist trusts everything: nobody calls.
 func (k *Keeper) Ready() bool {
 	now := k.served.Load()
-	return now != nil && now.trusted && now.by.usable(time.Now())
+	return now != nil && now.ok && !time.Now().Before(now.from) && now.by.usable(time.Now())
 }
 
 // Run keeps the certificate until the context ends. It comes back from every
@@ -190,11 +190,8 @@ func (k *Keeper) show(v view, now time.Time) {
 		held = before.by
 	}
 	by := v.choose(held, now)
-	k.served.Store(&served{by: by, trusted: by != nil && v.config.trustsOrAbsent(by.cert)})
-}
-
-func (c configuration) trustsOrAbsent(cert *x509.Certificate) bool {
-	return !c.there() || c.trusts(cert)
+	from, ok := k.rules.readyFrom(v, by)
+	k.served.Store(&served{by: by, ok: ok, from: from})
 }
 
 // say tells the log of an error, but for what is part of the game.

@@ -15,6 +15,7 @@ type rules struct {
 	ca       time.Duration
 	serving  time.Duration
 	overlap  time.Duration
+	grace    time.Duration // before calls are taken by an authority that did not wait
 	authName string
 }
 
@@ -29,6 +30,7 @@ func (o Options) rules() (rules, error) {
 		overlap:  orDefault(o.Overlap, time.Hour),
 		authName: o.Service + "." + o.Namespace,
 	}
+	r.grace = min(r.overlap, time.Minute)
 	switch {
 	case o.Secret == "" || o.Configuration == "" || o.Service == "" || o.Namespace == "":
 		return r, fmt.Errorf("certificates: secret, configuration, service and namespace are needed")

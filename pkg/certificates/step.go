@@ -199,3 +199,17 @@ func (r rules) remaining(retired []*authority, now time.Time) []*authority {
 	}
 	return all
 }
+
+// readyFrom says from when a replica may take calls that serves by an authority;
+// false is not yet. The next authority is served by only where there is no
+// other: then calls wait for the API servers to have heard of it, though not for
+// the whole overlap.
+func (r rules) readyFrom(v view, by *authority) (time.Time, bool) {
+	if by == nil || v.config.there() && !v.config.trusts(by.cert) {
+		return time.Time{}, false
+	}
+	if v.state.next == nil || !v.state.next.cert.Equal(by.cert) || !v.config.there() {
+		return time.Time{}, true
+	}
+	return v.published.At.Add(r.grace), v.published.of(v.config)
+}
