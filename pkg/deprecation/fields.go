@@ -22,7 +22,7 @@ type FieldNotice struct {
 	Since, Gone Release
 	// Use is what to do instead, to be read after "use"; empty if there is nothing.
 	Use string
-	// spot is Path without numbers: how often a field is in a list is no news.
+	// spot is Path without numbers, and Value: where in a list it is is no news.
 	spot string
 }
 
@@ -57,8 +57,9 @@ func Fields(u *unstructured.Unstructured, server Release) []FieldNotice {
 		return nil
 	}
 	s := search{server: server}
+	room := make([]step, 0, 16)
 	for _, rules := range rulesFor(u.GroupVersionKind().GroupKind()) {
-		base, at, ok := descend(u.Object, rules.base)
+		base, at, ok := descend(u.Object, rules.base, room)
 		if !ok {
 			continue
 		}
@@ -90,6 +91,9 @@ type rule struct {
 	key string
 	// value is the one that is deprecated; any, if empty.
 	value string
+	// labels tells that the deprecated labels of nodes are what is looked for, with
+	// their own releases and replacements.
+	labels bool
 	// unless are paths to what takes its place: where one is set, the field is not
 	// told of, since the API server may have filled it in by itself.
 	unless      []string
@@ -117,8 +121,7 @@ func (r rule) applies(base map[string]any, server Release) bool {
 }
 
 // descend follows a path of plain maps.
-func descend(object map[string]any, path string) (map[string]any, []step, bool) {
-	var at []step
+func descend(object map[string]any, path string, at []step) (map[string]any, []step, bool) {
 	for path != "" {
 		var name string
 		name, path, _ = strings.Cut(path, ".")
@@ -170,17 +173,39 @@ func (s *search) walk(node any, path string, at []step) {
 
 func (s *search) arrive(node any, at []step) {
 	switch r := s.rule; {
+	case r.labels:
+		s.label(node, at)
 	case r.key != "":
 		m, _ := node.(map[string]any)
 		for _, key := range matching(m, r.key) {
-			s.add(append(at, step{field: key}))
+			s.add(append(at, step{field: key}), r)
 		}
 	case r.value != "":
 		if text, _ := node.(string); text == r.value {
-			s.add(at)
+			s.add(at, r)
 		}
 	case isSet(node):
-		s.add(at)
+		s.add(at, r)
+	}
+}
+
+// label looks for deprecated labels of nodes: as the text, or among the keys.
+func (s *search) label(node any, at []step) {
+	text, _ := node.(string)
+	m, _ := node.(map[string]any)
+	if text == "" && len(m) == 0 {
+		return
+	}
+	for _, l := range nodeLabels() {
+		if !s.server.reached(l.since) {
+			continue
+		}
+		if _, ok := m[l.name]; ok {
+			s.add(append(at, step{field: l.name}), rule{since: l.since, use: l.use})
+		}
+		if text == l.name {
+			s.add(at, rule{since: l.since, use: l.use, value: l.name})
+		}
 	}
 }
 
@@ -215,15 +240,13 @@ func isSet(node any) bool {
 	return true
 }
 
-func (s *search) add(at []step) {
-	gone := s.rule.gone
-	if !s.server.reached(gone) {
-		gone = Release{}
+func (s *search) add(at []step, r rule) {
+	n := FieldNotice{Path: place(at, true), Value: r.value, Since: r.since, Use: r.use}
+	if s.server.reached(r.gone) {
+		n.Gone = r.gone
 	}
-	s.found = append(s.found, FieldNotice{
-		Path: place(at, true), Value: s.rule.value, Since: s.rule.since, Gone: gone, Use: s.rule.use,
-		spot: place(at, false),
-	})
+	n.spot = place(at, false) + ": " + r.value
+	s.found = append(s.found, n)
 }
 
 // place writes a path, with or without the numbers of items.
