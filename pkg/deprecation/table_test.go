@@ -113,8 +113,14 @@ func TestTheChartsKinds(t *testing.T) {
 func everyRule() []rule {
 	rules := append(podRules(), claimTemplateRules()...)
 	for _, kind := range []schema.GroupKind{
-		{Kind: "Service"}, {Kind: "ServiceAccount"}, {Kind: "Node"}, {Kind: "PersistentVolume"}, {Kind: "PersistentVolumeClaim"},
-		{Group: "networking.k8s.io", Kind: "Ingress"}, {Group: "node.k8s.io", Kind: "RuntimeClass"}, {Group: "storage.k8s.io", Kind: "StorageClass"},
+		{Kind: "Service"},
+		{Kind: "ServiceAccount"},
+		{Kind: "Node"},
+		{Kind: "PersistentVolume"},
+		{Kind: "PersistentVolumeClaim"},
+		{Group: "networking.k8s.io", Kind: "Ingress"},
+		{Group: "node.k8s.io", Kind: "RuntimeClass"},
+		{Group: "storage.k8s.io", Kind: "StorageClass"},
 	} {
 		rules = append(rules, objectRules(kind)...)
 	}
