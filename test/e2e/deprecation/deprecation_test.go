@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,6 +70,10 @@ func (s *server) do(t *testing.T, method, path string, body []byte) ([]string, [
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
+	if resp.StatusCode == http.StatusTooManyRequests { // The storage of a new definition is not ready yet.
+		time.Sleep(100 * time.Millisecond)
+		return s.do(t, method, path, body)
+	}
 	if err != nil || resp.StatusCode >= 300 {
 		t.Fatalf("%s %s: %s: %v\n%s", method, path, resp.Status, err, answer)
 	}
