@@ -52,7 +52,7 @@ func TestCustom(t *testing.T) {
 	}
 	for version, want := range map[string]struct{ ours, theirs string }{
 		"v1":       {"", ""},
-		"v1beta1":  {"example.com/v1beta1 is deprecated; use v1", "example.com/v1beta1 Widget is deprecated"},
+		"v1beta1":  {"example.com/v1beta1 is deprecated; use v1", "example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget"},
 		"v1alpha1": {"example.com/v1alpha1 is deprecated; use v1", "Widgets of v1alpha1 rust"},
 	} {
 		ours := ""
