@@ -41,6 +41,14 @@ lint: $(BIN)/golangci-lint ## linters, formatting, tidy modules
 	$(BIN)/golangci-lint fmt --diff ./...
 	$(GO) mod tidy -diff
 
+.PHONY: generate
+generate: ## write the tables of deprecated APIs and fields from pinned releases of Kubernetes
+	$(GO) run ./pkg/deprecation/internal/cmd/generate
+
+.PHONY: generate-check
+generate-check: ## fail if those tables are not what the pinned releases give
+	$(GO) run ./pkg/deprecation/internal/cmd/generate -check
+
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## format the code
 	$(BIN)/golangci-lint fmt ./...
