@@ -22,7 +22,7 @@ namespaceSelector:
     in {{ include "k8sconnect.excludedKinds" . }})
 - name: not-an-excluded-namespace
   expression: >-
-    !(request.namespace in {{ include "k8sconnect.excludedNamespaces" . }})
+    !(request.?namespace.orValue('') in {{ include "k8sconnect.excludedNamespaces" . }})
 {{- end -}}
 
 {{/* A version of an object as the list of its owners. */}}
