@@ -202,8 +202,8 @@ func TestCalls(t *testing.T) {
 		"elsewhere":          {namespace: "default", before: taken(s), write: again(s), ownership: 1},
 		"cluster-scoped": { // no selector applies, and the request has no namespace
 			namespace: "-",
-			before: func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "1"), "one") },
-			write:  func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "2"), "two") },
+			before:    func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "1"), "one") },
+			write:     func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "2"), "two") },
 			// By a version that is deprecated.
 			ownership: 1, deprecation: 1,
 		},
