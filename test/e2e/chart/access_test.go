@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -51,6 +50,10 @@ func TestAccess(t *testing.T) {
 	} {
 		t.Run(values, func(t *testing.T) {
 			s.install(t, "access", home, "--set", values)
+			// The authorizer learns of roles and bindings by watches.
+			eventually(t, "both roles are known", func() bool {
+				return s.may(t, home, own("update", "", "configmaps", "access")) && s.may(t, home, all("list", "", "pods"))
+			})
 			for name, test := range map[string]struct {
 				attributes
 				may
@@ -96,24 +99,8 @@ func TestAccess(t *testing.T) {
 				"delete its configuration":     {attributes{Verb: "delete", Group: admission, Resource: configuration, Name: "access"}, never},
 				"grant":                        {all("create", "rbac.authorization.k8s.io", "clusterrolebindings"), never},
 			} {
-				review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-					User:               "system:serviceaccount:" + home + ":access",
-					Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + home, "system:authenticated"},
-					ResourceAttributes: &test.attributes,
-				}}
-				want := test.may[i]
-				var answer authorizationv1.SubjectAccessReviewStatus
-				// The authorizer learns of roles by a watch.
-				ok := settled(func() bool {
-					got, err := s.typed.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
-					if err != nil {
-						t.Fatal(err)
-					}
-					answer = got.Status
-					return answer.Allowed == want
-				})
-				if !ok {
-					t.Errorf("%s: allowed is %t (%s)", name, answer.Allowed, answer.Reason)
+				if got := s.may(t, home, test.attributes); got != test.may[i] {
+					t.Errorf("%s: %t", name, got)
 				}
 			}
 			s.helm.Run(t, "uninstall", "access", "--namespace", home)
@@ -121,14 +108,19 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// settled says whether something comes true in a few seconds.
-func settled(done func() bool) bool {
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return false
-		}
+// may asks the API server about the release's account.
+func (s site) may(t *testing.T, home string, what authorizationv1.ResourceAttributes) bool {
+	t.Helper()
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               "system:serviceaccount:" + home + ":access",
+		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + home, "system:authenticated"},
+		ResourceAttributes: &what,
+	}}
+	answer, err := s.typed.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return true
+	return answer.Status.Allowed
 }
 
 // define makes kinds that other projects define, with any content.
