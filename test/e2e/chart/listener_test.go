@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +27,7 @@ import (
 // it was asked.
 type listener struct {
 	caBundle []byte
+	server   *httptest.Server
 
 	mu    sync.Mutex
 	calls []call
@@ -42,11 +45,12 @@ func (s site) listen(t *testing.T, release, namespace string) *listener {
 	l := &listener{}
 	certificate, bundle := certificateFor(t, release+"."+namespace+".svc")
 	l.caBundle = bundle
-	server := httptest.NewUnstartedServer(l)
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	if err := s.RouteService(namespace, release, server.Listener.Addr().String()); err != nil {
+	l.server = httptest.NewUnstartedServer(l)
+	l.server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	l.server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that do not trust it
+	l.server.StartTLS()
+	t.Cleanup(l.server.Close)
+	if err := s.RouteService(namespace, release, l.server.Listener.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	s.trust(t, release, bundle)
