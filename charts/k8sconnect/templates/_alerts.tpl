@@ -3,7 +3,7 @@
 {{- define "k8sconnect.alerts" -}}
 {{- $up := printf "up{namespace=%q, service=%q}" .Release.Namespace (include "k8sconnect.name" .) -}}
 {{- $entries := "name=~\"(ownership|deprecation)[.]k8sconnect[.]io\"" -}}
-{{- if .Values.monitoring.serviceMonitor.enabled }}
+{{ if .Values.monitoring.serviceMonitor.enabled -}}
 - alert: K8sconnectWebhookDown
   expr: (sum({{ $up }}) or vector(0)) == 0
   for: 10m
@@ -11,7 +11,7 @@
   annotations:
     summary: No replica of the k8sconnect webhook answers.
     description: Nothing is denied or delayed by it, but takeovers are not told, and what the API server forgets meanwhile is recorded as a gap.
-{{- end }}
+{{ end -}}
 - alert: K8sconnectCallsIgnored
   expr: sum by (name) (increase(apiserver_admission_webhook_fail_open_count{ {{- $entries -}} }[10m])) > 0
   for: 20m
