@@ -1,0 +1,37 @@
+package tracker
+
+import "time"
+
+// A list is one of two: of what was there at the checkpoint, from where changes
+// follow one by one; or of what is there now, where what lies between is a gap.
+
+// resume begins, with nothing remembered, the list of what was there at a mark.
+func (b *book) resume(w *watched) {
+	w.memory = memory{}
+	w.memory.list()
+}
+
+// resumed ends that list.
+func (b *book) resumed(w *watched) {
+	w.memory.listed()
+	w.seen = w.promised
+}
+
+// afresh begins a list of what is there now. What is remembered is compared.
+func (b *book) afresh(w *watched) { w.memory.list() }
+
+// listed ends it, at a version.
+func (b *book) listed(w *watched, version string, now time.Time) {
+	w.memory.listed()
+	g := &gap{blind: w.seen.Version == ""}
+	if from := w.at(); from.Version != "" {
+		g.Span = Span{from.Time, now}
+	}
+	// Where nobody has watched before, and nothing is there, nothing is missing.
+	if g.Span != (Span{}) || len(w.objects) > 0 {
+		m := &matter{watched: w, version: version, gap: g, unsettled: 1}
+		w.ledger.add(m)
+		b.declare(m)
+	}
+	w.seen = mark{version, now}
+}
