@@ -27,21 +27,28 @@ type book struct {
 	waiting []*matter
 	// kept matters have had it, and are left to the leader.
 	kept []*matter
-	// gaps that are not declared yet.
+	// gaps are those that no leader has dealt with yet.
 	gaps []*matter
+	// undeclared are the times of those that were dealt with, until that is stored.
+	undeclared []Span
 
 	counts counts
 }
 
 // counts are what happened, for the metrics.
-type counts struct{ joined, expired, dropped, gaps, unreadable int }
+type counts struct {
+	joined, expired, dropped int
+	gaps, unreadable         int
+	errors                   int
+}
 
 // watched is a resource.
 type watched struct {
 	kind
 	memory
 	ledger
-	removed bool
+	// refused is set while it may not be watched.
+	refused bool
 }
 
 func newBook(grace time.Duration) *book {
@@ -61,7 +68,6 @@ func (b *book) add(k kind, promised mark) *watched {
 
 // remove forgets a resource that is not there any more.
 func (b *book) remove(w *watched) {
-	w.removed = true
 	for _, m := range w.open {
 		m.settled = true
 	}
@@ -75,7 +81,7 @@ func (b *book) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now ti
 		return nil
 	}
 	is := remember(o)
-	was, changed := w.see(o.UID, is)
+	was, changed := w.see(o.UID, is, gap)
 	if !gap {
 		defer w.advance(o.ResourceVersion, now)
 	}
@@ -97,7 +103,7 @@ func (b *book) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now ti
 		return nil
 	}
 	m.unsettled = len(m.occurrences)
-	w.ledger.add(m)
+	w.add(m)
 	return b.hinted(m, now)
 }
 

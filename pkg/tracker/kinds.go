@@ -2,7 +2,6 @@ package tracker
 
 import (
 	"errors"
-	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,5 +104,3 @@ func affects(r schema.GroupResource) bool {
 	return r.Group == "apiextensions.k8s.io" && r.Resource == "customresourcedefinitions" ||
 		r.Group == "apiregistration.k8s.io" && r.Resource == "apiservices"
 }
-
-func (k kinds) names() []schema.GroupResource { return slices.Collect(maps.Keys(k)) }

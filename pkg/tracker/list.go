@@ -8,21 +8,21 @@ import "time"
 // resume begins, with nothing remembered, the list of what was there at a mark.
 func (b *book) resume(w *watched) {
 	w.memory = memory{}
-	w.memory.list()
+	w.list()
 }
 
 // resumed ends that list.
 func (b *book) resumed(w *watched) {
-	w.memory.listed()
+	w.forgetUnlisted()
 	w.seen = w.promised
 }
 
 // afresh begins a list of what is there now. What is remembered is compared.
-func (b *book) afresh(w *watched) { w.memory.list() }
+func (b *book) afresh(w *watched) { w.list() }
 
 // listed ends it, at a version.
 func (b *book) listed(w *watched, version string, now time.Time) {
-	w.memory.listed()
+	w.forgetUnlisted()
 	g := &gap{blind: w.seen.Version == ""}
 	if from := w.at(); from.Version != "" {
 		g.Span = Span{from.Time, now}
@@ -30,7 +30,7 @@ func (b *book) listed(w *watched, version string, now time.Time) {
 	// Where nobody has watched before, and nothing is there, nothing is missing.
 	if g.Span != (Span{}) || len(w.objects) > 0 {
 		m := &matter{watched: w, version: version, gap: g, unsettled: 1}
-		w.ledger.add(m)
+		w.add(m)
 		b.declare(m)
 	}
 	w.seen = mark{version, now}

@@ -38,22 +38,27 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 	}
 }
 
-// see remembers an object as it is now, and returns what it was. An object that
-// is seen for the first time was nothing. What is older than what is remembered,
-// or the same again, is left alone.
-func (m *memory) see(uid types.UID, now remembered) (was remembered, changed bool) {
+// see remembers an object as it is now, and returns what it was if it is another
+// version of one that was remembered. A change that is not newer than what is
+// remembered is left alone; a list is always right, for it may be that the history
+// of which more was remembered was undone (a restored etcd).
+func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
 	if m.objects == nil {
 		m.objects = map[types.UID]remembered{}
 	}
 	was, known := m.objects[uid]
-	if known && !newer(now.version, was.version) {
+	now.round = m.round
+	switch {
+	case !known:
+		m.objects[uid] = now
+		return was, false
+	case now.version == was.version, !list && !newer(now.version, was.version):
 		was.round = m.round
 		m.objects[uid] = was
 		return was, false
 	}
-	now.round = m.round
 	m.objects[uid] = now
-	return was, known
+	return was, true
 }
 
 func (m *memory) forget(uid types.UID) { delete(m.objects, uid) }
@@ -61,8 +66,8 @@ func (m *memory) forget(uid types.UID) { delete(m.objects, uid) }
 // list begins a list of all objects that there are.
 func (m *memory) list() { m.round++ }
 
-// listed forgets, at the end of a list, what was not on it.
-func (m *memory) listed() {
+// forgetUnlisted forgets, at the end of a list, what was not on it.
+func (m *memory) forgetUnlisted() {
 	for uid, o := range m.objects {
 		if o.round != m.round {
 			delete(m.objects, uid)
