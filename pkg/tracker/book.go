@@ -47,6 +47,8 @@ type watched struct {
 	kind
 	memory
 	ledger
+	// missed is set when a list shows a change that was not seen.
+	missed bool
 	// refused is set while it may not be watched.
 	refused bool
 }
@@ -88,6 +90,7 @@ func (b *book) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now ti
 	if !changed {
 		return nil
 	}
+	w.missed = w.missed || gap
 	transitions, err := ownership.Between(was.owners, is.owners)
 	if err != nil {
 		b.counts.unreadable++

@@ -20,18 +20,19 @@ func (b *book) resumed(w *watched) {
 // afresh begins a list of what is there now. What is remembered is compared.
 func (b *book) afresh(w *watched) { w.list() }
 
-// listed ends it, at a version.
+// listed ends it, at a version. Where it shows no other version of any object than
+// what is remembered, nothing happened between. Nothing is missing either where
+// nobody has watched before, and nothing is there.
 func (b *book) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
-	g := &gap{blind: w.seen.Version == ""}
-	if from := w.at(); from.Version != "" {
-		g.Span = Span{from.Time, now}
-	}
-	// Where nobody has watched before, and nothing is there, nothing is missing.
-	if g.Span != (Span{}) || len(w.objects) > 0 {
-		m := &matter{watched: w, version: version, gap: g, unsettled: 1}
+	from, blind := w.at(), w.seen.Version == ""
+	if w.missed || blind && (from.Version != "" || len(w.objects) > 0) {
+		m := &matter{watched: w, version: version, gap: &gap{blind: blind}, unsettled: 1}
+		if from.Version != "" {
+			m.gap.Span = Span{from.Time, now}
+		}
 		w.add(m)
 		b.declare(m)
 	}
-	w.seen = mark{version, now}
+	w.seen, w.missed = mark{version, now}, false
 }

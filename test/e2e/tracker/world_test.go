@@ -148,7 +148,7 @@ type sink struct {
 	deaf    bool
 	settled int
 	gaps    int
-	live func(types.UID) (ownership.Owners, string, bool)
+	live    func(types.UID) (ownership.Owners, string, bool)
 }
 
 func (s *sink) Record(o ownership.Occurrence, settled func()) {
