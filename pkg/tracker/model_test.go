@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // truth is a history as etcd has it: every write of every object.
@@ -62,7 +64,7 @@ func (h *truth) at(version int) []*metav1.PartialObjectMetadata {
 	return out
 }
 
-// run is a tracker that is killed and started, over one history.
+// model is a tracker that is killed and started, over one history.
 type model struct {
 	*tale
 	truth  *truth
@@ -73,24 +75,28 @@ type model struct {
 	gaps     [][2]int // versions of which not every change was seen
 }
 
-// deliver brings some of what happened, some of it twice.
+// deliver brings what happened, some of it twice, and some of what was long ago.
 func (m *model) deliver() {
 	for _, w := range m.truth.log {
-		if w.version <= m.seen || m.random.IntN(40) == 0 && m.seen > 0 {
+		if w.version <= m.seen {
+			if _, there := m.w.objects[types.UID(w.uid)]; there && w.object != nil && m.random.IntN(40) == 0 {
+				m.tell(w)
+			}
 			continue
 		}
-		if w.version > m.seen+1 { // A watch skips nothing.
-			return
-		}
 		for range 1 + m.random.IntN(2) {
-			if w.object == nil {
-				m.gone(m.w, fields(w.uid, 1, "").UID, fmt.Sprint(w.version), m.now)
-				continue
-			}
-			m.take(m.see(m.w, w.object, false, m.now))
+			m.tell(w)
 		}
 		m.seen = w.version
 	}
+}
+
+func (m *model) tell(w written) {
+	if w.object == nil {
+		m.gone(m.w, types.UID(w.uid), fmt.Sprint(w.version), m.now)
+		return
+	}
+	m.take(m.see(m.w, w.object, false, m.now))
 }
 
 // write settles some of what was given, and so writes it.
@@ -153,7 +159,9 @@ func TestModel(t *testing.T) {
 			case 0:
 				m.kill(random.IntN(4) == 0)
 			case 1:
-				m.relist(m.seen)
+				if random.IntN(3) == 0 {
+					m.relist(m.seen)
+				}
 			case 2, 3, 4:
 				m.write()
 			case 5, 6:
@@ -179,9 +187,7 @@ func (m *model) admitSome() {
 
 func (m *model) finish() {
 	m.truth.write(m.random)
-	for m.seen < m.truth.version {
-		m.deliver()
-	}
+	m.deliver()
 	m.wait(grace)
 	for len(m.given) > 0 {
 		m.write()
@@ -200,6 +206,9 @@ func (m *model) check(t *testing.T, seed uint64) {
 		if !m.recorded[w.line] && !inGap {
 			t.Fatalf("seed %d: %s was lost; gaps %v", seed, w.line, m.gaps)
 		}
+	}
+	if i := slices.IndexFunc(m.lines, func(l string) bool { return strings.Contains(l, "did not") }); i >= 0 {
+		t.Fatalf("seed %d: %s", seed, m.lines[i])
 	}
 	for line := range m.recorded {
 		if !known[line] {

@@ -24,12 +24,14 @@ type tale struct {
 	now   time.Time
 	given []*matter
 	lines []string
+	// admitted are the versions of objects that hints were given for.
+	admitted map[string]bool
 }
 
 func begin(promised mark) *tale {
 	b := newBook(grace)
 	k := kind{resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, name: "ConfigMap", namespaced: true}
-	return &tale{book: b, w: b.add(k, promised), now: noon}
+	return &tale{book: b, w: b.add(k, promised), now: noon, admitted: map[string]bool{}}
 }
 
 // fields is an object whose key k one manager holds.
@@ -56,7 +58,8 @@ func (s *tale) change(uid string, version int, manager string) {
 }
 
 func (s *tale) admit(uid string, from int, manager, user string) {
-	s.take(s.book.hint(ownership.Hint{
+	s.admitted[fmt.Sprint(uid, "@", from)] = true
+	s.take(s.hint(ownership.Hint{
 		UID: types.UID(uid), ResourceVersion: fmt.Sprint(from), User: user, Request: types.UID(fmt.Sprint(user, from, s.hints.count)),
 		Owners: ownership.Compact(fields(uid, from+1, manager).ManagedFields),
 	}, s.now))
@@ -74,6 +77,9 @@ func (s *tale) take(given []*matter) {
 			line := fmt.Sprintf("%s@%s %s>%s", o.Object.Name, o.ResourceVersion, o.Before[0].Manager, o.After[0].Manager)
 			if o.User != "" {
 				line += " by " + o.User
+			}
+			if o.User != "" && !s.admitted[fmt.Sprint(m.uid, "@", m.from)] {
+				line += ", who did not"
 			}
 			if o.Gap {
 				line += " gap"

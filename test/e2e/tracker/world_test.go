@@ -182,7 +182,7 @@ func (s *sink) lines(namespace string) []string {
 		if o.Object.Namespace != namespace {
 			continue
 		}
-		line := o.Object.Kind + "/" + o.Object.Name + ": " + o.Transition.String()
+		line := o.Object.Kind + "/" + o.Object.Name + ": " + o.String()
 		if o.User != "" {
 			line += " as " + o.User
 		}
