@@ -44,8 +44,8 @@ const (
 	UpdateFails        = "UpdateFails"
 
 	// Namespaces: an aggregated API is down, or says of itself what nobody can read; a
-	// finalizer in its spec, contents that
-	// are left, that can not be deleted, and conditions that are out of date.
+	// finalizer in its spec, contents that are left, that can not be deleted, and
+	// conditions that are out of date.
 	APIServiceUnavailable  = "APIServiceUnavailable"
 	GroupVersionUnreadable = "GroupVersionUnreadable"
 	NamespaceFinalizer     = "NamespaceFinalizer"
