@@ -178,8 +178,9 @@ func TestStuckGroupVersionUnreadable(t *testing.T) {
 }
 
 // Edge case 66: an object that was encrypted by a key that the API server does not
-// have any more. With the key, the namespace goes. (Of Secrets, the API server has to
-// read all before it calls itself ready; of this kind, it does not.)
+// have any more. With the key, the namespace goes. (An API
+// server that starts reads all objects of the kinds that it has a cache for before it
+// calls itself ready; of this kind, it has none here.)
 func TestStuckUndecryptable(t *testing.T) {
 	encryption := filepath.Join(t.TempDir(), "encryption.yaml")
 	key := func(secret string) {
@@ -195,7 +196,8 @@ resources: [{resources: [podtemplates], providers: [{aesgcm: {keys: [{name: key-
 	const ours, another = "MDEyMzQ1Njc4OWFiY2RlZg==", "ZmVkY2JhOTg3NjU0MzIxMA=="
 	key(ours)
 	c := harness.ForTest(t, harness.Options{Controllers: true, APIServerArgs: []string{
-		"--encryption-provider-config=" + encryption, "--feature-gates=AllowUnsafeMalformedObjectDeletion=true",
+		"--encryption-provider-config=" + encryption, "--watch-cache-sizes=podtemplates#0",
+		"--feature-gates=AllowUnsafeMalformedObjectDeletion=true",
 	}})
 	restart := func() {
 		t.Helper()
