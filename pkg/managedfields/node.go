@@ -2,6 +2,7 @@ package managedfields
 
 import (
 	"slices"
+	"strconv"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
@@ -41,8 +42,7 @@ func At(nodes []Node, p Path) (Node, bool) {
 	for i, pe := range p {
 		next := childAt(nodes, pe)
 		if next < 0 {
-			_, inside := p[i:].in(at.Value)
-			return at, inside && i > 0 && len(at.Below) == 0 && at.Ownable()
+			return at, i > 0 && len(at.Below) == 0 && at.Ownable() && at.contains(p[i:])
 		}
 		at = nodes[next]
 		nodes = at.Below
@@ -50,14 +50,30 @@ func At(nodes []Node, p Path) (Node, bool) {
 	return at, len(p) > 0
 }
 
+// contains tells whether there is something at a path in the node's value.
+func (n Node) contains(p Path) bool {
+	const field = "v"
+	if _, ok := p.in(n.Value); ok {
+		return true
+	}
+	_, ok := append(Field(field), p...).ByKey(map[string]any{field: n.Value})
+	return ok
+}
+
 // childAt returns the index of the node with the element at the end of its path,
 // or -1.
 func childAt(nodes []Node, pe fieldpath.PathElement) int {
-	if pe.Index != nil && len(nodes) > 0 && nodes[0].last().FieldName == nil {
-		if i := *pe.Index; i >= 0 && i < len(nodes) {
-			return i
-		}
+	if len(nodes) == 0 {
 		return -1
+	}
+	if i := pe.Index; i != nil {
+		if nodes[0].last().FieldName == nil {
+			if *i >= 0 && *i < len(nodes) {
+				return *i
+			}
+			return -1
+		}
+		pe = fieldpath.FieldNameElement(strconv.Itoa(*i)) // a key that looks like a number
 	}
 	if i := slices.IndexFunc(nodes, func(n Node) bool { return n.last().Equals(pe) }); i >= 0 || pe.Key == nil {
 		return i
@@ -70,3 +86,12 @@ func childAt(nodes []Node, pe fieldpath.PathElement) int {
 }
 
 func (n Node) last() fieldpath.PathElement { return n.Path[len(n.Path)-1] }
+
+// FieldName returns the name of the node where it is a field of a map; else it is
+// an item of a list.
+func (n Node) FieldName() (string, bool) {
+	if name := n.last().FieldName; name != nil {
+		return *name, true
+	}
+	return "", false
+}

@@ -134,6 +134,7 @@ metadata:
     operation: Apply
     fieldsType: FieldsV1
     fieldsV1: {"f:spec": {"f:args": {}, "f:ports": {'k:{"port":53,"protocol":"UDP"}': {"f:port": {}}, 'k:{"port":80,"protocol":"TCP"}': {"f:port": {}}}}}
+data: {"7": x}
 spec: {args: [{x: 1}], ports: [{port: 80, protocol: TCP}, {port: 53, protocol: UDP}]}`)
 	for text, want := range map[string]string{
 		".spec":                                ".spec",
@@ -145,6 +146,8 @@ spec: {args: [{x: 1}], ports: [{port: 80, protocol: TCP}, {port: 53, protocol: U
 		`.spec.ports[protocol="UDP",port=53]`:  `.spec.ports[port=53,protocol="UDP"]`,
 		`.spec.ports[protocol="SCTP",port=53]`: "",
 		".spec.ports[2]":                       "",
+		".data[7]":                             ".data",
+		".data[8]":                             "",
 		".spec.nothing":                        "",
 		".nothing.at.all":                      "",
 		".metadata.managedFields":              "",

@@ -1,0 +1,214 @@
+package printer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// ForOwners returns a printer for the owners of objects. The error names a format
+// that there is not.
+func ForOwners(o Options) (*Printer, error) {
+	if !slices.Contains([]string{"", Table, JSON, YAML}, o.Format) {
+		return nil, fmt.Errorf("unknown output format %q: use %s, %s or %s", o.Format, Table, YAML, JSON)
+	}
+	return newPrinter(o, func(b base) results {
+		switch b.Format {
+		case JSON:
+			return &ownersDocument{base: b}
+		case YAML:
+			return &ownersYAML{base: b}
+		default:
+			return &ownersTable{base: b, hues: map[string]int{}}
+		}
+	})
+}
+
+// What stands in the place of an owner.
+const (
+	// nobody owns the field, though somebody could.
+	nobody = "nobody"
+	// unownable is said of what the object is called, and of what the API server
+	// keeps for itself.
+	unownable = "-"
+)
+
+// ownersTable is what a person reads: each object as YAML, with the owners of each
+// field before it. They come first because they have an end: a value may be of
+// any length.
+type ownersTable struct {
+	base
+	texts []string
+	// hues are the colours of the managers, by when they first turned up.
+	hues map[string]int
+}
+
+func (t *ownersTable) take(e event.Event) {
+	if o, ok := e.(event.Owned); ok {
+		t.texts = append(t.texts, t.object(o))
+	}
+}
+
+func (t *ownersTable) flush() {}
+
+func (t *ownersTable) finish(context.Context) error {
+	t.screen.result(strings.Join(t.texts, "\n"))
+	return nil
+}
+
+func (t *ownersTable) object(o event.Owned) string {
+	var b strings.Builder
+	b.WriteString(t.paint.bold.Sprint(label(o.Ref)) + "\n")
+	for _, remark := range ownedRemarks(o) {
+		b.WriteString(remark + "\n")
+	}
+	y := yamlWriter{fold: !t.Verbose}
+	lines := y.lines(o.Fields)
+	t.lay(&b, o, lines)
+	if len(o.Absent) > 0 {
+		b.WriteString("\nowned, but the object does not have them:\n")
+		absent := make([]yamlLine, len(o.Absent))
+		for i, n := range o.Absent {
+			absent[i] = yamlLine{text: clean(n.Path.String()), owners: n.Owners}
+		}
+		t.lay(&b, o, absent)
+	}
+	if o.History != nil {
+		b.WriteString("\n" + t.history(*o.History))
+	}
+	return b.String()
+}
+
+// ownedRemarks say what has to be known to read the fields below.
+func ownedRemarks(o event.Owned) []string {
+	var remarks []string
+	if o.Unmanaged {
+		remarks = append(remarks, "it has no managed fields: who set its fields is not known")
+	}
+	if len(o.Fields) > 0 && len(o.Fields[0].Path) < len(o.Path) {
+		remarks = append(remarks, clean(fmt.Sprintf("%s is a part of %s, which is owned as a whole", o.Path, o.Fields[0].Path)))
+	}
+	return remarks
+}
+
+// lay writes lines with their owners before them. Owners that there is no room for
+// go below each other.
+func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
+	width := 0
+	if t.Width != nil {
+		width = t.Width()
+	}
+	most := mostOwner(width)
+	column := 0
+	before := make([][]ownerCell, len(lines))
+	for i, line := range lines {
+		before[i] = t.owners(line, o.Ref.GVK.GroupVersion().String(), most)
+		for _, c := range before[i] {
+			column = max(column, cells(c.text)+min(1, len(before[i])-1)) // and a comma
+		}
+	}
+	for i, line := range lines {
+		for n, row := range together(before[i], column) {
+			text := ""
+			if n == 0 {
+				text = strings.ReplaceAll(line.text, "\t", "    ")
+			}
+			if width > 0 {
+				text = cut(text, max(width-column-len(ownerGap), leastValue))
+			}
+			left := t.colour(row, column)
+			b.WriteString(strings.TrimRight(left+ownerGap+text, " ") + "\n")
+		}
+	}
+}
+
+const ownerGap = "  "
+
+// mostOwner is how many columns an owner may take of a terminal.
+func mostOwner(width int) int {
+	const least = 24
+	if width <= 0 {
+		return 0
+	}
+	return max(least, width*9/20)
+}
+
+// ownerCell is one owner as it is shown.
+type ownerCell struct {
+	text, manager string
+	faint         bool
+}
+
+func (t *ownersTable) owners(line yamlLine, version string, most int) []ownerCell {
+	switch {
+	case line.part:
+		return []ownerCell{{}}
+	case line.unownable:
+		return []ownerCell{{text: unownable, faint: true}}
+	case len(line.owners) == 0:
+		return []ownerCell{{text: nobody, faint: true}}
+	}
+	out := make([]ownerCell, len(line.owners))
+	for i, o := range line.owners {
+		if o.APIVersion == version {
+			o.APIVersion = ""
+		}
+		out[i] = ownerCell{text: ownerWithin(o, t.Now(), most), manager: o.Manager}
+	}
+	return out
+}
+
+// together puts as many owners of a line beside each other as there is room for; a
+// comma says that there are more.
+func together(all []ownerCell, column int) [][]ownerCell {
+	var rows [][]ownerCell
+	used := 0
+	for i, c := range all {
+		if i < len(all)-1 {
+			c.text += ","
+		}
+		wide := cells(c.text)
+		if i > 0 && used+1+wide <= column {
+			last := len(rows) - 1
+			rows[last] = append(rows[last], c)
+			used += 1 + wide
+			continue
+		}
+		rows = append(rows, []ownerCell{c})
+		used = wide
+	}
+	return rows
+}
+
+// colour writes the owners of a row, each manager in its own colour, and fills the
+// column.
+func (t *ownersTable) colour(row []ownerCell, column int) string {
+	var b strings.Builder
+	used := 0
+	for i, c := range row {
+		if i > 0 {
+			b.WriteString(" ")
+			used++
+		}
+		used += cells(c.text)
+		switch {
+		case c.faint:
+			b.WriteString(t.paint.faint.Sprint(c.text))
+		case c.manager != "":
+			b.WriteString(t.paint.hue(t.hue(c.manager)).Sprint(c.text))
+		default:
+			b.WriteString(c.text)
+		}
+	}
+	return b.String() + strings.Repeat(" ", max(0, column-used))
+}
+
+func (t *ownersTable) hue(manager string) int {
+	if _, known := t.hues[manager]; !known {
+		t.hues[manager] = len(t.hues)
+	}
+	return t.hues[manager]
+}
