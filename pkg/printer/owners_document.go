@@ -137,6 +137,7 @@ func (y *ownersYAML) take(e event.Event) {
 			b.WriteString("# " + line + "\n")
 		}
 	}
+	version := o.Ref.GVK.GroupVersion().String()
 	comment(label(o.Ref))
 	comment(ownedRemarks(o)...)
 	for _, line := range (yamlWriter{}).lines(o.Fields) {
@@ -146,12 +147,12 @@ func (y *ownersYAML) take(e event.Event) {
 		case len(line.owners) == 0:
 			b.WriteString("  # " + nobody)
 		default:
-			b.WriteString("  # " + ownerList(line.owners, y.Now()))
+			b.WriteString("  # " + ownerList(atVersions(line.owners, version), y.Now()))
 		}
 		b.WriteString("\n")
 	}
 	for _, n := range o.Absent {
-		comment(fmt.Sprintf("owned, but not there: %s  %s", clean(n.Path.String()), ownerList(n.Owners, y.Now())))
+		comment(fmt.Sprintf("owned, but not there: %s  %s", clean(n.Path.String()), ownerList(atVersions(n.Owners, version), y.Now())))
 	}
 	if o.History != nil {
 		plain := &ownersTable{base: base{Options: Options{Now: y.Now}, paint: newPalette(false)}}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
 // ForOwners returns a printer for the owners of objects. The error names a format
@@ -114,10 +115,7 @@ func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 		for n, row := range together(before[i], column) {
 			text := ""
 			if n == 0 {
-				text = strings.ReplaceAll(line.text, "\t", "    ")
-			}
-			if width > 0 {
-				text = cut(text, max(width-column-len(ownerGap), leastValue))
+				text = line.within(max(0, width-column-len(ownerGap)))
 			}
 			left := t.colour(row, column)
 			b.WriteString(strings.TrimRight(left+ownerGap+text, " ") + "\n")
@@ -153,10 +151,28 @@ func (t *ownersTable) owners(line yamlLine, version string, most int) []ownerCel
 	}
 	out := make([]ownerCell, len(line.owners))
 	for i, o := range line.owners {
-		if o.APIVersion == version {
-			o.APIVersion = ""
-		}
-		out[i] = ownerCell{text: ownerWithin(o, t.Now(), most), manager: o.Manager}
+		out[i] = ownerCell{text: ownerWithin(atVersion(o, version), t.Now(), most), manager: o.Manager}
+	}
+	return out
+}
+
+// atVersion returns an owner who says at which API version it wrote, where that is
+// not the object's: its paths are then of that version.
+func atVersion(o managedfields.Owner, version string) managedfields.Owner {
+	switch {
+	case o.APIVersion == "", o.APIVersion == version:
+	case o.Subresource != "":
+		o.Subresource += " at " + o.APIVersion
+	default:
+		o.Operation += " at " + o.APIVersion
+	}
+	return o
+}
+
+func atVersions(owners []managedfields.Owner, version string) []managedfields.Owner {
+	out := make([]managedfields.Owner, len(owners))
+	for i, o := range owners {
+		out[i] = atVersion(o, version)
 	}
 	return out
 }

@@ -23,6 +23,24 @@ type yamlLine struct {
 	unownable bool
 }
 
+// within returns the line for a terminal that has so many columns left, 0 for any
+// number. A value that is too long is cut in its middle, for the end of it is what
+// tells two images apart.
+func (l yamlLine) within(width int) string {
+	text := strings.ReplaceAll(l.text, "\t", "    ")
+	if width == 0 || cells(text) <= width {
+		return text
+	}
+	head := len(text) - len(strings.TrimLeft(text, " -"))
+	if i := strings.Index(text[head:], ": "); i >= 0 {
+		head += i + len(": ")
+	}
+	if room := width - cells(text[:head]); room >= leastValue {
+		return text[:head] + cutMiddle(text[head:], room)
+	}
+	return cut(text, max(width, leastValue))
+}
+
 // yamlWriter lays a tree of fields out as YAML: one line for each field, none of
 // them wrapped, for their owners stand beside them.
 type yamlWriter struct {
@@ -49,6 +67,9 @@ func (y yamlWriter) lines(nodes []managedfields.Node) []yamlLine {
 func (y yamlWriter) field(name string, n managedfields.Node) []yamlLine {
 	key := scalar(name) + ":"
 	if len(n.Below) == 0 {
+		if text, ok := n.Value.(string); ok && y.fold && name == managedfields.LastAppliedAnnotation {
+			n.Value = "(" + count(len(text), "byte") + ")" // the whole object once more
+		}
 		return owned(n, y.value(key, n.Value, true))
 	}
 	head := yamlLine{text: key, owners: n.Owners, part: len(n.Owners) == 0}
