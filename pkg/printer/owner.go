@@ -17,15 +17,20 @@ func owner(o managedfields.Owner, now time.Time) string {
 	return name + how
 }
 
-// ownerWithin is owner, and at most so many columns wide: what is cut is the name.
-// 0 is any width.
+// ownerWithin is owner, and at most so many columns wide, 0 for any number: what is
+// cut is the name, as long as something of it remains.
 func ownerWithin(o managedfields.Owner, now time.Time, width int) string {
 	const least = 8
 	name, how := ownerParts(o, now)
-	if width > 0 {
-		name = cutMiddle(name, max(width-cells(how), least))
+	room := width - cells(how)
+	switch {
+	case width == 0:
+		return name + how
+	case room < least:
+		return cutMiddle(name+how, width)
+	default:
+		return cutMiddle(name, room) + how
 	}
-	return name + how
 }
 
 // ownerParts returns the manager's name, and in brackets how it owns.

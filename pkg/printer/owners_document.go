@@ -141,15 +141,7 @@ func (y *ownersYAML) take(e event.Event) {
 	comment(label(o.Ref))
 	comment(ownedRemarks(o)...)
 	for _, line := range (yamlWriter{}).lines(o.Fields) {
-		b.WriteString(line.text)
-		switch {
-		case line.part, line.unownable:
-		case len(line.owners) == 0:
-			b.WriteString("  # " + nobody)
-		default:
-			b.WriteString("  # " + ownerList(atVersions(line.owners, version), y.Now()))
-		}
-		b.WriteString("\n")
+		b.WriteString(y.commented(line, version) + "\n")
 	}
 	for _, n := range o.Absent {
 		comment(fmt.Sprintf("owned, but not there: %s  %s", clean(n.Path.String()), ownerList(atVersions(n.Owners, version), y.Now())))
@@ -159,6 +151,18 @@ func (y *ownersYAML) take(e event.Event) {
 		comment(lines(plain.history(*o.History))...)
 	}
 	y.texts = append(y.texts, b.String())
+}
+
+// commented returns a line with its owners behind it.
+func (y *ownersYAML) commented(line yamlLine, version string) string {
+	switch {
+	case line.part, line.unownable:
+		return line.text
+	case len(line.owners) == 0:
+		return line.text + "  # " + nobody
+	default:
+		return line.text + "  # " + ownerList(atVersions(line.owners, version), y.Now())
+	}
 }
 
 func (y *ownersYAML) flush() {}

@@ -127,7 +127,7 @@ const ownerGap = "  "
 
 // mostOwner is how many columns an owner may take of a terminal.
 func mostOwner(width int) int {
-	const least = 24
+	const least = 16
 	if width <= 0 {
 		return 0
 	}

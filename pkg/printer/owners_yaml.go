@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -184,19 +183,20 @@ func (y yamlWriter) folded(lines []string) []string {
 	return append(slices.Clip(lines[:longestText]), fmt.Sprintf("%s%s (+%s)", indent, ellipsis, count(more, "line")))
 }
 
-// scalar writes a scalar, or what is empty, on one line. What a terminal must not
-// get, or YAML would wrap, is quoted as JSON does it, which is YAML as well.
+// scalar writes a scalar, or what is empty, on one line. A text that a terminal must
+// not get, or that YAML would wrap, is quoted as Go does it: YAML knows the same
+// escapes.
 func scalar(v any) string {
 	text, err := yaml.Marshal(v)
 	line := strings.TrimSuffix(string(text), "\n")
-	if err == nil && line == clean(line) {
+	switch s, isText := v.(string); {
+	case isText && (s != clean(s) || strings.Contains(line, "\n")):
+		return strconv.Quote(s)
+	case err != nil: // Not from a cluster.
+		return strconv.Quote(fmt.Sprint(v))
+	default:
 		return line
 	}
-	quoted, err := encode(v, "")
-	if err != nil { // Not from a cluster.
-		return strconv.Quote(fmt.Sprint(v))
-	}
-	return string(bytes.TrimSpace(quoted))
 }
 
 // block writes a text of several lines as it stands, the first of them with the
