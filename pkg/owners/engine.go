@@ -74,8 +74,9 @@ func of(u *unstructured.Unstructured, path managedfields.Path) (event.Owned, err
 	if err != nil {
 		return event.Owned{}, err
 	}
-	owned := event.Owned{Ref: object.RefOf(u), Path: path, Unmanaged: len(entries) == 0}
+	owned := event.Owned{Ref: object.RefOf(u), Path: path}
 	owned.Fields, owned.Absent = managedfields.Tree(redact.Object(u).Object, entries)
+	owned.Unmanaged = len(entries) == 0 && anyOwnable(owned.Fields)
 	if len(path) == 0 {
 		return owned, nil
 	}
@@ -93,6 +94,14 @@ func of(u *unstructured.Unstructured, path managedfields.Path) (event.Owned, err
 		return owned, newPathError(path, candidates)
 	}
 	return owned, nil
+}
+
+// anyOwnable tells whether there is anything that somebody could own: an object that
+// has nothing but a name has no managed fields, and lacks none.
+func anyOwnable(fields []managedfields.Node) bool {
+	found := false
+	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })
+	return found
 }
 
 func below(nodes []managedfields.Node, path managedfields.Path) []managedfields.Node {

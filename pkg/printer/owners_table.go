@@ -104,34 +104,34 @@ func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 	}
 	most := mostOwner(width)
 	column := 0
-	before := make([][]ownerCell, len(lines))
+	before := make([][][]ownerCell, len(lines))
 	for i, line := range lines {
-		before[i] = t.owners(line, o.Ref.GVK.GroupVersion().String(), most)
-		for _, c := range before[i] {
-			column = max(column, cells(c.text)+min(1, len(before[i])-1)) // and a comma
+		before[i] = together(t.owners(line, o.Ref.GVK.GroupVersion().String(), width), most)
+		for _, row := range before[i] {
+			column = max(column, cellsOf(row))
 		}
 	}
 	for i, line := range lines {
-		for n, row := range together(before[i], column) {
+		for n, row := range before[i] {
 			text := ""
 			if n == 0 {
 				text = line.within(max(0, width-column-len(ownerGap)))
 			}
-			left := t.colour(row, column)
-			b.WriteString(strings.TrimRight(left+ownerGap+text, " ") + "\n")
+			b.WriteString(strings.TrimRight(t.colour(row, column)+ownerGap+text, " ") + "\n")
 		}
 	}
 }
 
 const ownerGap = "  "
 
-// mostOwner is how many columns an owner may take of a terminal.
+// mostOwner is how many columns the owners of a line may take beside each other,
+// and of a terminal a single one as well.
 func mostOwner(width int) int {
-	const least = 16
+	const most, least = 60, 16
 	if width <= 0 {
-		return 0
+		return most
 	}
-	return max(least, width*9/20)
+	return min(most, max(least, width*9/20))
 }
 
 // ownerCell is one owner as it is shown.
@@ -140,7 +140,11 @@ type ownerCell struct {
 	faint         bool
 }
 
-func (t *ownersTable) owners(line yamlLine, version string, most int) []ownerCell {
+func (t *ownersTable) owners(line yamlLine, version string, width int) []ownerCell {
+	most := 0
+	if width > 0 {
+		most = mostOwner(width) - len(",")
+	}
 	switch {
 	case line.part:
 		return []ownerCell{{}}
@@ -179,37 +183,38 @@ func atVersions(owners []managedfields.Owner, version string) []managedfields.Ow
 
 // together puts as many owners of a line beside each other as there is room for; a
 // comma says that there are more.
-func together(all []ownerCell, column int) [][]ownerCell {
+func together(all []ownerCell, most int) [][]ownerCell {
 	var rows [][]ownerCell
-	used := 0
 	for i, c := range all {
 		if i < len(all)-1 {
 			c.text += ","
 		}
-		wide := cells(c.text)
-		if i > 0 && used+1+wide <= column {
-			last := len(rows) - 1
+		last := len(rows) - 1
+		if i > 0 && cellsOf(rows[last])+len(" ")+cells(c.text) <= most {
 			rows[last] = append(rows[last], c)
-			used += 1 + wide
 			continue
 		}
 		rows = append(rows, []ownerCell{c})
-		used = wide
 	}
 	return rows
+}
+
+func cellsOf(row []ownerCell) int {
+	n := len(row) - 1 // blanks
+	for _, c := range row {
+		n += cells(c.text)
+	}
+	return n
 }
 
 // colour writes the owners of a row, each manager in its own colour, and fills the
 // column.
 func (t *ownersTable) colour(row []ownerCell, column int) string {
 	var b strings.Builder
-	used := 0
 	for i, c := range row {
 		if i > 0 {
 			b.WriteString(" ")
-			used++
 		}
-		used += cells(c.text)
 		switch {
 		case c.faint:
 			b.WriteString(t.paint.faint.Sprint(c.text))
@@ -219,7 +224,7 @@ func (t *ownersTable) colour(row []ownerCell, column int) string {
 			b.WriteString(c.text)
 		}
 	}
-	return b.String() + strings.Repeat(" ", max(0, column-used))
+	return b.String() + strings.Repeat(" ", max(0, column-cellsOf(row)))
 }
 
 func (t *ownersTable) hue(manager string) int {
