@@ -121,4 +121,3 @@ func (o *ownersOptions) work(ctx context.Context, c *connection) error {
 	}
 	return errors.Join(faults, err)
 }
-

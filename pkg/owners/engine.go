@@ -80,7 +80,7 @@ func of(u *unstructured.Unstructured, path managedfields.Path) (event.Owned, err
 	if len(path) == 0 {
 		return owned, nil
 	}
-	candidates := candidates(u, owned)
+	candidates := meant(u, owned)
 	at, found := managedfields.At(owned.Fields, path)
 	owned.Fields = nil
 	if found {

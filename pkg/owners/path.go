@@ -31,18 +31,18 @@ func newPathError(path managedfields.Path, candidates []managedfields.Path) *Pat
 	return &PathError{Path: path, Nearest: nearest}
 }
 
-// candidates are all paths that may have been meant: those of the owners come
-// first, for their keys are right.
-func candidates(u *unstructured.Unstructured, owned event.Owned) []managedfields.Path {
+// meant are all paths that may have been meant: those of the owners come first, for
+// their keys are right.
+func meant(u *unstructured.Unstructured, owned event.Owned) []managedfields.Path {
 	var paths []managedfields.Path
 	see := func(n managedfields.Node) { paths = append(paths, n.Path) }
 	managedfields.Walk(owned.Fields, see)
 	managedfields.Walk(owned.Absent, see)
-	meta := map[string]any{}
+	stated := map[string]any{}
 	for name, v := range u.Object {
 		if name != "metadata" {
-			meta[name] = v
+			stated[name] = v
 		}
 	}
-	return append(paths, managedfields.StatedPaths(meta)...)
+	return append(paths, managedfields.StatedPaths(stated)...)
 }

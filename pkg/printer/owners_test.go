@@ -3,6 +3,7 @@ package printer_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -234,10 +235,8 @@ func FuzzOwnersYAML(f *testing.F) {
 		if normal, err := json.Marshal(object); err != nil || json.Unmarshal(normal, &object) != nil {
 			t.Fatal(err)
 		}
-		withOwners := fieldsOf(t, "{}")
-		for name, v := range object {
-			withOwners[name] = v
-		}
+		withOwners := map[string]any{}
+		maps.Copy(withOwners, object)
 		withOwners["metadata"] = map[string]any{"name": "x", "managedFields": []any{map[string]any{
 			"manager": "m\n" + text, "operation": "Apply", "fieldsType": "FieldsV1",
 			"fieldsV1": map[string]any{"f:spec": map[string]any{"f:" + key: map[string]any{}, "f:items": map[string]any{
@@ -254,4 +253,3 @@ func FuzzOwnersYAML(f *testing.F) {
 		}
 	})
 }
-
