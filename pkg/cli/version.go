@@ -33,7 +33,7 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 	var output string
 	cmd := &cobra.Command{
 		Use:               "version",
-		Short:             "Show the versions of the plugin, of the API server and of the webhook",
+		Short:             "Show the versions of plugin, API server and webhook",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

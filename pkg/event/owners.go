@@ -28,6 +28,8 @@ type History struct {
 	Transitions []Transition
 	// Dropped is how many older ones were not kept.
 	Dropped int
+	// Lost is how many are missing because the webhook could not write them.
+	Lost int
 	// Err is why the history is not known.
 	Err error
 	// Coverage is the time that the record covers.
@@ -54,6 +56,8 @@ type Transition struct {
 	// Kind is what happened: taken or released.
 	Kind     string
 	From, To []managedfields.Owner
+	// Cut is set if there were more owners than From and To have.
+	Cut bool
 	// Forced is set if it was by force, Gap if nobody watched, when it last
 	// happened.
 	Forced, Gap bool

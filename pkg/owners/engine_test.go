@@ -93,8 +93,9 @@ kind: OwnershipRecord
 metadata: {name: configmap-u-1, namespace: prod}
 object: {kind: ConfigMap, name: web, uid: u-1}
 dropped: 1
+lost: 2
 transitions:
-- {path: .data.b, kind: released, from: [{manager: helm, operation: Update}], to: [], count: 1, first: "2026-01-02T03:04:05Z", last: "2026-01-02T03:04:05Z"}
+- {path: .data.b, kind: released, from: [{manager: helm, operation: Update}], to: [], cut: true, count: 1, first: "2026-01-02T03:04:05Z", last: "2026-01-02T03:04:05Z"}
 - {path: .data.a, kind: taken, from: [{manager: helm, operation: Update}], to: [{manager: flux, operation: Apply}], forced: true, user: jane, count: 2, first: "2026-01-02T03:04:05Z", last: "2026-01-03T03:04:05Z"}`
 	nodeRecord = `
 apiVersion: ownership.k8sconnect.io/v1alpha1
@@ -266,13 +267,14 @@ func TestHistoryWhole(t *testing.T) {
 	helm, flux := managedfields.Owner{Manager: "helm", Operation: "Update"}, managedfields.Owner{Manager: "flux", Operation: "Apply"}
 	want := &event.History{
 		Transitions: []event.Transition{
-			{Path: ".data.b", Kind: "released", From: []managedfields.Owner{helm}, To: []managedfields.Owner{}, Count: 1, First: at, Last: at},
+			{Path: ".data.b", Kind: "released", From: []managedfields.Owner{helm}, To: []managedfields.Owner{}, Cut: true, Count: 1, First: at, Last: at},
 			{
 				Path: ".data.a", Kind: "taken", From: []managedfields.Owner{helm}, To: []managedfields.Owner{flux},
 				Forced: true, User: "jane", Count: 2, First: at, Last: at.AddDate(0, 0, 1),
 			},
 		},
 		Dropped:  1,
+		Lost:     2,
 		Coverage: event.Coverage{Since: day(1, 0), Gaps: []event.Gap{{From: day(2, 0), To: day(2, 1)}}},
 	}
 	if diff := cmp.Diff(want, got[0].History); diff != "" {

@@ -43,7 +43,7 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 		read := coverageOf(ctx, p.reader)
 		p.coverage = &read
 	}
-	h := &event.History{Dropped: record.Dropped, Coverage: *p.coverage}
+	h := &event.History{Dropped: record.Dropped, Lost: record.Lost, Coverage: *p.coverage}
 	for _, entry := range record.Entries {
 		if about(entry.Path, owned) {
 			h.Transitions = append(h.Transitions, transitionOf(entry))
@@ -99,7 +99,7 @@ func about(text string, owned event.Owned) bool {
 
 func transitionOf(e ownership.Entry) event.Transition {
 	return event.Transition{
-		Path: e.Path, Kind: string(e.Kind), From: ownersOf(e.From), To: ownersOf(e.To),
+		Path: e.Path, Kind: string(e.Kind), From: ownersOf(e.From), To: ownersOf(e.To), Cut: e.Cut,
 		Forced: e.Forced, Gap: e.Gap, User: e.User,
 		Count: e.Count, First: e.First.Time, Last: e.Last.Time,
 	}

@@ -28,6 +28,7 @@ type ownedObject struct {
 	// History is left out where nobody asked for it, and where it is not known.
 	History  *[]transitionEntry `json:"history,omitempty"`
 	Dropped  int                `json:"historyDropped,omitempty"`
+	Lost     int                `json:"historyLost,omitempty"`
 	Coverage *coverageEntry     `json:"historyCoverage,omitempty"`
 	Error    *fault             `json:"historyError,omitempty"`
 }
@@ -44,6 +45,7 @@ type transitionEntry struct {
 	Change string       `json:"change"`
 	From   []ownerEntry `json:"from"`
 	To     []ownerEntry `json:"to"`
+	Cut    bool         `json:"cut,omitempty"`
 	Forced bool         `json:"forced,omitempty"`
 	Gap    bool         `json:"gap,omitempty"`
 	User   string       `json:"user,omitempty"`
@@ -97,7 +99,7 @@ func ownedOf(o event.Owned) ownedObject {
 			for i, tr := range h.Transitions {
 				entries[i] = transitionEntryOf(tr)
 			}
-			out.History, out.Dropped, out.Coverage = &entries, h.Dropped, coverageEntryOf(h.Coverage)
+			out.History, out.Dropped, out.Lost, out.Coverage = &entries, h.Dropped, h.Lost, coverageEntryOf(h.Coverage)
 		}
 	}
 	return out
@@ -105,7 +107,7 @@ func ownedOf(o event.Owned) ownedObject {
 
 func transitionEntryOf(tr event.Transition) transitionEntry {
 	return transitionEntry{
-		Path: tr.Path, Change: tr.Kind, From: ownersOf(tr.From), To: ownersOf(tr.To),
+		Path: tr.Path, Change: tr.Kind, From: ownersOf(tr.From), To: ownersOf(tr.To), Cut: tr.Cut,
 		Forced: tr.Forced, Gap: tr.Gap, User: tr.User,
 		Count: tr.Count, First: tr.First.UTC(), Last: tr.Last.UTC(),
 	}

@@ -31,6 +31,9 @@ func (t *ownersTable) history(h event.History) string {
 	if h.Dropped > 0 {
 		b.WriteString("  " + count(h.Dropped, "older transition") + " had no room in the record\n")
 	}
+	if h.Lost > 0 {
+		b.WriteString("  " + count(h.Lost, "transition") + " the webhook could not write down\n")
+	}
 	return b.String()
 }
 
@@ -51,6 +54,9 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	to := ownerList(tr.To, now)
 	if len(tr.To) == 0 {
 		to = nobody
+	}
+	if tr.Cut {
+		to += ", and more owners"
 	}
 	what := clean(tr.Kind)
 	if tr.Forced {

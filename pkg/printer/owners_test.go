@@ -91,11 +91,12 @@ func ownedStory(t *testing.T) []event.Event {
 				First: ago(72 * time.Hour), Last: ago(2 * time.Hour),
 			},
 			{
-				Path: ".spec.paused", Kind: "released", Gap: true, Count: 1,
+				Path: ".spec.paused", Kind: "released", Gap: true, Cut: true, Count: 1,
 				From: []managedfields.Owner{{Manager: "flux", Operation: managedfields.Apply}}, First: ago(time.Hour), Last: ago(time.Hour),
 			},
 		},
 		Dropped:  3,
+		Lost:     1,
 		Coverage: event.Coverage{Since: ago(96 * time.Hour), Gaps: []event.Gap{{From: ago(5 * time.Hour), To: ago(4 * time.Hour)}}},
 	}
 	return []event.Event{e}
