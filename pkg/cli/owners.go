@@ -32,9 +32,9 @@ func newOwners(c *connection, streams genericiooptions.IOStreams) *cobra.Command
 	cmd := &cobra.Command{
 		Use:   "owners TYPE/NAME… | TYPE NAME…",
 		Short: "Show who owns each field of an object",
-		Long: `Show an object with the owners of each field beside it: the field manager, how it
-wrote (Apply, Update, or a subresource), and when it last wrote anything of the
-object. Nothing is changed.
+		Long: `Show an object with the owners of each field beside it: the field manager, how
+it wrote (Apply, Update, or a subresource), and when it last wrote anything of
+the object. Nothing is changed.
 
 --history tells who owned a path before, as the webhook recorded it.
 
