@@ -20,15 +20,15 @@ type kind struct {
 
 // leftOut are kinds whose owners say nothing of interest: what machines write to
 // all the time, and what we write.
-func leftOut() []schema.GroupResource {
-	return []schema.GroupResource{
-		{Group: "", Resource: "events"},
-		{Group: "events.k8s.io", Resource: "events"},
-		{Group: "", Resource: "endpoints"},
-		{Group: "discovery.k8s.io", Resource: "endpointslices"},
-		{Group: "coordination.k8s.io", Resource: "leases"},
-		{Group: "coordination.k8s.io", Resource: "leasecandidates"},
-		{Group: ownership.RecordGroup, Resource: ownership.RecordPlural},
+func leftOut() []schema.GroupKind {
+	return []schema.GroupKind{
+		{Group: "", Kind: "Event"},
+		{Group: "events.k8s.io", Kind: "Event"},
+		{Group: "", Kind: "Endpoints"},
+		{Group: "discovery.k8s.io", Kind: "EndpointSlice"},
+		{Group: "coordination.k8s.io", Kind: "Lease"},
+		{Group: "coordination.k8s.io", Kind: "LeaseCandidate"},
+		{Group: ownership.RecordGroup, Kind: ownership.RecordKind},
 	}
 }
 
@@ -38,7 +38,7 @@ type kinds map[schema.GroupResource]kind
 // selectKinds returns the kinds that can be watched, of what discovery has found,
 // without those that are excluded. Of a group that discovery could not read now, it
 // keeps those that were there before.
-func selectKinds(found []*metav1.APIResourceList, err error, before kinds, excluded []schema.GroupResource) (kinds, error) {
+func selectKinds(found []*metav1.APIResourceList, err error, before kinds, excluded []schema.GroupKind) (kinds, error) {
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partly) {
 		return before, err
@@ -50,7 +50,7 @@ func selectKinds(found []*metav1.APIResourceList, err error, before kinds, exclu
 			continue
 		}
 		for _, r := range list.APIResources {
-			if k := kindOf(gv, r); watchable(r) && !slices.Contains(excluded, k.resource.GroupResource()) {
+			if k := kindOf(gv, r); watchable(r) && !slices.Contains(excluded, schema.GroupKind{Group: k.resource.Group, Kind: k.name}) {
 				out[k.resource.GroupResource()] = k
 			}
 		}

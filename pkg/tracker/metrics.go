@@ -31,7 +31,7 @@ func metrics() []metric {
 		counter("tracker_unreadable", "Changes whose managed fields cannot be read.", func(t *Tracker) int { return t.book.counts.unreadable }),
 		counter("hints_joined", "Changes whose user is known.", func(t *Tracker) int { return t.book.counts.joined }),
 		counter("hints_expired", "Admitted writes that were not seen to be committed.", func(t *Tracker) int { return t.book.counts.expired }),
-		counter("hints_dropped", "Hints that found no room.", func(t *Tracker) int { return t.book.counts.dropped + int(t.dropped.Load()) }),
+		counter("hints_displaced", "Hints that had to make room for newer ones.", func(t *Tracker) int { return t.book.counts.dropped }),
 	}
 }
 

@@ -57,11 +57,14 @@ type Options struct {
 	// ExcludeNamespaces whose objects are not tracked.
 	ExcludeNamespaces []string
 	// ExcludeKinds that are not tracked, beside those that never are.
-	ExcludeKinds []schema.GroupResource
+	ExcludeKinds []schema.GroupKind
 	// Grace is how long a change waits for its hint before the leader records it
 	// without a user; 5 seconds by default. Another replica may have the hint, and
 	// is to be the first to record it.
 	Grace time.Duration
+	// Finish, if set, is called once at the end, when all is told to the sink, for it
+	// to settle what it can before the last checkpoint is stored.
+	Finish func()
 	// StoreEvery is how often the checkpoint is stored; 30 seconds by default.
 	StoreEvery time.Duration
 }
@@ -74,7 +77,6 @@ const queuedHints = 4096
 type Tracker struct {
 	opts    Options
 	queue   chan ownership.Hint
-	dropped atomic.Int64 // hints that found no room in the queue
 	ready   atomic.Bool
 	changed chan struct{} // the kinds that there are may have changed
 	lists   chan struct{} // a place for each list that may be read at once
@@ -94,6 +96,10 @@ func New(opts Options) (*Tracker, error) {
 	opts.Name = cmp.Or(opts.Name, "k8sconnect-tracker")
 	opts.Grace = cmp.Or(opts.Grace, 5*time.Second)
 	opts.StoreEvery = cmp.Or(opts.StoreEvery, 30*time.Second)
+	if opts.Finish == nil {
+		opts.Finish = func() {}
+	}
+	opts.Finish = sync.OnceFunc(opts.Finish)
 	opts.ExcludeKinds = slices.Concat(leftOut(), opts.ExcludeKinds)
 	return &Tracker{
 		opts:    opts,
@@ -105,9 +111,11 @@ func New(opts Options) (*Tracker, error) {
 	}, nil
 }
 
-// Run tracks until the context ends, and stores a last checkpoint then, if it
-// leads. What goes wrong meanwhile is logged, counted, and tried again.
+// Run tracks until the context ends, lets the sink finish, and stores a last
+// checkpoint then, if it leads. What goes wrong meanwhile is logged, counted, and
+// tried again.
 func (t *Tracker) Run(ctx context.Context) error {
+	defer t.opts.Finish()
 	if err := t.load(ctx); err != nil {
 		return nil //nolint:nilerror // The context has ended: that is all that ends it.
 	}
@@ -117,17 +125,20 @@ func (t *Tracker) Run(ctx context.Context) error {
 	all.Go(func() { t.keep(ctx) })
 	all.Wait()
 	t.stopAll()
+	t.do(func(b *book) []*matter { return b.due(time.Now().Add(t.opts.Grace)) })
+	t.opts.Finish()
 	t.last(ctx)
 	return nil
 }
 
-// Hint tells what admission saw. It never blocks: where there is no room, the hint
-// is dropped and counted.
-func (t *Tracker) Hint(h ownership.Hint) {
+// Hint tells what admission saw, and whether there was room for it. It never
+// blocks.
+func (t *Tracker) Hint(h ownership.Hint) bool {
 	select {
 	case t.queue <- h:
+		return true
 	default:
-		t.dropped.Add(1)
+		return false
 	}
 }
 
