@@ -30,9 +30,9 @@ type desk struct {
 	*recorder.Recorder
 	*handle
 	settled atomic.Int64
-	events  []string
-	log     bytes.Buffer
-	lines   bytes.Buffer
+	events  notes
+	log     notes
+	lines   notes
 	metrics *recorder.Metrics
 	version int
 	end     func()
@@ -41,7 +41,26 @@ type desk struct {
 // Eventf takes an Event.
 func (d *desk) Eventf(regarding, _ runtime.Object, eventtype, reason, _, note string, args ...any) {
 	o := regarding.(*corev1.ObjectReference)
-	d.events = append(d.events, fmt.Sprintf("%s %s on %s/%s: %s", eventtype, reason, o.Kind, o.Name, fmt.Sprintf(note, args...)))
+	fmt.Fprintf(&d.events, "%s %s on %s/%s: %s\n", eventtype, reason, o.Kind, o.Name, fmt.Sprintf(note, args...))
+}
+
+// notes is what is written from any goroutine.
+type notes struct {
+	mu      sync.Mutex
+	content bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (n *notes) Write(text []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.content.Write(text)
+}
+
+func (n *notes) text() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.content.String()
 }
 
 // inBubble runs a test whose clock jumps.
@@ -106,8 +125,8 @@ func TestUncontested(t *testing.T) {
 			t.Errorf("%d are settled", d.settled.Load())
 		}
 		after(time.Hour)
-		if d.writes > 0 || len(d.events) > 0 {
-			t.Errorf("%d writes, events %v", d.writes, d.events)
+		if d.writes.Load() > 0 || d.events.text() != "" {
+			t.Errorf("%d writes, events %s", d.writes.Load(), d.events.text())
 		}
 	})
 }
@@ -138,7 +157,7 @@ func TestEvents(t *testing.T) {
 			"Warning FieldOwnershipTaken on Thing/web: " + strings.Join(first, "; ") + "; +2 more",
 			"Warning FieldOwnershipTaken on Thing/web: .spec.p0 taken from argo (Apply) by helm (Apply)",
 		}
-		if diff := cmp.Diff(want, d.events); diff != "" {
+		if diff := cmp.Diff(strings.Join(want, "\n")+"\n", d.events.text()); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
@@ -157,8 +176,8 @@ func TestEventText(t *testing.T) {
 					d.tell("web", "alice", tr)
 				}
 				after(time.Minute)
-				_, text, _ := strings.Cut(d.events[0], ": ")
-				if len(text) > 1024 || !strings.Contains(text, "20") && !strings.Contains(text, "more") {
+				_, text, _ := strings.Cut(d.events.text(), ": ")
+				if len(text) > 1025 || !strings.Contains(text, "20") && !strings.Contains(text, "more") {
 					t.Errorf("%d bytes: %s", len(text), text)
 				}
 			})
@@ -173,12 +192,12 @@ func TestPace(t *testing.T) {
 			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 		}
 		after(100 * time.Second)
-		if d.writes < 495 || d.writes > 505 {
-			t.Errorf("%d writes in 100 seconds", d.writes)
+		if d.writes.Load() < 495 || d.writes.Load() > 505 {
+			t.Errorf("%d writes in 100 seconds", d.writes.Load())
 		}
 		after(200 * time.Second)
-		if d.writes != 1000 || d.settled.Load() != 1000 {
-			t.Errorf("%d writes, %d settled", d.writes, d.settled.Load())
+		if d.writes.Load() != 1000 || d.settled.Load() != 1000 {
+			t.Errorf("%d writes, %d settled", d.writes.Load(), d.settled.Load())
 		}
 	})
 }
@@ -212,7 +231,7 @@ func TestEnd(t *testing.T) {
 // The end does not wait for long for a server that does not answer.
 func TestEndWithoutServer(t *testing.T) {
 	inBubble(t, recorder.Options{FlushTimeout: 3 * time.Second}, func(t *testing.T, d *desk) {
-		d.before = func(string) error { time.Sleep(time.Second); return errDown }
+		d.misbehave(func(string) error { time.Sleep(time.Second); return errDown })
 		for n := range 100 {
 			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 		}
@@ -231,7 +250,7 @@ func TestEndWithoutServer(t *testing.T) {
 func TestNeverBlocks(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		free := make(chan struct{})
-		d.before = func(string) error { <-free; return nil }
+		d.misbehave(func(string) error { <-free; return nil })
 		began := time.Now()
 		for n := range 50_000 {
 			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
@@ -275,8 +294,8 @@ func TestForget(t *testing.T) {
 		d.tell("web", "alice", taken("a", 0, 1))
 		d.Forget("web")
 		after(time.Hour)
-		if d.settled.Load() != 1 || d.writes != 0 {
-			t.Errorf("%d settled, %d writes", d.settled.Load(), d.writes)
+		if d.settled.Load() != 1 || d.writes.Load() != 0 {
+			t.Errorf("%d settled, %d writes", d.settled.Load(), d.writes.Load())
 		}
 	})
 }
@@ -293,7 +312,7 @@ func TestTransitionLog(t *testing.T) {
 			d.tell("web", "alice", tr)
 		}
 		d.end()
-		lines := strings.Split(strings.TrimSuffix(d.lines.String(), "\n"), "\n")
+		lines := strings.Split(strings.TrimSuffix(d.lines.text(), "\n"), "\n")
 		if len(lines) != 1000 {
 			t.Fatalf("%d lines", len(lines))
 		}

@@ -42,25 +42,25 @@ func TestRefusals(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
-				d.before = func(operation string) error {
+				d.misbehave(func(operation string) error {
 					if operation == "get" {
 						return nil
 					}
 					return tt.err
-				}
+				})
 				d.tell("web", "alice", taken("a", 0, 1))
 				d.tell("db", "alice", taken("a", 0, 1))
 				after(10 * time.Minute)
 				if (d.settled.Load() == 2) != tt.settled {
 					t.Errorf("%d settled", d.settled.Load())
 				}
-				if lines := strings.Count(d.log.String(), "\n"); tt.settled && lines > 0 || !tt.settled && lines != 1 {
-					t.Errorf("it says %s", d.log.String())
+				if lines := strings.Count(d.log.text(), "\n"); tt.settled && lines > 0 || !tt.settled && lines != 1 {
+					t.Errorf("it says %s", d.log.text())
 				}
 				if tt.reason != "" && d.metric(t, "k8sconnect_records_write_errors_total", tt.reason) < 2 {
 					t.Errorf("no write error is counted with reason %s", tt.reason)
 				}
-				d.before = nil
+				d.misbehave(nil)
 				after(10 * time.Minute)
 				if d.settled.Load() != 2 || tt.settled != (len(d.entries()) == 0) {
 					t.Errorf("in the end, %d settled, entries %v", d.settled.Load(), d.entries())
@@ -73,12 +73,12 @@ func TestRefusals(t *testing.T) {
 // What is lost is counted, and said in the record of its object (edge case 81).
 func TestLost(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
-		d.before = func(string) error { return errDown }
+		d.misbehave(func(string) error { return errDown })
 		for n := range 30 {
 			d.tell("web", "alice", taken(fmt.Sprint("p", n), 0, 1))
 		}
 		after(time.Minute)
-		d.before = nil
+		d.misbehave(nil)
 		after(time.Hour)
 		records := d.all()
 		if n := d.metric(t, "k8sconnect_records_lost_total"); n != 20 {
@@ -107,16 +107,16 @@ func TestGap(t *testing.T) {
 			calls++
 			return ownership.Compact([]metav1.ManagedFieldsEntry{owner}), "999", uid != "gone"
 		}
-		d.before = func(operation string) error {
+		d.misbehave(func(operation string) error {
 			if operation == "update" && calls < 5 {
 				return errDown
 			}
 			return nil
-		}
+		})
 		if err := d.Gap(t.Context(), live); !errors.Is(err, errDown) {
 			t.Errorf("error %v", err)
 		}
-		d.before = nil
+		d.misbehave(nil)
 		for range 2 {
 			if err := d.Gap(t.Context(), live); err != nil {
 				t.Error(err)
