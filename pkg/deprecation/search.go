@@ -172,4 +172,3 @@ func appendItem(b []byte, s step, numbered bool) []byte {
 	}
 	return append(b, "[]"...)
 }
-
