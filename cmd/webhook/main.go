@@ -10,9 +10,12 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
@@ -38,11 +41,33 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
-	server, err := webhook.New(config, opts, webhook.Parts{})
+	parts, err := partsFor(config)
+	if err != nil {
+		return err
+	}
+	server, err := webhook.New(config, opts, parts)
 	if err != nil {
 		return err
 	}
 	return server.Start(ctrl.SetupSignalHandler())
+}
+
+// partsFor makes what stands beside admission.
+func partsFor(config *rest.Config) (webhook.Parts, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return webhook.Parts{}, fmt.Errorf("find the cluster: %w", err)
+	}
+	version, err := client.ServerVersion()
+	if err != nil {
+		return webhook.Parts{}, fmt.Errorf("ask for the server's version: %w", err)
+	}
+	release, err := deprecation.Server(*version)
+	if err != nil {
+		return webhook.Parts{}, fmt.Errorf("the server's version: %w", err)
+	}
+	catalogue := &webhook.Catalogue{Server: release}
+	return webhook.Parts{Deprecations: catalogue, Definitions: catalogue}, nil
 }
 
 // logTo makes JSON lines of what the webhook and the libraries below it log. The

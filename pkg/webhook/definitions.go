@@ -14,8 +14,8 @@ import (
 // after the other.
 type Definitions interface {
 	// Set says that a definition is there, in this version: of it, there is the
-	// name, spec.group, spec.names.kind and, of spec.versions, name, served,
-	// deprecated and deprecationWarning.
+	// name, spec.group, status.acceptedNames.kind and, of each of spec.versions, name,
+	// served, deprecated and deprecationWarning.
 	Set(definition *unstructured.Unstructured)
 	// Delete says that the definition of a name is gone.
 	Delete(name string)
@@ -69,8 +69,9 @@ func keepVersions(object any) (any, error) {
 		return object, nil
 	}
 	group, _, _ := unstructured.NestedString(u.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(u.Object, "spec", "names", "kind")
-	all, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
+	accepted, _, _ := unstructured.NestedString(u.Object, "status", "acceptedNames", "kind")
+	field, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "versions")
+	all, _ := field.([]any)
 	versions := make([]any, 0, len(all))
 	for _, v := range all {
 		kept := map[string]any{}
@@ -86,6 +87,7 @@ func keepVersions(object any) (any, error) {
 	small.SetName(u.GetName())
 	small.SetUID(u.GetUID())
 	small.SetResourceVersion(u.GetResourceVersion())
-	small.Object["spec"] = map[string]any{"group": group, "names": map[string]any{"kind": kind}, "versions": versions}
+	small.Object["spec"] = map[string]any{"group": group, "versions": versions}
+	small.Object["status"] = map[string]any{"acceptedNames": map[string]any{"kind": accepted}}
 	return small, nil
 }

@@ -26,20 +26,20 @@ type notices struct {
 	deprecations Deprecations // nil is none
 }
 
-func (j notices) judge(request *admissionv1.AdmissionRequest) ([]warning, error) {
-	create := request.Operation == admissionv1.Create
-	if j.deprecations == nil || !create && request.Operation != admissionv1.Update {
+func (j notices) judge(r *request) ([]warning, error) {
+	create := r.Operation == admissionv1.Create
+	if j.deprecations == nil || !create && r.Operation != admissionv1.Update {
 		return nil, nil
 	}
-	kind := schema.GroupVersionKind(request.Kind)
-	if request.RequestKind != nil { // What the client wrote, before it was converted for us.
-		kind = schema.GroupVersionKind(*request.RequestKind)
+	kind := schema.GroupVersionKind(r.Kind)
+	if r.RequestKind != nil { // What the client wrote, before it was converted for us.
+		kind = schema.GroupVersionKind(*r.RequestKind)
 	}
-	m, err := readMetadata(request.Object.Raw)
+	m, err := readMetadata(r.Object)
 	if err != nil {
 		return nil, err
 	}
-	name := nameOf(kind.Kind, request, m)
+	name := nameOf(kind.Kind, m)
 	var out []warning
 	if text, ok := j.deprecations.Notice(kind); ok {
 		out = append(out, warning{aboutVersion, name + ": " + text})
@@ -47,7 +47,7 @@ func (j notices) judge(request *admissionv1.AdmissionRequest) ([]warning, error)
 	if !create {
 		return out, nil
 	}
-	object, err := readObject(request.Object.Raw)
+	object, err := readObject(r.Object)
 	if err != nil || object == nil {
 		return out, err
 	}

@@ -22,57 +22,43 @@ type takings struct {
 	count        *metrics
 }
 
-func (j takings) judge(request *admissionv1.AdmissionRequest) ([]warning, error) {
-	if request.Operation != admissionv1.Update || isNull(request.Object.Raw) || isNull(request.OldObject.Raw) {
+func (j takings) judge(r *request) ([]warning, error) {
+	if r.Operation != admissionv1.Update || isNull(r.Object) || isNull(r.OldObject) {
 		return nil, nil
 	}
-	old, err := readMetadata(request.OldObject.Raw)
+	was, err := readMetadata(r.OldObject)
 	if err != nil {
 		return nil, err
 	}
-	now, err := readMetadata(request.Object.Raw)
+	is, err := readMetadata(r.Object)
 	if err != nil {
 		return nil, err
 	}
-	before, after := ownership.Compact(old.ManagedFields), ownership.Compact(now.ManagedFields)
-	transitions, err := ownership.Between(before, after)
-	if err != nil || len(transitions) == 0 {
+	before, after := ownership.Compact(was.ManagedFields), ownership.Compact(is.ManagedFields)
+	if before.Equal(after) {
+		return nil, nil
+	}
+	old, err := readObject(r.OldObject)
+	if err != nil {
 		return nil, err
 	}
-	// Who watches sees no values, so that without them it is decided what to hint at.
-	if !isDryRun(request) && slices.ContainsFunc(transitions, ownership.Transition.Notable) {
+	now, err := readObject(r.Object)
+	if err != nil {
+		return nil, err
+	}
+	transitions, err := ownership.BetweenObjects(before, after, old, now)
+	if err != nil {
+		return nil, err
+	}
+	if !r.DryRun && slices.ContainsFunc(transitions, isLoss) {
 		j.hint(ownership.Hint{
-			UID: now.UID, ResourceVersion: old.ResourceVersion, Owners: after,
-			User: request.UserInfo.Username, Request: request.UID, Time: time.Now(),
+			UID: is.UID, ResourceVersion: was.ResourceVersion, Owners: after,
+			User: r.UserInfo.Username, Request: r.UID, Time: time.Now(),
 		})
 	}
-	return j.warnings(request, now, transitions)
-}
-
-// warnings reads the values, where they may matter.
-func (j takings) warnings(request *admissionv1.AdmissionRequest, m metadata, transitions []ownership.Transition) ([]warning, error) {
-	taken := slices.ContainsFunc(transitions, mayBeTaken)
-	claimed := j.deprecations != nil && slices.ContainsFunc(transitions, isClaim)
-	if !taken && !claimed {
-		return nil, nil
-	}
-	old, err := readObject(request.OldObject.Raw)
-	if err != nil {
-		return nil, err
-	}
-	now, err := readObject(request.Object.Raw)
-	if err != nil {
-		return nil, err
-	}
-	name := nameOf(request.Kind.Kind, request, m)
-	var out []warning
-	if taken {
-		if transitions, err = ownership.Transitions(old, now); err != nil {
-			return nil, err
-		}
-		out = ownersWarnings(name, takeovers(transitions))
-	}
-	if claimed {
+	name := nameOf(r.Kind.Kind, is)
+	out := ownersWarnings(name, takeovers(transitions))
+	if j.deprecations != nil && slices.ContainsFunc(transitions, isClaim) {
 		out = append(out, fieldWarnings(name, j.deprecations.Fields(old, now))...)
 	}
 	return out, nil
@@ -84,14 +70,12 @@ func (j takings) hint(h ownership.Hint) {
 	}
 }
 
-// mayBeTaken tells whether values decide between a takeover and none.
-func mayBeTaken(t ownership.Transition) bool {
-	return t.Kind == ownership.Taken || t.Why == ownership.SameValue
+// isLoss tells whether somebody lost a path that may still be there. Who watches
+// sees no values, and may call it taken or released where they show that it is
+// neither.
+func isLoss(t ownership.Transition) bool {
+	return t.Kind != ownership.Removed && len(t.Lost()) > 0
 }
 
 // isClaim tells whether somebody holds a path who did not before.
 func isClaim(t ownership.Transition) bool { return len(t.Gained()) > 0 }
-
-func isDryRun(request *admissionv1.AdmissionRequest) bool {
-	return request.DryRun != nil && *request.DryRun
-}

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // maxReview is how many bytes a review may have: two objects of three megabytes,
@@ -37,7 +40,42 @@ type admission struct {
 
 // judge returns what to warn of. Its error is that of an object that it does not
 // understand; what it has found until then is said all the same.
-type judge func(*admissionv1.AdmissionRequest) ([]warning, error)
+type judge func(*request) ([]warning, error)
+
+// review is what is read of an AdmissionReview, whichever its version: they differ in
+// nothing that matters here, and each is answered at its own.
+type review struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Request    *request `json:"request"`
+}
+
+// request is what is read of an admission request. The objects are not read yet.
+type request struct {
+	UID         types.UID                `json:"uid"`
+	Kind        metav1.GroupVersionKind  `json:"kind"`
+	RequestKind *metav1.GroupVersionKind `json:"requestKind"`
+	Operation   admissionv1.Operation    `json:"operation"`
+	UserInfo    struct {
+		Username string `json:"username"`
+	} `json:"userInfo"`
+	Object    jsontext.Value `json:"object"`
+	OldObject jsontext.Value `json:"oldObject"`
+	DryRun    bool           `json:"dryRun"`
+}
+
+// answer is an AdmissionReview that allows.
+type answer struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Response   response `json:"response"`
+}
+
+type response struct {
+	UID      types.UID `json:"uid"`
+	Allowed  bool      `json:"allowed"`
+	Warnings []string  `json:"warnings,omitempty"`
+}
 
 // ServeHTTP answers one review.
 func (a *admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -56,17 +94,17 @@ func (a *admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), status)
 		return
 	}
-	answer := admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: &admissionv1.AdmissionResponse{
-		UID: review.Request.UID, Allowed: true, Warnings: a.warnings(review.Request),
-	}}
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(answer); err != nil {
+	err = json.MarshalWrite(w, answer{review.APIVersion, review.Kind, response{
+		UID: review.Request.UID, Allowed: true, Warnings: a.warnings(review.Request),
+	}}, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
 		a.count.fault(a.name, faultAnswer) // The API server has hung up.
 	}
 }
 
 // warnings never fails: of what goes wrong, the one who writes hears nothing.
-func (a *admission) warnings(request *admissionv1.AdmissionRequest) (texts []string) {
+func (a *admission) warnings(r *request) (texts []string) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.count.fault(a.name, faultPanic)
@@ -74,11 +112,11 @@ func (a *admission) warnings(request *admissionv1.AdmissionRequest) (texts []str
 			texts = nil
 		}
 	}()
-	warnings, err := a.judge(request)
+	warnings, err := a.judge(r)
 	if err != nil {
 		a.count.fault(a.name, faultObject)
 		a.log.Error(err, "object not understood, request allowed", "webhook", a.name,
-			"kind", request.Kind.Kind, "namespace", request.Namespace, "name", request.Name)
+			"kind", r.Kind.Kind, "request", r.UID)
 	}
 	warnings = bounded(warnings)
 	for _, w := range warnings {
@@ -99,24 +137,23 @@ func (e panicError) Error() string {
 	return fmt.Sprintf("panic with a value of type %T", e.value)
 }
 
-// readReview reads a review of whichever version: they differ in nothing that is
-// read here, and each is answered at its own.
-func readReview(r *http.Request) (admissionv1.AdmissionReview, error) {
-	var review admissionv1.AdmissionReview
+// readReview reads a review.
+func readReview(r *http.Request) (*review, error) {
 	body, err := readBody(r)
 	if err != nil {
-		return review, fmt.Errorf("read the review: %w", err)
+		return nil, fmt.Errorf("read the review: %w", err)
 	}
-	if err := json.Unmarshal(body, &review); err != nil {
-		return review, fmt.Errorf("read the review: %w", err)
+	var out review
+	if err := json.Unmarshal(body, &out, lenient()); err != nil {
+		return nil, fmt.Errorf("read the review: %w", err)
 	}
 	switch {
-	case review.Kind != "AdmissionReview" || !strings.HasPrefix(review.APIVersion, admissionv1.GroupName+"/"):
-		return review, errors.New("read the review: it is no AdmissionReview")
-	case review.Request == nil || review.Request.UID == "":
-		return review, errors.New("read the review: it has no request")
+	case out.Kind != "AdmissionReview" || !strings.HasPrefix(out.APIVersion, admissionv1.GroupName+"/"):
+		return nil, errors.New("read the review: it is no AdmissionReview")
+	case out.Request == nil || out.Request.UID == "":
+		return nil, errors.New("read the review: it has no request")
 	}
-	return review, nil
+	return &out, nil
 }
 
 func readBody(r *http.Request) ([]byte, error) {

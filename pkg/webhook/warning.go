@@ -155,10 +155,18 @@ func pathList(paths []managedfields.Path, room int) string {
 func pathText(p managedfields.Path, room int) string {
 	room = max(room, pathLength)
 	text := clean(p.String())
-	for i := 1; i < len(p) && length(text) > room; i++ {
-		text = "…" + clean(p[i:].String())
+	if length(text) <= room || len(p) < 2 {
+		return middle(text, room)
 	}
-	return middle(text, room)
+	end := "…" + clean(p[len(p)-1:].String())
+	for i := len(p) - 2; i > 0; i-- {
+		longer := "…" + clean(p[i:].String())
+		if length(longer) > room {
+			break
+		}
+		end = longer
+	}
+	return middle(end, room)
 }
 
 // clean replaces what does not print, which a header does not take or a terminal

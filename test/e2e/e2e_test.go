@@ -70,6 +70,11 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	env.Setenv("KUBECONFIG", c.KubeconfigPath)
 	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("CORPUS", corpus())
+	crds, err := filepath.Abs(filepath.Join("..", "..", "charts", "k8sconnect", "crds"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("CRDS", crds)
 	if out, err := run(ctx, kubectl, "create", "namespace", ns); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}

@@ -9,12 +9,13 @@ import (
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
@@ -148,4 +149,29 @@ func kubectl(t *testing.T, c *cluster.Cluster, stdin string, args ...string) (st
 		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, diagnosis.String())
 	}
 	return out.String(), diagnosis.String()
+}
+
+func sorted(texts []string) []string {
+	out := slices.Clone(texts)
+	slices.Sort(out)
+	return out
+}
+
+// metadata reads an object's metadata as a metadata watch does.
+func (r *running) metadata(t *testing.T, resource string, u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
+	t.Helper()
+	config, err := r.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := metadata.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gvr := u.GroupVersionKind().GroupVersion().WithResource(resource)
+	out, err := c.Resource(gvr).Namespace(u.GetNamespace()).Get(t.Context(), u.GetName(), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
