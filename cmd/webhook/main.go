@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -10,12 +11,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
@@ -28,20 +27,39 @@ func main() {
 
 func run() error {
 	opts := webhook.Options{Log: logTo(os.Stderr)}
+	setup := webhook.Setup{}
+	kinds := pflag.StringSlice("exclude-kinds", nil, "kinds that are not tracked, as Kind or Kind.group")
+	transitions := pflag.Bool("log-transitions", false, "write every change of owners to stdout, as a line of JSON")
 	pflag.StringVar(&opts.Host, "host", "", "address to serve admission on; all by default")
 	pflag.IntVar(&opts.Port, "port", 9443, "port to serve admission on")
 	pflag.StringVar(&opts.CertDir, "cert-dir", "", "folder of tls.crt and tls.key, which are read again when they change")
 	pflag.StringVar(&opts.Health, "health-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	pflag.StringVar(&opts.Metrics, "metrics-address", ":8080", "address of /metrics; 0 for none")
-	pflag.StringVar(&opts.Namespace, "namespace", "", "namespace that the webhook runs in; found out by default")
+	pflag.StringVar(&opts.Namespace, "namespace", "", "namespace that the webhook runs in")
 	pflag.BoolVar(&opts.LeaderElect, "leader-elect", false, "agree with the other replicas on one that leads")
 	pflag.DurationVar(&opts.ShutdownDelay, "shutdown-delay", 10*time.Second, "how long to answer still once told to end")
+	pflag.StringVar(&setup.Service, "service", "k8sconnect", "the webhook's Service; its lease and the ConfigMap of its checkpoint have the same name")
+	pflag.BoolVar(&setup.SelfSigned, "self-signed", false, "make and renew the certificate, instead of reading it from --cert-dir")
+	pflag.StringVar(&setup.Secret, "certificate-secret", "k8sconnect-self-signed", "Secret to keep it in, with --self-signed")
+	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration that is to trust it, with --self-signed")
+	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
+	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 5, "how often this replica writes an ownership record at most")
 	pflag.Parse()
+	if opts.Namespace == "" {
+		return errors.New("--namespace is needed")
+	}
+	opts.Lease = setup.Service
+	for _, kind := range *kinds {
+		setup.ExcludeKinds = append(setup.ExcludeKinds, schema.ParseGroupKind(kind))
+	}
+	if *transitions {
+		setup.Transitions = os.Stdout
+	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
-	parts, err := partsFor(config)
+	parts, err := webhook.NewParts(config, opts, setup)
 	if err != nil {
 		return err
 	}
@@ -50,24 +68,6 @@ func run() error {
 		return err
 	}
 	return server.Start(ctrl.SetupSignalHandler())
-}
-
-// partsFor makes what stands beside admission.
-func partsFor(config *rest.Config) (webhook.Parts, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return webhook.Parts{}, fmt.Errorf("find the cluster: %w", err)
-	}
-	version, err := client.ServerVersion()
-	if err != nil {
-		return webhook.Parts{}, fmt.Errorf("ask for the server's version: %w", err)
-	}
-	release, err := deprecation.Server(*version)
-	if err != nil {
-		return webhook.Parts{}, fmt.Errorf("the server's version: %w", err)
-	}
-	catalogue := &webhook.Catalogue{Server: release}
-	return webhook.Parts{Deprecations: catalogue, Definitions: catalogue}, nil
 }
 
 // logTo makes JSON lines of what the webhook and the libraries below it log. The

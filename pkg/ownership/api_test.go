@@ -42,7 +42,7 @@ type schemaNode struct {
 
 func readDefinition(t *testing.T) definition {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "charts", "k8sconnect", "crds", "ownershiprecords.yaml"))
+	content, err := os.ReadFile(filepath.Join("..", "..", "charts", "k8sconnect", "files", "ownershiprecords.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,7 +20,7 @@ type memory struct {
 	mu      sync.Mutex
 	records map[string]string // JSON by namespace and name
 	version int
-	writes  int
+	writes  atomic.Int64
 }
 
 func newMemory() *memory { return &memory{records: map[string]string{}} }
@@ -32,6 +33,13 @@ type handle struct {
 	before, after func(operation string) error
 }
 
+// misbehave lets the store do something before each operation, from now on.
+func (h *handle) misbehave(before func(operation string) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.before = before
+}
+
 func resource() schema.GroupResource {
 	return schema.GroupResource{Group: ownership.RecordGroup, Resource: ownership.RecordPlural}
 }
@@ -40,8 +48,11 @@ func (h *handle) do(ctx context.Context, operation string, f func() error) error
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if h.before != nil {
-		if err := h.before(operation); err != nil {
+	h.mu.Lock()
+	before := h.before
+	h.mu.Unlock()
+	if before != nil {
+		if err := before(operation); err != nil {
 			return err
 		}
 	}
@@ -105,7 +116,7 @@ func (m *memory) read(key string) (*ownership.Record, error) {
 
 func (m *memory) write(r *ownership.Record) error {
 	m.version++
-	m.writes++
+	m.writes.Add(1)
 	stored := r.DeepCopy()
 	stored.ResourceVersion = strconv.Itoa(m.version)
 	text, err := json.Marshal(stored)

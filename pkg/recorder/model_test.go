@@ -201,8 +201,8 @@ func runModel(t *testing.T, seed uint64) {
 	if diff := cmp.Diff(m.truth(), told(t, m)); diff != "" {
 		t.Errorf("after %d restarts, records (-happened +recorded):\n%s", restarts, diff)
 	}
-	if m.store.writes > len(m.happened) {
-		t.Errorf("%d writes for %d takeovers", m.store.writes, len(m.happened))
+	if m.store.writes.Load() > int64(len(m.happened)) {
+		t.Errorf("%d writes for %d takeovers", m.store.writes.Load(), len(m.happened))
 	}
 	for _, r := range m.replicas {
 		r.stop()

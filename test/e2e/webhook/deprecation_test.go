@@ -55,7 +55,7 @@ func TestDefinitionWithTwoVersions(t *testing.T) {
 		return err == nil
 	})
 	r.admin.told()
-	const own = "example.com/v1beta1 Bird is deprecated" // the API server's words, which name no object
+	const own = "example.com/v1beta1 Bird is deprecated; use example.com/v1 Bird" // the API server's words, which name no object
 	const ours = "Bird/birds/tit: example.com/v1beta1 is deprecated; use v1"
 	steps := []struct {
 		version, colour, manager string

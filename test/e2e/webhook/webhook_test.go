@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +50,13 @@ type running struct {
 	// Registry has the webhook's metrics.
 	registry *prometheus.Registry
 	hints    *hints
+	// certDir has its certificate, signed by authority.
+	certDir   string
+	authority []byte
+	// configuration is by what the API server calls it.
+	configuration *unstructured.Unstructured
+	// address is where it serves admission.
+	address string
 	// health is where it says whether it is ready.
 	health string
 	// stop ends it, and returns what Start has returned.
@@ -59,17 +65,13 @@ type running struct {
 
 // hints keeps what the webhook hints at.
 type hints struct {
-	mu   sync.Mutex
-	all  []ownership.Hint
-	full atomic.Bool
+	mu  sync.Mutex
+	all []ownership.Hint
 }
 
 func (h *hints) Hint(hint ownership.Hint) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.full.Load() {
-		return false
-	}
 	h.all = append(h.all, hint)
 	return true
 }
@@ -85,22 +87,38 @@ func (h *hints) of(u *unstructured.Unstructured) []ownership.Hint {
 // The webhook ends with the test.
 func start(t *testing.T, c *cluster.Cluster, parts webhook.Parts) *running {
 	t.Helper()
-	r := &running{Cluster: c, registry: prometheus.NewRegistry(), hints: &hints{}, health: freeAddress(t)}
-	r.admin = newClient(t, c.KubeconfigPath)
+	r := &running{Cluster: c, admin: newClient(t, c.KubeconfigPath)}
+	r.certDir, r.authority = certificates(t)
+	r.serve(t, parts)
+	r.install(t)
+	return r
+}
+
+// replica starts another one beside it, with the same certificate.
+func (r *running) replica(t *testing.T) *running {
+	t.Helper()
+	other := &running{Cluster: r.Cluster, admin: r.admin, certDir: r.certDir}
+	other.serve(t, webhook.Parts{})
+	return other
+}
+
+// serve starts the webhook.
+func (r *running) serve(t *testing.T, parts webhook.Parts) {
+	t.Helper()
+	r.registry, r.hints = prometheus.NewRegistry(), &hints{}
+	r.address, r.health = freeAddress(t), freeAddress(t)
 	if parts.Hints == nil {
 		parts.Hints = r.hints
 	}
-	dir, authority := certificates(t)
-	address := freeAddress(t)
-	config, err := c.RESTConfig()
+	config, err := r.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(address)
 	opts := webhook.Options{
-		Host: "127.0.0.1", CertDir: dir, Health: r.health, Metrics: "0", Registry: r.registry, Log: testr.New(t),
-		ShutdownDelay: 100 * time.Millisecond,
+		Host: "127.0.0.1", CertDir: r.certDir, Health: r.health, Metrics: "0", Registry: r.registry, Log: testr.New(t),
+		ShutdownDelay: time.Second,
 	}
+	_, port, _ := net.SplitHostPort(r.address)
 	if _, err := fmt.Sscan(port, &opts.Port); err != nil {
 		t.Fatal(err)
 	}
@@ -117,25 +135,23 @@ func start(t *testing.T, c *cluster.Cluster, parts webhook.Parts) *running {
 			t.Error(err)
 		}
 	})
-	r.install(t, address, authority)
-	return r
 }
 
-// install makes the API server call the webhook at an address.
-func (r *running) install(t *testing.T, address string, authority []byte) {
+// install makes the API server call the webhook.
+func (r *running) install(t *testing.T) {
 	t.Helper()
 	r.admin.must(t, "v1", "Namespace", `metadata: {name: `+systemNamespace+`}`)
 	r.admin.must(t, "v1", "Service", `
 metadata: {name: `+serviceName+`, namespace: `+systemNamespace+`}
 spec: {ports: [{port: 443}]}`)
-	if err := r.RouteService(systemNamespace, serviceName, address); err != nil {
+	if err := r.RouteService(systemNamespace, serviceName, r.address); err != nil {
 		t.Fatal(err)
 	}
-	configuration := configuration(t, authority)
-	r.admin.apply(t, configuration, "setup", false)
+	r.configuration = configuration(t, r.authority)
+	r.admin.apply(t, r.configuration, "setup", false)
 	t.Cleanup(func() {
 		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
-		if err := r.admin.Resource(gvr).Delete(context.Background(), configuration.GetName(), metav1.DeleteOptions{}); err != nil {
+		if err := r.admin.Resource(gvr).Delete(context.Background(), r.configuration.GetName(), metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,0 +1,137 @@
+package tracker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+func resources(groupVersion string, names ...string) *metav1.APIResourceList {
+	list := &metav1.APIResourceList{GroupVersion: groupVersion}
+	for _, name := range names {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: name, Verbs: metav1.Verbs{"get", "list", "watch"}})
+	}
+	return list
+}
+
+func TestSelectKinds(t *testing.T) {
+	reviews := resources("authorization.k8s.io/v1", "subjectaccessreviews")
+	reviews.APIResources[0].Verbs = metav1.Verbs{"create"}
+	failed := &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{
+		{Group: "metrics.k8s.io", Version: "v1"}: errors.New("down"),
+	}}
+	before, _ := selectKinds([]*metav1.APIResourceList{resources("metrics.k8s.io/v1", "pods"), resources("apps/v1", "deployments")}, nil, nil, nil)
+	tests := map[string]struct {
+		found    []*metav1.APIResourceList
+		err      error
+		excluded []schema.GroupResource
+		want     []string
+	}{
+		"all that can be watched": {
+			found: []*metav1.APIResourceList{resources("v1", "pods", "secrets"), reviews}, want: []string{"pods", "secrets"},
+		},
+		// Edge case 78.
+		"never leases, events, endpoints and records": {
+			found: []*metav1.APIResourceList{
+				resources("v1", "pods", "events", "endpoints"), resources("events.k8s.io/v1", "events"),
+				resources("coordination.k8s.io/v1", "leases"), resources("discovery.k8s.io/v1", "endpointslices"),
+				resources("ownership.k8sconnect.io/v1alpha1", "ownershiprecords"),
+			},
+			want: []string{"pods"},
+		},
+		"not what is excluded": {
+			found:    []*metav1.APIResourceList{resources("v1", "pods", "secrets")},
+			excluded: []schema.GroupResource{{Resource: "secrets"}}, want: []string{"pods"},
+		},
+		"a group that cannot be read stays as it was, and others go on": {
+			found: []*metav1.APIResourceList{resources("v1", "pods")}, err: failed, want: []string{"pods", "pods.metrics.k8s.io"},
+		},
+		"no answer at all changes nothing": {
+			err: errors.New("down"), want: []string{"deployments.apps", "pods.metrics.k8s.io"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			found, err := selectKinds(tt.found, tt.err, before, slices.Concat(leftOut(), tt.excluded))
+			if !errors.Is(err, tt.err) {
+				t.Errorf("error %v", err)
+			}
+			var got []string
+			for name := range found {
+				got = append(got, name.String())
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("kinds (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Edge case 81: what is declared is bounded, whatever happens.
+func TestCoverage(t *testing.T) {
+	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
+	tests := map[string]struct {
+		gaps []Span
+		want []Span
+	}{
+		"apart":       {[]Span{{at(5), at(6)}, {at(1), at(2)}}, []Span{{at(1), at(2)}, {at(5), at(6)}}},
+		"overlapping": {[]Span{{at(1), at(3)}, {at(2), at(5)}, {at(2), at(4)}}, []Span{{at(1), at(5)}}},
+		"twice":       {[]Span{{at(1), at(3)}, {at(1), at(3)}}, []Span{{at(1), at(3)}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var c Coverage
+			for _, gap := range tt.gaps {
+				c.Add(gap)
+			}
+			if diff := cmp.Diff(tt.want, c.Gaps); diff != "" {
+				t.Errorf("gaps (-want +got):\n%s", diff)
+			}
+		})
+	}
+	var c Coverage
+	for i := range 1000 {
+		c.Add(Span{at(2 * i), at(2*i + 1)})
+	}
+	if len(c.Gaps) != maxGaps || !c.Gaps[maxGaps-1].To.Equal(at(1999)) {
+		t.Errorf("%d gaps, the last %v", len(c.Gaps), c.Gaps[len(c.Gaps)-1])
+	}
+}
+
+// Edge case 81: neither hints nor what waits for a leader grow without end; what
+// has no room is counted, or declared a gap.
+func TestBounds(t *testing.T) {
+	s := begin(mark{})
+	s.list(1, fields("a", 1, "argo"))
+	for i := range maxHints + 10 {
+		s.admit(fmt.Sprint("o", i%1000), 1_000_000+i, "flux", "alice")
+	}
+	if s.hints.count != maxHints || s.counts.dropped != 10 {
+		t.Errorf("%d hints, %d dropped", s.hints.count, s.counts.dropped)
+	}
+	s.wait(hintLife)
+	if s.hints.count != 0 || len(s.hints.of) != 0 || s.counts.expired != maxHints {
+		t.Errorf("%d hints, %d expired", s.hints.count, s.counts.expired)
+	}
+	owners := []string{"argo", "flux"}
+	for i := range maxKept + 100 {
+		s.change("a", 2+i, owners[(i+1)%2])
+	}
+	s.wait(grace)
+	if len(s.kept) != maxKept || len(s.w.open) > maxKept+2 {
+		t.Errorf("%d kept, %d open", len(s.kept), len(s.w.open))
+	}
+	s.lead(true)
+	gaps, blind := s.lost()
+	if len(gaps) != 2 || !blind { // that before the first list, and that of the hundred
+		t.Errorf("%d gaps, blind %v", len(gaps), blind)
+	}
+}
