@@ -59,7 +59,7 @@ func remember(ctx context.Context, o options, r *results) error {
 func settledCount(ctx context.Context, replica *companion.Replica) (float64, error) {
 	last := -1.0
 	for {
-		n, err := replica.Metric(ctx, "k8sconnect_tracked_objects")
+		n, err := replica.Metric(ctx, "k8sconnect_tracker_objects")
 		if err != nil {
 			return 0, err
 		}

@@ -154,7 +154,7 @@ func (tr *trial) records(ctx context.Context) ([]ownership.Record, error) {
 
 // coverage is what the tracker says of the time it watched.
 type coverage struct {
-	Since time.Time                       `json:"since"`
+	Since time.Time                        `json:"since"`
 	Gaps  []struct{ From, To metav1.Time } `json:"gaps"`
 }
 

@@ -113,7 +113,7 @@ func TestRefused(t *testing.T) {
 			}
 		}
 		time.Sleep(loadFor / 2)
-		errors, err := r.Metric(ctx, "k8sconnect_record_write_errors_total")
+		errors, err := r.Metric(ctx, "k8sconnect_records_write_errors_total")
 		if err != nil || errors == 0 || refused == 0 {
 			t.Errorf("%g writes of records were refused by %d rules that were cut (%v): the test proves nothing", errors, refused, err)
 		}
