@@ -125,8 +125,8 @@ func (r rules) ofNext(v view) []due {
 	}
 	at := v.published.At.Add(r.overlap)
 	if v.current != nil {
-		// Waiting longer than the current one's certificates live saves no call.
-		at = earlier(at, v.current.until.Add(-r.overlap))
+		// The current one's certificates are about to expire: no time for more.
+		at = earlier(at, later(v.current.until.Add(-r.overlap), v.published.At.Add(r.grace)))
 	}
 	return append(all, due{promote, at})
 }
