@@ -3,12 +3,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
@@ -21,20 +26,56 @@ func main() {
 }
 
 func run() error {
-	var opts webhook.Options
+	opts := webhook.Options{Log: logTo(os.Stderr)}
+	setup := webhook.Setup{}
+	kinds := pflag.StringSlice("exclude-kinds", nil, "kinds that are not tracked, as Kind or Kind.group")
+	transitions := pflag.Bool("log-transitions", false, "write every change of owners to stdout, as a line of JSON")
 	pflag.StringVar(&opts.Host, "host", "", "address to serve admission on; all by default")
 	pflag.IntVar(&opts.Port, "port", 9443, "port to serve admission on")
-	pflag.StringVar(&opts.CertDir, "cert-dir", "/tmp/certs", "folder of tls.crt and tls.key")
+	pflag.StringVar(&opts.CertDir, "cert-dir", "", "folder of tls.crt and tls.key, which are read again when they change")
 	pflag.StringVar(&opts.Health, "health-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	pflag.StringVar(&opts.Metrics, "metrics-address", ":8080", "address of /metrics; 0 for none")
+	pflag.StringVar(&opts.Namespace, "namespace", "", "namespace that the webhook runs in")
+	pflag.BoolVar(&opts.LeaderElect, "leader-elect", false, "agree with the other replicas on one that leads")
+	pflag.DurationVar(&opts.ShutdownDelay, "shutdown-delay", 10*time.Second, "how long to answer still once told to end")
+	pflag.StringVar(&setup.Service, "service", "k8sconnect", "the webhook's Service; its lease and the ConfigMap of its checkpoint have the same name")
+	pflag.BoolVar(&setup.SelfSigned, "self-signed", false, "make and renew the certificate, instead of reading it from --cert-dir")
+	pflag.StringVar(&setup.Secret, "certificate-secret", "k8sconnect-self-signed", "Secret to keep it in, with --self-signed")
+	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration that is to trust it, with --self-signed")
+	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
+	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 5, "how often this replica writes an ownership record at most")
 	pflag.Parse()
-	config, err := rest.InClusterConfig()
+	if opts.Namespace == "" {
+		return errors.New("--namespace is needed")
+	}
+	opts.Lease = setup.Service
+	for _, kind := range *kinds {
+		setup.ExcludeKinds = append(setup.ExcludeKinds, schema.ParseGroupKind(kind))
+	}
+	if *transitions {
+		setup.Transitions = os.Stdout
+	}
+	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
-	server, err := webhook.New(config, opts)
+	parts, err := webhook.NewParts(config, opts, setup)
 	if err != nil {
 		return err
 	}
-	return server.Start(signals.SetupSignalHandler())
+	server, err := webhook.New(config, opts, parts)
+	if err != nil {
+		return err
+	}
+	return server.Start(ctrl.SetupSignalHandler())
+}
+
+// logTo makes JSON lines of what the webhook and the libraries below it log. The
+// libraries know one logger a process, so that it is set here, in main.
+func logTo(file *os.File) logr.Logger {
+	logger := slog.New(slog.NewJSONHandler(file, nil))
+	log := logr.FromSlogHandler(logger.Handler())
+	klog.SetSlogLogger(logger)
+	ctrl.SetLogger(log)
+	return log
 }

@@ -42,6 +42,13 @@ func Handovers(before, after []Entry) []Handover {
 	return out
 }
 
+// Fate returns what became of a path that some owners held, sorted: who holds it
+// in a later version of the object. Before and After may be the same.
+func Fate(p Path, before []Owner, after []Entry) Handover {
+	is, inside := exactly(after, fieldpath.Path(p))
+	return Handover{Path: p, Before: before, After: is, Inner: inside}
+}
+
 // Equal tells whether both are one owner, whenever they last wrote.
 func (o Owner) Equal(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation &&

@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
@@ -57,39 +58,79 @@ func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
+// Without leaves out the owners by way of a subresource.
+func (o Owners) Without(subresource string) Owners {
+	by := func(c compact) bool { return c.owner.Value().Subresource == subresource }
+	if !slices.ContainsFunc(o.entries, by) {
+		return o
+	}
+	return Owners{entries: slices.Clip(slices.DeleteFunc(slices.Clone(o.entries), by))}
+}
+
 // Between returns the transitions from one version of an object to a later one,
 // as [Transitions] does but without their values, as where only metadata is
 // known: whose path somebody else holds now is taken, and a path that nobody
 // holds any more is removed.
 func Between(old, new Owners) ([]Transition, error) {
-	if old.Equal(new) {
+	return BetweenObjects(old, new, nil, nil)
+}
+
+// BetweenObjects returns what [Transitions] does of two objects, for who has their
+// owners already: what the objects say of managed fields does not count.
+func BetweenObjects(before, after Owners, old, new *unstructured.Unstructured) ([]Transition, error) {
+	if before.Equal(after) {
 		return nil, nil
 	}
-	before, err := old.Entries()
+	sets := fieldSets{} // Most are the same before and after.
+	was, err := before.read(sets)
 	if err != nil {
 		return nil, fmt.Errorf("old version: %w", err)
 	}
-	after, err := new.Entries()
+	is, err := after.read(sets)
 	if err != nil {
 		return nil, fmt.Errorf("new version: %w", err)
 	}
-	j := judge{reset: len(new.entries) == 0 && len(old.entries) > 0}
-	return j.all(before, after), nil
+	return judgeOf(was, is, old, new).all(was, is), nil
 }
 
 // Entries reads the field sets.
-func (o Owners) Entries() ([]managedfields.Entry, error) {
-	fields := make([]metav1.ManagedFieldsEntry, len(o.entries))
-	for i, c := range o.entries {
-		fields[i] = c.typed()
+func (o Owners) Entries() ([]managedfields.Entry, error) { return o.read(fieldSets{}) }
+
+// fieldSets are those that were read already.
+type fieldSets map[unique.Handle[string]]*managedfields.Set
+
+func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {
+	out := make([]managedfields.Entry, 0, len(o.entries))
+	for _, c := range o.entries {
+		if set, ok := known[c.fields]; ok {
+			out = append(out, managedfields.Entry{Owner: c.at(), Fields: set})
+			continue
+		}
+		entries, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{c.typed()})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			known[c.fields] = e.Fields
+		}
+		out = append(out, entries...)
 	}
-	return managedfields.EntriesOf(fields)
+	return out, nil
+}
+
+// at returns the owner with its time.
+func (c compact) at() managedfields.Owner {
+	owner := c.owner.Value()
+	if c.time != 0 {
+		owner.Time = time.Unix(c.time, 0).UTC()
+	}
+	return owner
 }
 
 func (c compact) equal(other compact) bool { return c.owner == other.owner && c.fields == other.fields }
 
 func (c compact) typed() metav1.ManagedFieldsEntry {
-	owner := c.owner.Value()
+	owner := c.at()
 	out := metav1.ManagedFieldsEntry{
 		Manager: owner.Manager, Operation: metav1.ManagedFieldsOperationType(owner.Operation),
 		Subresource: owner.Subresource, APIVersion: owner.APIVersion, FieldsType: "FieldsV1",
@@ -98,8 +139,8 @@ func (c compact) typed() metav1.ManagedFieldsEntry {
 		out.FieldsV1 = &metav1.FieldsV1{}
 		out.FieldsV1.SetRawString(text)
 	}
-	if c.time != 0 {
-		t := metav1.NewTime(time.Unix(c.time, 0).UTC())
+	if !owner.Time.IsZero() {
+		t := metav1.NewTime(owner.Time)
 		out.Time = &t
 	}
 	return out

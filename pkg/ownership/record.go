@@ -1,15 +1,10 @@
 package ownership
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
 // What a record is called in the cluster; owr is its short name.
@@ -29,6 +24,10 @@ const (
 	// maxPath is how many bytes of a path are kept: the keys of a map may be of any
 	// length.
 	maxPath = 512
+	// maxUser is how many bytes of a user's name are kept.
+	maxUser = 256
+	// maxHolders is how many owners of a path are kept.
+	maxHolders = 16
 )
 
 // Record is the OwnershipRecord of one object: who took which path from whom. It
@@ -43,6 +42,9 @@ type Record struct {
 	Entries []Entry `json:"transitions,omitempty"`
 	// Dropped is how many older entries had no room.
 	Dropped int `json:"dropped,omitempty"`
+	// Lost is how many transitions are missing, because they could not be written
+	// for so long that there was no room for them.
+	Lost int `json:"lost,omitempty"`
 }
 
 // Object names the object of a record.
@@ -70,12 +72,14 @@ type Entry struct {
 	// User is who sent the request, where that was seen. Unlike a manager's name,
 	// the API server vouches for it.
 	User string `json:"user,omitempty"`
+	// Cut is set if there were more owners than From and To keep.
+	Cut bool `json:"cut,omitempty"`
 	// Count is how often it happened, there and back each counted.
 	Count int         `json:"count"`
 	First metav1.Time `json:"first"`
 	Last  metav1.Time `json:"last"`
 	// ResourceVersions are those of the object after it happened, the last few,
-	// in the order in which they were reported.
+	// in their order: the last one is that of Last.
 	ResourceVersions []string `json:"resourceVersions,omitempty"`
 }
 
@@ -96,91 +100,4 @@ type Occasion struct {
 	User string
 	// Gap: see [Entry].
 	Gap bool
-}
-
-// RecordName returns what the record of an object is called. Another object of
-// the same name has another record.
-func RecordName(kind string, uid types.UID) string {
-	return strings.ToLower(kind) + "-" + string(uid)
-}
-
-// RecordGVK is the kind of a record at the version of [Record].
-func RecordGVK() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: RecordGroup, Version: RecordVersion, Kind: RecordKind}
-}
-
-// Add notes a transition, and tells whether the record is another one for it. It
-// is not where the transition is not [Transition.Notable], or was noted before:
-// the same path at the same resource version is the same transition.
-func (r *Record) Add(t Transition, at Occasion) bool {
-	if !t.Notable() {
-		return false
-	}
-	e := Entry{
-		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
-		Forced: t.Forced, Gap: at.Gap, User: at.User,
-		First: metav1.NewTime(at.Time), Last: metav1.NewTime(at.Time), Count: 1,
-		ResourceVersions: []string{at.ResourceVersion},
-	}
-	for i := range r.Entries {
-		if old := &r.Entries[i]; old.Path == e.Path && slices.Contains(old.ResourceVersions, at.ResourceVersion) {
-			return false
-		}
-	}
-	if i := slices.IndexFunc(r.Entries, e.sameParties); i >= 0 {
-		e.follow(r.Entries[i])
-		r.Entries = slices.Delete(r.Entries, i, i+1)
-	}
-	// The entry goes behind all that did not happen after it.
-	i := len(r.Entries)
-	for i > 0 && e.Last.Before(&r.Entries[i-1].Last) {
-		i--
-	}
-	r.Entries = slices.Insert(r.Entries, i, e)
-	if excess := len(r.Entries) - maxEntries; excess > 0 {
-		r.Entries = slices.Delete(r.Entries, 0, excess)
-		r.Dropped += excess
-	}
-	return true
-}
-
-// sameParties tells whether two entries are of one path and between the same
-// owners, in whichever direction.
-func (e Entry) sameParties(other Entry) bool {
-	if e.Path != other.Path || e.Kind != other.Kind {
-		return false
-	}
-	return slices.Equal(e.From, other.From) && slices.Equal(e.To, other.To) ||
-		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From)
-}
-
-// follow makes the entry the next occurrence of an earlier one; of two that were
-// reported in the wrong order, the later says how it last happened.
-func (e *Entry) follow(earlier Entry) {
-	seen := slices.Concat(earlier.ResourceVersions, e.ResourceVersions)
-	count, first := earlier.Count+e.Count, earlier.First
-	if e.First.Before(&first) {
-		first = e.First
-	}
-	if e.Last.Before(&earlier.Last) {
-		*e = earlier
-	}
-	e.Count, e.First = count, first
-	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
-}
-
-func pathText(p managedfields.Path) string {
-	text := p.String()
-	if len(text) <= maxPath {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxPath], "") + "…"
-}
-
-func holders(owners []managedfields.Owner) []Holder {
-	out := make([]Holder, len(owners))
-	for i, o := range owners {
-		out[i] = Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
-	}
-	return out
 }

@@ -168,3 +168,160 @@ func TestRecordNeverHoldsValues(t *testing.T) {
 		t.Errorf("a value is in the record: %s", text)
 	}
 }
+
+// by is the same occasion, with the user known.
+func by(user string, at ownership.Occasion) ownership.Occasion {
+	at.User = user
+	return at
+}
+
+// Who saw the watch only reports without the user, who admitted the request with:
+// the record knows the user in whatever order they do.
+func TestRecordUserLater(t *testing.T) {
+	tests := map[string]struct {
+		reports []ownership.Occasion
+		want    string
+		last    bool // whether the last report changed the record
+	}{
+		"without, then with":     {reports: []ownership.Occasion{minute(0), by("alice", minute(0))}, want: "alice", last: true},
+		"with, then without":     {reports: []ownership.Occasion{by("alice", minute(0)), minute(0)}, want: "alice"},
+		"the first one stays":    {reports: []ownership.Occasion{by("alice", minute(0)), by("bob", minute(0))}, want: "alice"},
+		"of an earlier one":      {reports: []ownership.Occasion{minute(0), minute(1), by("alice", minute(0))}, want: ""},
+		"reported out of order":  {reports: []ownership.Occasion{minute(1), minute(0), by("bob", minute(1))}, want: "bob", last: true},
+		"of an earlier one late": {reports: []ownership.Occasion{minute(1), by("alice", minute(0))}, want: "", last: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var r ownership.Record
+			changed := false
+			for _, at := range tt.reports {
+				changed = r.Add(taken("a", "flux", "argo"), at)
+			}
+			if len(r.Entries) != 1 || r.Entries[0].User != tt.want || changed != tt.last {
+				t.Errorf("%+v, changed: %v", r.Entries, changed)
+			}
+		})
+	}
+}
+
+// Two writers of a long fight, one of which comes much later with all of it, count
+// it once: what is older than an entry's memory was counted.
+func TestRecordLateWriter(t *testing.T) {
+	var r ownership.Record
+	owners := []string{"flux", "argo"}
+	for range 2 {
+		for n := range 300 {
+			r.Add(taken("a", owners[n%2], owners[(n+1)%2]), minute(n))
+		}
+	}
+	if diff := cmp.Diff([]string{".spec.a argo>flux ×300 0-299"}, lines(r)); diff != "" {
+		t.Errorf("record (-want +got):\n%s", diff)
+	}
+}
+
+// Entries that were dropped are not noted again by who reports them again.
+func TestRecordDroppedOnce(t *testing.T) {
+	var r ownership.Record
+	for range 2 {
+		for n := range 100 {
+			r.Add(taken(fmt.Sprint("p", n), "flux", "argo"), minute(n))
+		}
+	}
+	if len(r.Entries) != 64 || r.Dropped != 36 {
+		t.Errorf("%d entries, %d dropped", len(r.Entries), r.Dropped)
+	}
+}
+
+// Writers whose clocks differ, or who write within a second, are told apart by
+// the resource version.
+func TestRecordOrder(t *testing.T) {
+	at := func(version string, second int) ownership.Occasion {
+		return ownership.Occasion{ResourceVersion: version, Time: noon.Add(time.Duration(second) * time.Second)}
+	}
+	var r ownership.Record
+	r.Add(taken("a", "argo", "flux"), at("100", 0))
+	r.Add(taken("a", "flux", "argo"), at("99", 30))
+	r.Add(taken("b", "flux", "argo"), at("98", 60))
+	got := fmt.Sprint(r.Entries[0].Path, r.Entries[1].To[0].Manager, r.Entries[1].ResourceVersions)
+	if want := ".spec.bflux[99 100]"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+// Edge case 81: owners and users of any number and length have bounds.
+func TestRecordBoundedOwners(t *testing.T) {
+	tr := taken("a", "flux", "argo")
+	for n := range 1000 {
+		tr.Before = append(tr.Before, managedfields.Owner{Manager: fmt.Sprint("m", n), Operation: "Apply"})
+	}
+	var r ownership.Record
+	r.Add(tr, by(strings.Repeat("ü", 1000), minute(0)))
+	if e := r.Entries[0]; len(e.From) != 16 || !e.Cut || len([]rune(e.User)) > 257 {
+		t.Errorf("%d owners, cut: %v, user %q", len(e.From), e.Cut, e.User)
+	}
+	if got, err := r.Net(ownership.Owners{}); err != nil || len(got) > 0 {
+		t.Errorf("owners that are not all known are compared: %v, %v", got, err)
+	}
+}
+
+// What became of the paths of a record while nobody watched.
+func TestNet(t *testing.T) {
+	held := func(manager, fields string) string { return applied(manager, fields) }
+	tests := map[string]struct {
+		live []string
+		want []string
+	}{
+		"nothing":            {live: []string{held("argo", `{f:a: {}}`), held("flux", `{f:other: {}}`)}},
+		"taken":              {live: []string{held("helm", `{f:a: {}}`)}, want: []string{".spec.a taken from argo (Apply) by helm (Apply)"}},
+		"shared":             {live: []string{held("argo", `{f:a: {}}`), held("helm", `{f:a: {}}`)}, want: []string{".spec.a shared by helm (Apply)"}},
+		"gone":               {live: []string{held("helm", `{f:other: {}}`)}, want: []string{".spec.a removed by argo (Apply)"}},
+		"at another version": {live: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, want: []string{".spec.a from argo (Apply) to argo (Apply), unclear: cross-version"}},
+		"all cleared":        {want: []string{".spec.a from argo (Apply) to nobody, unclear: reset"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var r ownership.Record
+			r.Add(taken("a", "argo", "helm"), minute(0)) // as it was, not as it is
+			r.Add(taken("a", "flux", "argo"), minute(1))
+			live := ownership.Compact(thing(t, "v1", tt.live, `{}`).GetManagedFields())
+			got, err := r.Net(live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
+				t.Errorf("net (-want +got):\n%s", diff)
+			}
+			// Once noted, it is not new.
+			for _, tr := range got {
+				r.Add(tr, ownership.Occasion{ResourceVersion: "9999", Time: noon.Add(time.Hour), Gap: true})
+			}
+			again, err := r.Net(live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, tr := range again {
+				if tr.Notable() {
+					t.Errorf("%s, again", tr)
+				}
+			}
+		})
+	}
+}
+
+// An entry is said in the words of its transition.
+func TestEntryString(t *testing.T) {
+	for _, tr := range []ownership.Transition{
+		taken("a", "flux", "argo"),
+		{
+			Path: managedfields.Field("spec", "a"), Kind: ownership.Released,
+			Before: []managedfields.Owner{{Manager: "flux", Operation: "Apply"}, {Manager: "hpa", Operation: "Update", Subresource: "scale"}},
+			After:  []managedfields.Owner{{Manager: "flux", Operation: "Apply"}},
+		},
+	} {
+		var r ownership.Record
+		r.Add(tr, minute(0))
+		if got, want := r.Entries[0].String(), tr.String(); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+}

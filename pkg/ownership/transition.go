@@ -102,14 +102,15 @@ func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new object: %w", err)
 	}
+	return judgeOf(before, after, old, new).all(before, after), nil
+}
+
+func judgeOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) judge {
 	j := judge{reset: len(after) == 0 && len(before) > 0}
-	if old != nil && new != nil {
+	if old != nil && new != nil && old.GetAPIVersion() == new.GetAPIVersion() {
 		j.values = &values{old: old.Object, new: new.Object, version: new.GetAPIVersion()}
-		if old.GetAPIVersion() != j.values.version {
-			j.values = nil
-		}
 	}
-	return j.all(before, after), nil
+	return j
 }
 
 func without(owners, others []managedfields.Owner) []managedfields.Owner {

@@ -1,41 +1,154 @@
 package webhook
 
 import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
 
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// Options of the webhook. The zero value listens on controller-runtime's ports.
-type Options struct {
-	// Host and Port to serve admission on.
-	Host string
-	Port int
-	// CertDir holds tls.crt and tls.key.
-	CertDir string
-	// Health and Metrics are addresses to listen on, such as ":8081"; "0" is none.
-	Health, Metrics string
+// stopTimeout is how long everything that runs may take to end. Kubernetes grants
+// thirty seconds, less the shutdown delay.
+const stopTimeout = 15 * time.Second
+
+// Server is the webhook of one replica.
+type Server struct {
+	manager  manager.Manager
+	opts     Options
+	draining atomic.Bool
 }
 
-// New returns the webhook for the cluster of config. Its Start serves until the
-// context ends.
-func New(config *rest.Config, opts Options) (manager.Manager, error) {
-	m, err := manager.New(config, manager.Options{
-		HealthProbeBindAddress: opts.Health,
-		Metrics:                metricsserver.Options{BindAddress: opts.Metrics},
-		WebhookServer: ctrlwebhook.NewServer(ctrlwebhook.Options{
-			Host: opts.Host, Port: opts.Port, CertDir: opts.CertDir,
-		}),
+// New returns the webhook for the cluster of config, made up of its parts.
+func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
+	if parts.Certificate == nil && opts.CertDir == "" {
+		return nil, errors.New("set up the webhook: it has no certificate")
+	}
+	s := &Server{opts: opts}
+	if err := s.assemble(config, parts); err != nil {
+		return nil, fmt.Errorf("set up the webhook: %w", err)
+	}
+	return s, nil
+}
+
+// Start serves until the context ends and, for the shutdown delay, beyond: the API
+// server keeps using its connections to a pod that ends (k/k#127335). During the
+// delay it is told that it is not ready, and asked with every answer to connect
+// anew; what is under way when connections close is answered still.
+func (s *Server) Start(ctx context.Context) error {
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		s.draining.Store(true)
+		s.opts.Log.Info("shutting down", "delay", s.opts.ShutdownDelay.String())
+		select {
+		case <-time.After(s.opts.ShutdownDelay):
+			stop()
+		case <-running.Done():
+		}
+	})()
+	return s.manager.Start(running)
+}
+
+func (s *Server) assemble(config *rest.Config, parts Parts) error {
+	registry := s.opts.Registry
+	if registry == nil {
+		registry = ctrlmetrics.Registry
+	}
+	count, err := newMetrics(registry)
+	if err != nil {
+		return err
+	}
+	server := ctrlwebhook.NewServer(ctrlwebhook.Options{
+		Host: s.opts.Host, Port: s.opts.Port, CertDir: s.opts.CertDir,
+		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
+			c.MinVersion = tls.VersionTLS12
+			c.GetCertificate = parts.Certificate
+		}},
+	})
+	for path, judge := range map[string]judge{
+		OwnershipPath:   takings{hints: parts.Hints, deprecations: parts.Deprecations, count: count}.judge,
+		DeprecationPath: notices{deprecations: parts.Deprecations}.judge,
+	} {
+		server.Register(path, &admission{name: path[1:], judge: judge, count: count, log: s.opts.Log, draining: &s.draining})
+	}
+	delay := stopTimeout
+	s.manager, err = manager.New(config, manager.Options{
+		Logger:                        s.opts.Log,
+		Cache:                         cache.Options{ByObject: map[client.Object]cache.ByObject{definition(): {Transform: keepVersions}}},
+		HealthProbeBindAddress:        s.opts.Health,
+		Metrics:                       metricsserver.Options{BindAddress: s.opts.Metrics},
+		WebhookServer:                 server,
+		LeaderElection:                s.opts.LeaderElect,
+		LeaderElectionID:              cmp.Or(s.opts.Lease, defaultLease),
+		LeaderElectionNamespace:       s.opts.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &delay,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("set up the webhook: %w", err)
+		return err
 	}
-	if err := m.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("set up the webhook: %w", err)
-	}
-	return m, nil
+	return errors.Join(
+		s.manager.Add(server),
+		s.addChecks(server.StartedChecker(), parts.Ready),
+		s.addRunners(parts),
+	)
 }
+
+func (s *Server) addChecks(started healthz.Checker, ready []func() bool) error {
+	parts := func(*http.Request) error {
+		if s.draining.Load() {
+			return errors.New("shutting down")
+		}
+		for _, isReady := range ready {
+			if !isReady() {
+				return errors.New("not ready yet")
+			}
+		}
+		return nil
+	}
+	return errors.Join(
+		s.manager.AddHealthzCheck("ping", healthz.Ping),
+		s.manager.AddReadyzCheck("parts", parts),
+		s.manager.AddReadyzCheck("admission", started),
+	)
+}
+
+func (s *Server) addRunners(parts Parts) error {
+	var errs []error
+	for _, r := range parts.Runners {
+		errs = append(errs, s.manager.Add(everywhere(r.Run)))
+	}
+	if parts.Definitions != nil {
+		watch := definitions{cache: s.manager.GetCache(), to: parts.Definitions, log: s.opts.Log}
+		errs = append(errs, s.manager.Add(everywhere(watch.run)))
+	}
+	if parts.Lead != nil {
+		errs = append(errs, s.manager.Add(manager.RunnableFunc(func(context.Context) error {
+			parts.Lead()
+			return nil
+		})))
+	}
+	return errors.Join(errs...)
+}
+
+// everywhere runs whether its replica leads or not.
+type everywhere func(ctx context.Context) error
+
+// Start runs it.
+func (run everywhere) Start(ctx context.Context) error { return run(ctx) }
+
+// NeedLeaderElection is what makes it run everywhere.
+func (run everywhere) NeedLeaderElection() bool { return false }

@@ -1,0 +1,132 @@
+package deprecation
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// Definition is what matters here of a CustomResourceDefinition.
+type Definition struct {
+	// Name is the definition's own, such as helmrepositories.source.toolkit.fluxcd.io.
+	Name     string
+	Kind     schema.GroupKind
+	Versions []DefinedVersion
+}
+
+// DefinedVersion is an item of a definition's spec.versions.
+type DefinedVersion struct {
+	Name               string
+	Served, Deprecated bool
+	// Warning is the author's text for who uses the version; it may be empty.
+	Warning string
+}
+
+// ParseDefinition reads a CustomResourceDefinition of apiextensions.k8s.io/v1. Its
+// kind is the one that the API server has accepted, and empty until it has.
+func ParseDefinition(crd *unstructured.Unstructured) Definition {
+	d := Definition{Name: crd.GetName()}
+	d.Kind.Group, _, _ = unstructured.NestedString(crd.Object, "spec", "group")
+	d.Kind.Kind, _, _ = unstructured.NestedString(crd.Object, "status", "acceptedNames", "kind")
+	versions, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
+	list, _ := versions.([]any)
+	for _, item := range list {
+		m, _ := item.(map[string]any)
+		var v DefinedVersion
+		v.Name, _ = m["name"].(string)
+		v.Served, _ = m["served"].(bool)
+		v.Deprecated, _ = m["deprecated"].(bool)
+		v.Warning, _ = m["deprecationWarning"].(string)
+		d.Versions = append(d.Versions, v)
+	}
+	return d
+}
+
+// Notices returns one for each version that is deprecated and served, by the name of
+// the version. What to use is the version that Kubernetes prefers among those that
+// are served and not deprecated.
+func (d Definition) Notices() map[string]Notice {
+	var use schema.GroupVersionKind
+	for _, v := range d.Versions {
+		if v.Served && !v.Deprecated && (use.Empty() || version.CompareKubeAwareVersionStrings(v.Name, use.Version) > 0) {
+			use = d.Kind.WithVersion(v.Name)
+		}
+	}
+	notices := map[string]Notice{}
+	for _, v := range d.Versions {
+		if v.Served && v.Deprecated {
+			notices[v.Name] = Notice{Kind: d.Kind.WithVersion(v.Name), Use: use, Words: v.Warning}
+		}
+	}
+	return notices
+}
+
+// Custom remembers which versions of custom resources are deprecated. Whoever watches
+// the definitions tells it; it may be used by many at a time. The zero value
+// remembers none.
+type Custom struct {
+	mu sync.RWMutex
+	// definitions are those with a deprecated version, by their name.
+	definitions map[string]definition
+	// kinds says which definitions have a kind: more than one for a moment, when one
+	// takes the place of another.
+	kinds map[schema.GroupKind][]string
+}
+
+type definition struct {
+	kind    schema.GroupKind
+	notices map[string]Notice
+}
+
+// Set takes in a definition that is new or changed.
+func (c *Custom) Set(d Definition) {
+	notices := d.Notices()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(d.Name)
+	if d.Kind.Kind == "" || len(notices) == 0 {
+		return
+	}
+	if c.definitions == nil {
+		c.definitions = map[string]definition{}
+		c.kinds = map[schema.GroupKind][]string{}
+	}
+	c.definitions[d.Name] = definition{kind: d.Kind, notices: notices}
+	c.kinds[d.Kind] = append(c.kinds[d.Kind], d.Name)
+}
+
+// Delete forgets the definition of that name.
+func (c *Custom) Delete(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(name)
+}
+
+// Lookup returns what there is to say of a custom resource at a version.
+func (c *Custom) Lookup(gvk schema.GroupVersionKind) (Notice, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, name := range c.kinds[gvk.GroupKind()] {
+		if n, ok := c.definitions[name].notices[gvk.Version]; ok {
+			return n, true
+		}
+	}
+	return Notice{}, false
+}
+
+func (c *Custom) forget(name string) {
+	d, ok := c.definitions[name]
+	if !ok {
+		return
+	}
+	delete(c.definitions, name)
+	left := slices.DeleteFunc(c.kinds[d.kind], func(other string) bool { return other == name })
+	if len(left) == 0 {
+		delete(c.kinds, d.kind)
+		return
+	}
+	c.kinds[d.kind] = left
+}

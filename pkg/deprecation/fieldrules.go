@@ -1,0 +1,157 @@
+package deprecation
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The sources that are no field of k8s.io/api: what kube-apiserver itself warns of,
+// and the file of its code that says so.
+const (
+	serverPods     = "kube-apiserver: pkg/api/pod/warnings.go"
+	serverServices = "kube-apiserver: pkg/api/service/warnings.go"
+	serverVolumes  = "kube-apiserver: pkg/api/persistentvolume/util.go"
+	serverClaims   = "kube-apiserver: pkg/api/persistentvolumeclaim/util.go"
+	serverLabels   = "kube-apiserver: pkg/api/node/util.go"
+	serverIngress  = "kube-apiserver: pkg/registry/networking/ingress/strategy.go"
+)
+
+// v1 returns a release 1.minor.
+func v1(minor int) Release { return Release{Major: 1, Minor: minor} }
+
+// objectRules are those for kinds without a pod.
+func objectRules(kind schema.GroupKind) []rule {
+	switch kind {
+	case schema.GroupKind{Kind: "Service"}:
+		return serviceRules()
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		return []rule{{
+			path: "metadata.annotations", key: "kubernetes.io/enforce-mountable-secrets",
+			since: v1(32), use: "separate namespaces", source: "v1 ServiceAccount.secrets",
+		}}
+	case schema.GroupKind{Kind: "Node"}:
+		return []rule{{path: "spec.configSource", since: v1(22), gone: v1(24), source: "v1 NodeSpec.configSource"}}
+	case schema.GroupKind{Kind: "PersistentVolume"}:
+		return volumeRules()
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		return []rule{claimRule("")}
+	case schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, schema.GroupKind{Group: "extensions", Kind: "Ingress"}:
+		return []rule{{
+			path: "metadata.annotations", key: "kubernetes.io/ingress.class",
+			since: v1(18), use: ".spec.ingressClassName", source: serverIngress,
+		}}
+	case schema.GroupKind{Group: "node.k8s.io", Kind: "RuntimeClass"}:
+		return labelRules("scheduling.nodeSelector")
+	case schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}:
+		return labelRules("allowedTopologies[].matchLabelExpressions[].key")
+	}
+	return nil
+}
+
+func serviceRules() []rule {
+	return []rule{
+		{
+			path: "spec.loadBalancerIP", since: v1(24), use: "the annotations of the load balancer's provider",
+			source: "v1 ServiceSpec.loadBalancerIP",
+		},
+		{
+			path: "spec.externalIPs", since: v1(36), use: "a load balancer, or a Gateway", source: serverServices,
+		},
+		{
+			path: "spec.trafficDistribution", value: "PreferClose", since: v1(34), use: "PreferSameZone", source: serverServices,
+		},
+		{
+			path: "metadata.annotations", key: "service.kubernetes.io/topology-aware-hints",
+			since: v1(27), use: "service.kubernetes.io/topology-mode", source: serverServices,
+		},
+	}
+}
+
+// claimRule is that for a claim, or for a template of one at a path.
+func claimRule(path string) rule {
+	return rule{
+		path: path + "metadata.annotations", key: "volume.beta.kubernetes.io/storage-class",
+		since: v1(8), use: ".spec.storageClassName", source: serverClaims,
+	}
+}
+
+func claimTemplateRules() []rule { return []rule{claimRule("volumeClaimTemplates[].")} }
+
+func volumeRules() []rule {
+	rules := []rule{
+		{
+			path: "metadata.annotations", key: "volume.beta.kubernetes.io/storage-class",
+			since: v1(8), use: ".spec.storageClassName", source: serverVolumes,
+		},
+		{
+			path: "metadata.annotations", key: "volume.beta.kubernetes.io/mount-options",
+			since: v1(31), use: ".spec.mountOptions", source: serverVolumes,
+		},
+		{
+			path: "spec.persistentVolumeReclaimPolicy", value: "Recycle",
+			use: "dynamic provisioning", source: "v1 PersistentVolumeSpec.persistentVolumeReclaimPolicy",
+		},
+	}
+	rules = append(rules, pluginRules("spec", "v1 PersistentVolumeSource.")...)
+	return append(rules, labelRules("spec.nodeAffinity.required.nodeSelectorTerms[].matchExpressions[].key")...)
+}
+
+// pluginRules are those for the volume plugins that were part of Kubernetes. The
+// releases are those of kube-apiserver's own warnings, and where it has none, of
+// https://kubernetes.io/docs/concepts/storage/persistent-volumes/#types-of-persistent-volumes.
+func pluginRules(path, source string) []rule {
+	plugin := func(field string, since, gone int, use string) rule {
+		r := rule{path: path + "." + field, since: v1(since), use: use, source: source + field}
+		if gone > 0 {
+			r.gone = v1(gone)
+		}
+		return r
+	}
+	return []rule{
+		plugin("awsElasticBlockStore", 17, 0, "the CSI driver ebs.csi.aws.com"),
+		plugin("azureDisk", 19, 0, "the CSI driver disk.csi.azure.com"),
+		plugin("azureFile", 21, 0, "the CSI driver file.csi.azure.com"),
+		plugin("cephfs", 28, 31, "a CSI driver"),
+		plugin("cinder", 18, 0, "the CSI driver cinder.csi.openstack.org"),
+		plugin("flexVolume", 23, 0, "a CSI driver"),
+		plugin("flocker", 22, 25, ""),
+		plugin("gcePersistentDisk", 17, 0, "the CSI driver pd.csi.storage.gke.io"),
+		plugin("glusterfs", 25, 26, "a CSI driver"),
+		plugin("photonPersistentDisk", 11, 16, ""),
+		plugin("portworxVolume", 25, 0, "the CSI driver pxd.portworx.com"),
+		plugin("quobyte", 22, 25, "a CSI driver"),
+		plugin("rbd", 28, 31, "a CSI driver"),
+		plugin("scaleIO", 16, 22, ""),
+		plugin("storageos", 22, 25, ""),
+		plugin("vsphereVolume", 19, 0, "the CSI driver csi.vsphere.vmware.com"),
+	}
+}
+
+// labelRules are those for places where the labels of nodes are named: as keys of a
+// map, or as the text at a path.
+func labelRules(paths ...string) []rule {
+	rules := make([]rule, len(paths))
+	for i, path := range paths {
+		rules[i] = rule{path: path, labels: true, source: serverLabels}
+	}
+	return rules
+}
+
+// nodeLabel is a deprecated label of nodes.
+type nodeLabel struct {
+	name  string
+	since Release
+	use   string
+}
+
+// nodeLabels returns those that nodes once had. The release of the last is that of
+// KEP-2067, the others are those of kube-apiserver's own warnings.
+func nodeLabels() [6]nodeLabel {
+	return [...]nodeLabel{
+		{"beta.kubernetes.io/arch", v1(14), "kubernetes.io/arch"},
+		{"beta.kubernetes.io/os", v1(14), "kubernetes.io/os"},
+		{"beta.kubernetes.io/instance-type", v1(17), "node.kubernetes.io/instance-type"},
+		{"failure-domain.beta.kubernetes.io/region", v1(17), "topology.kubernetes.io/region"},
+		{"failure-domain.beta.kubernetes.io/zone", v1(17), "topology.kubernetes.io/zone"},
+		{"node-role.kubernetes.io/master", v1(20), "node-role.kubernetes.io/control-plane"},
+	}
+}

@@ -1,0 +1,126 @@
+package deprecation
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Notice says that a kind is deprecated at the version in which somebody wrote it,
+// as one server sees it.
+type Notice struct {
+	// Kind is what was written.
+	Kind schema.GroupVersionKind
+	// Since and Removed are zero where they are not known.
+	Since, Removed Release
+	// Gone tells whether the server is of the release Removed, or newer: it serves
+	// the version no more, or only because it was told to.
+	Gone bool
+	// Use is what to write instead, and is served already; empty if nothing is.
+	Use schema.GroupVersionKind
+	// Words are those of a custom resource's author, as they stand in its
+	// definition: show them by String only.
+	Words string
+}
+
+// Check returns what there is to say of a kind of Kubernetes at a version to who
+// sends it to a server of the given release. It has nothing to say where the server
+// has not deprecated it yet, or where the release of the server is not known.
+func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
+	lc, ok := Builtin(gvk)
+	if !ok || !server.reached(lc.Deprecated) {
+		return Notice{}, false
+	}
+	return Notice{
+		Kind:    gvk,
+		Since:   lc.Deprecated,
+		Removed: lc.Removed,
+		Gone:    server.reached(lc.Removed),
+		Use:     successor(gvk, lc, server),
+	}, true
+}
+
+// successor returns what to use on a server: what the type names, if that is served
+// and not itself deprecated by now, else the preferred version that is, else what
+// is served at least.
+func successor(gvk schema.GroupVersionKind, lc Lifecycle, server Release) schema.GroupVersionKind {
+	named := lc.Replacement
+	kind := gvk.GroupKind()
+	if !named.Empty() {
+		kind = named.GroupKind()
+	}
+	var preferred, fallback schema.GroupVersionKind
+	for _, r := range rowsOf(kind) {
+		candidate := kind.WithVersion(r.version)
+		switch {
+		case candidate == gvk, !r.servedBy(server):
+		case server.reached(r.Deprecated):
+			if candidate == named {
+				fallback = named
+			}
+		case preferred.Empty(), candidate == named:
+			preferred = candidate
+		}
+	}
+	if preferred.Empty() {
+		return fallback
+	}
+	return preferred
+}
+
+func (lc Lifecycle) servedBy(server Release) bool {
+	return server.Compare(lc.Introduced) >= 0 && !server.reached(lc.Removed)
+}
+
+// String returns one line without control characters, of at most [MaxText] bytes:
+//
+//	flowcontrol.apiserver.k8s.io/v1beta3 is deprecated since 1.29, to be removed in 1.32; use v1
+//
+// The name of the object is for the caller to put before it.
+func (n Notice) String() string {
+	var b strings.Builder
+	b.WriteString(n.subject())
+	if n.Gone && n.Since == n.Removed {
+		b.WriteString(" was removed in " + n.Removed.String())
+	} else {
+		b.WriteString(" is deprecated")
+		if !n.Since.IsZero() {
+			b.WriteString(" since " + n.Since.String())
+		}
+		switch {
+		case n.Removed.IsZero():
+		case n.Gone:
+			b.WriteString(", removed in " + n.Removed.String())
+		default:
+			b.WriteString(", to be removed in " + n.Removed.String())
+		}
+	}
+	switch use := n.advice(); {
+	case use != "":
+		b.WriteString("; use " + use)
+	case n.Words != "":
+		b.WriteString(": " + n.Words)
+	}
+	return line(b.String())
+}
+
+// subject names the version; where it has no group, many kinds share it.
+func (n Notice) subject() string {
+	if n.Kind.Group == "" {
+		return n.Kind.Version + " " + n.Kind.Kind
+	}
+	return n.Kind.GroupVersion().String()
+}
+
+// advice names what to use as briefly as it is clear.
+func (n Notice) advice() string {
+	switch {
+	case n.Use.Empty():
+		return ""
+	case n.Use.Kind != n.Kind.Kind:
+		return n.Use.GroupVersion().String() + " " + n.Use.Kind
+	case n.Use.Group != n.Kind.Group:
+		return n.Use.GroupVersion().String()
+	}
+	return n.Use.Version
+}

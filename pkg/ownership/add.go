@@ -1,0 +1,152 @@
+package ownership
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Add notes a transition, and tells whether the record is another one for it. It
+// is not where the transition is not [Transition.Notable], or was noted before:
+// the same path at the same resource version is the same transition. Who reports
+// it again may know the user, which is then added.
+//
+// Which of two transitions is the later one, their resource versions say
+// (KEP-5504). What is older than all that an entry remembers, or than all that a
+// record has kept which had to drop some, counts as noted before: writers report
+// what they know of an object all at once.
+func (r *Record) Add(t Transition, at Occasion) bool {
+	if !t.Notable() {
+		return false
+	}
+	e := entryOf(t, at)
+	for i := range r.Entries {
+		if old := &r.Entries[i]; old.Path == e.Path && slices.Contains(old.ResourceVersions, at.ResourceVersion) {
+			return old.complete(e)
+		}
+	}
+	if i := slices.IndexFunc(r.Entries, e.SameParties); i >= 0 {
+		if r.Entries[i].forgot(at.ResourceVersion) {
+			return false
+		}
+		e.follow(r.Entries[i])
+		r.Entries = slices.Delete(r.Entries, i, i+1)
+	} else if r.Dropped > 0 && len(r.Entries) == maxEntries && e.before(r.Entries[0]) {
+		return false
+	}
+	// The entry goes behind all that did not happen after it.
+	i := len(r.Entries)
+	for i > 0 && e.before(r.Entries[i-1]) {
+		i--
+	}
+	r.Entries = slices.Insert(r.Entries, i, e)
+	if excess := len(r.Entries) - maxEntries; excess > 0 {
+		r.Entries = slices.Delete(r.Entries, 0, excess)
+		r.Dropped += excess
+	}
+	return true
+}
+
+func entryOf(t Transition, at Occasion) Entry {
+	// JSON has whole seconds; a record is the same before and after it is written.
+	when := metav1.NewTime(at.Time.UTC().Truncate(time.Second))
+	return Entry{
+		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
+		Forced: t.Forced, Gap: at.Gap, User: cut(at.User, maxUser),
+		Cut:   max(len(t.Before), len(t.After)) > maxHolders,
+		First: when, Last: when, Count: 1,
+		ResourceVersions: []string{at.ResourceVersion},
+	}
+}
+
+// complete adds the user to what was noted without, if the entry still tells of
+// that transition.
+func (e *Entry) complete(again Entry) bool {
+	if e.User != "" || again.User == "" || e.version() != again.version() {
+		return false
+	}
+	e.User = again.User
+	return true
+}
+
+// SameParties tells whether two entries are of one path and between the same
+// owners, in whichever direction.
+func (e Entry) SameParties(other Entry) bool {
+	if e.Path != other.Path || e.Kind != other.Kind {
+		return false
+	}
+	return slices.Equal(e.From, other.From) && slices.Equal(e.To, other.To) ||
+		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From)
+}
+
+// follow makes the entry the next occurrence of an earlier one; of two that were
+// reported in the wrong order, the later says how it last happened.
+func (e *Entry) follow(earlier Entry) {
+	seen, version := slices.Clone(earlier.ResourceVersions), e.version()
+	count, first := earlier.Count+e.Count, earlier.First
+	if e.First.Before(&first) {
+		first = e.First
+	}
+	if e.before(earlier) {
+		*e = earlier
+	}
+	i := len(seen)
+	for i > 0 && older(version, seen[i-1]) {
+		i--
+	}
+	seen = slices.Insert(seen, i, version)
+	e.Count, e.First = count, first
+	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
+}
+
+// forgot tells whether an occurrence at a resource version would be older than
+// all that the entry remembers.
+func (e Entry) forgot(version string) bool {
+	return len(e.ResourceVersions) == maxSeen && older(version, e.ResourceVersions[0])
+}
+
+// version is the resource version at which it last happened.
+func (e Entry) version() string {
+	if len(e.ResourceVersions) == 0 {
+		return ""
+	}
+	return e.ResourceVersions[len(e.ResourceVersions)-1]
+}
+
+// before tells whether an entry last happened before another did. Clocks of
+// several writers differ; resource versions do not.
+func (e Entry) before(other Entry) bool {
+	if order, err := resourceversion.CompareResourceVersion(e.version(), other.version()); err == nil && order != 0 {
+		return order < 0
+	}
+	return e.Last.Before(&other.Last)
+}
+
+// older tells whether a resource version is known to be the earlier one.
+func older(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order < 0
+}
+
+func pathText(p managedfields.Path) string { return cut(p.String(), maxPath) }
+
+func cut(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	return strings.ToValidUTF8(text[:length], "") + "…"
+}
+
+func holders(owners []managedfields.Owner) []Holder {
+	owners = owners[:min(len(owners), maxHolders)]
+	out := make([]Holder, len(owners))
+	for i, o := range owners {
+		out[i] = Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
+	}
+	return out
+}

@@ -1,0 +1,61 @@
+package ownership
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Net returns, sorted by path, what became of the paths that the record tells of:
+// the transitions from the owners that it last saw to the live ones. It is what
+// can be said of a time in which nobody watched. Whoever came and left in between
+// is not known, nor who came to paths that were never contested. The error is
+// that of managed fields that cannot be read.
+func (r *Record) Net(live Owners) ([]Transition, error) {
+	entries, err := live.Entries()
+	if err != nil {
+		return nil, fmt.Errorf("live owners: %w", err)
+	}
+	var out []Transition
+	// The same path may be in several entries; the newest is the last one.
+	done := map[string]bool{}
+	for _, e := range slices.Backward(r.Entries) {
+		if done[e.Path] {
+			continue
+		}
+		done[e.Path] = true
+		if e.Cut {
+			continue
+		}
+		path, err := managedfields.ParsePath(e.Path)
+		if err != nil { // It was too long to be kept.
+			continue
+		}
+		h := managedfields.Fate(path, owners(e.To), entries)
+		if slices.EqualFunc(h.Before, h.After, managedfields.Owner.Equal) {
+			continue
+		}
+		out = append(out, judge{reset: len(entries) == 0}.judge(h))
+	}
+	slices.SortFunc(out, func(a, b Transition) int { return a.Path.Compare(b.Path) })
+	return out, nil
+}
+
+// String says it in one line, in the words of [Transition.String].
+func (e Entry) String() string {
+	lost := slices.DeleteFunc(slices.Clone(e.From), func(h Holder) bool { return slices.Contains(e.To, h) })
+	text := e.Path + " " + string(e.Kind)
+	if e.Kind == Taken {
+		return text + " from " + names(owners(lost)) + " by " + names(owners(e.To))
+	}
+	return text + " by " + names(owners(lost))
+}
+
+func owners(holders []Holder) []managedfields.Owner {
+	out := make([]managedfields.Owner, len(holders))
+	for i, h := range holders {
+		out[i] = managedfields.Owner{Manager: h.Manager, Operation: h.Operation, Subresource: h.Subresource, APIVersion: h.APIVersion}
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package recorder
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// Metrics of a recorder. A nil one counts nothing.
+type Metrics struct {
+	transitions         *prometheus.CounterVec
+	recordsWritten      prometheus.Counter
+	writeErrors         *prometheus.CounterVec
+	lost                prometheus.Counter
+	pending             prometheus.Gauge
+	unloggedTransitions prometheus.Counter
+}
+
+// NewMetrics returns metrics that are zero.
+func NewMetrics() *Metrics {
+	counter := func(name, help string) prometheus.CounterOpts {
+		return prometheus.CounterOpts{Namespace: "k8sconnect", Name: name, Help: help}
+	}
+	return &Metrics{
+		transitions: prometheus.NewCounterVec(counter("ownership_transitions_total",
+			"Changes of field owners that this replica saw; reason says why one is unclear. Every replica sees all."), []string{"kind", "reason"}),
+		recordsWritten: prometheus.NewCounter(counter("records_written_total", "Writes of ownership records.")),
+		writeErrors: prometheus.NewCounterVec(counter("records_write_errors_total",
+			"Writes of ownership records that were refused, by the API server's reason. They are tried again."), []string{"reason"}),
+		lost: prometheus.NewCounter(counter("records_lost_total",
+			"Takeovers and releases that are in no record, because there was no room for them before they could be written.")),
+		pending: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "k8sconnect", Name: "records_pending", Help: "Takeovers and releases that are not written yet.",
+		}),
+		unloggedTransitions: prometheus.NewCounter(counter("transitions_unlogged_total",
+			"Transitions that are not in the log, because it was not read fast enough.")),
+	}
+}
+
+// Register makes the metrics known to a registry.
+func (m *Metrics) Register(registry prometheus.Registerer) error {
+	var errs []error
+	for _, c := range []prometheus.Collector{m.transitions, m.recordsWritten, m.writeErrors, m.lost, m.pending, m.unloggedTransitions} {
+		errs = append(errs, registry.Register(c))
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Metrics) transition(kind ownership.Kind, why ownership.Why) {
+	if m != nil {
+		m.transitions.WithLabelValues(string(kind), string(why)).Inc()
+	}
+}
+
+func (m *Metrics) written() {
+	if m != nil {
+		m.recordsWritten.Inc()
+	}
+}
+
+func (m *Metrics) refused(reason string) {
+	if m != nil {
+		m.writeErrors.WithLabelValues(reason).Inc()
+	}
+}
+
+func (m *Metrics) unlogged() {
+	if m != nil {
+		m.unloggedTransitions.Inc()
+	}
+}
+
+// state says how much is pending, and how much more is lost.
+func (m *Metrics) state(pending, lost int) {
+	if m != nil {
+		m.pending.Set(float64(pending))
+		m.lost.Add(float64(lost))
+	}
+}

@@ -1,0 +1,78 @@
+package recorder
+
+import (
+	"cmp"
+	"io"
+	"log/slog"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Options of a recorder. The zero value writes records of namespaced objects, and
+// nothing else.
+type Options struct {
+	// Namespace of the records of objects that are in none.
+	Namespace string
+	// Events, if set, are told of takeovers.
+	Events Events
+	// Transitions, if set, gets every transition as one line of JSON. Every replica
+	// writes those that it sees; uid, resourceVersion and path say which are one.
+	Transitions io.Writer
+	// Log, if set, is told of writes that are refused: once, until all is well.
+	Log *slog.Logger
+	// Metrics, if set, are counted.
+	Metrics *Metrics
+	// WritesPerSecond bounds this replica's writes; 5 by default. At the end, when
+	// what is pending is written at once, it does not.
+	WritesPerSecond float64
+	// FlushTimeout is how long the end may take; 10s by default.
+	FlushTimeout time.Duration
+	// Limits of what is kept in memory.
+	Limits Limits
+}
+
+// Events takes Events; client-go's tools/events has one.
+type Events interface {
+	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
+}
+
+// Limits bound a journal (edge case 81). What goes beyond them is lost, counted,
+// and said in the object's next record.
+type Limits struct {
+	// Objects that something is pending for; 4096 by default.
+	Objects int
+	// Transitions that are pending, of all objects; 20000 by default.
+	Transitions int
+	// PerObject is how many of them may be of one object; 256 by default. At half
+	// of it they are written without waiting.
+	PerObject int
+}
+
+func (l Limits) orDefaults() Limits {
+	return Limits{
+		Objects:     cmp.Or(l.Objects, 4096),
+		Transitions: cmp.Or(l.Transitions, 20_000),
+		PerObject:   cmp.Or(l.PerObject, 256),
+	}
+}
+
+const (
+	// gather is how long the first transition of an object waits for others of the
+	// same write.
+	gather = 200 * time.Millisecond
+	// grace is how long a transition without a user waits for another replica to
+	// report it with one.
+	grace = 3 * time.Second
+	// firstPause and longestPause are between the writes of one record while its
+	// object keeps changing hands.
+	firstPause, longestPause = 10 * time.Second, 5 * time.Minute
+	// firstRetry and longestRetry are between attempts that are refused.
+	firstRetry, longestRetry = time.Second, 5 * time.Minute
+	// giveUp is how long a refused write is tried again: a quota may be for good.
+	giveUp = time.Hour
+	// keep is how long who does not lead keeps what the leader should write.
+	keep = 10 * time.Minute
+	// callTimeout bounds one call of the store.
+	callTimeout = 5 * time.Second
+)

@@ -1,0 +1,90 @@
+package recorder
+
+import (
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// note is a transition that is not written yet.
+type note struct {
+	ownership.Transition
+	ownership.Occasion
+	came    time.Time
+	settled func()
+}
+
+// ours tells whether to write it without being the leader: who has the hint
+// does.
+func (n note) ours() bool { return n.User != "" }
+
+// pending is what is known of one object and not written, and how its last
+// writes went.
+type pending struct {
+	object ownership.Object
+	notes  []note
+	// lost is how many there was no room for, since the last write.
+	lost int
+
+	wrote time.Time     // zero if never
+	pause time.Duration // after wrote
+
+	refused time.Time     // since when; zero if the last write was not
+	retryAt time.Time     // not before, once refused
+	backoff time.Duration // before retryAt
+}
+
+// due returns when the object is to be written, if it is.
+func (p *pending) due(leads bool, full int) (time.Time, bool) {
+	var at time.Time
+	found := false
+	for _, n := range p.notes {
+		when := n.came.Add(gather)
+		if !n.ours() {
+			when = n.came.Add(grace)
+		}
+		if (leads || n.ours()) && (!found || when.Before(at)) {
+			at, found = when, true
+		}
+	}
+	if !p.wrote.IsZero() && len(p.notes) < full {
+		at = latest(at, p.wrote.Add(p.pause))
+	}
+	if !p.refused.IsZero() {
+		at = latest(at, p.retryAt)
+	}
+	return at, found
+}
+
+// written notes that a write was made.
+func (p *pending) written(now time.Time) {
+	if p.resting(now) {
+		p.pause = firstPause
+	} else {
+		p.pause = min(2*p.pause, longestPause)
+	}
+	p.wrote = now
+}
+
+// resting tells whether the object has been quiet for so long that its next
+// transition is a first one.
+func (p *pending) resting(now time.Time) bool {
+	return p.wrote.IsZero() || now.Sub(p.wrote) > 2*p.pause
+}
+
+// failed notes that a write was refused, and tells whether to give up.
+func (p *pending) failed(now time.Time) bool {
+	if p.refused.IsZero() {
+		p.refused = now
+	}
+	p.backoff = min(max(2*p.backoff, firstRetry), longestRetry)
+	p.retryAt = now.Add(p.backoff)
+	return now.Sub(p.refused) >= giveUp
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,75 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// deployment is as large as they get in practice, with fields of five managers. It
+// is what an API server had, with the image of its containers at a version.
+func deployment(tb testing.TB, version, taker string) []byte {
+	tb.Helper()
+	content, err := os.ReadFile("testdata/deployment.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	content = bytes.ReplaceAll(content, []byte("VERSION"), []byte(version))
+	return bytes.ReplaceAll(content, []byte("TAKER"), []byte(taker))
+}
+
+func newAdmission(tb testing.TB, j judge) *admission {
+	tb.Helper()
+	count, err := newMetrics(prometheus.NewRegistry())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &admission{name: "ownership", judge: j, count: count, draining: &atomic.Bool{}}
+}
+
+func reviewOf(tb testing.TB, request admissionv1.AdmissionRequest) []byte {
+	tb.Helper()
+	review := admissionv1.AdmissionReview{Request: &request}
+	review.APIVersion, review.Kind = "admission.k8s.io/v1", "AdmissionReview"
+	body, err := json.Marshal(review)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return body
+}
+
+// One review, from its bytes to those of the answer, without the network.
+func BenchmarkOwnership(b *testing.B) {
+	update := func(old, now []byte) admissionv1.AdmissionRequest {
+		return admissionv1.AdmissionRequest{
+			UID: "1", Operation: admissionv1.Update, Object: runtime.RawExtension{Raw: now}, OldObject: runtime.RawExtension{Raw: old},
+		}
+	}
+	for name, request := range map[string]admissionv1.AdmissionRequest{
+		"same owners": update(deployment(b, "1", "argo"), deployment(b, "2", "argo")),
+		"takeover":    update(deployment(b, "1", "argo"), deployment(b, "2", "flux")),
+	} {
+		b.Run(name, func(b *testing.B) {
+			body := reviewOf(b, request)
+			handler := newAdmission(b, nil)
+			handler.judge = takings{count: handler.count}.judge
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, OwnershipPath, bytes.NewReader(body)))
+				if w.Code != http.StatusOK {
+					b.Fatal(w.Code)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package webhook
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+)
+
+// Catalogue is what package deprecation knows, as the webhook asks for it: built-in
+// kinds and fields by the release of the API server, custom kinds by their
+// definitions. It is for both Parts.Deprecations and Parts.Definitions, and may be
+// used by many at a time.
+type Catalogue struct {
+	// Server is the release of the API server; the zero value is none that is known.
+	Server deprecation.Release
+
+	custom deprecation.Custom
+}
+
+// Notice says what there is to say of a kind at a version.
+func (c *Catalogue) Notice(kind schema.GroupVersionKind) (string, bool) {
+	if n, ok := deprecation.Check(kind, c.Server); ok {
+		return n.String(), true
+	}
+	if n, ok := c.custom.Lookup(kind); ok {
+		return n.String(), true
+	}
+	return "", false
+}
+
+// Fields returns a text for each deprecated field that now has and old had not.
+func (c *Catalogue) Fields(old, now *unstructured.Unstructured) []string {
+	found := deprecation.NewFields(old, now, c.Server)
+	texts := make([]string, len(found))
+	for i, n := range found {
+		texts[i] = n.String()
+	}
+	return texts
+}
+
+// Set takes in a definition.
+func (c *Catalogue) Set(definition *unstructured.Unstructured) {
+	c.custom.Set(deprecation.ParseDefinition(definition))
+}
+
+// Delete forgets one.
+func (c *Catalogue) Delete(name string) { c.custom.Delete(name) }

@@ -1,0 +1,93 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+)
+
+// Definitions hears of the CustomResourceDefinitions of the cluster. Calls come one
+// after the other.
+type Definitions interface {
+	// Set says that a definition is there, in this version: of it, there is the
+	// name, spec.group, status.acceptedNames.kind and, of each of spec.versions, name,
+	// served, deprecated and deprecationWarning.
+	Set(definition *unstructured.Unstructured)
+	// Delete says that the definition of a name is gone.
+	Delete(name string)
+}
+
+// definitions watches CustomResourceDefinitions. Their schemas, most of what they
+// are, are not kept.
+type definitions struct {
+	cache cache.Cache
+	to    Definitions
+	log   logr.Logger
+}
+
+func (d definitions) run(ctx context.Context) error {
+	informer, err := d.cache.GetInformer(ctx, definition(), cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch definitions: %w", err)
+	}
+	set := func(object any) {
+		if u, ok := object.(*unstructured.Unstructured); ok {
+			d.to.Set(u)
+		}
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    set,
+		UpdateFunc: func(_, now any) { set(now) },
+		DeleteFunc: func(object any) {
+			if name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {
+				d.to.Delete(name)
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("watch definitions: %w", err)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func definition() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("apiextensions.k8s.io/v1")
+	u.SetKind("CustomResourceDefinition")
+	return u
+}
+
+// keepVersions cuts a definition down to what Definitions are told.
+func keepVersions(object any) (any, error) {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object, nil
+	}
+	group, _, _ := unstructured.NestedString(u.Object, "spec", "group")
+	accepted, _, _ := unstructured.NestedString(u.Object, "status", "acceptedNames", "kind")
+	field, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "versions")
+	all, _ := field.([]any)
+	versions := make([]any, 0, len(all))
+	for _, v := range all {
+		kept := map[string]any{}
+		from, _ := v.(map[string]any)
+		for _, field := range []string{"name", "served", "deprecated", "deprecationWarning"} {
+			if value, ok := from[field]; ok {
+				kept[field] = value
+			}
+		}
+		versions = append(versions, kept)
+	}
+	small := definition()
+	small.SetName(u.GetName())
+	small.SetUID(u.GetUID())
+	small.SetResourceVersion(u.GetResourceVersion())
+	small.Object["spec"] = map[string]any{"group": group, "versions": versions}
+	small.Object["status"] = map[string]any{"acceptedNames": map[string]any{"kind": accepted}}
+	return small, nil
+}

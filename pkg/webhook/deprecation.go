@@ -1,0 +1,66 @@
+package webhook
+
+import (
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Deprecations knows what is deprecated. Both texts are one line, without the name
+// of the object: "policy/v1beta1 is deprecated since 1.21, removed in 1.25; use
+// policy/v1".
+type Deprecations interface {
+	// Notice says what there is to say of a kind at a version; false is nothing.
+	Notice(kind schema.GroupVersionKind) (text string, ok bool)
+	// Fields returns a text for each deprecated field that now has and old had not.
+	// Old is nil for an object that is created.
+	Fields(old, now *unstructured.Unstructured) []string
+}
+
+// notices warns of the version that the client used, and of deprecated fields in
+// what is created. Those that an update adds come with their owner, and are
+// warned of where owners are looked at.
+type notices struct {
+	deprecations Deprecations // nil is none
+}
+
+func (j notices) judge(r *request) ([]warning, error) {
+	create := r.Operation == admissionv1.Create
+	if j.deprecations == nil || !create && r.Operation != admissionv1.Update {
+		return nil, nil
+	}
+	kind := schema.GroupVersionKind(r.Kind)
+	if r.RequestKind != nil { // What the client wrote, before it was converted for us.
+		kind = schema.GroupVersionKind(*r.RequestKind)
+	}
+	m, err := readMetadata(r.Object)
+	if err != nil {
+		return nil, err
+	}
+	name := nameOf(kind.Kind, m)
+	var out []warning
+	if text, ok := j.deprecations.Notice(kind); ok {
+		out = append(out, warning{aboutVersion, name + ": " + text})
+	}
+	if !create {
+		return out, nil
+	}
+	object, err := readObject(r.Object)
+	if err != nil || object == nil {
+		return out, err
+	}
+	return append(out, fieldWarnings(name, j.deprecations.Fields(nil, object))...), nil
+}
+
+func fieldWarnings(name string, texts []string) []warning {
+	var out []warning
+	for i, text := range texts {
+		if i == maxLines {
+			return append(out, warning{aboutField, fmt.Sprintf("%s: +%d more deprecated fields", name, len(texts)-i)})
+		}
+		out = append(out, warning{aboutField, name + ": " + text})
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Where the API server asks. The webhook configuration names these paths.
+const (
+	OwnershipPath   = "/ownership"
+	DeprecationPath = "/deprecation"
+)
+
+// defaultLease is the lease by which replicas agree who leads.
+const defaultLease = "k8sconnect-webhook"
+
+// Options of the webhook. The zero value serves admission on all addresses at
+// port 9443, metrics at 8080, no health checks, and leads without asking.
+type Options struct {
+	// Host is the address to serve admission on; empty is all.
+	Host string
+	// Port to serve admission on; 0 is 9443.
+	Port int
+	// CertDir holds tls.crt and tls.key, which are read again when they change. It
+	// is not looked at where Parts have a certificate.
+	CertDir string
+	// Health is the address of /healthz and /readyz, such as ":8081". Empty or "0"
+	// is none.
+	Health string
+	// Metrics is the address of /metrics; empty is ":8080", "0" is none.
+	Metrics string
+	// Namespace that the webhook runs in: of its lease, its checkpoint, its Secret
+	// and the records of objects that have no namespace.
+	Namespace string
+	// LeaderElect makes the replicas agree on one that leads. Without it, each does.
+	LeaderElect bool
+	// Lease is the name of the lease; empty is k8sconnect-webhook.
+	Lease string
+	// ShutdownDelay is for how long after its context has ended the webhook still
+	// answers, not ready any more, so that every API server has gone elsewhere
+	// before connections are closed. 0 is not at all.
+	ShutdownDelay time.Duration
+	// Log takes what the webhook has to say. The zero value takes nothing.
+	Log logr.Logger
+	// Registry takes the metrics of the handlers. Nil is the one that Metrics
+	// serves.
+	Registry prometheus.Registerer
+}
+
+// Parts are the rooms beside admission. Each may be nil.
+type Parts struct {
+	// Hints go to who watches what becomes of a write.
+	Hints HintSink
+	// Deprecations are warned of.
+	Deprecations Deprecations
+	// Definitions hears of all custom kinds, now and later.
+	Definitions Definitions
+	// Certificate is served instead of that in Options.CertDir.
+	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// Runners run on every replica until the webhook ends. If one of them fails,
+	// the webhook does.
+	Runners []Runner
+	// Ready are asked for readiness: all have to say yes.
+	Ready []func() bool
+	// Lead is called once this replica leads. It does so until it ends: who loses the
+	// lease ends, and what it has to finish then, it finishes as the leader.
+	Lead func()
+}
+
+// Runner works until the context ends, and then returns nil.
+type Runner interface {
+	Run(ctx context.Context) error
+}

@@ -1,0 +1,180 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	clientmetadata "k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/certificates"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/recorder"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/tracker"
+)
+
+// reporter is what Events are reported by.
+const reporter = "k8sconnect-webhook"
+
+// Setup says how the parts of a webhook are made.
+type Setup struct {
+	// Service is the Service of the webhook; its lease and the ConfigMap of its
+	// checkpoint have the same name.
+	Service string
+	// SelfSigned makes the webhook its own authority: in Secret, and trusted by
+	// Configuration.
+	SelfSigned            bool
+	Secret, Configuration string
+	// ExcludeNamespaces and ExcludeKinds are not tracked.
+	ExcludeNamespaces []string
+	ExcludeKinds      []schema.GroupKind
+	// RecordsPerSecond bounds the writes of records of this replica; 0 is 5.
+	RecordsPerSecond float64
+	// Transitions, if set, gets each as a line of JSON.
+	Transitions io.Writer
+}
+
+// NewParts makes the parts of the webhook for the cluster of config: hints go to
+// the tracker, what is tracked to the recorder, and what is recorded to the
+// cluster.
+func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
+	parts, err := newParts(unhurried(config), opts, setup)
+	if err != nil {
+		return Parts{}, fmt.Errorf("set up the webhook: %w", err)
+	}
+	return parts, nil
+}
+
+// unhurried leaves the pace to the API server: what is limited here is limited
+// where it is known what it is for.
+func unhurried(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	return config
+}
+
+func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return Parts{}, err
+	}
+	catalogue, err := newCatalogue(client.Discovery())
+	if err != nil {
+		return Parts{}, err
+	}
+	registry := opts.Registry
+	if registry == nil {
+		registry = ctrlmetrics.Registry
+	}
+	h, err := newHistory(config, client, registry, opts, setup)
+	if err != nil {
+		return Parts{}, err
+	}
+	parts := Parts{
+		Deprecations: catalogue, Definitions: catalogue,
+		Hints: h.tracker, Runners: []Runner{h}, Ready: []func() bool{h.tracker.Ready}, Lead: h.lead,
+	}
+	if setup.SelfSigned {
+		keeper, err := newKeeper(client, opts, setup)
+		if err != nil {
+			return Parts{}, err
+		}
+		parts.Certificate = keeper.GetCertificate
+		parts.Runners = append(parts.Runners, keeper)
+		parts.Ready = append(parts.Ready, keeper.Ready)
+	}
+	return parts, nil
+}
+
+func newCatalogue(client discovery.ServerVersionInterface) (*Catalogue, error) {
+	version, err := client.ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("ask for the server's version: %w", err)
+	}
+	release, err := deprecation.Server(*version)
+	if err != nil {
+		return nil, fmt.Errorf("the server's version: %w", err)
+	}
+	return &Catalogue{Server: release}, nil
+}
+
+func newKeeper(client kubernetes.Interface, opts Options, setup Setup) (*certificates.Keeper, error) {
+	return certificates.New(
+		client.CoreV1().Secrets(opts.Namespace), client.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
+		certificates.Options{
+			Secret: setup.Secret, Configuration: setup.Configuration,
+			Namespace: opts.Namespace, Service: setup.Service, Log: slogOf(opts.Log),
+		})
+}
+
+// history is who tracks and who records.
+type history struct {
+	tracker  *tracker.Tracker
+	recorder *recorder.Recorder
+	events   events.EventBroadcaster
+	// finish ends recording: it writes what is pending, and waits for that.
+	finish func()
+}
+
+func newHistory(config *rest.Config, client kubernetes.Interface, registry prometheus.Registerer, opts Options, setup Setup) (*history, error) {
+	objects, err := clientmetadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	store, err := NewStore(config)
+	if err != nil {
+		return nil, err
+	}
+	h := &history{
+		events: events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}),
+		finish: func() {},
+	}
+	metrics := recorder.NewMetrics()
+	h.recorder = recorder.New(store, recorder.Options{
+		Namespace: opts.Namespace, Events: h.events.NewRecorder(scheme.Scheme, reporter),
+		Transitions: setup.Transitions, Log: slogOf(opts.Log), Metrics: metrics, WritesPerSecond: setup.RecordsPerSecond,
+	})
+	h.tracker, err = tracker.New(tracker.Options{
+		Metadata: objects, Discovery: client.Discovery(), ConfigMaps: client.CoreV1().ConfigMaps(opts.Namespace),
+		Sink: h.recorder, Finish: func() { h.finish() }, Log: opts.Log, Name: setup.Service,
+		ExcludeNamespaces: setup.ExcludeNamespaces, ExcludeKinds: setup.ExcludeKinds,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, errors.Join(metrics.Register(registry), registry.Register(h.tracker))
+}
+
+// Run tracks and records until the context ends. What is tracked until then is
+// recorded still, and the last checkpoint knows it (edge case 82).
+func (h *history) Run(ctx context.Context) error {
+	if err := h.events.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("send Events: %w", err)
+	}
+	defer h.events.Shutdown()
+	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
+	recorded := make(chan error, 1)
+	go func() { recorded <- h.recorder.Run(recording) }()
+	h.finish = func() { stop(); <-recorded }
+	return h.tracker.Run(ctx)
+}
+
+// lead makes this replica the one that records what nobody had a hint for.
+func (h *history) lead() {
+	h.recorder.Lead(true)
+	h.tracker.Lead(true)
+}
+
+// slogOf is for those who speak slog.
+func slogOf(log logr.Logger) *slog.Logger { return slog.New(logr.ToSlogHandler(log)) }

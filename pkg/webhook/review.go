@@ -1,0 +1,167 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// maxReview is how many bytes a review may have: two objects of three megabytes,
+// which is what the API server takes, and the request around them.
+const maxReview = 7 << 20
+
+// admission answers the reviews that come to one path. Nothing in it says "no":
+// what can be read is allowed, even when judging it panics, and what can not be
+// read has an HTTP error for an answer, which failurePolicy Ignore passes over.
+//
+// That is why it is not controller-runtime's: there, a panic and a review that can
+// not be read are denials (edge case 75).
+type admission struct {
+	name  string
+	judge judge
+	count *metrics
+	log   logr.Logger
+	// draining is set when connections are to go elsewhere.
+	draining *atomic.Bool
+}
+
+// judge returns what to warn of. Its error is that of an object that it does not
+// understand; what it has found until then is said all the same.
+type judge func(*request) ([]warning, error)
+
+// review is what is read of an AdmissionReview, whichever its version: they differ in
+// nothing that matters here, and each is answered at its own.
+type review struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Request    *request `json:"request"`
+}
+
+// request is what is read of an admission request. The objects are not read yet.
+type request struct {
+	UID         types.UID                `json:"uid"`
+	Kind        metav1.GroupVersionKind  `json:"kind"`
+	RequestKind *metav1.GroupVersionKind `json:"requestKind"`
+	Operation   admissionv1.Operation    `json:"operation"`
+	UserInfo    struct {
+		Username string `json:"username"`
+	} `json:"userInfo"`
+	Object    jsontext.Value `json:"object"`
+	OldObject jsontext.Value `json:"oldObject"`
+	DryRun    bool           `json:"dryRun"`
+}
+
+// answer is an AdmissionReview that allows.
+type answer struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Response   response `json:"response"`
+}
+
+type response struct {
+	UID      types.UID `json:"uid"`
+	Allowed  bool      `json:"allowed"`
+	Warnings []string  `json:"warnings,omitempty"`
+}
+
+// ServeHTTP answers one review.
+func (a *admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer a.count.since(a.name, time.Now())
+	if a.draining.Load() {
+		w.Header().Set("Connection", "close") // On HTTP/2, this is GOAWAY.
+	}
+	review, err := readReview(r)
+	if err != nil {
+		a.count.fault(a.name, faultReview)
+		a.log.Error(err, "review not answered", "webhook", a.name)
+		status := http.StatusBadRequest
+		if errors.As(err, new(*http.MaxBytesError)) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, err.Error(), status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	err = json.MarshalWrite(w, answer{review.APIVersion, review.Kind, response{
+		UID: review.Request.UID, Allowed: true, Warnings: a.warnings(review.Request),
+	}}, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		a.count.fault(a.name, faultAnswer) // The API server has hung up.
+	}
+}
+
+// warnings never fails: of what goes wrong, the one who writes hears nothing.
+func (a *admission) warnings(r *request) (texts []string) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.count.fault(a.name, faultPanic)
+			a.log.Error(panicError{p}, "panic, request allowed", "webhook", a.name, "stack", string(debug.Stack()))
+			texts = nil
+		}
+	}()
+	warnings, err := a.judge(r)
+	if err != nil {
+		a.count.fault(a.name, faultObject)
+		a.log.Error(err, "object not understood, request allowed", "webhook", a.name,
+			"kind", r.Kind.Kind, "request", r.UID)
+	}
+	warnings = bounded(warnings)
+	for _, w := range warnings {
+		a.count.warned(w.about)
+		texts = append(texts, w.text)
+	}
+	return texts
+}
+
+// panicError says what somebody panicked with, if it can not be a part of an
+// object.
+type panicError struct{ value any }
+
+func (e panicError) Error() string {
+	if err, ok := e.value.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("panic with a value of type %T", e.value)
+}
+
+// readReview reads a review.
+func readReview(r *http.Request) (*review, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return nil, fmt.Errorf("read the review: %w", err)
+	}
+	var out review
+	if err := json.Unmarshal(body, &out, lenient()); err != nil {
+		return nil, fmt.Errorf("read the review: %w", err)
+	}
+	switch {
+	case out.Kind != "AdmissionReview" || !strings.HasPrefix(out.APIVersion, admissionv1.GroupName+"/"):
+		return nil, errors.New("read the review: it is no AdmissionReview")
+	case out.Request == nil || out.Request.UID == "":
+		return nil, errors.New("read the review: it has no request")
+	}
+	return &out, nil
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	limited := http.MaxBytesReader(nil, r.Body, maxReview)
+	if r.ContentLength <= 0 || r.ContentLength > maxReview {
+		return io.ReadAll(limited)
+	}
+	body := make([]byte, r.ContentLength)
+	_, err := io.ReadFull(limited, body)
+	return body, err
+}

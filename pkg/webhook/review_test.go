@@ -1,0 +1,163 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	admissionv1 "k8s.io/api/admission/v1"
+)
+
+// ask posts a body, and returns the status and, of a review, the answer.
+func ask(tb testing.TB, handler http.Handler, body []byte) (int, *admissionv1.AdmissionReview) {
+	tb.Helper()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body)))
+	if w.Code != http.StatusOK {
+		return w.Code, nil
+	}
+	answer := &admissionv1.AdmissionReview{}
+	if err := json.Unmarshal(w.Body.Bytes(), answer); err != nil {
+		tb.Fatalf("%v\n%s", err, w.Body)
+	}
+	return w.Code, answer
+}
+
+const small = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"UPDATE"}}`
+
+// Edge case 75: whatever goes wrong while a review is judged, the request is
+// allowed, and the fault is counted.
+func TestFaultsAllow(t *testing.T) {
+	tests := map[string]struct {
+		judge judge
+		fault fault
+		want  []string
+	}{
+		"panic": {
+			judge: func(*request) ([]warning, error) { panic("secret value of a field") }, fault: faultPanic,
+		},
+		"panic of the runtime": {
+			judge: func(r *request) ([]warning, error) { return nil, errors.New(string(r.Object[7])) }, fault: faultPanic,
+		},
+		"error": {
+			judge: func(*request) ([]warning, error) { return nil, errors.New("unreadable") }, fault: faultObject,
+		},
+		"error after warnings": {
+			judge: func(*request) ([]warning, error) {
+				return []warning{{aboutVersion, "old"}}, errors.New("unreadable")
+			},
+			fault: faultObject, want: []string{"old"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			a := newAdmission(t, tt.judge)
+			_, got := ask(t, a, []byte(small))
+			want := &admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: "u", Allowed: true, Warnings: tt.want}}
+			want.APIVersion, want.Kind = "admission.k8s.io/v1", "AdmissionReview"
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+			if n := faults(t, a, tt.fault); n != 1 {
+				t.Errorf("%v faults are counted", n)
+			}
+		})
+	}
+}
+
+// What a panic says may be a part of an object, so that it is said only where it
+// can not be.
+func TestPanicError(t *testing.T) {
+	if got := (panicError{"hunter2"}).Error(); strings.Contains(got, "hunter2") {
+		t.Errorf("it says %q", got)
+	}
+	defer func() {
+		if got := (panicError{recover()}).Error(); !strings.Contains(got, "out of range") {
+			t.Errorf("it says %q", got)
+		}
+	}()
+	_ = []int{}[len(t.Name())-len(t.Name())]
+}
+
+// Edge case 75: what is no review has an HTTP error for an answer, never a denial.
+func TestBadReviews(t *testing.T) {
+	huge := strings.Replace(small, `"u"`, `"`+strings.Repeat("u", maxReview)+`"`, 1)
+	tests := map[string]struct {
+		body string
+		want int
+	}{
+		"nothing":          {"", http.StatusBadRequest},
+		"no JSON":          {"\x00\xff", http.StatusBadRequest},
+		"not all of it":    {small[:len(small)-1], http.StatusBadRequest},
+		"more than one":    {small + small, http.StatusBadRequest},
+		"another kind":     {strings.Replace(small, "AdmissionReview", "Pod", 1), http.StatusBadRequest},
+		"another group":    {strings.Replace(small, "admission.k8s.io", "example.com", 1), http.StatusBadRequest},
+		"no request":       {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, http.StatusBadRequest},
+		"null request":     {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":null}`, http.StatusBadRequest},
+		"no UID":           {strings.Replace(small, `"u"`, `""`, 1), http.StatusBadRequest},
+		"other types":      {strings.Replace(small, `"u"`, `[1]`, 1), http.StatusBadRequest},
+		"seven megabytes":  {huge, http.StatusRequestEntityTooLarge},
+		"an older version": {strings.Replace(small, "/v1", "/v1beta1", 1), http.StatusOK},
+		"a newer version":  {strings.Replace(small, "/v1", "/v3", 1), http.StatusOK},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			a := newAdmission(t, func(*request) ([]warning, error) { return nil, nil })
+			status, answer := ask(t, a, []byte(tt.body))
+			if status != tt.want {
+				t.Errorf("status %d, want %d", status, tt.want)
+			}
+			if answer != nil && (!answer.Response.Allowed || !strings.Contains(tt.body, answer.APIVersion)) {
+				t.Errorf("answer %+v at %s", answer.Response, answer.APIVersion)
+			}
+			wantFaults := 0.0
+			if tt.want != http.StatusOK {
+				wantFaults = 1
+			}
+			if n := faults(t, a, faultReview); n != wantFaults {
+				t.Errorf("%v faults are counted", n)
+			}
+		})
+	}
+}
+
+// A body that is longer than it says, shorter, or without a length.
+func TestBodyLengths(t *testing.T) {
+	for name, length := range map[string]int64{"unknown": -1, "too long": maxReview + 1, "shorter": int64(len(small)) + 5, "exact": int64(len(small))} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(strings.NewReader(small)))
+			r.ContentLength = length
+			_, err := readReview(r)
+			if (err != nil) != (name == "shorter") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Edge case 79: while it shuts down, the webhook asks with each answer to connect
+// anew; before, it does not.
+func TestDrainingCloses(t *testing.T) {
+	a := newAdmission(t, func(*request) ([]warning, error) { return nil, nil })
+	for _, draining := range []bool{false, true} {
+		a.draining.Store(draining)
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(small)))
+		if got := w.Header().Get("Connection") == "close"; got != draining || w.Code != http.StatusOK {
+			t.Errorf("draining %t: close %t, status %d", draining, got, w.Code)
+		}
+	}
+}
+
+// faults returns how many of a sort were counted.
+func faults(tb testing.TB, a *admission, f fault) float64 {
+	tb.Helper()
+	return testutil.ToFloat64(a.count.faults.WithLabelValues(a.name, string(f)))
+}

@@ -1,0 +1,93 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// recordPage is how many records are read at once.
+const recordPage = 500
+
+// Store keeps records in the cluster. What it reads is what the API server has:
+// nothing is cached. Its errors are those of the API server, to be told apart by
+// their reason.
+type Store struct {
+	client client.Client
+}
+
+// NewStore returns the store of a cluster.
+func NewStore(config *rest.Config) (*Store, error) {
+	scheme := runtime.NewScheme()
+	if err := ownership.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("set up the store of records: %w", err)
+	}
+	gvk := ownership.RecordGVK()
+	gvr := gvk.GroupVersion().WithResource(ownership.RecordPlural)
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gvk.GroupVersion()})
+	mapper.AddSpecific(gvk, gvr, gvr, meta.RESTScopeNamespace)
+	// With one kind, there is nothing to ask the API server first.
+	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return nil, fmt.Errorf("set up the store of records: %w", err)
+	}
+	return &Store{client: c}, nil
+}
+
+// Get returns the record of a name.
+func (s *Store) Get(ctx context.Context, namespace, name string) (*ownership.Record, error) {
+	r := &ownership.Record{}
+	if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, r); err != nil {
+		return nil, fmt.Errorf("read record %s/%s: %w", namespace, name, err)
+	}
+	return r, nil
+}
+
+// Create writes a record that is not there yet, and completes r by what the API
+// server sets.
+func (s *Store) Create(ctx context.Context, r *ownership.Record) error {
+	if err := s.client.Create(ctx, r); err != nil {
+		return fmt.Errorf("create record %s/%s: %w", r.Namespace, r.Name, err)
+	}
+	return nil
+}
+
+// Update writes a record over the version that r was read at: if there is another
+// one by now, it is a conflict.
+func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
+	err := errors.New("it has no resource version") // To the API server, that is "whichever is there".
+	if r.ResourceVersion != "" {
+		err = s.client.Update(ctx, r)
+	}
+	if err != nil {
+		return fmt.Errorf("update record %s/%s: %w", r.Namespace, r.Name, err)
+	}
+	return nil
+}
+
+// List calls each for every record of the cluster, until one fails.
+func (s *Store) List(ctx context.Context, each func(*ownership.Record) error) error {
+	token := ""
+	for {
+		page := &ownership.RecordList{}
+		if err := s.client.List(ctx, page, client.Limit(recordPage), client.Continue(token)); err != nil {
+			return fmt.Errorf("list records: %w", err)
+		}
+		for i := range page.Items {
+			if err := each(&page.Items[i]); err != nil {
+				return err
+			}
+		}
+		if token = page.Continue; token == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package webhook
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// What the API server passes on to a client is one line without control
+// characters, or nothing at all; past 4,096 characters a request it cuts each
+// warning to 256 and drops the rest (edge case 74). Both paths may be called for
+// one request, so that each keeps to less than half.
+const (
+	// maxLines is how many warnings of one sort a request gets.
+	maxLines = 5
+	// lineLength is how many characters a line should have.
+	lineLength = 120
+	// pathLength is how many characters paths may always have, however long the
+	// names around them.
+	pathLength = 24
+	// nameLength is how many characters of a manager's name are said.
+	nameLength = 48
+	// maxLine and maxTotal are bytes that are never exceeded.
+	maxLine  = 380
+	maxTotal = 2000
+)
+
+// warning is one line to whoever sent a request.
+type warning struct {
+	about about
+	text  string
+}
+
+// about says what sort of thing is warned of.
+type about string
+
+const (
+	aboutTakeover about = "takeover"
+	aboutVersion  about = "version"
+	aboutField    about = "field"
+)
+
+// takeover is all that one party lost to another in a request.
+type takeover struct {
+	from, by string
+	paths    []managedfields.Path
+}
+
+// takeovers gathers the paths that were taken from others than oneself: to the
+// API server, what one manager holds by applying and by updating are two owners,
+// to whoever runs it they are one.
+func takeovers(transitions []ownership.Transition) []takeover {
+	var out []takeover
+	for _, t := range transitions {
+		if t.Kind != ownership.Taken {
+			continue
+		}
+		by := t.Gained()
+		if len(by) == 0 {
+			by = t.After
+		}
+		from := slices.DeleteFunc(t.Lost(), func(o managedfields.Owner) bool {
+			return slices.ContainsFunc(by, func(b managedfields.Owner) bool { return b.Manager == o.Manager })
+		})
+		if len(from) == 0 {
+			continue
+		}
+		next := takeover{from: owners(from), by: owners(by)}
+		i := slices.IndexFunc(out, func(o takeover) bool { return o.from == next.from && o.by == next.by })
+		if i < 0 {
+			i, out = len(out), append(out, next)
+		}
+		out[i].paths = append(out[i].paths, t.Path)
+	}
+	return out
+}
+
+// ownersWarnings says in a few lines who took what from whom.
+func ownersWarnings(object string, all []takeover) []warning {
+	var out []warning
+	more := 0
+	for i, t := range all {
+		if i >= maxLines {
+			more += len(t.paths)
+			continue
+		}
+		tail := " taken from " + t.from + " by " + t.by
+		room := max(lineLength-length(object)-length(": ")-length(tail), pathLength)
+		out = append(out, warning{aboutTakeover, object + ": " + pathList(t.paths, room) + tail})
+	}
+	if more > 0 {
+		out = append(out, warning{aboutTakeover, fmt.Sprintf("%s: +%d more taken", object, more)})
+	}
+	return out
+}
+
+// bounded makes lines fit for a header, and few.
+func bounded(lines []warning) []warning {
+	total := 0
+	for i := range lines {
+		lines[i].text = cut(clean(lines[i].text), maxLine)
+		if total += len(lines[i].text); total > maxTotal {
+			return append(lines[:i:i], warning{lines[i].about, fmt.Sprintf("+%d more warnings", len(lines)-i)})
+		}
+	}
+	return lines
+}
+
+// owners names owners as warnings do: by manager, and by subresource where the
+// path was held by one.
+func owners(list []managedfields.Owner) string {
+	var names []string
+	for _, o := range list {
+		name := middle(clean(o.Manager), nameLength)
+		if o.Subresource != "" {
+			name += " (" + middle(clean(o.Subresource), nameLength) + ")"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if more := len(names) - 2; more > 0 {
+		names = append(names[:2], fmt.Sprintf("+%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// pathList says as many paths as there is room for, at least one, and how many
+// more there are.
+func pathList(paths []managedfields.Path, room int) string {
+	rest := func(said int) string {
+		if said == len(paths) {
+			return ""
+		}
+		return fmt.Sprintf(", +%d more", len(paths)-said)
+	}
+	text := pathText(paths[0], room-len(rest(1)))
+	for i, p := range paths[1:] {
+		next := text + ", " + clean(p.String())
+		if length(next)+len(rest(i+2)) > room {
+			return text + rest(i+1)
+		}
+		text = next
+	}
+	return text
+}
+
+// pathText says a path in a number of characters: what is lost first are its first
+// elements, as the last tell most.
+func pathText(p managedfields.Path, room int) string {
+	room = max(room, pathLength)
+	text := clean(p.String())
+	if length(text) <= room || len(p) < 2 {
+		return middle(text, room)
+	}
+	end := "…" + clean(p[len(p)-1:].String())
+	for i := len(p) - 2; i > 0; i-- {
+		longer := "…" + clean(p[i:].String())
+		if length(longer) > room {
+			break
+		}
+		end = longer
+	}
+	return middle(end, room)
+}
+
+// clean replaces what does not print, which a header does not take or a terminal
+// takes for a command.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strconv.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, s)
+}
+
+// middle cuts a text to a number of characters, and keeps both ends.
+func middle(s string, n int) string {
+	if length(s) <= n {
+		return s
+	}
+	runes := []rune(s)
+	head := n / 2
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(n-head-1):])
+}
+
+// cut cuts a text to a number of bytes.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n -= len("…")
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+func length(s string) int { return utf8.RuneCountInString(s) }

@@ -1,0 +1,254 @@
+// Package webhook runs the webhook beside a real control plane, whose API server
+// calls it on loopback by way of its Service.
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/testr"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/cert"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// Where the webhook is to the API server.
+const (
+	systemNamespace = "k8sconnect-system"
+	serviceName     = "k8sconnect-webhook"
+)
+
+// shared is the cluster of all tests that do not need their own.
+var shared = cluster.Shared{}
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(shared.Main(m))
+}
+
+// running is a webhook that an API server calls.
+type running struct {
+	*cluster.Cluster
+	admin *client
+	// Registry has the webhook's metrics.
+	registry *prometheus.Registry
+	hints    *hints
+	// certDir has its certificate, signed by authority.
+	certDir   string
+	authority []byte
+	// configuration is by what the API server calls it.
+	configuration *unstructured.Unstructured
+	// address is where it serves admission.
+	address string
+	// health is where it says whether it is ready.
+	health string
+	// stop ends it, and returns what Start has returned.
+	stop func() error
+}
+
+// hints keeps what the webhook hints at.
+type hints struct {
+	mu  sync.Mutex
+	all []ownership.Hint
+}
+
+func (h *hints) Hint(hint ownership.Hint) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, hint)
+	return true
+}
+
+// of returns the hints at an object.
+func (h *hints) of(u *unstructured.Unstructured) []ownership.Hint {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(h.all), func(h ownership.Hint) bool { return h.UID != u.GetUID() })
+}
+
+// start starts a webhook for a cluster, and returns once the API server calls it.
+// The webhook ends with the test.
+func start(t *testing.T, c *cluster.Cluster, parts webhook.Parts) *running {
+	t.Helper()
+	r := &running{Cluster: c, admin: newClient(t, c.KubeconfigPath)}
+	r.certDir, r.authority = certificates(t)
+	r.serve(t, parts)
+	r.install(t)
+	return r
+}
+
+// replica starts another one beside it, with the same certificate.
+func (r *running) replica(t *testing.T) *running {
+	t.Helper()
+	other := &running{Cluster: r.Cluster, admin: r.admin, certDir: r.certDir}
+	other.serve(t, webhook.Parts{})
+	return other
+}
+
+// serve starts the webhook.
+func (r *running) serve(t *testing.T, parts webhook.Parts) {
+	t.Helper()
+	r.registry, r.hints = prometheus.NewRegistry(), &hints{}
+	r.address, r.health = freeAddress(t), freeAddress(t)
+	if parts.Hints == nil {
+		parts.Hints = r.hints
+	}
+	config, err := r.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := webhook.Options{
+		Host: "127.0.0.1", CertDir: r.certDir, Health: r.health, Metrics: "0", Registry: r.registry, Log: testr.New(t),
+		ShutdownDelay: time.Second,
+	}
+	_, port, _ := net.SplitHostPort(r.address)
+	if _, err := fmt.Sscan(port, &opts.Port); err != nil {
+		t.Fatal(err)
+	}
+	server, err := webhook.New(config, opts, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Start(ctx) }()
+	r.stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() {
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// install makes the API server call the webhook.
+func (r *running) install(t *testing.T) {
+	t.Helper()
+	r.admin.must(t, "v1", "Namespace", `metadata: {name: `+systemNamespace+`}`)
+	r.admin.must(t, "v1", "Service", `
+metadata: {name: `+serviceName+`, namespace: `+systemNamespace+`}
+spec: {ports: [{port: 443}]}`)
+	if err := r.RouteService(systemNamespace, serviceName, r.address); err != nil {
+		t.Fatal(err)
+	}
+	r.configuration = configuration(t, r.authority)
+	r.admin.apply(t, r.configuration, "setup", false)
+	t.Cleanup(func() {
+		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
+		if err := r.admin.Resource(gvr).Delete(context.Background(), r.configuration.GetName(), metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	r.await(t)
+}
+
+// configuration is what the chart installs, but that a call that fails is not
+// passed over: whatever is wrong with an answer is to be seen.
+func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "webhooks.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(text, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	webhooks, _, _ := unstructured.NestedSlice(u.Object, "webhooks")
+	for _, w := range webhooks {
+		entry := w.(map[string]any)
+		entry["failurePolicy"] = "Fail"
+		entry["timeoutSeconds"] = int64(20) // Machines that run tests are slow at times.
+		entry["clientConfig"].(map[string]any)["caBundle"] = authority
+	}
+	u.Object["webhooks"] = webhooks
+	plain, err := json.Marshal(u) // bytes become base64
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(plain, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// await writes until the webhook was called for both of its paths, and no call
+// fails.
+func (r *running) await(t *testing.T) {
+	t.Helper()
+	var err error
+	for i := range 300 {
+		u := object("v1", "ConfigMap", `
+metadata: {name: probe, namespace: default}
+data: {a: "`+fmt.Sprint(i)+`"}`)
+		_, err = r.admin.tryApply(u, fmt.Sprint("probe-", i%2), false)
+		if err == nil && r.calls(t, "ownership") > 0 && r.calls(t, "deprecation") > 0 {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("the API server does not call the webhook: ", err)
+}
+
+// calls returns how many reviews came to a path.
+func (r *running) calls(t *testing.T, path string) uint64 {
+	t.Helper()
+	families, err := r.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != "k8sconnect_admission_duration_seconds" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			if m.GetLabel()[0].GetValue() == path {
+				return m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return 0
+}
+
+// certificates writes a serving certificate, and returns its folder and the
+// authority that it is signed by.
+func certificates(t *testing.T) (dir string, authority []byte) {
+	t.Helper()
+	dir = t.TempDir()
+	chain, key, err := cert.GenerateSelfSignedCertKey(serviceName+"."+systemNamespace+".svc", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"tls.crt": chain, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, chain
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
