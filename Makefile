@@ -3,14 +3,27 @@ BIN := bin
 CONTROLPLANE = $(GO) run ./test/cluster/cmd/controlplane
 # How long one fuzz target runs in `make fuzz`.
 FUZZTIME ?= 30s
+# What `make image` calls the webhook's image, and for which platform, such as linux/arm64.
+IMAGE ?= k8sconnect/webhook:dev
+PLATFORM ?=
+CHART := charts/k8sconnect
 
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build the plugin into bin/
+build: ## build the plugin and the webhook into bin/
 	$(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/kubectl-k8sconnect ./cmd/kubectl-k8sconnect
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/webhook ./cmd/webhook
+
+.PHONY: image
+image: ## build the webhook's container image (IMAGE, PLATFORM); needs docker, podman or buildah
+	@engine=$$(for e in docker podman buildah; do $$e info >/dev/null 2>&1 && { echo $$e; break; }; done); \
+	if [ -z "$$engine" ]; then \
+	  echo 'make image: no container engine answers; it needs docker (with its daemon running), podman or buildah' >&2; exit 1; \
+	fi; \
+	set -x; $$engine build $(if $(PLATFORM),--platform $(PLATFORM)) -t $(IMAGE) -f Dockerfile .
 
 .PHONY: install
 install: ## install the plugin where Go installs programs; kubectl finds it there if that is on the PATH
@@ -21,7 +34,7 @@ demo: build cluster-build ## see it work: a real control plane, a conflict, and 
 	@bash test/demo/demo.sh
 
 .PHONY: test
-test: cluster-build ## all tests, on a real control plane
+test: cluster-build $(BIN)/helm ## all tests, on a real control plane
 	$(GO) test -timeout 20m ./...
 
 .PHONY: test-unit
@@ -41,12 +54,29 @@ lint: $(BIN)/golangci-lint ## linters, formatting, tidy modules
 	$(BIN)/golangci-lint fmt --diff ./...
 	$(GO) mod tidy -diff
 
+.PHONY: generate
+generate: ## write the tables of deprecated APIs and fields from pinned releases of Kubernetes
+	$(GO) run ./pkg/deprecation/internal/cmd/generate
+
+.PHONY: generate-check
+generate-check: ## fail if those tables are not what the pinned releases give
+	$(GO) run ./pkg/deprecation/internal/cmd/generate -check
+
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## format the code
 	$(BIN)/golangci-lint fmt ./...
 
 $(BIN)/golangci-lint: test/tools/go.mod test/tools/go.sum
 	$(GO) build -C test/tools -o $(abspath $(BIN))/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(BIN)/helm: test/tools/helm/go.mod test/tools/helm/go.sum
+	$(GO) build -C test/tools/helm -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/helm helm.sh/helm/v4/cmd/helm
+
+.PHONY: chart-lint
+chart-lint: $(BIN)/helm ## check the webhook's chart: lint, rendering of several value sets, what its schema refuses
+	@set -e; for values in $(CHART)/values.yaml $(CHART)/ci/*.yaml; do \
+	  echo "$$values"; $(BIN)/helm lint --quiet --strict $(CHART) -f $$values; done
+	$(GO) test ./test/chart/
 
 .PHONY: cluster-build
 cluster-build: ## build etcd, kube-apiserver, controllers, scheduler, kwok and kubectl (once, several minutes)

@@ -47,6 +47,7 @@ func TestHelp(t *testing.T) {
 		"delete":             {"delete", "--help"},
 		"wait":               {"wait", "--help"},
 		"stuck":              {"stuck", "--help"},
+		"owners":             {"owners", "--help"},
 		"version":            {"version", "-h"},
 		"completion":         {"completion"},
 		"completion-kubectl": {"completion", "kubectl", "--help"},

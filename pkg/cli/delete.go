@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +37,8 @@ type deleteOptions struct {
 	targets targets
 	engine  deletion.Engine
 	limits  limits
+	// warnings are about the flags, and told before anything is done.
+	warnings []string
 	// explain: say why objects do not go.
 	explain bool
 	run     string
@@ -125,7 +129,7 @@ func (f *deleteFlags) toOptions(cmd *cobra.Command, c *connection, args []string
 			IgnoreAbsent: f.ignoreAbsent || !given("ignore-not-found") && len(targets.types) > 0,
 			StuckAfter:   f.stuckAfter, Timeout: limits.of, Finalizer: f.finalizer,
 		},
-		limits: limits, run: print.Run, out: out,
+		limits: limits, run: print.Run, out: out, warnings: f.warnings(),
 		explain: f.explain || onTerminal && !given("explain-stuck") || f.finalizer != "",
 	}
 	if f.finalizer != "" {
@@ -161,7 +165,25 @@ func (f *deleteFlags) grace() (*int64, error) {
 	return &seconds, nil
 }
 
+// warnings are what somebody should know of the flags before they take effect.
+func (f *deleteFlags) warnings() []string {
+	var told []string
+	if _, err := strconv.ParseBool(f.cascade); err == nil {
+		propagation, _ := propagationOf(f.cascade)
+		told = append(told, fmt.Sprintf("--cascade=%s is how it was spelt once: --cascade=%s says the same", f.cascade, strings.ToLower(string(propagation))))
+	}
+	if f.force {
+		told = append(told, "--force does not wait until what runs has stopped: it may go on running in the cluster, for as long as it likes")
+	}
+	return told
+}
+
+// propagationOf reads what becomes of dependents. true and false are what kubectl
+// called background and orphan, and still understands.
 func propagationOf(text string) (metav1.DeletionPropagation, error) {
+	if yes, err := strconv.ParseBool(text); err == nil {
+		text = map[bool]string{true: "background", false: "orphan"}[yes]
+	}
 	switch text {
 	case "background":
 		return metav1.DeletePropagationBackground, nil

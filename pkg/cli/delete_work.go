@@ -17,7 +17,6 @@ import (
 	deletion "github.com/k8sconnect/kubectl-k8sconnect/pkg/delete"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
 )
@@ -34,6 +33,9 @@ func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 	phases, err := o.phases(ctx, c, client)
 	if err != nil {
 		return err
+	}
+	for _, text := range o.warnings {
+		o.out.Print(event.Warned{Text: text})
 	}
 	o.limits.check(phases, o.out.Print)
 	patient := *c
@@ -54,7 +56,7 @@ const patience = 5 * time.Minute
 // phases settles which objects are meant, and in what order they go.
 func (o *deleteOptions) phases(ctx context.Context, c *connection, client *cluster.Client) ([]deletion.Phase, error) {
 	if o.targets.inFiles {
-		p, err := o.targets.files.plan(ctx, c, client, predict.Predictor{}, o.out.Print)
+		p, err := o.targets.files.order(ctx, c, client, o.out.Print)
 		if err != nil {
 			return nil, err
 		}
@@ -182,7 +184,7 @@ func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooption
 			case <-ctx.Done():
 				err = context.Cause(ctx)
 			case said := <-answer:
-				if said != "yes" {
+				if said = strings.ToLower(said); said != "yes" && said != "y" {
 					err = deletion.ErrDeclined
 				}
 			}

@@ -92,11 +92,20 @@ func (o *inputOptions) read(ctx context.Context, streams genericiooptions.IOStre
 	return nil
 }
 
-// plan asks the cluster for the kinds of the manifests and puts them in order.
-// Choices that no object of the plan is meant by are an error.
+// plan is order for verbs that write fields. Choices that no object of the plan is
+// meant by are an error.
 func (o *inputOptions) plan(
 	ctx context.Context, c *connection, client *cluster.Client, choices predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
+	p, err := o.order(ctx, c, client, emit)
+	if err != nil {
+		return nil, err
+	}
+	return p, checkChoices(p, choices, emit)
+}
+
+// order asks the cluster for the kinds of the manifests and puts them in order.
+func (o *inputOptions) order(ctx context.Context, c *connection, client *cluster.Client, emit func(event.Event)) (*plan.Plan, error) {
 	for _, w := range o.warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text + " (" + w.Source.String() + ")"})
 	}
@@ -115,7 +124,7 @@ func (o *inputOptions) plan(
 	for _, w := range p.Warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text})
 	}
-	return p, checkChoices(p, choices, emit)
+	return p, nil
 }
 
 // kinds asks, side by side, how the cluster serves each kind of the manifests.

@@ -73,6 +73,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	r.AddCommand(
 		newApply(c, streams),
 		newDiff(c, streams),
+		newOwners(c, streams),
 		newDelete(c, streams),
 		newStuck(c, streams),
 		newWait(c, streams),

@@ -39,10 +39,12 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 		unread = errors.Join(unread, err)
 		found = append(found, explained...)
 	}
+	var faults []event.Stuck
 	for _, t := range named {
 		one, err := explainOne(ctx, reader, gatherer, t, o.out)
 		if err != nil {
 			unread = errors.Join(unread, err)
+			faults = append(faults, event.Stuck{Ref: object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}, Err: err})
 			continue
 		}
 		found = append(found, one...)
@@ -50,8 +52,8 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if len(found) > 0 || unread == nil {
-		o.tell(found, len(scopes) > 0)
+	if len(found)+len(faults) > 0 || unread == nil {
+		o.tell(found, faults, len(scopes) > 0)
 	}
 	if !slices.ContainsFunc(found, isStuck) {
 		return unread
@@ -64,12 +66,15 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 	return errNo
 }
 
-// tell tells the printer: each object, and where nobody named them, each cause with
-// all that it holds back.
-func (o *stuckOptions) tell(found []stuck.Explained, rooted bool) {
+// tell tells the printer: each object, those of which nothing is known after the
+// others; and where nobody named them, each cause with all that it holds back.
+func (o *stuckOptions) tell(found []stuck.Explained, faults []event.Stuck, rooted bool) {
 	o.out.Print(event.Planned{})
 	for _, one := range found {
 		o.out.Print(event.Stuck{Ref: one.Ref, Since: one.Since, Causes: one.Causes})
+	}
+	for _, fault := range faults {
+		o.out.Print(fault)
 	}
 	if !rooted {
 		return

@@ -18,6 +18,8 @@ type versions struct {
 	Client clientVersion `json:"client"`
 	// Server is absent when it was not asked or did not answer.
 	Server *version.Info `json:"server,omitempty"`
+	// Webhook is absent when the server was not asked or did not answer.
+	Webhook *webhookVersion `json:"webhook,omitempty"`
 }
 
 type clientVersion struct {
@@ -31,7 +33,7 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 	var output string
 	cmd := &cobra.Command{
 		Use:               "version",
-		Short:             "Show the version of the plugin and of the API server",
+		Short:             "Show the versions of plugin, API server and webhook",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,7 +50,7 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 			defer cancel()
 			v := versions{Client: thisBuild()}
 			if !clientOnly {
-				v.Server, err = serverVersion(ctx, c)
+				v.Server, v.Webhook, err = clusterVersions(ctx, c)
 			}
 			if printErr := v.print(streams, output); printErr != nil {
 				return printErr
@@ -78,12 +80,17 @@ func thisBuild() clientVersion {
 	return out
 }
 
-func serverVersion(ctx context.Context, c *connection) (*version.Info, error) {
+// clusterVersions asks the cluster for the versions of what runs there.
+func clusterVersions(ctx context.Context, c *connection) (*version.Info, *webhookVersion, error) {
 	client, err := c.connect(newRun(), 0, ignore)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return client.Version(ctx)
+	server, err := client.Version(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return server, webhookOf(ctx, client), nil
 }
 
 func (v versions) print(streams genericiooptions.IOStreams, output string) error {
@@ -92,6 +99,9 @@ func (v versions) print(streams genericiooptions.IOStreams, output string) error
 		fmt.Fprintf(streams.Out, "client: %s (%s)\n", v.Client.Version, v.Client.Go)
 		if v.Server != nil {
 			fmt.Fprintf(streams.Out, "server: %s\n", v.Server.GitVersion)
+		}
+		if v.Webhook != nil {
+			fmt.Fprintf(streams.Out, "webhook: %s\n", v.Webhook)
 		}
 		return nil
 	case "json":

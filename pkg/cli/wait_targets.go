@@ -12,7 +12,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
@@ -21,7 +20,7 @@ func (o *waitOptions) resolve(ctx context.Context, c *connection, client *cluste
 	ctx, cancel := o.within(ctx, began)
 	defer cancel()
 	if o.targets.inFiles {
-		p, err := o.targets.files.plan(ctx, c, client, predict.Predictor{}, o.out.Print)
+		p, err := o.targets.files.order(ctx, c, client, o.out.Print)
 		if err != nil {
 			return nil, err
 		}

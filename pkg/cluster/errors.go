@@ -14,16 +14,26 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // NoKindError says that the server does not serve a kind.
 type NoKindError struct {
 	GVK schema.GroupVersionKind
+	// Unkept: it does, but keeps no objects of it.
+	Unkept bool
 	// Err is why, where more is known than that it is absent.
 	Err error
 }
 
+// noneOf says that there is nothing to read of a kind that was served a moment ago.
+func noneOf(kind object.Kind) *NoKindError { return &NoKindError{GVK: kind.GVK, Unkept: !kind.Kept()} }
+
 func (e *NoKindError) Error() string {
+	if e.Unkept {
+		return fmt.Sprintf("the server keeps no objects of the kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	}
 	text := fmt.Sprintf("the server serves no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -43,6 +53,9 @@ func (e *NoKindError) Is(target error) bool {
 func (e *NoKindError) Hint() string {
 	if known, ok := errors.AsType[*hintedError](e.Err); ok {
 		return known.Hint()
+	}
+	if e.Unkept {
+		return "it answers each as it is created, and forgets it; there is nothing to look at or to delete"
 	}
 	if e.Err != nil {
 		return fmt.Sprintf("see: kubectl get apiservice %s.%s", e.GVK.Version, e.GVK.Group)

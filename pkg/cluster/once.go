@@ -46,7 +46,7 @@ func (o *Once) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, 
 	})
 	switch {
 	case unserved(statusOf(err)):
-		return nil, &NoKindError{GVK: gvk}
+		return nil, noneOf(kind)
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
@@ -82,7 +82,7 @@ func (o *Once) list(ctx context.Context, gvk schema.GroupVersionKind, sel object
 		})
 		switch {
 		case unserved(statusOf(err)):
-			return nil, &NoKindError{GVK: gvk}
+			return nil, noneOf(kind)
 		case apierrors.IsResourceExpired(err) && next != "":
 			items, next = nil, ""
 			continue

@@ -27,6 +27,10 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return
 	}
+	if t.unseen {
+		e.askUnseen(ctx, t)
+		return
+	}
 	if e.DryRun == DryRunClient {
 		e.end(t, event.Deleted{Action: event.Gone})
 		return
@@ -58,7 +62,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 func (e *Engine) begin(t *target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t.done || !t.found {
+	if t.done || !t.found && !t.unseen {
 		return false
 	}
 	e.Emit(event.Started{Ref: t.Ref})

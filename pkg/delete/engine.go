@@ -103,6 +103,8 @@ type Engine struct {
 	// pending is how many targets of the phase are not done, explained how many were
 	// explained.
 	pending, explained int
+	// passed: it was said that not all of them are explained.
+	passed bool
 	// woken tells the wait that there may be something to do.
 	woken chan struct{}
 	turns chan struct{}  // of explanations

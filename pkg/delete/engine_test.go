@@ -214,7 +214,7 @@ func TestMayNotList(t *testing.T) {
 	})
 }
 
-// Who may not look at all can not tell, and deletes nothing.
+// Who may neither look nor delete can not tell.
 func TestMayNotLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))

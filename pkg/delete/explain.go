@@ -60,6 +60,7 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 	}
 	if x.last.IsZero() {
 		if e.explained >= explainMany {
+			e.passOver()
 			x.passed, x.last, x.pause = true, time.Now(), explainMost
 			return
 		}
@@ -88,6 +89,15 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 			e.Emit(event.Stuck{Ref: t.Ref, Since: t.terminatingSince(), Causes: causes, Err: err})
 		}
 	})
+}
+
+// passOver says, once a phase, how many objects nobody looks into.
+func (e *Engine) passOver() {
+	if e.passed {
+		return
+	}
+	e.passed = true
+	e.Emit(event.Warned{Text: fmt.Sprintf("%d objects are still there; the first %d of them are looked into, %d are not", e.pending, e.explained, e.pending-e.explained)})
 }
 
 // reasons asks the explainer, when it is the target's turn.

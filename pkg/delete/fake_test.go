@@ -330,6 +330,17 @@ func (r *run) said() []string {
 	return codes
 }
 
+// warnings returns what it was warned of that is about no object.
+func (r *run) warnings() []string {
+	var texts []string
+	for _, e := range r.events {
+		if w, ok := e.(event.Warned); ok && w.Ref == (object.Ref{}) {
+			texts = append(texts, w.Text)
+		}
+	}
+	return texts
+}
+
 func named(kind object.Kind, names ...string) Phase {
 	s := Set{Kind: kind}
 	if kind.Namespaced {

@@ -19,7 +19,9 @@ type target struct {
 	view *view // nil where there is nothing to see
 
 	found bool
-	uid   types.UID
+	// unseen: we may not look at it. It is asked for all the same, by its name.
+	unseen bool
+	uid    types.UID
 	// live is the object as it was seen last, kept once it is terminating.
 	live *unstructured.Unstructured
 	// started: from now on, that it goes is the result.
@@ -76,7 +78,7 @@ func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 			e.unreadable(v)
 		}
 	}
-	e.pending = len(targets)
+	e.pending, e.explained, e.passed = len(targets), 0, false
 	for _, t := range targets {
 		t.started = true
 		e.judge(t)
@@ -90,8 +92,12 @@ func (e *Engine) judge(t *target) {
 	case t.Err != nil:
 		e.finish(t, event.Deleted{Action: event.Unknown, Err: t.Err})
 	case t.found:
+	case !t.kind.Kept():
+		e.absent(t, "the cluster keeps no objects of its kind: it answers them as they are created, and forgets them")
 	case t.Absent, t.view.kindGone:
 		e.absent(t, "the cluster does not serve its kind, so there can be none")
+	case e.mayAskUnseen(t):
+		t.unseen = true
 	case t.view.ended != nil:
 		e.finish(t, event.Deleted{Action: event.Unknown, Err: t.view.ended})
 	case t.view.synced:

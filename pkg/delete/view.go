@@ -104,7 +104,11 @@ func (v *view) wait(ctx context.Context) {
 // ends with an error that may pass is begun anew.
 func (v *view) follow(ctx context.Context) {
 	defer v.makeReady()
-	if v.needless() {
+	switch {
+	case v.needless():
+		return
+	case !v.kind.Kept():
+		v.kindIsGone()
 		return
 	}
 	pauses := wait.Backoff{Duration: time.Second, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 10 * time.Second}

@@ -52,7 +52,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		case due.After(now):
 			next = earlier(next, due)
 		case e.Explainer == nil, t.explanation.over(t.moved, due):
-			e.finish(t, event.Deleted{Action: event.Remains})
+			e.finish(t, event.Deleted{Action: event.Remains, Overdue: true})
 			continue
 		default: // Before it is given up, it is explained as it is by then.
 			e.explain(ctx, t)

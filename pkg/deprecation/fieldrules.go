@@ -40,9 +40,9 @@ func objectRules(kind schema.GroupKind) []rule {
 			since: v1(18), use: ".spec.ingressClassName", source: serverIngress,
 		}}
 	case schema.GroupKind{Group: "node.k8s.io", Kind: "RuntimeClass"}:
-		return labelRules(labelPlace{path: "scheduling.nodeSelector", isKey: true})
+		return labelRules("scheduling.nodeSelector")
 	case schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}:
-		return labelRules(labelPlace{path: "allowedTopologies[].matchLabelExpressions[].key"})
+		return labelRules("allowedTopologies[].matchLabelExpressions[].key")
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func volumeRules() []rule {
 		},
 	}
 	rules = append(rules, pluginRules("spec", "v1 PersistentVolumeSource.")...)
-	return append(rules, labelRules(labelPlace{path: "spec.nodeAffinity.required.nodeSelectorTerms[].matchExpressions[].key"})...)
+	return append(rules, labelRules("spec.nodeAffinity.required.nodeSelectorTerms[].matchExpressions[].key")...)
 }
 
 // pluginRules are those for the volume plugins that were part of Kubernetes. The
@@ -126,38 +126,32 @@ func pluginRules(path, source string) []rule {
 	}
 }
 
-// labelPlace is where the labels of nodes are named: as keys of a map, or as the
-// text at a path.
-type labelPlace struct {
-	path  string
-	isKey bool
-}
-
-// labelRules are those for deprecated labels of nodes.
-func labelRules(places ...labelPlace) []rule {
-	labels := []struct {
-		name  string
-		since int
-		use   string
-	}{
-		{"beta.kubernetes.io/arch", 14, "kubernetes.io/arch"},
-		{"beta.kubernetes.io/os", 14, "kubernetes.io/os"},
-		{"beta.kubernetes.io/instance-type", 17, "node.kubernetes.io/instance-type"},
-		{"failure-domain.beta.kubernetes.io/region", 17, "topology.kubernetes.io/region"},
-		{"failure-domain.beta.kubernetes.io/zone", 17, "topology.kubernetes.io/zone"},
-		{"node-role.kubernetes.io/master", 20, "node-role.kubernetes.io/control-plane"},
-	}
-	var rules []rule
-	for _, p := range places {
-		for _, l := range labels {
-			r := rule{path: p.path, since: v1(l.since), use: l.use, source: serverLabels}
-			if p.isKey {
-				r.key = l.name
-			} else {
-				r.value = l.name
-			}
-			rules = append(rules, r)
-		}
+// labelRules are those for places where the labels of nodes are named: as keys of a
+// map, or as the text at a path.
+func labelRules(paths ...string) []rule {
+	rules := make([]rule, len(paths))
+	for i, path := range paths {
+		rules[i] = rule{path: path, labels: true, source: serverLabels}
 	}
 	return rules
+}
+
+// nodeLabel is a deprecated label of nodes.
+type nodeLabel struct {
+	name  string
+	since Release
+	use   string
+}
+
+// nodeLabels returns those that nodes once had. The release of the last is that of
+// KEP-2067, the others are those of kube-apiserver's own warnings.
+func nodeLabels() [6]nodeLabel {
+	return [...]nodeLabel{
+		{"beta.kubernetes.io/arch", v1(14), "kubernetes.io/arch"},
+		{"beta.kubernetes.io/os", v1(14), "kubernetes.io/os"},
+		{"beta.kubernetes.io/instance-type", v1(17), "node.kubernetes.io/instance-type"},
+		{"failure-domain.beta.kubernetes.io/region", v1(17), "topology.kubernetes.io/region"},
+		{"failure-domain.beta.kubernetes.io/zone", v1(17), "topology.kubernetes.io/zone"},
+		{"node-role.kubernetes.io/master", v1(20), "node-role.kubernetes.io/control-plane"},
+	}
 }

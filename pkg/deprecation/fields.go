@@ -2,7 +2,6 @@ package deprecation
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +21,7 @@ type FieldNotice struct {
 	Since, Gone Release
 	// Use is what to do instead, to be read after "use"; empty if there is nothing.
 	Use string
-	// spot is Path without numbers: how often a field is in a list is no news.
+	// spot is Path without numbers, and Value: where in a list it is is no news.
 	spot string
 }
 
@@ -57,8 +56,9 @@ func Fields(u *unstructured.Unstructured, server Release) []FieldNotice {
 		return nil
 	}
 	s := search{server: server}
+	room := make([]step, 0, 16)
 	for _, rules := range rulesFor(u.GroupVersionKind().GroupKind()) {
-		base, at, ok := descend(u.Object, rules.base)
+		base, at, ok := descend(u.Object, rules.base, room)
 		if !ok {
 			continue
 		}
@@ -90,6 +90,9 @@ type rule struct {
 	key string
 	// value is the one that is deprecated; any, if empty.
 	value string
+	// labels tells that the deprecated labels of nodes are what is looked for, with
+	// their own releases and replacements.
+	labels bool
 	// unless are paths to what takes its place: where one is set, the field is not
 	// told of, since the API server may have filled it in by itself.
 	unless      []string
@@ -103,154 +106,6 @@ type rule struct {
 type ruleSet struct {
 	base  string
 	rules []rule
-}
-
-func (r rule) applies(base map[string]any, server Release) bool {
-	if !r.since.IsZero() && !server.reached(r.since) {
-		return false
-	}
-	return !slices.ContainsFunc(r.unless, func(path string) bool {
-		s := search{}
-		s.walk(base, path, nil)
-		return len(s.found) > 0
-	})
-}
-
-// descend follows a path of plain maps.
-func descend(object map[string]any, path string) (map[string]any, []step, bool) {
-	var at []step
-	for path != "" {
-		var name string
-		name, path, _ = strings.Cut(path, ".")
-		below, ok := object[name].(map[string]any)
-		if !ok {
-			return nil, nil, false
-		}
-		object, at = below, append(at, step{field: name})
-	}
-	return object, at, true
-}
-
-// step is one element of a path on which a search is: a field, or an item of a list.
-type step struct {
-	field string
-	item  any
-	index int
-}
-
-// search looks for one rule after the other.
-type search struct {
-	server Release
-	rule   rule
-	found  []FieldNotice
-}
-
-func (s *search) walk(node any, path string, at []step) {
-	if path == "" {
-		s.arrive(node, at)
-		return
-	}
-	m, _ := node.(map[string]any)
-	first, rest, _ := strings.Cut(path, ".")
-	name, list := strings.CutSuffix(first, "[]")
-	below, there := m[name]
-	if !there {
-		return
-	}
-	at = append(at, step{field: name})
-	if !list {
-		s.walk(below, rest, at)
-		return
-	}
-	items, _ := below.([]any)
-	for i, item := range items {
-		s.walk(item, rest, append(at, step{item: item, index: i}))
-	}
-}
-
-func (s *search) arrive(node any, at []step) {
-	switch r := s.rule; {
-	case r.key != "":
-		m, _ := node.(map[string]any)
-		for _, key := range matching(m, r.key) {
-			s.add(append(at, step{field: key}))
-		}
-	case r.value != "":
-		if text, _ := node.(string); text == r.value {
-			s.add(at)
-		}
-	case isSet(node):
-		s.add(at)
-	}
-}
-
-// matching returns the keys of a map that a pattern means, in order.
-func matching(m map[string]any, pattern string) []string {
-	prefix, any := strings.CutSuffix(pattern, "*")
-	if !any {
-		if _, ok := m[pattern]; ok {
-			return []string{pattern}
-		}
-		return nil
-	}
-	var keys []string
-	for key := range m {
-		if strings.HasPrefix(key, prefix) {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func isSet(node any) bool {
-	switch node := node.(type) {
-	case nil:
-		return false
-	case string:
-		return node != ""
-	case []any:
-		return len(node) > 0
-	}
-	return true
-}
-
-func (s *search) add(at []step) {
-	gone := s.rule.gone
-	if !s.server.reached(gone) {
-		gone = Release{}
-	}
-	s.found = append(s.found, FieldNotice{
-		Path: place(at, true), Value: s.rule.value, Since: s.rule.since, Gone: gone, Use: s.rule.use,
-		spot: place(at, false),
-	})
-}
-
-// place writes a path, with or without the numbers of items.
-func place(at []step, numbered bool) string {
-	var b []byte
-	for _, s := range at {
-		switch {
-		case s.field != "" && !strings.ContainsAny(s.field, "./"):
-			b = append(append(b, '.'), s.field...)
-		case s.field != "":
-			b = append(strconv.AppendQuote(append(b, '['), s.field), ']')
-		default:
-			b = appendItem(b, s, numbered)
-		}
-	}
-	return string(b)
-}
-
-func appendItem(b []byte, s step, numbered bool) []byte {
-	m, _ := s.item.(map[string]any)
-	if name, _ := m["name"].(string); name != "" {
-		return append(strconv.AppendQuote(append(b, "[name="...), name), ']')
-	}
-	if numbered {
-		return append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
-	}
-	return append(b, "[]"...)
 }
 
 // rulesFor returns what to look for in a kind, at any of its versions.

@@ -62,13 +62,13 @@ func podLabelRules() []rule {
 		should = "preferredDuringSchedulingIgnoredDuringExecution[]."
 	)
 	return labelRules(
-		labelPlace{path: "spec.nodeSelector", isKey: true},
-		labelPlace{path: node + must + ".nodeSelectorTerms[].matchExpressions[].key"},
-		labelPlace{path: node + should + "preference.matchExpressions[].key"},
-		labelPlace{path: pod + must + "[].topologyKey"},
-		labelPlace{path: pod + should + "podAffinityTerm.topologyKey"},
-		labelPlace{path: anti + must + "[].topologyKey"},
-		labelPlace{path: anti + should + "podAffinityTerm.topologyKey"},
-		labelPlace{path: "spec.topologySpreadConstraints[].topologyKey"},
+		"spec.nodeSelector",
+		node+must+".nodeSelectorTerms[].matchExpressions[].key",
+		node+should+"preference.matchExpressions[].key",
+		pod+must+"[].topologyKey",
+		pod+should+"podAffinityTerm.topologyKey",
+		anti+must+"[].topologyKey",
+		anti+should+"podAffinityTerm.topologyKey",
+		"spec.topologySpreadConstraints[].topologyKey",
 	)
 }

@@ -31,6 +31,9 @@ type Deleted struct {
 	Reason string
 	// Err is set with Failed and Unknown, and with Skipped it says why.
 	Err error
+	// Overdue tells that it Remains although it was waited for as long as it should
+	// be.
+	Overdue bool
 	// Causes say why an object Remains, as far as somebody looked.
 	Causes []Cause
 }
@@ -53,7 +56,8 @@ type Stuck struct {
 	Since time.Time
 	// Causes, the one that matters most first.
 	Causes []Cause
-	// Err is why it could not be told, or not all of it.
+	// Err is why it could not be told, or not all of it. With neither Since nor
+	// Causes, nothing is known of the object, not even whether it is terminating.
 	Err error
 }
 
@@ -63,6 +67,9 @@ type Rooted struct {
 	// Holds are the objects that wait for it.
 	Holds []object.Ref
 }
+
+// Unread tells that nothing is known of the object but why.
+func (s Stuck) Unread() bool { return s.Err != nil && s.Since.IsZero() && len(s.Causes) == 0 }
 
 func (Deleted) event() {}
 func (Going) event()   {}

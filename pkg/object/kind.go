@@ -1,6 +1,10 @@
 package object
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // Kind is what the cluster (or a definition in the same set) says of a kind.
 type Kind struct {
@@ -13,6 +17,12 @@ type Kind struct {
 	Namespaced bool
 	// Verbs that the server offers for the resource, such as "list" or "patch".
 	Verbs []string
+}
+
+// Kept tells whether the API server keeps objects of the kind. Of reviews, it does
+// not: it answers them as they are created, and forgets them.
+func (k Kind) Kept() bool {
+	return len(k.Verbs) == 0 || slices.Contains(k.Verbs, "get") || slices.Contains(k.Verbs, "list")
 }
 
 // GVR returns the resource under which objects of the kind are addressed.

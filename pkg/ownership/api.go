@@ -88,15 +88,22 @@ func (r *Record) DeepCopyObject() runtime.Object {
 	return r.DeepCopy()
 }
 
+// DeepCopyInto copies the list into another.
+func (l *RecordList) DeepCopyInto(out *RecordList) {
+	*out = *l
+	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	out.Items = slices.Clone(l.Items)
+	for i := range out.Items {
+		l.Items[i].DeepCopyInto(&out.Items[i])
+	}
+}
+
 // DeepCopyObject makes a list of records a [runtime.Object].
 func (l *RecordList) DeepCopyObject() runtime.Object {
 	if l == nil {
 		return nil
 	}
-	out := &RecordList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items)}
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
-	for i := range out.Items {
-		l.Items[i].DeepCopyInto(&out.Items[i])
-	}
+	out := new(RecordList)
+	l.DeepCopyInto(out)
 	return out
 }

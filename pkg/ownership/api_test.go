@@ -2,6 +2,7 @@ package ownership_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -41,7 +42,7 @@ type schemaNode struct {
 
 func readDefinition(t *testing.T) definition {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "charts", "k8sconnect", "crds", "ownershiprecords.yaml"))
+	content, err := os.ReadFile(filepath.Join("..", "..", "charts", "k8sconnect", "files", "ownershiprecords.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +150,8 @@ func fill(v reflect.Value) {
 	case v.Type() == reflect.TypeFor[metav1.FieldsV1]():
 		v.Set(reflect.ValueOf(*metav1.NewFieldsV1(`{"f:spec":{}}`)))
 	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i))
+		for _, field := range v.Fields() {
+			fill(field)
 		}
 	case v.Kind() == reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
@@ -174,8 +175,9 @@ func fill(v reflect.Value) {
 // A copy says the same, and shares no memory: whatever is written to one is not
 // seen in the other.
 func TestDeepCopy(t *testing.T) {
-	list := &ownership.RecordList{Items: []ownership.Record{*full(t), *full(t)}}
-	for name, object := range map[string]runtime.Object{"record": full(t), "list": list} {
+	var list ownership.RecordList
+	fill(reflect.ValueOf(&list).Elem())
+	for name, object := range map[string]runtime.Object{"record": full(t), "list": &list} {
 		t.Run(name, func(t *testing.T) {
 			before, err := json.Marshal(object)
 			if err != nil {
@@ -198,11 +200,7 @@ func TestDeepCopy(t *testing.T) {
 // shared returns what both values point to, by its path.
 func shared(a, b reflect.Value, path string) map[string]uintptr {
 	out := map[string]uintptr{}
-	add := func(more map[string]uintptr) {
-		for k, v := range more {
-			out[k] = v
-		}
-	}
+	add := func(more map[string]uintptr) { maps.Copy(out, more) }
 	switch a.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice:
 		if a.Type() == reflect.TypeFor[*time.Location]() {

@@ -58,6 +58,15 @@ func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
+// Without leaves out the owners by way of a subresource.
+func (o Owners) Without(subresource string) Owners {
+	by := func(c compact) bool { return c.owner.Value().Subresource == subresource }
+	if !slices.ContainsFunc(o.entries, by) {
+		return o
+	}
+	return Owners{entries: slices.Clip(slices.DeleteFunc(slices.Clone(o.entries), by))}
+}
+
 // Between returns the transitions from one version of an object to a later one,
 // as [Transitions] does but without their values, as where only metadata is
 // known: whose path somebody else holds now is taken, and a path that nobody

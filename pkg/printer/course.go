@@ -72,6 +72,8 @@ func (c *course) take(e event.Event) {
 		c.result(e.Ref, e.Action)
 	case event.Deleted:
 		c.result(e.Ref, e.Action)
+	case event.Owned:
+		c.begun = true
 	case event.Awaited:
 		c.total++
 	case event.Judged:

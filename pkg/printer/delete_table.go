@@ -44,6 +44,7 @@ type deleteTable struct {
 	base
 	deleted planned[event.Deleted]
 	remains planned[event.Deleted]
+	pointed int // to what tells why, so often
 }
 
 func (t *deleteTable) take(e event.Event) {
@@ -101,7 +102,7 @@ func (t *deleteTable) line(b *strings.Builder, d event.Deleted) {
 	if d.Action == event.Remains {
 		b.WriteString(terminatingFor(d.Since, t.Now()))
 	}
-	if d.Action == event.Failed && d.Source.File != "" {
+	if (d.Action == event.Failed || d.Action == event.Unknown) && d.Source.File != "" {
 		b.WriteString("  " + t.paint.faint.Sprint("("+clean(d.Source.String())+")"))
 	}
 	if reason := strings.Join(lines(d.Reason), "; "); reason != "" {
@@ -154,6 +155,10 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), count(more, "object"))
 	}
 	below(b, causeLines(all[0].Causes), "    ", t.Width)
+	if len(all[0].Causes) == 0 && all[0].Overdue && t.pointed < manySkipped {
+		t.pointed++
+		fmt.Fprintf(b, "    hint: what holds it: kubectl k8sconnect stuck %s\n", label(all[0].Ref))
+	}
 }
 
 // deleteSummary is the last line of a delete: "3 deleted, 1 terminating".

@@ -13,7 +13,29 @@ import (
 // "kubectl-edit (Update, 1h ago)". An update of a subresource is the usual case
 // and goes without the word.
 func owner(o managedfields.Owner, now time.Time) string {
-	name := clean(o.Manager)
+	name, how := ownerParts(o, now)
+	return name + how
+}
+
+// ownerWithin is owner, and at most so many columns wide, 0 for any number: what is
+// cut is the name, as long as something of it remains.
+func ownerWithin(o managedfields.Owner, now time.Time, width int) string {
+	const least = 8
+	name, how := ownerParts(o, now)
+	room := width - cells(how)
+	switch {
+	case width == 0:
+		return name + how
+	case room < least:
+		return cutMiddle(name+how, width)
+	default:
+		return cutMiddle(name, room) + how
+	}
+}
+
+// ownerParts returns the manager's name, and in brackets how it owns.
+func ownerParts(o managedfields.Owner, now time.Time) (name, brackets string) {
+	name = clean(o.Manager)
 	if name == "" {
 		name = `""`
 	}
@@ -29,9 +51,9 @@ func owner(o managedfields.Owner, now time.Time) string {
 		how = append(how, duration.ShortHumanDuration(max(0, now.Sub(o.Time)))+" ago")
 	}
 	if len(how) == 0 {
-		return name
+		return name, ""
 	}
-	return name + " (" + strings.Join(how, ", ") + ")"
+	return name, " (" + strings.Join(how, ", ") + ")"
 }
 
 func owners(list []managedfields.Owner, now time.Time) []string {

@@ -12,6 +12,8 @@ import (
 // does not say.
 type palette struct {
 	good, change, gone, bad, faint, bold, hunk *color.Color
+	// hues tell apart what is neither good nor bad.
+	hues []*color.Color
 }
 
 func newPalette(enabled bool) palette {
@@ -32,8 +34,14 @@ func newPalette(enabled bool) palette {
 		faint:  use(color.Faint),
 		bold:   use(color.Bold),
 		hunk:   use(color.FgCyan),
+		hues: []*color.Color{
+			use(color.FgGreen), use(color.FgYellow), use(color.FgCyan), use(color.FgMagenta), use(color.FgBlue), use(color.FgRed),
+		},
 	}
 }
+
+// hue returns the nth of the hues; there are not many, and they come again.
+func (p palette) hue(n int) *color.Color { return p.hues[n%len(p.hues)] }
 
 // action colours the word for what became of an object.
 func (p palette) action(a event.Action, text string) string {

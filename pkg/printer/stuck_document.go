@@ -147,6 +147,7 @@ func causeTexts(causes []causeEntry) []string {
 type stuckDocument struct {
 	base
 	result   stuckResult
+	unread   int
 	warnings warnings
 }
 
@@ -154,6 +155,9 @@ func (d *stuckDocument) take(e event.Event) {
 	switch e := e.(type) {
 	case event.Stuck:
 		d.result.Objects = append(d.result.Objects, stuckOf(e))
+		if e.Unread() {
+			d.unread++
+		}
 	case event.Rooted:
 		d.result.Roots = append(d.result.Roots, rootedOf(e))
 	case event.Warned:
@@ -166,7 +170,11 @@ func (d *stuckDocument) flush() {}
 func (d *stuckDocument) finish(context.Context) error {
 	result := d.result
 	result.APIVersion, result.Kind, result.Run = apiVersion, "StuckResult", d.Run
-	result.Summary = map[string]int{"stuck": len(result.Objects)}
+	counts := map[string]int{"stuck": len(result.Objects) - d.unread}
+	if d.unread > 0 {
+		counts["unknown"] = d.unread
+	}
+	result.Summary = counts
 	result.Warnings = d.warnings.rest()
 	if result.Objects == nil {
 		result.Objects = []stuckObject{}
@@ -182,7 +190,11 @@ func stuckSuite(result stuckResult) junitSuite {
 	suite := junitSuite{Name: "stuck", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
 		c := newCase("stuck", o.objectName, "", nil)
-		c.Failure = stuckProblem(event.Remains, o)
+		if o.Error != nil && o.DeletionTimestamp == nil && len(o.Causes) == 0 {
+			c.Error = problem(event.Unknown, o.Error, nil)
+		} else {
+			c.Failure = stuckProblem(event.Remains, o)
+		}
 		suite.add(c)
 	}
 	return suite

@@ -34,11 +34,17 @@ type stuckTable struct {
 	base
 	stuck []event.Stuck
 	roots []event.Rooted
+	// unread is of how many objects nothing is known.
+	unread int
 }
 
 func (t *stuckTable) take(e event.Event) {
 	switch e := e.(type) {
 	case event.Stuck:
+		if e.Unread() { // The verb says that on stderr.
+			t.unread++
+			return
+		}
 		t.stuck = append(t.stuck, e)
 	case event.Rooted:
 		t.roots = append(t.roots, e)
@@ -48,6 +54,9 @@ func (t *stuckTable) take(e event.Event) {
 func (t *stuckTable) flush() {}
 
 func (t *stuckTable) finish(context.Context) error {
+	if t.unread > 0 && len(t.stuck) == 0 {
+		return nil
+	}
 	var b strings.Builder
 	rooted := map[object.Key]bool{}
 	for _, root := range t.roots {
@@ -127,7 +136,7 @@ type stuckNames struct {
 }
 
 func (n *stuckNames) take(e event.Event) {
-	if s, ok := e.(event.Stuck); ok {
+	if s, ok := e.(event.Stuck); ok && !s.Unread() {
 		n.names = append(n.names, clean(s.Ref.Resource())+"\n")
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // Live returns the owners of an object, the resource version at which they are
 // those, and whether the object is there.
-type Live func(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool)
+type Live = func(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool)
 
 // Gap compares all records with the live owners, after a time in which nobody
 // watched, and writes what changed in all as transitions marked as a gap. It

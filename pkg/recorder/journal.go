@@ -26,6 +26,8 @@ type journal struct {
 	gaps map[types.UID]int
 	// lost counts, in all, what there was no room for.
 	lost int
+	// crowded is when it was last found that no object makes room.
+	crowded time.Time
 	// done is what to call when no lock is held: the notes that are settled.
 	done []func()
 }
@@ -271,8 +273,12 @@ func (j *journal) expire(now time.Time) {
 	}
 }
 
-// forgetResting makes room for another object, if it can.
+// forgetResting makes room for another object, if it can. In a flood, it does not
+// look each time.
 func (j *journal) forgetResting(now time.Time) bool {
+	if now.Sub(j.crowded) < time.Second {
+		return false
+	}
 	j.expire(now)
 	if len(j.objects) < j.limits.Objects {
 		return true
@@ -284,6 +290,7 @@ func (j *journal) forgetResting(now time.Time) bool {
 			return true
 		}
 	}
+	j.crowded = now
 	return false
 }
 

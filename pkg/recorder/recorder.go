@@ -146,6 +146,9 @@ func (r *Recorder) flush(ctx context.Context) {
 	var batches []batch
 	r.locked(func(j *journal) { batches = j.drain() })
 	for _, b := range batches {
+		if ctx.Err() != nil {
+			return // The next start sees it again: it is not settled.
+		}
 		_ = r.write(ctx, b, nil)
 	}
 }
@@ -183,7 +186,7 @@ func (r *Recorder) told(err error) {
 		}
 		return
 	}
-	reason := cmp.Or(string(apierrors.ReasonForError(err)), "Unreachable")
+	reason := cmp.Or(string(apierrors.ReasonForError(err)), "Unknown")
 	r.opts.Metrics.refused(reason)
 	r.mu.Lock()
 	said := r.complaints[reason]

@@ -24,6 +24,18 @@ type class struct {
 	hooks     string
 }
 
+// releases stands for a finalizer where an update is tried that removes none: one
+// that takes an owner out of the object, say, which is let through or not alike.
+const releases = ""
+
+// purpose says what an update is for.
+func purpose(finalizer string) string {
+	if finalizer == releases {
+		return "the update that takes its owner out of it"
+	}
+	return "the update that removes the finalizer " + quote(finalizer)
+}
+
 // admission tells whether the update that removes the finalizer is let through: it
 // is replayed as a dry run, for one object of a class (edge case 61).
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
@@ -46,7 +58,7 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	}
 	said += ": " + saying(tried, err)
 	if h, ok := quotedIn(hooks, err.Error()); ok {
-		return []finding{d.refusedBy(h, err, said)}
+		return []finding{d.refusedBy(h, err, purpose(finalizer), said)}
 	}
 	return []finding{d.refused(u, finalizer, err, said)}
 }
@@ -118,13 +130,13 @@ func quotedIn(hooks []hook, text string) (hook, bool) {
 func saying(ref object.Ref, err error) string { return quote(redact.Refusal(ref, err).Error()) }
 
 // refusedBy: a webhook refuses the update, or can not be asked.
-func (d *diagnosis) refusedBy(h hook, err error, said string) finding {
+func (d *diagnosis) refusedBy(h hook, err error, purpose, said string) finding {
 	if apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err) {
 		return d.unreachable(h, said)
 	}
 	return finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      WebhookRefuses,
-		Message:   "the admission webhook " + quote(h.name) + " refuses the update that removes the finalizer",
+		Message:   "the admission webhook " + quote(h.name) + " refuses " + purpose,
 		Evidence:  []string{said},
 		Next:      "kubectl get " + on(h.config) + " -o yaml",
 		Risk:      "exempting the object from the webhook, or removing the webhook, lets through what it is there to stop",
@@ -175,20 +187,20 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	ref := object.RefOf(u)
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      AdmissionRefuses,
-		Message:   "the server refuses the update that removes the finalizer " + quote(finalizer),
+		Message:   "the server refuses " + purpose(finalizer),
 		Evidence:  []string{said},
 		Next:      "kubectl get validatingadmissionpolicies,validatingadmissionpolicybindings",
 		BlockedBy: ref,
 	}}
 	if invalidFields(err) {
 		f.Code = UpdateInvalid
-		f.Message = "the object is not valid any more, so that no update of it is accepted, the removal of the finalizer " + quote(finalizer) + " neither"
+		f.Message = "the object is not valid any more, so that no update of it is accepted, nor " + purpose(finalizer)
 		f.Next = "kubectl edit " + on(ref)
 		return f
 	}
 	if apierrors.IsInternalError(err) || troubled(err) {
 		f.Code = UpdateFails
-		f.Message = "the update that removes the finalizer " + quote(finalizer) + " ends in an error of the server"
+		f.Message = purpose(finalizer) + " ends in an error of the server"
 		f.Next = "kubectl get --raw '/readyz?verbose'"
 	}
 	return f

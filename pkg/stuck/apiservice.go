@@ -35,3 +35,24 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 	}
 	return f
 }
+
+// unreadable: an API that does answer gives its group and version in a form that
+// nobody understands, so that its kinds can not be listed.
+func (d *diagnosis) unreadable(said []string) finding {
+	f := finding{rank: rankAdmission, Cause: event.Cause{
+		Code:     GroupVersionUnreadable,
+		Message:  "an API of the cluster gives a group and version that can not be read, so that nobody can tell what of its kinds is in the namespace",
+		Evidence: said,
+		Next:     "kubectl get apiservices.apiregistration.k8s.io",
+		Risk:     "whoever deletes the APIService that it is takes its API away, until it is registered again",
+	}}
+	services, _ := d.list(kindOf("apiregistration.k8s.io/v1", "APIService"), "")
+	var aggregated []string
+	for _, u := range services {
+		if text(u, "spec", "service", "name") != "" {
+			aggregated = append(aggregated, "aggregated API "+quote(u.GetName()))
+		}
+	}
+	f.Evidence = append(f.Evidence, some(aggregated, 5)...)
+	return f
+}

@@ -17,6 +17,8 @@ func builtIn(finalizer string) (waits string, ok bool) {
 		return "the namespace controller to delete what is in it", true
 	case "batch.kubernetes.io/job-tracking":
 		return "the job controller to count the pod", true
+	case "kubernetes.io/pv-controller":
+		return "the volume controller to delete the storage behind it", true
 	case "kubernetes.io/vac-protection":
 		return "no volume to use the class any more", true
 	case "resource.kubernetes.io/delete-protection":

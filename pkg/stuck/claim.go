@@ -96,21 +96,11 @@ func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string)
 
 // volume is about volumes, which wait until they are not bound (k/k#69697).
 func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []finding {
-	found := d.attached(u)
-	live := d.whole(u)
-	pv, ok := as[corev1.PersistentVolume](live)
+	pv, ok := as[corev1.PersistentVolume](d.whole(u))
 	if !ok {
-		return found
+		return nil
 	}
-	if message := pv.Status.Message; message != "" {
-		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
-			Code:     VolumeDeletionFailed,
-			Message:  "its driver could not delete the storage behind it",
-			Evidence: []string{"status.message: " + quote(message)},
-			Next:     "kubectl describe " + on(object.RefOf(u)),
-			Risk:     "without the driver's work the storage stays, and costs what it costs",
-		}})
-	}
+	var found []finding
 	bound := pv.Spec.ClaimRef
 	if bound == nil {
 		return append(found, d.builtIn(u, finalizer, "the volume not to be bound any more, as is the case by now")...)
@@ -140,6 +130,26 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 		found = append(found, below...)
 	}
 	return append(found, f)
+}
+
+// storage is about volumes whose driver has failed or is not done, whoever's
+// finalizer it is that waits for it.
+func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
+	if !isKind(u, "", "PersistentVolume") {
+		return nil
+	}
+	var found []finding
+	pv, _ := as[corev1.PersistentVolume](d.whole(u))
+	if message := pv.Status.Message; message != "" {
+		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
+			Code:     VolumeDeletionFailed,
+			Message:  "its driver could not delete the storage behind it",
+			Evidence: []string{"status.message: " + quote(message)},
+			Next:     "kubectl describe " + on(object.RefOf(u)),
+			Risk:     "without the driver's work the storage stays, and costs what it costs",
+		}})
+	}
+	return append(found, d.attached(u)...)
 }
 
 // attached is about attachments of a volume to nodes.

@@ -1,12 +1,14 @@
 package stuck
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -33,7 +35,7 @@ func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 
 // foreignAfter is how long an object waits for dependents that can not be found
 // before they are looked for in the whole cluster.
-const foreignAfter = 20 * time.Second
+const foreignAfter = 5 * time.Second
 
 func blocks(o metav1.OwnerReference) bool {
 	return o.BlockOwnerDeletion != nil && *o.BlockOwnerDeletion
@@ -48,6 +50,8 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
 		found[0].Evidence = append(found[0].Evidence, count(len(dependents), "dependent")+" still name it as their owner, such as "+name(first))
 		found[0].Next = "kubectl get " + on(first) + " -o jsonpath='{.metadata.ownerReferences}'"
+		// To release it is an update, too, which something may refuse.
+		found = append(d.admission(dependents[0], releases), found...)
 	}
 	return found
 }
@@ -109,12 +113,24 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 // valid owner (event OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
+	lost := "leave the reference there, and the garbage collector deletes " + name(ref) + ", whose owner it does not find"
+	if terminating(dependent) {
+		lost = "none: " + name(ref) + " is being deleted already, for the garbage collector did not find its owner"
+	}
 	return finding{rank: rankHeld, Cause: event.Cause{
 		Code:      OwnerInOtherNamespace,
 		Message:   "a dependent in another namespace names it as owner, which is not allowed: " + name(ref),
 		Evidence:  []string{"metadata.ownerReferences of " + name(ref) + " names " + quote(u.GetName()) + " by its UID, but owners are looked for in the dependent's own namespace"},
-		Next:      "kubectl edit " + on(ref),
-		Risk:      "take out the owner reference before you go on: once its owner is not found, the garbage collector deletes the dependent",
+		Next:      disowning(dependent, u.GetUID()),
+		Risk:      lost,
 		BlockedBy: ref,
 	}}
+}
+
+// disowning is the command that takes one owner out of an object, if it still stands
+// where it was seen.
+func disowning(u *unstructured.Unstructured, owner types.UID) string {
+	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
+	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))
+	return "kubectl patch " + on(object.RefOf(u)) + " --type=json -p " + word(patch)
 }

@@ -131,7 +131,7 @@ func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 	defer func() { d.looked = d.looked[:len(d.looked)-1] }()
 	var found []finding
 	for _, rule := range []func(*unstructured.Unstructured) []finding{
-		d.namespace, d.definition, d.conversion, d.pod, d.attachment, d.finalizers,
+		d.namespace, d.definition, d.conversion, d.pod, d.attachment, d.storage, d.finalizers,
 	} {
 		found = append(found, rule(u)...)
 	}

@@ -95,6 +95,45 @@ spec:
 status: %s`, replicas, status)
 }
 
+// by is held, with the finalizer set by somebody else.
+func by(manager string) string { return strings.ReplaceAll(held, "widget-operator", manager) }
+
+// everything is a workload that may do everything, and so may be anybody.
+const everything = `
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: all, namespace: ops}
+spec:
+  selector: {matchLabels: {app: all}}
+  template: {metadata: {labels: {app: all}}, spec: {serviceAccountName: all, containers: [{name: manager, image: i}]}}
+status: {readyReplicas: 1}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: all}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: all}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: all}
+subjects: [{kind: ServiceAccount, name: all, namespace: ops}]`
+
+// updater gives the service account op the right to update widgets.
+const updater = `
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: up}
+rules: [{apiGroups: [example.com], resources: [widgets], verbs: [update]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: up}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: up}
+subjects: [{kind: ServiceAccount, name: op, namespace: ops}]`
+
 // Edge case 60.
 func TestFinalizers(t *testing.T) {
 	const mayUpdate = "system:serviceaccount:ops:op update"
@@ -155,6 +194,27 @@ kind: Lease
 metadata: {name: 8a3f.example.com, namespace: ops}
 spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", leaseDurationSeconds: 15}`,
 			codes: []string{FinalizerControllerSilent}, blockedBy: "Lease/ops/8a3f.example.com", says: []string{"held by elsewhere_1", "outside the cluster"},
+		},
+		"nobody knows whose it is, and nobody could be it": {
+			objects: by("manager"), codes: []string{FinalizerControllerGone}, says: []string{"outside of it would not be seen"},
+		},
+		"somebody who may do everything could be it": {
+			objects: by("manager") + everything, codes: []string{FinalizerUnknown},
+			says: []string{
+				"1 workload in the cluster may be it", "deployment.apps/all -n ops may write it (clusterrole/all)",
+				"has a container of the name", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
+			},
+		},
+		"his name is known, so he is not somebody else": {
+			objects: held + everything, codes: []string{FinalizerControllerGone},
+		},
+		"he wrote after the deletion": {
+			objects: strings.ReplaceAll(held, "10:00:00Z", "11:55:00Z"), codes: []string{FinalizerUnknown},
+			says: []string{"who is alive", "after its deletion was asked for", "may run outside"},
+		},
+		"the right to update makes nobody its controller": {
+			objects: by("manager") + strings.ReplaceAll(operatorWith("{}", 0), "widget-operator", "anything") + updater,
+			codes:   []string{FinalizerControllerScaledDown}, says: []string{"what may be the controller"}, blockedBy: "Deployment/ops/anything",
 		},
 		"known operator": {
 			objects: `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: argocd, ` + dying + `, finalizers: [resources-finalizer.argocd.argoproj.io]}}`,

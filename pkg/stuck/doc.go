@@ -43,13 +43,15 @@ const (
 	UpdateInvalid      = "UpdateInvalid"
 	UpdateFails        = "UpdateFails"
 
-	// Namespaces: an aggregated API is down, a finalizer in its spec, contents that
-	// are left, that can not be deleted, and conditions that are out of date.
-	APIServiceUnavailable = "APIServiceUnavailable"
-	NamespaceFinalizer    = "NamespaceFinalizer"
-	ContentRemains        = "ContentRemains"
-	DeletionRefused       = "DeletionRefused"
-	ConditionStale        = "ConditionStale"
+	// Namespaces: an aggregated API is down, or says of itself what nobody can read; a
+	// finalizer in its spec, contents that are left, that can not be deleted, and
+	// conditions that are out of date.
+	APIServiceUnavailable  = "APIServiceUnavailable"
+	GroupVersionUnreadable = "GroupVersionUnreadable"
+	NamespaceFinalizer     = "NamespaceFinalizer"
+	ContentRemains         = "ContentRemains"
+	DeletionRefused        = "DeletionRefused"
+	ConditionStale         = "ConditionStale"
 
 	// Definitions of custom resources: instances that are left, a conversion webhook
 	// that is down.

@@ -64,13 +64,18 @@ func without(findings []finding, ranks ...rank) []finding {
 func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []finding {
 	s := d.search(u, finalizer)
 	if len(s.workloads) == 0 {
-		if s.lease != nil {
+		switch {
+		case s.lease != nil:
 			return []finding{d.silentElsewhere(u, finalizer, s)}
-		}
-		if !s.sure {
+		case s.alive != "":
+			return []finding{d.elsewhere(u, finalizer, s)}
+		case !s.sure:
 			return []finding{d.unfound(u, finalizer, s)}
+		case len(s.suspects) > 0:
+			return []finding{d.unproven(u, finalizer, s)}
+		default:
+			return []finding{d.gone(u, finalizer, s)}
 		}
-		return []finding{d.gone(u, finalizer, s)}
 	}
 	var found []finding
 	for _, w := range s.workloads {
@@ -83,6 +88,9 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s search) finding {
 	ref := object.RefOf(u)
 	message := "nothing was found in this cluster that removes the finalizer " + quote(finalizer)
+	if !s.proven {
+		message += "; a controller that runs outside of it would not be seen"
+	}
 	if s.operator != "" {
 		message += ", which is " + s.operator + "'s: it is not installed"
 	}

@@ -57,8 +57,11 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	for i := range found {
 		found[i].Evidence = append(found[i].Evidence, failures...)
 	}
-	if len(found) > 0 || !sure {
+	switch {
+	case len(found) > 0 || !sure:
 		return found
+	case conditionOf(live, string(corev1.NamespaceDeletionGVParsingFailure)).status == "True":
+		return []finding{d.unreadable(failures)}
 	}
 	return []finding{stale(live, failures, "every APIService is available by now")}
 }
@@ -135,9 +138,7 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 		if h.service == nil || d.backend(*h.service).dead {
 			return []finding{d.unreachable(h, said)}
 		}
-		f := d.refusedBy(h, nil, said)
-		f.Message = "the admission webhook " + quote(h.name) + " refuses the deletion of what is in the namespace"
-		return []finding{f}
+		return []finding{d.refusedBy(h, nil, "the deletion of what is in the namespace", said)}
 	}
 	first := object.RefOf(c.present[0])
 	return []finding{{rank: rankHeld, Cause: event.Cause{

@@ -26,28 +26,34 @@ func (d *diagnosis) accounts(u *unstructured.Unstructured, finalizer string) ([]
 	if group := u.GroupVersionKind().Group; strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
 		groups = append(groups, group)
 	}
-	r := once(d, "accounts "+strings.Join(groups, " "), func() result[account] { return d.readAccounts(groups) })
+	r := once(d, "accounts "+strings.Join(groups, " "), func() result[account] {
+		return d.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
+	})
 	return r.items, r.sure
 }
 
-func (d *diagnosis) readAccounts(groups []string) result[account] {
+// readAccounts follows what rules give to service accounts; of bindings in a
+// namespace, to those that count.
+func (d *diagnosis) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := d.list(kindOf(rbac, "ClusterRole"), "")
 	bindings, sureOfBindings := d.list(kindOf(rbac, "ClusterRoleBinding"), "")
 	local, sureOfLocal := d.list(kindOf(rbac, "RoleBinding"), "")
 	localRoles, sureOfRoles := d.list(kindOf(rbac, "Role"), "")
-	g := grants{rights: map[string]right{}}
+	g := grants{rights: map[string]right{}, gives: gives}
 	for _, r := range all[rbacv1.ClusterRole](roles) {
-		g.role("ClusterRole/"+r.Name, r.Rules, groups)
+		g.role("ClusterRole/"+r.Name, r.Rules)
 	}
 	for _, r := range all[rbacv1.Role](localRoles) {
-		g.role("Role/"+r.Namespace+"/"+r.Name, r.Rules, groups)
+		g.role("Role/"+r.Namespace+"/"+r.Name, r.Rules)
 	}
 	for _, b := range all[rbacv1.ClusterRoleBinding](bindings) {
 		g.bind(b.RoleRef, "", b.Subjects)
 	}
 	for _, b := range all[rbacv1.RoleBinding](local) {
-		g.bind(b.RoleRef, b.Namespace, b.Subjects)
+		if counts(b.Namespace) {
+			g.bind(b.RoleRef, b.Namespace, b.Subjects)
+		}
 	}
 	slices.SortFunc(g.accounts, func(a, b account) int {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name), -compareBool(a.granted, b.granted), cmp.Compare(a.role, b.role))
@@ -69,6 +75,7 @@ func compareBool(a, b bool) int {
 
 // grants follows rights from roles to service accounts.
 type grants struct {
+	gives    func(rbacv1.PolicyRule) right
 	rights   map[string]right
 	accounts []account
 }
@@ -81,9 +88,9 @@ const (
 	mayFinalize
 )
 
-func (g *grants) role(key string, rules []rbacv1.PolicyRule, groups []string) {
+func (g *grants) role(key string, rules []rbacv1.PolicyRule) {
 	for _, rule := range rules {
-		g.rights[key] = max(g.rights[key], rightOf(rule, groups))
+		g.rights[key] = max(g.rights[key], g.gives(rule))
 	}
 }
 
@@ -91,8 +98,7 @@ func rightOf(rule rbacv1.PolicyRule, groups []string) right {
 	inGroup := slices.ContainsFunc(rule.APIGroups, func(group string) bool {
 		return slices.ContainsFunc(groups, func(g string) bool { return related(group, g) })
 	})
-	writes := slices.ContainsFunc(rule.Verbs, func(verb string) bool { return verb == "update" || verb == "patch" || verb == "*" })
-	if !inGroup || !writes {
+	if !inGroup || !writes(rule) {
 		return none
 	}
 	for _, resource := range rule.Resources {
@@ -101,6 +107,10 @@ func rightOf(rule rbacv1.PolicyRule, groups []string) right {
 		}
 	}
 	return mayUpdate
+}
+
+func writes(rule rbacv1.PolicyRule) bool {
+	return slices.ContainsFunc(rule.Verbs, func(verb string) bool { return verb == "update" || verb == "patch" || verb == "*" })
 }
 
 func (g *grants) bind(ref rbacv1.RoleRef, namespace string, subjects []rbacv1.Subject) {

@@ -22,6 +22,13 @@ type search struct {
 	evidence []string
 	// sure: all that had to be read was read.
 	sure bool
+	// proven: something tells who the controller would be, so that it can be told
+	// that he is not there.
+	proven bool
+	// suspects may be the controller, where nothing tells; alive is a sign of life of
+	// whoever set the finalizer.
+	suspects []suspect
+	alive    string
 }
 
 // candidate is a workload that may be the finalizer's controller.
@@ -75,6 +82,11 @@ func (d *diagnosis) search(u *unstructured.Unstructured, finalizer string) searc
 	if len(s.workloads) == 0 {
 		s.lease = leaseFor(leases, names, domain)
 		s.evidence = notFound(names, domain, accounts, hooks)
+		s.proven = len(names)+len(accounts) > 0 || op.name != ""
+		s.alive = d.alive(u, finalizer)
+		if !s.proven {
+			s.suspects = d.suspects(u, finalizer)
+		}
 	}
 	if s.lease != nil && s.lease.stale(d.now) {
 		s.evidence = append(s.evidence, s.lease.String(d.now))
@@ -165,12 +177,7 @@ func leaseFor(leases []lease, names []string, domain string) *lease {
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range owners(u, finalizer) {
-		switch o.Manager {
-		case "", "manager", "controller", "operator", "main", "unknown", "before-first-apply",
-			"helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
-			continue
-		}
-		if !strings.HasPrefix(o.Manager, "kubectl") {
+		if !tool(o.Manager) && !generic(o.Manager) {
 			names = append(names, o.Manager)
 		}
 	}

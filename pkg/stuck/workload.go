@@ -180,7 +180,7 @@ func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s
 	if state.code != "" {
 		return finding{rank: rankBroken, Cause: event.Cause{
 			Code:      state.code,
-			Message:   "the controller of the finalizer " + quote(finalizer) + ", " + name(c.ref) + ", " + state.how,
+			Message:   c.owner(finalizer) + ", " + state.how,
 			Evidence:  append(append(state.evidence, c.why...), d.set(u, finalizer)...),
 			Next:      state.next,
 			BlockedBy: c.ref,
@@ -190,6 +190,7 @@ func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s
 		return f
 	}
 	f := d.silent(u, finalizer, c.ref)
+	f.Message = c.owner(finalizer) + ", is alive, but has not removed it in " + ago(d.now.Sub(since(u)))
 	f.Evidence = append(append(state.evidence, c.why...), d.set(u, finalizer)...)
 	if c.lease != nil {
 		f.Evidence = append(f.Evidence, c.lease.String(d.now))
@@ -211,11 +212,21 @@ func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string,
 	ref := object.RefOf(u)
 	return finding{rank: rankBroken, Cause: event.Cause{
 		Code:      FinalizerControllerForbidden,
-		Message:   "the controller of the finalizer " + quote(finalizer) + ", " + name(c.ref) + ", is not permitted to remove it",
+		Message:   c.owner(finalizer) + ", is not permitted to remove it",
 		Evidence:  append([]string{"service account " + quote(c.account) + " -n " + quote(c.ref.Namespace) + " may neither update nor patch " + name(ref)}, c.why...),
 		Next:      "kubectl auth can-i update " + on(ref) + " --as=" + word(user),
 		BlockedBy: refOf("v1", "ServiceAccount", c.ref.Namespace, c.account),
 	}}, true
+}
+
+// owner says what the workload is taken for. The right to update, by itself, makes
+// nobody the finalizer's controller.
+func (c candidate) owner(finalizer string) string {
+	who := "the controller of the finalizer "
+	if c.score < worthGrant {
+		who = "what may be the controller of the finalizer "
+	}
+	return who + quote(finalizer) + ", " + name(c.ref)
 }
 
 // silent: the controller is alive, but does not remove the finalizer.

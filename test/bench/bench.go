@@ -40,7 +40,7 @@ func (b *bench) run(ctx context.Context, cells []cell) error {
 	var ours, controlled, real []cell
 	for _, c := range cells {
 		switch {
-		case c.sample.foreign:
+		case c.sample.foreign, c.sample.defines:
 			real = append(real, c)
 		case c.controllers:
 			controlled = append(controlled, c)
@@ -106,7 +106,7 @@ func (b *bench) warm(ctx context.Context, l *lab, who contender) error {
 			return err
 		}
 		for _, work := range allWorks() {
-			if !does(who.tools[0], work) || work == workReady || work == workNamespace && !l.controllers {
+			if !does(who.tools[0], work) || work == workReady || work == workStuck || work == workNamespace && !l.controllers {
 				continue
 			}
 			if work == workWait && l.controllers {
@@ -216,6 +216,12 @@ func cleared(ctx context.Context, p *plot, err error) error {
 // works are those of the cell that a contender does.
 func (b *bench) works(c cell, who contender) []string {
 	return slices.DeleteFunc(slices.Clone(c.works), func(work string) bool {
+		if !slices.ContainsFunc(who.tools, func(tool string) bool { return does(tool, work) }) {
+			return true
+		}
+		if b.options.all {
+			return false
+		}
 		why := leftOut(c, who.name, work)
 		if why != "" {
 			b.results.note("%s, %s on %s at %s: %s", who.name, work, c.sample.title, c.rtt, why)
@@ -231,6 +237,11 @@ func (e *outcomeError) Error() string { return e.what }
 
 // perform lets a tool do one work, and checks what it did.
 func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work string, workers int) (measured, error) {
+	if work == workStuck {
+		if err := p.becomeStuck(ctx); err != nil {
+			return measured{}, err
+		}
+	}
 	before, err := p.versions(ctx)
 	if err != nil {
 		return measured{}, err
@@ -263,7 +274,7 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 	if err != nil {
 		return measured{}, err
 	}
-	if m.Exit != 0 {
+	if m.Exit != exitOf(work) {
 		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(p.lab.log()))}
 	}
 	if work == workCreate {
@@ -284,6 +295,9 @@ func (b *bench) check(ctx context.Context, p *plot, work string, before versions
 	if err := p.written(work, before, after); err != nil {
 		return &outcomeError{err.Error()}
 	}
+	if work == workStuck {
+		return p.explained()
+	}
 	if work != workCreate && work != workChange {
 		return nil
 	}
@@ -295,6 +309,14 @@ func (b *bench) check(ctx context.Context, p *plot, work string, before versions
 		return &outcomeError{err.Error()}
 	}
 	return nil
+}
+
+// exitOf is the exit status of a tool that did a work right.
+func exitOf(work string) int {
+	if work == workStuck {
+		return 1 // Something is.
+	}
+	return 0
 }
 
 func (b *bench) call(ctx context.Context, l *lab, who contender, argv []string) (measured, error) {

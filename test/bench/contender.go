@@ -25,6 +25,7 @@ const (
 	// workNamespace deletes the namespace that they are in. It takes a control plane
 	// with controllers.
 	workNamespace = "delete namespace"
+	workStuck     = "stuck" // -A, of what a webhook that is down keeps from going
 )
 
 // The tools, as the table calls them.
@@ -51,6 +52,8 @@ func does(tool, work string) bool {
 		return tool != toolLook
 	case workWait:
 		return tool != toolPatch
+	case workStuck:
+		return tool == toolPlugin
 	case workNamespace, workReady:
 		return tool != toolLook && tool != toolPatch
 	default:
@@ -75,6 +78,8 @@ func contenders(plugin string, chosen []string) []contender {
 func (p *plot) commandLine(program, work string, flags ...string) ([]string, error) {
 	argv := []string{program, "apply"}
 	switch work {
+	case workStuck:
+		return []string{program, "stuck", "-A", "-o", "json"}, nil
 	case workNamespace:
 		return []string{program, "delete", "namespace", p.namespace}, nil
 	case workDelete:

@@ -22,6 +22,10 @@ type options struct {
 	sets        []string
 	tools       []string // contenders; all if empty
 	repetitions int
+	// survey: measure what is stuck, too.
+	survey bool
+	// all: leave out nothing that tells nothing new.
+	all bool
 	// setRepetitions is for real sets: each takes a control plane of its own.
 	setRepetitions int
 	budget         time.Duration
@@ -50,6 +54,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.repetitions, "n", 3, "`times` that each row is measured; real sets once, unless this says otherwise")
 	flags.DurationVar(&o.budget, "budget", 30*time.Second, "a tool that has taken so long in a cell is not measured again there")
 	flags.DurationVar(&o.patience, "patience", 45*time.Minute, "kubectl is left out once the run has taken so long")
+	flags.BoolVar(&o.all, "all", false, "leave out no row because kubectl takes minutes for it")
 	works := flags.String("work", strings.Join(allWorks(), ","), "`list` of works")
 	tools := flags.String("tools", "k8sconnect,kubectl,raw", "`list` of tools")
 	kinds := flags.String("kind", strings.Join(generatedKinds(), ","), "`list` of kinds of generated objects")
@@ -84,6 +89,8 @@ func parse(args []string) (options, error) {
 	}
 	var err error
 	o.works, o.kinds, o.tools, o.sets = list(*works), list(*kinds), list(*tools), list(*sets)
+	// What is named is measured, and nothing else.
+	o.survey = slices.Contains(o.works, workStuck) && (given["work"] || !given["kind"] && !given["count"] && !given["set"])
 	if slices.Equal(o.sets, []string{"none"}) {
 		o.sets = nil
 	}

@@ -21,7 +21,7 @@ type cell struct {
 func (c cell) String() string { return fmt.Sprintf("%s, %s", c.sample.title, c.rtt) }
 
 func allWorks() []string {
-	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace}
+	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace, workStuck}
 }
 
 func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
@@ -63,7 +63,9 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 				return !slices.Contains(o.works, work) || work == workChange && c.sample.changed == 0 ||
 					work == workDelete && c.sample.foreign || work == workWait && c.sample.condition == ""
 			})
-			cells = append(cells, c)
+			if len(c.works) > 0 {
+				cells = append(cells, c)
+			}
 			if c.kind == "ConfigMap" && c.count > small && c.count < large && slices.Contains(o.works, workNamespace) {
 				c.controllers, c.works = true, []string{workNamespace}
 				cells = append(cells, c)
@@ -86,9 +88,30 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 		}
 		add(cell{sample: s, kind: "Deployment", count: becoming})
 	}
+	if o.survey {
+		stuck, err := stuckCells(dir, o)
+		if err != nil {
+			return nil, err
+		}
+		cells = append(cells, stuck...)
+	}
 	samples, err := realSamples(dir, o.sets, note)
 	for _, s := range samples {
 		add(cell{sample: s})
+	}
+	return cells, err
+}
+
+// stuckCells measure how long it takes to say what holds objects that do not go.
+func stuckCells(dir string, o options) ([]cell, error) {
+	kinds, each := stuckKinds, stuckEach
+	if o.short {
+		kinds, each = stuckKindsShort, stuckEachShort
+	}
+	s, err := stuckSample(dir, kinds, each)
+	var cells []cell
+	for _, rtt := range o.rtts {
+		cells = append(cells, cell{sample: s, count: s.held, rtt: rtt, works: []string{workStuck}, repetitions: o.repetitions})
 	}
 	return cells, err
 }

@@ -24,6 +24,14 @@ func TestPlan(t *testing.T) {
 			args: "-set argocd -rtt 0s",
 			want: "sample shop (48 objects), 0s: create again diff delete",
 		},
+		"what is stuck, and nothing else": {
+			args: "-work stuck -rtt 0s -set none",
+			want: "200 terminating objects of 20 kinds, 0s: stuck",
+		},
+		"what is stuck, in small": {
+			args: "-short -work stuck -set none",
+			want: "20 terminating objects of 4 kinds, 0s: stuck",
+		},
 		"short": {
 			args: "-short -kind ConfigMap",
 			want: "1 ConfigMap, 0s: create again change dry run diff wait delete; 100 ConfigMaps, 0s: create again change diff wait delete; " +

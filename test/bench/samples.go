@@ -29,6 +29,11 @@ type sample struct {
 	// kind is that of a generated sample, and condition one that every object of it
 	// meets as soon as it is there, as --for takes it.
 	kind, condition string
+	// defines tells that it defines kinds, which do not go away without a trace: it
+	// takes a control plane of its own. held is how many of its objects are stuck once
+	// they are deleted.
+	defines bool
+	held    int
 }
 
 // The manifests are as people write them: no protocol beside a port, no

@@ -71,8 +71,25 @@ func (r *results) allTargets() []target {
 	}
 	ready := r.find("200 Deployments", workReady, toolPlugin, 0).median(seconds) * 1000
 	all = append(all, target{what: "200 Deployments, from the last that becomes ready to the end of the wait", measured: ready, bound: 100, unit: " ms"})
+	all = append(all, r.stuckTargets()...)
 	start := r.find("1 ConfigMap", workDryRun, toolPlugin, 0).median(cpuSeconds) * 1000
 	return append(all, target{what: "dry run of 1 unchanged ConfigMap, user and system time", measured: start, bound: 60, unit: " ms"})
+}
+
+// stuckTargets are those of saying what holds objects that do not go: by the number
+// of kinds, not of objects.
+func (r *results) stuckTargets() []target {
+	sample := stuckTitle(stuckKinds, stuckEach)
+	var all []target
+	for _, rtt := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond} {
+		row := r.find(sample, workStuck, toolPlugin, rtt)
+		where := fmt.Sprintf("%s, %d ms, stuck", sample, rtt.Milliseconds())
+		all = append(all,
+			target{what: where, measured: row.median(seconds), bound: 3, unit: " s"},
+			target{what: where + ", requests", measured: row.median(requests), bound: 150},
+		)
+	}
+	return all
 }
 
 // speedTargets are those on 1,000 objects. The seconds are a third of what the

@@ -4,5 +4,6 @@
 //
 // A script finds these in its environment: NS, a namespace of its own that is
 // there already (its files may say $NS too); KUBECONFIG; and on its PATH the plugin
-// (kubectl-k8sconnect) and the kubectl that belongs to the cluster.
+// (kubectl-k8sconnect) and the kubectl that belongs to the cluster. CRDS is the folder
+// of the webhook's definitions.
 package e2e_test

@@ -53,6 +53,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"status":     status,
 		"eventually": eventually,
 		"like":       like,
+		"outage":     outage,
 	}
 }
 
@@ -63,11 +64,17 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	run := func(ctx context.Context, name string, args ...string) ([]byte, error) {
 		return exec.CommandContext(ctx, name, append(args, "--kubeconfig", c.KubeconfigPath)...).CombinedOutput()
 	}
+	env.Values[badLineKey{}] = &badLine{cluster: c}
 	env.Setenv("NS", ns)
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("KUBECONFIG", c.KubeconfigPath)
 	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("CORPUS", corpus())
+	crds, err := filepath.Abs(filepath.Join("..", "..", "charts", "k8sconnect", "crds"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("CRDS", crds)
 	if out, err := run(ctx, kubectl, "create", "namespace", ns); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}

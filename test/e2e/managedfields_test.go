@@ -40,7 +40,8 @@ const (
 //   - Clear: the apply without force meets no conflict;
 //   - Taken, of a forced dry run: exactly the causes of the conflict that the
 //     apply without force meets, which ConflictsFromStatus reads alike;
-//   - Yield of all these paths: no conflict, and they keep their values.
+//   - Yield of all these paths: no conflict, and they keep their values;
+//   - Tree: every path that is held once, with exactly its owners.
 //
 // Edits are drawn from SEED (0 if it is not set) and the object's name, so a
 // failure repeats itself.
@@ -157,6 +158,9 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 	}
 	verdict, _ := managedfields.Judge(live, manifest, manager)
 	where := fmt.Sprintf("%s, %s", s.ref, what)
+	if held, absent := checkTree(t, where, live); absent > 0 {
+		t.Logf("%s: %d of %d held paths are not in the object", where, absent, held)
+	}
 	causes := conflictCauses(refusal)
 	total := counts{judged: 1}
 	switch verdict {

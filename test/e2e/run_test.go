@@ -119,7 +119,7 @@ func (r *run) report(t *testing.T) report {
 // kubectl calls the real kubectl and returns its output.
 func kubectl(t *testing.T, c *cluster.Cluster, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...).Output()
+	out, err := kubectlCommand(t, c, args...).Output()
 	if err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("kubectl %s: %s", strings.Join(args, " "), exit.Stderr)
@@ -127,6 +127,11 @@ func kubectl(t *testing.T, c *cluster.Cluster, args ...string) string {
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+func kubectlCommand(t *testing.T, c *cluster.Cluster, args ...string) *exec.Cmd {
+	t.Helper()
+	return exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...)
 }
 
 // namespace makes a namespace for one test.

@@ -1,0 +1,31 @@
+{{/* What both entries of the webhook configuration have in common. */}}
+{{- define "k8sconnect.entry" -}}
+admissionReviewVersions: [v1]
+# A promise, and no choice: the cluster does not notice when the webhook is gone.
+failurePolicy: {{ .Values.admission.failurePolicy }}
+timeoutSeconds: {{ .Values.admission.timeoutSeconds }}
+sideEffects: NoneOnDryRun
+matchPolicy: Equivalent
+namespaceSelector:
+  matchExpressions:
+    - key: kubernetes.io/metadata.name
+      operator: NotIn
+      values: {{ include "k8sconnect.excludedNamespaces" . }}
+{{- end -}}
+
+{{/* The conditions of both. The second says again what the selector says, because it
+     is what a control plane's life may depend on. */}}
+{{- define "k8sconnect.conditions" -}}
+- name: not-an-excluded-kind
+  expression: >-
+    !((request.kind.group == '' ? request.kind.kind : request.kind.kind + '.' + request.kind.group)
+    in {{ include "k8sconnect.excludedKinds" . }})
+- name: not-an-excluded-namespace
+  expression: >-
+    !(request.?namespace.orValue('') in {{ include "k8sconnect.excludedNamespaces" . }})
+{{- end -}}
+
+{{/* A version of an object as the list of its owners. */}}
+{{- define "k8sconnect.owners" -}}
+{{ . }}.?metadata.?managedFields.orValue([]).map(m, [m.?manager.orValue(''), m.?operation.orValue(''), m.?subresource.orValue(''), m.?fieldsV1.orValue({})])
+{{- end -}}

@@ -1,0 +1,48 @@
+{{/* No write ever fails because of the webhook, so somebody has to be told when it
+     fails itself. What each alert asks for is in docs/webhook.md. */}}
+{{- define "k8sconnect.alerts" -}}
+{{- $up := printf "up{namespace=%q, service=%q}" .Release.Namespace (include "k8sconnect.name" .) -}}
+{{- $entries := "name=~\"(ownership|deprecation)[.]k8sconnect[.]io\"" -}}
+{{ if .Values.monitoring.serviceMonitor.enabled -}}
+- alert: K8sconnectWebhookDown
+  expr: (sum({{ $up }}) or vector(0)) == 0
+  for: 10m
+  labels: {severity: warning}
+  annotations:
+    summary: No replica of the k8sconnect webhook answers.
+    description: Nothing is denied or delayed by it, but takeovers are not told, and what the API server forgets meanwhile is recorded as a gap.
+{{ end -}}
+- alert: K8sconnectCallsIgnored
+  expr: sum by (name) (increase(apiserver_admission_webhook_fail_open_count{ {{- $entries -}} }[10m])) > 0
+  for: 20m
+  labels: {severity: warning}
+  annotations:
+    summary: The API server calls {{ "{{ $labels.name }}" }} and goes on without its answer.
+    description: Each such write may have waited for the time-out of {{ .Values.admission.timeoutSeconds }} s. See whether the pods are ready, whether the certificate is the one of the configuration's caBundle, and whether the network lets the API server in.
+- alert: K8sconnectMatchConditionErrors
+  expr: sum by (name) (increase(apiserver_admission_match_condition_evaluation_errors_total{ {{- $entries -}} }[10m])) > 0
+  labels: {severity: warning}
+  annotations:
+    summary: A match condition of {{ "{{ $labels.name }}" }} cannot be evaluated.
+    description: The API server skips the webhook for these writes without a word. Takeovers are still recorded, without the user. An object may be too large for the API server's limit.
+- alert: K8sconnectHintsDropped
+  expr: sum(increase(k8sconnect_hints_dropped_total{namespace={{ .Release.Namespace | quote }}}[10m])) > 0
+  for: 10m
+  labels: {severity: warning}
+  annotations:
+    summary: The k8sconnect webhook sees more takeovers than it can join with their writes.
+    description: They are recorded, but without the user who sent them.
+- alert: K8sconnectRecordsNotWritten
+  expr: sum(increase(k8sconnect_records_write_errors_total{namespace={{ .Release.Namespace | quote }}}[10m])) > 0
+  for: 20m
+  labels: {severity: warning}
+  annotations:
+    summary: Ownership records cannot be written.
+    description: They wait in memory and are tried again. The log names the reason; usual ones are permissions, a quota, or an admission webhook that denies.
+- alert: K8sconnectRecordsLost
+  expr: sum(increase(k8sconnect_records_lost_total{namespace={{ .Release.Namespace | quote }}}[10m])) > 0
+  labels: {severity: warning}
+  annotations:
+    summary: Takeovers are in no ownership record.
+    description: They could not be written for so long that there was no room for them any more.
+{{- end -}}

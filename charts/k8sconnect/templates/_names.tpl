@@ -1,0 +1,33 @@
+{{/* What the release's objects are called. */}}
+{{- define "k8sconnect.name" -}}
+{{- .Values.fullnameOverride | default .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "k8sconnect.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (include "k8sconnect.name" .) -}}
+{{- end -}}
+
+{{/* The Secret with the certificate. Each mode has its own, so that a change of mode
+     leaves neither with what the other wrote. */}}
+{{- define "k8sconnect.certificateSecret" -}}
+{{- include "k8sconnect.name" . }}-{{ ternary "tls" "self-signed" .Values.certificates.certManager -}}
+{{- end -}}
+
+{{- define "k8sconnect.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end -}}
+{{- end -}}
+
+{{/* What selects the pods; it must never change, since a Deployment's selector cannot. */}}
+{{- define "k8sconnect.selector" -}}
+app.kubernetes.io/name: k8sconnect
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end -}}
+
+{{- define "k8sconnect.labels" -}}
+{{ include "k8sconnect.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
+{{- end -}}

@@ -1,0 +1,20 @@
+// Package certificates gives the webhook its certificate where nobody else does:
+// it is a certificate authority of its own, tells the API servers of it, and
+// replaces both before they expire.
+//
+//	keeper, err := certificates.New(secrets, configurations, certificates.Options{
+//		Secret: "webhook-certificates", Configuration: "k8sconnect",
+//		Namespace: "k8sconnect", Service: "webhook",
+//	})
+//	tlsConfig.GetCertificate = keeper.GetCertificate
+//	err = keeper.Run(ctx) // in every replica
+//
+// All that has to be remembered is in one Secret. Every replica looks at the
+// Secret and at the webhook configuration, and takes the one step that they call
+// for; who is second finds it done. A certificate is served only when all API
+// servers have had time to learn of its authority, and an authority is forgotten
+// only when nothing that it signed is valid any more.
+//
+// It does not read certificates from files, as cert-manager provides them, and
+// does not serve.
+package certificates

@@ -1,0 +1,50 @@
+package certificates
+
+import (
+	"fmt"
+	"time"
+)
+
+// backdate is how far before its issue a certificate is valid already, for
+// clocks that are late.
+const backdate = time.Hour
+
+// rules are what the state machine goes by.
+type rules struct {
+	names    []string // that the certificate is for, the first the most usual
+	ca       time.Duration
+	serving  time.Duration
+	overlap  time.Duration
+	grace    time.Duration // before calls are taken by an authority that did not wait
+	authName string
+}
+
+func (o Options) rules() (rules, error) {
+	r := rules{
+		names: []string{
+			o.Service + "." + o.Namespace + ".svc",
+			o.Service + "." + o.Namespace + ".svc.cluster.local",
+		},
+		ca:       orDefault(o.CALifetime, 365*24*time.Hour),
+		serving:  orDefault(o.ServingLifetime, 30*24*time.Hour),
+		overlap:  orDefault(o.Overlap, time.Hour),
+		authName: o.Service + "." + o.Namespace,
+	}
+	r.grace = min(r.overlap, time.Minute)
+	switch {
+	case o.Secret == "" || o.Configuration == "" || o.Service == "" || o.Namespace == "":
+		return r, fmt.Errorf("certificates: secret, configuration, service and namespace are needed")
+	case r.overlap < 0 || r.serving <= 0 || r.ca < r.serving:
+		return r, fmt.Errorf("certificates: an authority that lives %s signs no certificate for %s", r.ca, r.serving)
+	case 3*r.overlap >= r.serving:
+		return r, fmt.Errorf("certificates: an overlap of %s is too long for certificates that live %s: a third at most", r.overlap, r.serving)
+	}
+	return r, nil
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}

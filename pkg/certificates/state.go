@@ -1,0 +1,91 @@
+package certificates
+
+import (
+	"crypto/x509"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// state is what the Secret holds.
+type state struct {
+	// current signs what is served.
+	current *authority
+	// next will, when all API servers know it. It has a certificate ready.
+	next *authority
+	// retired sign nothing more; something that they signed may still be served.
+	retired []*authority
+	// published says since when the webhook configuration knows next.
+	published publication
+}
+
+// publication is one version of the webhook configuration, and when it was seen.
+type publication struct {
+	UID        types.UID `json:"uid,omitempty"`
+	Generation int64     `json:"generation,omitempty"`
+	At         time.Time `json:"at,omitzero"`
+}
+
+// of reports whether it is this version that was published.
+func (p publication) of(c configuration) bool {
+	return !p.At.IsZero() && p.UID == c.uid && p.Generation == c.generation
+}
+
+// authorities are all that the API servers are to trust, in the order in which
+// they came: what is there stays where it is.
+func (s state) authorities() []*authority {
+	all := slices.Clone(s.retired)
+	for _, a := range []*authority{s.current, s.next} {
+		if a != nil {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+func (s state) knows(cert *x509.Certificate) bool {
+	return slices.ContainsFunc(s.authorities(), func(a *authority) bool { return a.cert.Equal(cert) })
+}
+
+// remembering returns the state with what an earlier one had: its current
+// authority, if this one has none, and all that is still trusted.
+func (s state) remembering(earlier state) state {
+	s.current = earlier.current
+	s.retired = slices.DeleteFunc(slices.Clone(s.retired), func(a *authority) bool {
+		return a.cert.Equal(s.current.cert)
+	})
+	if s.next == nil && earlier.next != nil {
+		s.next, s.published = earlier.next, publication{}
+	}
+	for _, a := range earlier.retired {
+		if !s.knows(a.cert) {
+			s.retired = append(s.retired, a)
+		}
+	}
+	return s
+}
+
+// promoted returns the state in which next is current. The old key goes: what
+// nobody has, nobody steals.
+func (s state) promoted() state {
+	out := state{current: s.next, retired: slices.Clone(s.retired)}
+	if s.current != nil {
+		out.retired = append(out.retired, &authority{cert: s.current.cert, until: s.current.until})
+	}
+	return out
+}
+
+// choose says which authority's certificate a replica serves that has served the
+// held one's so far.
+func (s state) choose(held *authority, now time.Time) *authority {
+	switch {
+	case s.current.usable(now):
+		return s.current
+	case held.usable(now) && s.knows(held.cert):
+		return held // until the next one may be served
+	case s.next.usable(now):
+		return s.next // there is nothing better
+	}
+	return held
+}

@@ -1,0 +1,215 @@
+package certificates
+
+import (
+	"crypto/x509"
+	"fmt"
+	"time"
+)
+
+// step is one change of the state: one write of the Secret.
+type step string
+
+const (
+	none    step = ""
+	restore step = "restore the authority that was served so far"
+	adopt   step = "keep the authorities that the webhook configuration trusts"
+	found   step = "make an authority"
+	renew   step = "renew the serving certificate"
+	begin   step = "make the next authority"
+	abandon step = "drop the next authority, which cannot be used"
+	renewN  step = "renew the next serving certificate"
+	publish step = "the webhook configuration knows the next authority"
+	promote step = "serve by the next authority"
+	forget  step = "forget an authority of which no certificate is valid"
+)
+
+// view is all that a replica goes by.
+type view struct {
+	state
+	// memory is the last state with a current authority that this replica saw.
+	memory state
+	// config is the webhook configuration.
+	config configuration
+}
+
+// due is a step and the time from which it should be taken.
+type due struct {
+	step step
+	at   time.Time
+}
+
+// next says which step is to be taken now. If none is, it says when to look
+// again; the zero time is never.
+func (r rules) next(v view, now time.Time) (step, time.Time) {
+	var wake time.Time
+	for _, d := range r.dues(v, now) {
+		if !now.Before(d.at) {
+			return d.step, now
+		}
+		if wake.IsZero() || d.at.Before(wake) {
+			wake = d.at
+		}
+	}
+	return none, wake
+}
+
+// dues are the steps that the view calls for, the most urgent first. The zero
+// time is at once.
+func (r rules) dues(v view, now time.Time) []due {
+	var all []due
+	if v.current == nil {
+		all = append(all, r.withoutCurrent(v, now)...)
+	} else {
+		all = append(all, r.ofCurrent(v)...)
+	}
+	if v.state.next != nil {
+		all = append(all, r.ofNext(v)...)
+	}
+	for _, a := range v.retired {
+		all = append(all, due{forget, a.until.Add(r.overlap)})
+	}
+	return all
+}
+
+func (r rules) withoutCurrent(v view, now time.Time) []due {
+	switch {
+	case v.memory.current != nil && now.Before(v.memory.current.cert.NotAfter):
+		return []due{{step: restore}}
+	case len(r.unknown(v, now)) > 0:
+		// Somebody may serve by them: the Secret was lost, or another kind of
+		// certificates was used before.
+		return []due{{step: adopt}}
+	case v.state.next == nil:
+		return []due{{step: found}}
+	}
+	return nil
+}
+
+func (r rules) ofCurrent(v view) []due {
+	var all []due
+	a := v.current
+	switch {
+	case a.key == nil:
+	case a.serving == nil || !r.fits(a.serving.Leaf):
+		all = append(all, due{step: renew})
+	case a.serving.Leaf.NotAfter.Before(a.cert.NotAfter): // else it could not live longer
+		all = append(all, due{renew, renewal(a.serving.Leaf)})
+	}
+	switch {
+	case v.state.next != nil:
+	case a.key == nil:
+		all = append(all, due{step: begin})
+	default:
+		all = append(all, due{begin, renewal(a.cert)})
+	}
+	return all
+}
+
+func (r rules) ofNext(v view) []due {
+	a := v.state.next
+	if a.key == nil {
+		return []due{{step: abandon}}
+	}
+	all := []due{{abandon, renewal(a.cert)}}
+	switch {
+	case a.serving == nil || !r.fits(a.serving.Leaf):
+		return append(all, due{step: renewN})
+	case a.serving.Leaf.NotAfter.Before(a.cert.NotAfter):
+		all = append(all, due{renewN, renewal(a.serving.Leaf)})
+	}
+	if !v.config.trusts(a.cert) {
+		return all
+	}
+	if !v.published.of(v.config) {
+		return append(all, due{step: publish})
+	}
+	at := v.published.At.Add(r.overlap)
+	if v.current != nil {
+		// Waiting longer than the current one's certificates live saves no call.
+		at = earlier(at, v.current.until.Add(-r.overlap))
+	}
+	return append(all, due{promote, at})
+}
+
+// unknown are the authorities that the API servers trust and the state does not know.
+func (r rules) unknown(v view, now time.Time) []*x509.Certificate {
+	var all []*x509.Certificate
+	for _, cert := range v.config.trusted(now) {
+		if !v.knows(cert) {
+			all = append(all, cert)
+		}
+	}
+	return all
+}
+
+// take returns the state after a step.
+func (r rules) take(what step, v view, now time.Time) (state, error) {
+	s := v.state
+	var err error
+	switch what {
+	case restore:
+		s = r.adopting(view{state: s.remembering(v.memory), config: v.config}, now)
+	case adopt:
+		s = r.adopting(v, now)
+	case found:
+		var a *authority
+		if a, err = r.found(now); len(s.retired) > 0 {
+			s.next, s.published = a, publication{}
+		} else {
+			s.current = a // nobody serves by another
+		}
+	case begin:
+		s.published = publication{}
+		s.next, err = r.found(now)
+	case renew:
+		s.current, err = r.sign(s.current, now)
+	case renewN:
+		s.next, err = r.sign(s.next, now)
+	case abandon:
+		s.next, s.published = nil, publication{}
+	case publish:
+		s.published = publication{UID: v.config.uid, Generation: v.config.generation, At: now}
+	case promote:
+		s = s.promoted()
+	case forget:
+		s.retired = r.remaining(s.retired, now)
+	default:
+		err = fmt.Errorf("no such step: %q", what)
+	}
+	return s, err
+}
+
+// adopting returns the state with the authorities of the webhook configuration,
+// for as long as a certificate lives.
+func (r rules) adopting(v view, now time.Time) state {
+	s := v.state
+	s.retired = append([]*authority(nil), s.retired...)
+	for _, cert := range r.unknown(v, now) {
+		s.retired = append(s.retired, &authority{cert: cert, until: earlier(cert.NotAfter, now.Add(r.serving))})
+	}
+	return s
+}
+
+func (r rules) remaining(retired []*authority, now time.Time) []*authority {
+	var all []*authority
+	for _, a := range retired {
+		if now.Before(a.until.Add(r.overlap)) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// readyFrom says from when a replica may take calls that serves by an authority;
+// false is not yet. The next authority is served by only where there is no
+// other: then calls wait for the API servers to have heard of it, though not for
+// the whole overlap.
+func (r rules) readyFrom(v view, by *authority) (time.Time, bool) {
+	if by == nil || v.config.there() && !v.config.trusts(by.cert) {
+		return time.Time{}, false
+	}
+	if v.state.next == nil || !v.state.next.cert.Equal(by.cert) || !v.config.there() {
+		return time.Time{}, true
+	}
+	return v.published.At.Add(r.grace), v.published.of(v.config)
+}

@@ -1,0 +1,149 @@
+package certificates
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/watch"
+	admissionapply "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
+	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
+)
+
+// fieldManager owns the caBundle of each entry and nothing else.
+const fieldManager = "k8sconnect-webhook-certificates"
+
+// Secrets is the client of Secrets in the webhook's namespace.
+type Secrets interface {
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.Secret, error)
+	List(ctx context.Context, opts metav1.ListOptions) (*corev1.SecretList, error)
+	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+	Update(ctx context.Context, secret *corev1.Secret, opts metav1.UpdateOptions) (*corev1.Secret, error)
+	Apply(ctx context.Context, secret *coreapply.SecretApplyConfiguration, opts metav1.ApplyOptions) (*corev1.Secret, error)
+}
+
+// Configurations is the client of ValidatingWebhookConfigurations.
+type Configurations interface {
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (*admissionv1.ValidatingWebhookConfiguration, error)
+	List(ctx context.Context, opts metav1.ListOptions) (*admissionv1.ValidatingWebhookConfigurationList, error)
+	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*admissionv1.ValidatingWebhookConfiguration, error)
+	Apply(ctx context.Context, configuration *admissionapply.ValidatingWebhookConfigurationApplyConfiguration, opts metav1.ApplyOptions) (*admissionv1.ValidatingWebhookConfiguration, error)
+}
+
+// store reads and writes the two objects.
+type store struct {
+	secrets               Secrets
+	configurations        Configurations
+	secret, configuration string
+}
+
+func readSecret(secret *corev1.Secret) state {
+	if secret == nil {
+		return state{}
+	}
+	return decode(secret.Data)
+}
+
+// save writes the state, if the Secret is still the one that was read; nil is
+// none. Else the error is a conflict.
+func (s store) save(ctx context.Context, read *corev1.Secret, to state) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if read == nil {
+		return s.create(ctx, to)
+	}
+	data, err := to.encode(read.Data)
+	if err != nil {
+		return err
+	}
+	written := read.DeepCopy()
+	written.Data = data
+	_, err = s.secrets.Update(ctx, written, metav1.UpdateOptions{FieldManager: fieldManager})
+	return err
+}
+
+// create makes the Secret. It applies, because a role can allow that for one
+// name, which it cannot for a plain create. By a manager of its own each time
+// and without force, so that of two replicas the second meets a conflict.
+func (s store) create(ctx context.Context, to state) error {
+	data, err := to.encode(nil)
+	if err != nil {
+		return err
+	}
+	secret := coreapply.Secret(s.secret, "").WithType(corev1.SecretTypeOpaque).WithData(data)
+	secret.Namespace = nil
+	_, err = s.secrets.Apply(ctx, secret, metav1.ApplyOptions{FieldManager: fieldManager + "-" + rand.String(8)})
+	return err
+}
+
+func (s store) liveSecret(ctx context.Context) (*corev1.Secret, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	secret, err := s.secrets.Get(ctx, s.secret, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return secret, err
+}
+
+func (s store) liveConfiguration(ctx context.Context) (*admissionv1.ValidatingWebhookConfiguration, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	object, err := s.configurations.Get(ctx, s.configuration, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return object, err
+}
+
+// publish writes the bundle into all entries, if the configuration is still the
+// one that was read. Force is right: whoever else states a caBundle cannot know
+// it.
+func (s store) publish(ctx context.Context, c configuration, bundle []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	wanted := admissionapply.ValidatingWebhookConfiguration(s.configuration).WithUID(c.uid).WithResourceVersion(c.version)
+	for _, e := range c.entries {
+		wanted.WithWebhooks(admissionapply.ValidatingWebhook().WithName(e.name).
+			WithClientConfig(admissionapply.WebhookClientConfig().WithCABundle(bundle...)))
+	}
+	_, err := s.configurations.Apply(ctx, wanted, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	if err == nil || !applyUnfit(err) {
+		return err
+	}
+	patch, err := jsonPatch(c, bundle)
+	if err != nil {
+		return err
+	}
+	_, err = s.configurations.Patch(ctx, s.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	return err
+}
+
+// applyUnfit reports whether it was apply itself that did not work, as with
+// managed fields that cannot be merged.
+func applyUnfit(err error) bool {
+	return apierrors.IsInternalError(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsUnsupportedMediaType(err)
+}
+
+// jsonPatch writes the same as publish, and is refused as well if the
+// configuration is another by now.
+func jsonPatch(c configuration, bundle []byte) ([]byte, error) {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	all := []operation{{"test", "/metadata/resourceVersion", c.version}}
+	for i := range c.entries {
+		all = append(all, operation{"add", fmt.Sprintf("/webhooks/%d/clientConfig/caBundle", i), bundle})
+	}
+	return json.Marshal(all)
+}

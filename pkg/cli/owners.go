@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+)
+
+type ownersFlags struct {
+	path    string
+	history bool
+	output  string
+}
+
+type ownersOptions struct {
+	targets targets
+	engine  owners.Engine
+	run     string
+	out     *printer.Printer
+}
+
+func newOwners(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var flags ownersFlags
+	cmd := &cobra.Command{
+		Use:   "owners TYPE/NAME… | TYPE NAME…",
+		Short: "Show who owns each field of an object",
+		Long: `Show an object with the owners of each field beside it: the field manager, how
+it wrote (Apply, Update, or a subresource), and when it last wrote anything of
+the object. Nothing is changed.
+
+--history tells who owned a path before, as the webhook recorded it.
+
+Exit status: 0 shown, 2 could not tell.`,
+		Example: `  # Whose are the fields of this Deployment?
+  kubectl k8sconnect owners deploy/web
+
+  # Who sets the number of replicas, and who did before?
+  kubectl k8sconnect owners deploy/web --path=.spec.replicas --history
+
+  # All that the autoscaler owns of it
+  kubectl k8sconnect owners deploy/web -o json | jq -r '.objects[].fields[] |
+    select(any(.owners[]; .subresource == "scale")).path'`,
+		ValidArgsFunction: c.completeTargets,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := flags.toOptions(c, args, streams)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			ctx, cancel, err := c.run(cmd.Context(), streams)
+			if err != nil {
+				return err
+			}
+			defer cancel()
+			err = o.work(ctx, c)
+			return finish(err, o.out.Close(ctx))
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path and what lies below it, such as .spec.replicas")
+	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", printer.Table, "Form of the results: table, yaml or json")
+	words(cmd, "output", printer.Table, printer.YAML, printer.JSON)
+	words(cmd, "path")
+	return cmd
+}
+
+func (f *ownersFlags) toOptions(c *connection, args []string, streams genericiooptions.IOStreams) (*ownersOptions, error) {
+	o := &ownersOptions{engine: owners.Engine{History: f.history}}
+	targetsErr := o.name(args)
+	var pathErr error
+	if f.path != "" {
+		o.engine.Path, pathErr = managedfields.ParsePath(f.path)
+	}
+	print, printErr := c.printing(streams, f.output)
+	o.run = print.Run
+	var outErr error
+	o.out, outErr = printer.ForOwners(print)
+	return o, errors.Join(targetsErr, flagError("--path", pathErr), printErr, flagError("-o", outErr), c.check())
+}
+
+// name reads the arguments: only what is named is shown, for one object alone is
+// long enough.
+func (o *ownersOptions) name(args []string) error {
+	const hint = "name it as TYPE/NAME, or as TYPE NAME"
+	if len(args) == 0 {
+		return &hintedError{err: errors.New("which object? None is named"), hint: hint}
+	}
+	if err := o.targets.read(args); err != nil {
+		return err
+	}
+	if len(o.targets.types) > 0 {
+		return &hintedError{err: fmt.Errorf("which %s? No name is given", args[0]), hint: hint}
+	}
+	return nil
+}
+
+// work reads, and tells the printer.
+func (o *ownersOptions) work(ctx context.Context, c *connection) error {
+	const pace = 0 // as the server allows
+	client, err := c.connect(o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	found, faults := o.targets.resolve(ctx, c, client)
+	refs := make([]object.Ref, len(found))
+	for i, t := range found {
+		refs[i] = object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
+	}
+	o.engine.Reader = client
+	err = o.engine.Run(ctx, refs, o.out.Print)
+	if errors.Is(err, owners.ErrHistoryUnknown) && faults == nil && len(flatten(err)) == 1 {
+		return errUnknown // The result says why.
+	}
+	return errors.Join(faults, err)
+}

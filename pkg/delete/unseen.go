@@ -1,0 +1,54 @@
+package deletion
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// acceptedUnseen is said of an object that goes when somebody lets it.
+const acceptedUnseen = "its deletion was accepted; whether it is gone can not be seen without the permission to get it"
+
+// mayAskUnseen tells whether a target that we may not look at can be deleted all
+// the same: somebody named it, and who may delete need not be allowed to look.
+func (e *Engine) mayAskUnseen(t *target) bool {
+	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
+		e.Finalizer == "" && e.DryRun != DryRunClient
+}
+
+// askUnseen asks for the deletion of a target that we may not look at. No UID binds
+// it, for none was seen: what has the name is what is meant. The answer has the UID;
+// by a dry run that is bound to it, the server tells whether that object is still
+// there.
+func (e *Engine) askUnseen(ctx context.Context, t *target) {
+	how := object.Deletion{Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == DryRunServer}
+	live, err := e.Server.Delete(ctx, t.kind, t.Ref, how)
+	switch {
+	case apierrors.IsNotFound(err), isUnserved(err):
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.absent(t, "")
+		return
+	case err != nil:
+		e.fail(ctx, t, "delete", err)
+		return
+	case live == nil, how.DryRun:
+		e.end(t, event.Deleted{Action: event.Gone})
+		return
+	}
+	how.UID, how.DryRun = live.GetUID(), true
+	_, err = e.Server.Delete(ctx, t.kind, t.Ref, how)
+	switch {
+	case apierrors.IsNotFound(err), isUnserved(err):
+		e.end(t, event.Deleted{Action: event.Gone})
+	case apierrors.IsConflict(err):
+		e.end(t, event.Deleted{Action: event.Gone, Reason: otherNow})
+	case !e.Wait:
+		e.end(t, event.Deleted{Action: event.Remains, Reason: acceptedUnseen})
+	default:
+		e.end(t, event.Deleted{Action: event.Unknown, Reason: acceptedUnseen, Err: t.view.ended})
+	}
+}

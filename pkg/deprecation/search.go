@@ -1,0 +1,175 @@
+package deprecation
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func (r rule) applies(base map[string]any, server Release) bool {
+	if !r.since.IsZero() && !server.reached(r.since) {
+		return false
+	}
+	return !slices.ContainsFunc(r.unless, func(path string) bool {
+		s := search{}
+		s.walk(base, path, nil)
+		return len(s.found) > 0
+	})
+}
+
+// descend follows a path of plain maps.
+func descend(object map[string]any, path string, at []step) (map[string]any, []step, bool) {
+	for path != "" {
+		var name string
+		name, path, _ = strings.Cut(path, ".")
+		below, ok := object[name].(map[string]any)
+		if !ok {
+			return nil, nil, false
+		}
+		object, at = below, append(at, step{field: name})
+	}
+	return object, at, true
+}
+
+// step is one element of a path on which a search is: a field, or an item of a list.
+type step struct {
+	field string
+	item  any
+	index int
+}
+
+// search looks for one rule after the other.
+type search struct {
+	server Release
+	rule   rule
+	found  []FieldNotice
+}
+
+func (s *search) walk(node any, path string, at []step) {
+	if path == "" {
+		s.arrive(node, at)
+		return
+	}
+	m, _ := node.(map[string]any)
+	first, rest, _ := strings.Cut(path, ".")
+	name, list := strings.CutSuffix(first, "[]")
+	below, there := m[name]
+	if !there {
+		return
+	}
+	at = append(at, step{field: name})
+	if !list {
+		s.walk(below, rest, at)
+		return
+	}
+	items, _ := below.([]any)
+	for i, item := range items {
+		s.walk(item, rest, append(at, step{item: item, index: i}))
+	}
+}
+
+func (s *search) arrive(node any, at []step) {
+	switch r := s.rule; {
+	case r.labels:
+		s.label(node, at)
+	case r.key != "":
+		m, _ := node.(map[string]any)
+		for _, key := range matching(m, r.key) {
+			s.add(append(at, step{field: key}), r)
+		}
+	case r.value != "":
+		if text, _ := node.(string); text == r.value {
+			s.add(at, r)
+		}
+	case isSet(node):
+		s.add(at, r)
+	}
+}
+
+// label looks for deprecated labels of nodes: as the text, or among the keys.
+func (s *search) label(node any, at []step) {
+	text, _ := node.(string)
+	m, _ := node.(map[string]any)
+	if text == "" && len(m) == 0 {
+		return
+	}
+	for _, l := range nodeLabels() {
+		if !s.server.reached(l.since) {
+			continue
+		}
+		if _, ok := m[l.name]; ok {
+			s.add(append(at, step{field: l.name}), rule{since: l.since, use: l.use})
+		}
+		if text == l.name {
+			s.add(at, rule{since: l.since, use: l.use, value: l.name})
+		}
+	}
+}
+
+// matching returns the keys of a map that a pattern means, in order.
+func matching(m map[string]any, pattern string) []string {
+	prefix, wild := strings.CutSuffix(pattern, "*")
+	if !wild {
+		if _, ok := m[pattern]; ok {
+			return []string{pattern}
+		}
+		return nil
+	}
+	var keys []string
+	for key := range m {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func isSet(node any) bool {
+	switch node := node.(type) {
+	case nil:
+		return false
+	case string:
+		return node != ""
+	case []any:
+		return len(node) > 0
+	}
+	return true
+}
+
+func (s *search) add(at []step, r rule) {
+	n := FieldNotice{Path: place(at, true), Value: r.value, Since: r.since, Use: r.use}
+	if s.server.reached(r.gone) {
+		n.Gone = r.gone
+	}
+	n.spot = place(at, false) + ": " + r.value
+	s.found = append(s.found, n)
+}
+
+// place writes a path, with or without the numbers of items.
+func place(at []step, numbered bool) string {
+	var b []byte
+	for _, s := range at {
+		switch {
+		case s.field != "" && !strings.ContainsAny(s.field, "./"):
+			b = append(append(b, '.'), s.field...)
+		case s.field != "":
+			b = append(strconv.AppendQuote(append(b, '['), s.field), ']')
+		default:
+			b = appendItem(b, s, numbered)
+		}
+	}
+	return string(b)
+}
+
+func appendItem(b []byte, s step, numbered bool) []byte {
+	m, _ := s.item.(map[string]any)
+	if name, _ := m["name"].(string); name != "" {
+		return append(strconv.AppendQuote(append(b, "[name="...), name), ']')
+	}
+	if numbered {
+		return append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
+	}
+	return append(b, "[]"...)
+}
+

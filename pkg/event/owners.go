@@ -1,0 +1,71 @@
+package event
+
+import (
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Owned is one object with the owners of its fields: the result of owners.
+type Owned struct {
+	Ref object.Ref
+	// Path is what of the object was asked for; nil is all of it.
+	Path managedfields.Path
+	// Fields of the object, with the values that it has, and those that somebody
+	// owns although the object does not have them.
+	Fields, Absent []managedfields.Node
+	// Unmanaged: the object has no managed fields.
+	Unmanaged bool
+	// History is nil where nobody asked for it.
+	History *History
+}
+
+// History is which paths of an object changed owners, as far as the webhook
+// recorded it.
+type History struct {
+	// Transitions, by when each last happened.
+	Transitions []Transition
+	// Dropped is how many older ones were not kept.
+	Dropped int
+	// Lost is how many are missing because the webhook could not write them.
+	Lost int
+	// Err is why the history is not known.
+	Err error
+	// Coverage is the time that the record covers.
+	Coverage Coverage
+}
+
+// Coverage is when the webhook watched.
+type Coverage struct {
+	// Since when; zero where it is not known, and Unknown says why.
+	Since   time.Time
+	Unknown string
+	// Gaps are the times since in which it did not.
+	Gaps []Gap
+}
+
+// Gap is a time in which nobody watched.
+type Gap struct{ From, To time.Time }
+
+// Transition is one path changing owners, or going back and forth between the
+// same ones.
+type Transition struct {
+	// Path is its text, which may be cut.
+	Path string
+	// Kind is what happened: taken or released.
+	Kind     string
+	From, To []managedfields.Owner
+	// Cut is set if there were more owners than From and To have.
+	Cut bool
+	// Forced is set if it was by force, Gap if nobody watched, when it last
+	// happened.
+	Forced, Gap bool
+	// User who sent the request; empty where that is not known.
+	User string
+	// Count is how often it happened, the First time and the Last.
+	Count       int
+	First, Last time.Time
+}
+
+func (Owned) event() {}

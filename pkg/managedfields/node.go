@@ -1,0 +1,97 @@
+package managedfields
+
+import (
+	"slices"
+	"strconv"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Node is a field of an object with those who own it.
+type Node struct {
+	Path  Path
+	Value any
+	// Owners hold the path itself, sorted; what lies below has owners of its own.
+	Owners []Owner
+	// Below is what the value is made of, where that has owners of its own. Without
+	// it, the value is one: a scalar, an atomic list or map, what is empty, and what
+	// nobody owns any part of.
+	Below []Node
+	// Absent: somebody owns the path, but the object does not have it at this API
+	// version.
+	Absent bool
+}
+
+// Ownable tells whether anybody can own the node's path. Nobody owns what the object
+// is called, and what the API server keeps for itself, such as the resource version.
+func (n Node) Ownable() bool { return !isIdentity(n.Path) }
+
+// Walk calls visit for the nodes and for all below them, parents first.
+func Walk(nodes []Node, visit func(Node)) {
+	for _, n := range nodes {
+		visit(n)
+		Walk(n.Below, visit)
+	}
+}
+
+// At returns the node at a path. Where the path leads into a value that is owned
+// as one, that is the node of this value. A list item may be named as [Path.Get]
+// allows, and by its position as well.
+func At(nodes []Node, p Path) (Node, bool) {
+	var at Node
+	for i, pe := range p {
+		next := childAt(nodes, pe)
+		if next < 0 {
+			return at, i > 0 && len(at.Below) == 0 && at.Ownable() && at.contains(p[i:])
+		}
+		at = nodes[next]
+		nodes = at.Below
+	}
+	return at, len(p) > 0
+}
+
+// contains tells whether there is something at a path in the node's value.
+func (n Node) contains(p Path) bool {
+	const field = "v"
+	if _, ok := p.in(n.Value); ok {
+		return true
+	}
+	_, ok := append(Field(field), p...).ByKey(map[string]any{field: n.Value})
+	return ok
+}
+
+// childAt returns the index of the node with the element at the end of its path,
+// or -1.
+func childAt(nodes []Node, pe fieldpath.PathElement) int {
+	if len(nodes) == 0 {
+		return -1
+	}
+	if i := pe.Index; i != nil {
+		if nodes[0].last().FieldName == nil {
+			if *i >= 0 && *i < len(nodes) {
+				return *i
+			}
+			return -1
+		}
+		pe = fieldpath.FieldNameElement(strconv.Itoa(*i)) // a key that looks like a number
+	}
+	if i := slices.IndexFunc(nodes, func(n Node) bool { return n.last().Equals(pe) }); i >= 0 || pe.Key == nil {
+		return i
+	}
+	items := make([]any, len(nodes))
+	for i, n := range nodes {
+		items[i] = n.Value
+	}
+	return find(items, pe)
+}
+
+func (n Node) last() fieldpath.PathElement { return n.Path[len(n.Path)-1] }
+
+// FieldName returns the name of the node where it is a field of a map; else it is
+// an item of a list.
+func (n Node) FieldName() (string, bool) {
+	if name := n.last().FieldName; name != nil {
+		return *name, true
+	}
+	return "", false
+}

@@ -1,0 +1,172 @@
+package managedfields
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Tree returns all fields of an object with those who own them, but managedFields
+// itself, in the order in which people read them: what the object is called first,
+// of a list item its key, and the status last. Every path that an entry holds is
+// that of one node exactly; those that the object does not have come separately,
+// as absent. Paths of another API version than the object's are looked for as if
+// they were of that version.
+func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
+	b := &treeBuilder{}
+	held := make([]holding, len(entries))
+	for i, e := range entries {
+		held[i] = holding{e.Owner, e.Fields}
+	}
+	fields = b.fields(nil, object, held)
+	slices.SortStableFunc(fields, func(x, y Node) int { return cmp.Compare(rank(x), rank(y)) })
+	slices.SortFunc(b.absent, func(x, y Node) int { return x.Path.Compare(y.Path) })
+	return fields, b.absent
+}
+
+// rank orders the topmost fields of an object.
+func rank(n Node) int {
+	order := []string{"apiVersion", "kind", "metadata", "", "status"}
+	if i := slices.Index(order, *n.last().FieldName); i >= 0 {
+		return i
+	}
+	return slices.Index(order, "")
+}
+
+// holding is what an owner holds below some path.
+type holding struct {
+	owner Owner
+	set   *Set
+}
+
+type treeBuilder struct {
+	absent []Node
+}
+
+// fields returns the nodes of a map.
+func (b *treeBuilder) fields(p Path, m map[string]any, held []holding) []Node {
+	nodes := make([]Node, 0, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if len(p) == 1 && *p[0].FieldName == "metadata" && name == "managedFields" {
+			continue
+		}
+		nodes = append(nodes, b.node(p, fieldpath.PathElement{FieldName: &name}, m[name], held))
+	}
+	b.missing(p, held, func(pe fieldpath.PathElement) bool {
+		if pe.FieldName == nil {
+			return false
+		}
+		_, has := m[*pe.FieldName]
+		return has
+	})
+	return nodes
+}
+
+// items returns the nodes of a list, whose items are told apart as its owners do.
+func (b *treeBuilder) items(p Path, list []any, held []holding) []Node {
+	all := fieldpath.NewSet()
+	for _, h := range held {
+		all = all.Union(h.set)
+	}
+	els := elements(all)
+	names := keyNames(els)
+	nodes := make([]Node, 0, len(list))
+	found := fieldpath.PathElementSet{}
+	for i, item := range list {
+		pe, ok := heldElement(item, list, els, names, all)
+		if !ok {
+			if pe, _, ok = elementOf(item, names); !ok {
+				pe = fieldpath.PathElement{Index: &i}
+			}
+		}
+		n := b.node(p, pe, item, held)
+		slices.SortStableFunc(n.Below, func(x, y Node) int { return cmp.Compare(keyRank(x, names), keyRank(y, names)) })
+		nodes = append(nodes, n)
+		found.Insert(pe)
+	}
+	b.missing(p, held, found.Has)
+	return nodes
+}
+
+// keyRank puts the fields of a key before all others. A name goes first, for it is
+// what people look for.
+func keyRank(n Node, names []string) int {
+	switch name := *n.last().FieldName; {
+	case !slices.Contains(names, name):
+		return 2
+	case name == "name":
+		return 0
+	default:
+		return 1
+	}
+}
+
+// node returns one node, with what lies below it if anybody owns any of that.
+func (b *treeBuilder) node(p Path, pe fieldpath.PathElement, v any, held []holding) Node {
+	n := Node{Path: p.child(pe), Value: v, Owners: membersAt(held, pe)}
+	below := heldBelow(held, pe)
+	sets := make([]*Set, len(below))
+	for i, h := range below {
+		sets[i] = h.set
+	}
+	shape := shapeOf(sets...)
+	switch v := v.(type) {
+	case map[string]any:
+		if shape == fields || len(n.Path) == 1 && *pe.FieldName == "metadata" {
+			n.Below = b.fields(n.Path, v, below)
+			return n
+		}
+	case []any:
+		if shape == keyed || shape == values {
+			n.Below = b.items(n.Path, v, below)
+			return n
+		}
+	}
+	b.missing(n.Path, below, none)
+	return n
+}
+
+// missing notes the paths that are held below p at elements that the object does
+// not have.
+func (b *treeBuilder) missing(p Path, held []holding, has func(fieldpath.PathElement) bool) {
+	sets := make([]*Set, len(held))
+	for i, h := range held {
+		sets[i] = h.set
+	}
+	for _, pe := range elements(sets...) {
+		if has(pe) {
+			continue
+		}
+		if owners := membersAt(held, pe); len(owners) > 0 {
+			b.absent = append(b.absent, Node{Path: p.child(pe), Owners: owners, Absent: true})
+		}
+		b.missing(p.child(pe), heldBelow(held, pe), none)
+	}
+}
+
+func none(fieldpath.PathElement) bool { return false }
+
+// membersAt returns, sorted, the owners of one element.
+func membersAt(held []holding, pe fieldpath.PathElement) []Owner {
+	var owners []Owner
+	for _, h := range held {
+		if h.set.Members.Has(pe) {
+			owners = append(owners, h.owner)
+		}
+	}
+	slices.SortFunc(owners, Owner.Compare)
+	return owners
+}
+
+// heldBelow returns what is held below one element.
+func heldBelow(held []holding, pe fieldpath.PathElement) []holding {
+	var below []holding
+	for _, h := range held {
+		if set, ok := h.set.Children.Get(pe); ok && !set.Empty() {
+			below = append(below, holding{h.owner, set})
+		}
+	}
+	return below
+}

@@ -1,0 +1,115 @@
+package owners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// ErrHistoryUnknown says that of some object the history could not be told; its
+// [event.History] says why.
+var ErrHistoryUnknown = errors.New("the history is not known")
+
+// Reader reads objects. A kind that the server does not serve is an error for
+// which [meta.IsNoMatchError] is true.
+type Reader interface {
+	Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error)
+	Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error
+}
+
+// Engine tells the owners of objects. Reader is needed.
+type Engine struct {
+	Reader Reader
+	// Path cuts down what is told to what lies at or below it; empty is all.
+	Path managedfields.Path
+	// History is asked for, too.
+	History bool
+}
+
+// Run emits an [event.Owned] for each object, in their order. The error joins
+// those of the objects that could not be told: not there, not readable, or without
+// the path, which is a *[PathError]. It is [ErrHistoryUnknown] where nothing but
+// the history is missing.
+func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
+	past := &past{reader: e.Reader}
+	var faults []error
+	unknown := false
+	for _, ref := range refs {
+		u, err := e.Reader.Read(ctx, ref)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		owned, err := of(u, e.Path)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", ref, err))
+			continue
+		}
+		if e.History {
+			owned.History = past.of(ctx, u, owned)
+			unknown = unknown || owned.History.Err != nil
+		}
+		emit(owned)
+	}
+	if unknown {
+		faults = append(faults, ErrHistoryUnknown)
+	}
+	return errors.Join(faults...)
+}
+
+// of tells the owners of an object's fields, or of those at a path.
+func of(u *unstructured.Unstructured, path managedfields.Path) (event.Owned, error) {
+	entries, err := managedfields.Entries(u)
+	if err != nil {
+		return event.Owned{}, err
+	}
+	owned := event.Owned{Ref: object.RefOf(u), Path: path}
+	owned.Fields, owned.Absent = managedfields.Tree(redact.Object(u).Object, entries)
+	owned.Unmanaged = len(entries) == 0 && anyOwnable(owned.Fields)
+	if len(path) == 0 {
+		return owned, nil
+	}
+	candidates := meant(u, owned)
+	at, found := managedfields.At(owned.Fields, path)
+	owned.Fields = nil
+	if found {
+		owned.Fields = []managedfields.Node{at}
+		if len(at.Path) >= len(path) {
+			path = at.Path // with all of its keys
+		}
+	}
+	owned.Absent = below(owned.Absent, path)
+	if !found && len(owned.Absent) == 0 {
+		return owned, newPathError(path, candidates)
+	}
+	return owned, nil
+}
+
+// anyOwnable tells whether there is anything that somebody could own: an object that
+// has nothing but a name has no managed fields, and lacks none.
+func anyOwnable(fields []managedfields.Node) bool {
+	found := false
+	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })
+	return found
+}
+
+func below(nodes []managedfields.Node, path managedfields.Path) []managedfields.Node {
+	var out []managedfields.Node
+	for _, n := range nodes {
+		if n.Path.HasPrefix(path) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

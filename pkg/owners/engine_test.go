@@ -1,0 +1,308 @@
+package owners_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// fakeReader has objects, and kinds that fail.
+type fakeReader struct {
+	objects []string
+	errs    map[string]error // by kind
+}
+
+func (f fakeReader) each(visit func(*unstructured.Unstructured)) {
+	for _, text := range f.objects {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+			panic(err)
+		}
+		visit(u)
+	}
+}
+
+func (f fakeReader) Read(_ context.Context, ref object.Ref) (*unstructured.Unstructured, error) {
+	if err := f.errs[ref.GVK.Kind]; err != nil {
+		return nil, err
+	}
+	var found *unstructured.Unstructured
+	f.each(func(u *unstructured.Unstructured) {
+		if object.RefOf(u) == ref {
+			found = u
+		}
+	})
+	if found == nil {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: strings.ToLower(ref.GVK.Kind) + "s"}, ref.Name)
+	}
+	return found, nil
+}
+
+func (f fakeReader) Select(_ context.Context, gvk schema.GroupVersionKind, which object.Selection, _ string, visit func(*unstructured.Unstructured)) error {
+	if err := f.errs[gvk.Kind]; err != nil {
+		return err
+	}
+	f.each(func(u *unstructured.Unstructured) {
+		labelled := which.Labels == "" || u.GetLabels()["k8sconnect.io/tracker"] == "true"
+		if u.GroupVersionKind() == gvk && labelled && (which.Name == "" || which.Name == u.GetName()) {
+			visit(u)
+		}
+	})
+	return nil
+}
+
+const (
+	configMap = `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+  namespace: prod
+  uid: u-1
+  managedFields:
+  - {manager: flux, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:data": {"f:a": {}, "f:gone": {}}}}
+data: {a: x, b: "y"}`
+	node = `
+apiVersion: v1
+kind: Node
+metadata: {name: n1, uid: u-2}
+spec: {unschedulable: true}`
+	secret = `
+apiVersion: v1
+kind: Secret
+metadata: {name: login, namespace: prod, uid: u-3}
+data: {password: b3BlbnNlc2FtZQ==}`
+	record = `
+apiVersion: ownership.k8sconnect.io/v1alpha1
+kind: OwnershipRecord
+metadata: {name: configmap-u-1, namespace: prod}
+object: {kind: ConfigMap, name: web, uid: u-1}
+dropped: 1
+lost: 2
+transitions:
+- {path: .data.b, kind: released, from: [{manager: helm, operation: Update}], to: [], cut: true, count: 1, first: "2026-01-02T03:04:05Z", last: "2026-01-02T03:04:05Z"}
+- {path: .data.a, kind: taken, from: [{manager: helm, operation: Update}], to: [{manager: flux, operation: Apply}], forced: true, user: jane, count: 2, first: "2026-01-02T03:04:05Z", last: "2026-01-03T03:04:05Z"}`
+	nodeRecord = `
+apiVersion: ownership.k8sconnect.io/v1alpha1
+kind: OwnershipRecord
+metadata: {name: node-u-2, namespace: webhook-system}
+transitions: [{path: .spec.unschedulable, kind: taken, from: [], to: [], gap: true, count: 1, first: null, last: null}]`
+	tracker = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: tracker, namespace: webhook-system, labels: {k8sconnect.io/tracker: "true"}}
+data: {coverage: '{"since":"2026-01-01T00:00:00Z","gaps":[{"from":"2026-01-02T00:00:00Z","to":"2026-01-02T01:00:00Z"}]}'}`
+)
+
+func ref(kind, namespace, name string) object.Ref {
+	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
+}
+
+// told runs an engine and returns what it tells.
+func told(t *testing.T, e owners.Engine, refs ...object.Ref) ([]event.Owned, error) {
+	t.Helper()
+	var all []event.Owned
+	err := e.Run(t.Context(), refs, func(e event.Event) { all = append(all, e.(event.Owned)) })
+	return all, err
+}
+
+func parsed(t *testing.T, text string) managedfields.Path {
+	t.Helper()
+	p, err := managedfields.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPath(t *testing.T) {
+	tests := map[string]struct {
+		path           string
+		fields, absent []string
+		hint           string // of the error
+	}{
+		"a field":                   {path: ".data.a", fields: []string{".data.a"}},
+		"all below":                 {path: ".data", fields: []string{".data"}, absent: []string{".data.gone"}},
+		"owned, but not there":      {path: ".data.gone", absent: []string{".data.gone"}},
+		"a slip":                    {path: ".dtaa.a", hint: "did you mean .data.a?"},
+		"what is left out":          {path: ".b", hint: "did you mean .data.b?"},
+		"nothing like it":           {path: ".spec.template.spec.nodeName", hint: ""},
+		"managed fields are not it": {path: ".metadata.managedFields", hint: ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			e := owners.Engine{Reader: fakeReader{objects: []string{configMap}}, Path: parsed(t, test.path)}
+			got, err := told(t, e, ref("ConfigMap", "prod", "web"))
+			if test.fields == nil && test.absent == nil {
+				wrong, ok := errors.AsType[*owners.PathError](err)
+				if !ok || len(got) > 0 {
+					t.Fatalf("got %v, %v", got, err)
+				}
+				if wrong.Hint() != test.hint {
+					t.Errorf("hint %q, want %q", wrong.Hint(), test.hint)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.fields, paths(got[0].Fields)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.absent, paths(got[0].Absent)); diff != "" {
+				t.Errorf("absent (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func paths(nodes []managedfields.Node) []string {
+	var out []string
+	for _, n := range nodes {
+		out = append(out, n.Path.String())
+	}
+	return out
+}
+
+func TestHistory(t *testing.T) {
+	objects := fakeReader{objects: []string{configMap, node, record, nodeRecord, tracker}}
+	noKind := &meta.NoKindMatchError{GroupKind: ownership.RecordGVK().GroupKind()}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "", errors.New("no"))
+	broken := strings.Replace(record, "dropped: 1", "dropped: many", 1)
+	web, n1 := ref("ConfigMap", "prod", "web"), ref("Node", "", "n1")
+	tests := map[string]struct {
+		reader  fakeReader
+		path    string
+		ref     object.Ref
+		want    []string // paths
+		unknown string   // of the coverage
+		err     string   // of the history
+	}{
+		"all":                             {reader: objects, ref: web, want: []string{".data.b", ".data.a"}},
+		"of a path":                       {reader: objects, ref: web, path: ".data.a", want: []string{".data.a"}},
+		"of what lies below":              {reader: objects, ref: web, path: ".data", want: []string{".data.b", ".data.a"}},
+		"without a namespace":             {reader: objects, ref: n1, want: []string{".spec.unschedulable"}},
+		"of the whole that it is part of": {reader: objects, ref: n1, path: ".spec", want: []string{".spec.unschedulable"}},
+		"no record":                       {reader: fakeReader{objects: []string{configMap, tracker}}, ref: web},
+		"no record, without a namespace":  {reader: fakeReader{objects: []string{node, tracker}}, ref: n1},
+		"nobody watches": {
+			reader: fakeReader{objects: []string{configMap}}, ref: web,
+			unknown: "the webhook has not noted it down; does it run?",
+		},
+		"the webhook's namespace is not to be read": {
+			reader: fakeReader{objects: []string{node}, errs: map[string]error{"ConfigMap": forbidden}}, ref: n1,
+			unknown: "no permission to list the configmaps of all namespaces",
+		},
+		"coverage that is no JSON": {
+			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker, `{"since"`, `x{"since"`, 1)}}, ref: web,
+			unknown: "what the webhook noted down can not be read: invalid character 'x' looking for beginning of value",
+		},
+		"not installed": {
+			reader: fakeReader{objects: []string{configMap}, errs: map[string]error{ownership.RecordKind: noKind}}, ref: web,
+			err: "the webhook of k8sconnect, which records it, is not installed",
+		},
+		"no permission": {
+			reader: fakeReader{objects: []string{node}, errs: map[string]error{ownership.RecordKind: forbidden}}, ref: n1,
+			err: "x is forbidden: no",
+		},
+		"a broken record": {
+			reader: fakeReader{objects: []string{configMap, broken}}, ref: web,
+			err: "read OwnershipRecord/prod/configmap-u-1: ",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			e := owners.Engine{Reader: test.reader, History: true}
+			if test.path != "" {
+				e.Path = parsed(t, test.path)
+			}
+			got, err := told(t, e, test.ref)
+			if len(got) != 1 || got[0].History == nil || errors.Is(err, owners.ErrHistoryUnknown) != (test.err != "") {
+				t.Fatalf("got %v, %v", got, err)
+			}
+			h := got[0].History
+			if test.err != "" {
+				if h.Err == nil || !strings.HasPrefix(h.Err.Error(), test.err) {
+					t.Errorf("got the error %v, want %s", h.Err, test.err)
+				}
+				return
+			}
+			var about []string
+			for _, tr := range h.Transitions {
+				about = append(about, tr.Path)
+			}
+			if diff := cmp.Diff(test.want, about); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if h.Coverage.Unknown != test.unknown || h.Coverage.Since.IsZero() != (test.unknown != "") {
+				t.Errorf("coverage %+v, want %q", h.Coverage, test.unknown)
+			}
+		})
+	}
+}
+
+func TestHistoryWhole(t *testing.T) {
+	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, record, tracker}}, History: true}
+	got, err := told(t, e, ref("ConfigMap", "prod", "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(day, hour int) time.Time { return time.Date(2026, 1, day, hour, 0, 0, 0, time.UTC) }
+	at := day(2, 3).Add(4*time.Minute + 5*time.Second)
+	helm, flux := managedfields.Owner{Manager: "helm", Operation: "Update"}, managedfields.Owner{Manager: "flux", Operation: "Apply"}
+	want := &event.History{
+		Transitions: []event.Transition{
+			{Path: ".data.b", Kind: "released", From: []managedfields.Owner{helm}, To: []managedfields.Owner{}, Cut: true, Count: 1, First: at, Last: at},
+			{
+				Path: ".data.a", Kind: "taken", From: []managedfields.Owner{helm}, To: []managedfields.Owner{flux},
+				Forced: true, User: "jane", Count: 2, First: at, Last: at.AddDate(0, 0, 1),
+			},
+		},
+		Dropped:  1,
+		Lost:     2,
+		Coverage: event.Coverage{Since: day(1, 0), Gaps: []event.Gap{{From: day(2, 0), To: day(2, 1)}}},
+	}
+	if diff := cmp.Diff(want, got[0].History); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Edge case 35: one object that cannot be told does not hide the others.
+func TestSeveral(t *testing.T) {
+	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, node}}}
+	got, err := told(t, e, ref("ConfigMap", "prod", "nope"), ref("ConfigMap", "prod", "web"), ref("Node", "", "n1"))
+	if !apierrors.IsNotFound(err) || len(got) != 2 {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	if got[0].Unmanaged || !got[1].Unmanaged || got[0].History != nil {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Edge case 41: no value of a Secret is told.
+func TestSecret(t *testing.T) {
+	got, err := told(t, owners.Engine{Reader: fakeReader{objects: []string{secret}}}, ref("Secret", "prod", "login"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	managedfields.Walk(got[0].Fields, func(n managedfields.Node) {
+		if text, _ := yaml.Marshal(n.Value); strings.Contains(string(text), "b3Blbn") {
+			t.Errorf("%s is %s", n.Path, text)
+		}
+	})
+}

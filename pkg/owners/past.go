@@ -1,0 +1,114 @@
+package owners
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// NoWebhookError says that nothing in the cluster records who owned what.
+type NoWebhookError struct{}
+
+func (e *NoWebhookError) Error() string {
+	return "the webhook of k8sconnect, which records it, is not installed"
+}
+
+// Hint says where to read on.
+func (e *NoWebhookError) Hint() string {
+	return "see docs/webhook.md; from then on it is recorded, and not before"
+}
+
+// past reads histories, and what is the same for all of them once.
+type past struct {
+	reader   Reader
+	coverage *event.Coverage
+}
+
+// of reads the history of an object, cut down to what was asked for.
+func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event.Owned) *event.History {
+	record, err := p.record(ctx, u)
+	if err != nil {
+		return &event.History{Err: err}
+	}
+	if p.coverage == nil {
+		read := coverageOf(ctx, p.reader)
+		p.coverage = &read
+	}
+	h := &event.History{Dropped: record.Dropped, Lost: record.Lost, Coverage: *p.coverage}
+	for _, entry := range record.Entries {
+		if about(entry.Path, owned) {
+			h.Transitions = append(h.Transitions, transitionOf(entry))
+		}
+	}
+	return h
+}
+
+// record reads an object's record; without one, it is empty. It lies beside the
+// object, or where that has no namespace, in the webhook's, which nobody told us.
+func (p *past) record(ctx context.Context, u *unstructured.Unstructured) (ownership.Record, error) {
+	var record ownership.Record
+	var found *unstructured.Unstructured
+	var err error
+	name := ownership.RecordName(u.GetKind(), u.GetUID())
+	if namespace := u.GetNamespace(); namespace != "" {
+		found, err = p.reader.Read(ctx, object.Ref{GVK: ownership.RecordGVK(), Namespace: namespace, Name: name})
+	} else {
+		err = p.reader.Select(ctx, ownership.RecordGVK(), object.Selection{Name: name}, "",
+			func(u *unstructured.Unstructured) { found = u })
+	}
+	switch {
+	case meta.IsNoMatchError(err):
+		return record, &NoWebhookError{}
+	case apierrors.IsNotFound(err), err == nil && found == nil:
+		return record, nil
+	case err != nil:
+		return record, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &record); err != nil {
+		return record, fmt.Errorf("read %s: %w", object.RefOf(found), err)
+	}
+	return record, nil
+}
+
+// about tells whether a transition's path is what was asked for: at it or below, or
+// the value that has it as a part.
+func about(text string, owned event.Owned) bool {
+	if len(owned.Path) == 0 {
+		return true
+	}
+	path, err := managedfields.ParsePath(text)
+	if err != nil { // It was cut, or is of a later version than we are: better to show it.
+		return true
+	}
+	for _, n := range owned.Fields {
+		if path.HasPrefix(n.Path) {
+			return true
+		}
+	}
+	return path.HasPrefix(owned.Path) || owned.Path.HasPrefix(path)
+}
+
+func transitionOf(e ownership.Entry) event.Transition {
+	return event.Transition{
+		Path: e.Path, Kind: string(e.Kind), From: ownersOf(e.From), To: ownersOf(e.To), Cut: e.Cut,
+		Forced: e.Forced, Gap: e.Gap, User: e.User,
+		Count: e.Count, First: e.First.Time, Last: e.Last.Time,
+	}
+}
+
+func ownersOf(holders []ownership.Holder) []managedfields.Owner {
+	out := make([]managedfields.Owner, len(holders))
+	for i, h := range holders {
+		out[i] = managedfields.Owner{Manager: h.Manager, Operation: h.Operation, Subresource: h.Subresource, APIVersion: h.APIVersion}
+	}
+	return out
+}

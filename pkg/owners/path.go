@@ -1,0 +1,48 @@
+package owners
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// PathError says that an object has no such path, and that nobody owns it either.
+type PathError struct {
+	Path managedfields.Path
+	// Nearest is the path that may have been meant; empty if none is near.
+	Nearest managedfields.Path
+}
+
+func (e *PathError) Error() string { return fmt.Sprintf("there is no %s", e.Path) }
+
+// Hint names the path that may have been meant.
+func (e *PathError) Hint() string {
+	if len(e.Nearest) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s?", e.Nearest)
+}
+
+func newPathError(path managedfields.Path, candidates []managedfields.Path) *PathError {
+	nearest, _ := path.Nearest(candidates)
+	return &PathError{Path: path, Nearest: nearest}
+}
+
+// meant are all paths that may have been meant: those of the owners come first, for
+// their keys are right.
+func meant(u *unstructured.Unstructured, owned event.Owned) []managedfields.Path {
+	var paths []managedfields.Path
+	see := func(n managedfields.Node) { paths = append(paths, n.Path) }
+	managedfields.Walk(owned.Fields, see)
+	managedfields.Walk(owned.Absent, see)
+	stated := map[string]any{}
+	for name, v := range u.Object {
+		if name != "metadata" {
+			stated[name] = v
+		}
+	}
+	return append(paths, managedfields.StatedPaths(stated)...)
+}

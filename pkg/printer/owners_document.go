@@ -1,0 +1,175 @@
+package printer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// ownersResult is the document of owners.
+type ownersResult struct {
+	APIVersion string        `json:"apiVersion"`
+	Kind       string        `json:"kind"`
+	Run        string        `json:"run,omitempty"`
+	Objects    []ownedObject `json:"objects"`
+}
+
+// ownedObject is one object of an OwnersResult.
+type ownedObject struct {
+	objectName
+	// Path is what was asked for, where that is not all.
+	Path   string       `json:"path,omitempty"`
+	Fields []ownedField `json:"fields"`
+	// History is left out where nobody asked for it, and where it is not known.
+	History  *[]transitionEntry `json:"history,omitempty"`
+	Dropped  int                `json:"historyDropped,omitempty"`
+	Lost     int                `json:"historyLost,omitempty"`
+	Coverage *coverageEntry     `json:"historyCoverage,omitempty"`
+	Error    *fault             `json:"historyError,omitempty"`
+}
+
+// ownedField is a path that somebody owns, or that nobody owns anything of.
+type ownedField struct {
+	Path   string       `json:"path"`
+	Owners []ownerEntry `json:"owners"`
+	Absent bool         `json:"absent,omitempty"`
+}
+
+type transitionEntry struct {
+	Path   string       `json:"path"`
+	Change string       `json:"change"`
+	From   []ownerEntry `json:"from"`
+	To     []ownerEntry `json:"to"`
+	Cut    bool         `json:"cut,omitempty"`
+	Forced bool         `json:"forced,omitempty"`
+	Gap    bool         `json:"gap,omitempty"`
+	User   string       `json:"user,omitempty"`
+	Count  int          `json:"count"`
+	First  time.Time    `json:"first"`
+	Last   time.Time    `json:"last"`
+}
+
+type coverageEntry struct {
+	Since   *time.Time `json:"since,omitempty"`
+	Gaps    []gapEntry `json:"gaps,omitempty"`
+	Unknown string     `json:"unknown,omitempty"`
+}
+
+type gapEntry struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// ownersDocument gathers objects and writes them at the end.
+type ownersDocument struct {
+	base
+	objects []ownedObject
+}
+
+func (d *ownersDocument) take(e event.Event) {
+	if o, ok := e.(event.Owned); ok {
+		d.objects = append(d.objects, ownedOf(o))
+	}
+}
+
+func (d *ownersDocument) flush() {}
+
+func (d *ownersDocument) finish(context.Context) error {
+	return d.document(ownersResult{
+		APIVersion: apiVersion, Kind: "OwnersResult", Run: d.Run, Objects: append([]ownedObject{}, d.objects...),
+	})
+}
+
+func ownedOf(o event.Owned) ownedObject {
+	out := ownedObject{objectName: nameOf(o.Ref), Path: o.Path.String(), Fields: []ownedField{}}
+	managedfields.Walk(slices.Concat(o.Fields, o.Absent), func(n managedfields.Node) {
+		if n.Ownable() && (len(n.Owners) > 0 || len(n.Below) == 0) {
+			out.Fields = append(out.Fields, ownedField{Path: n.Path.String(), Owners: ownersOf(n.Owners), Absent: n.Absent})
+		}
+	})
+	if h := o.History; h != nil {
+		out.Error = faultOf(h.Err)
+		if h.Err == nil {
+			entries := make([]transitionEntry, len(h.Transitions))
+			for i, tr := range h.Transitions {
+				entries[i] = transitionEntryOf(tr)
+			}
+			out.History, out.Dropped, out.Lost, out.Coverage = &entries, h.Dropped, h.Lost, coverageEntryOf(h.Coverage)
+		}
+	}
+	return out
+}
+
+func transitionEntryOf(tr event.Transition) transitionEntry {
+	return transitionEntry{
+		Path: tr.Path, Change: tr.Kind, From: ownersOf(tr.From), To: ownersOf(tr.To), Cut: tr.Cut,
+		Forced: tr.Forced, Gap: tr.Gap, User: tr.User,
+		Count: tr.Count, First: tr.First.UTC(), Last: tr.Last.UTC(),
+	}
+}
+
+func coverageEntryOf(c event.Coverage) *coverageEntry {
+	out := &coverageEntry{Since: timeOf(c.Since), Unknown: c.Unknown}
+	for _, gap := range c.Gaps {
+		out.Gaps = append(out.Gaps, gapEntry{From: gap.From.UTC(), To: gap.To.UTC()})
+	}
+	return out
+}
+
+// ownersYAML writes objects as YAML, a document each, with owners and history as
+// comments.
+type ownersYAML struct {
+	base
+	texts []string
+}
+
+func (y *ownersYAML) take(e event.Event) {
+	o, ok := e.(event.Owned)
+	if !ok {
+		return
+	}
+	var b strings.Builder
+	comment := func(lines ...string) {
+		for _, line := range lines {
+			b.WriteString("# " + line + "\n")
+		}
+	}
+	version := o.Ref.GVK.GroupVersion().String()
+	comment(label(o.Ref))
+	comment(ownedRemarks(o)...)
+	for _, line := range (yamlWriter{}).lines(o.Fields) {
+		b.WriteString(y.commented(line, version) + "\n")
+	}
+	for _, n := range o.Absent {
+		comment(fmt.Sprintf("owned, but not there: %s  %s", clean(n.Path.String()), ownerList(atVersions(n.Owners, version), y.Now())))
+	}
+	if o.History != nil {
+		plain := &ownersTable{base: base{Options: Options{Now: y.Now}, paint: newPalette(false)}}
+		comment(lines(plain.history(*o.History))...)
+	}
+	y.texts = append(y.texts, b.String())
+}
+
+// commented returns a line with its owners behind it.
+func (y *ownersYAML) commented(line yamlLine, version string) string {
+	switch {
+	case line.part, line.unownable:
+		return line.text
+	case len(line.owners) == 0:
+		return line.text + "  # " + nobody
+	default:
+		return line.text + "  # " + ownerList(atVersions(line.owners, version), y.Now())
+	}
+}
+
+func (y *ownersYAML) flush() {}
+
+func (y *ownersYAML) finish(context.Context) error {
+	y.screen.result(strings.Join(y.texts, "---\n"))
+	return nil
+}

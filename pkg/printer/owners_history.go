@@ -1,0 +1,85 @@
+package printer
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// history writes which paths changed owners, the latest last, and from when on
+// that is known.
+func (t *ownersTable) history(h event.History) string {
+	var b strings.Builder
+	if h.Err != nil {
+		b.WriteString("history  not known\n")
+		below(&b, explain(h.Err), "    ", t.Width)
+		return b.String()
+	}
+	b.WriteString("history\n")
+	below(&b, coverageLines(h.Coverage, t.Now()), "    ", t.Width)
+	if len(h.Transitions) == 0 {
+		b.WriteString("  no takeover is recorded\n")
+	}
+	for _, tr := range h.Transitions {
+		b.WriteString("  " + clean(tr.Path) + "\n")
+		below(&b, transitionLines(tr, t.Now()), "    ", t.Width)
+	}
+	if h.Dropped > 0 {
+		b.WriteString("  " + count(h.Dropped, "older transition") + " had no room in the record\n")
+	}
+	if h.Lost > 0 {
+		b.WriteString("  " + count(h.Lost, "transition") + " the webhook could not write down\n")
+	}
+	return b.String()
+}
+
+// coverageLines say when somebody watched, for what is not recorded may still
+// have happened.
+func coverageLines(c event.Coverage, now time.Time) []string {
+	if c.Since.IsZero() {
+		return []string{"watched since when is not known: " + clean(c.Unknown)}
+	}
+	text := []string{"watched since " + moment(c.Since, now)}
+	for _, gap := range c.Gaps {
+		text = append(text, "not watched from "+stamp(gap.From)+" to "+moment(gap.To, now))
+	}
+	return text
+}
+
+func transitionLines(tr event.Transition, now time.Time) []string {
+	to := ownerList(tr.To, now)
+	if len(tr.To) == 0 {
+		to = nobody
+	}
+	if tr.Cut {
+		to += ", and more owners"
+	}
+	what := clean(tr.Kind)
+	if tr.Forced {
+		what += " by force"
+	}
+	text := []string{fmt.Sprintf("%s  from %s to %s", what, ownerList(tr.From, now), to)}
+	when := moment(tr.Last, now)
+	switch {
+	case tr.Gap:
+		when += ", found after a time in which nobody watched"
+	case tr.User != "":
+		when += ", by the user " + clean(tr.User)
+	}
+	text = append(text, when)
+	if tr.Count > 1 {
+		text = append(text, fmt.Sprintf("%d times, there and back, since %s", tr.Count, moment(tr.First, now)))
+	}
+	return text
+}
+
+// moment is a time with its age: the one for logs, the other for people.
+func moment(at, now time.Time) string {
+	return stamp(at) + " (" + duration.ShortHumanDuration(max(0, now.Sub(at))) + " ago)"
+}
+
+func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }

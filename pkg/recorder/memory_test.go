@@ -1,0 +1,129 @@
+package recorder_test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// memory is a store with optimistic concurrency, as the API server has it.
+type memory struct {
+	mu      sync.Mutex
+	records map[string]string // JSON by namespace and name
+	version int
+	writes  int
+}
+
+func newMemory() *memory { return &memory{records: map[string]string{}} }
+
+// handle is how one recorder sees the store. It may misbehave.
+type handle struct {
+	*memory
+	// before is asked before an operation; after once it has been done. Their
+	// error is what the caller gets.
+	before, after func(operation string) error
+}
+
+func resource() schema.GroupResource {
+	return schema.GroupResource{Group: ownership.RecordGroup, Resource: ownership.RecordPlural}
+}
+
+func (h *handle) do(ctx context.Context, operation string, f func() error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if h.before != nil {
+		if err := h.before(operation); err != nil {
+			return err
+		}
+	}
+	h.mu.Lock()
+	err := f()
+	h.mu.Unlock()
+	if err == nil && h.after != nil {
+		err = h.after(operation)
+	}
+	return err
+}
+
+func (h *handle) Get(ctx context.Context, namespace, name string) (*ownership.Record, error) {
+	var r *ownership.Record
+	err := h.do(ctx, "get", func() (err error) {
+		r, err = h.read(namespace + "/" + name)
+		return err
+	})
+	return r, err
+}
+
+func (h *handle) Create(ctx context.Context, r *ownership.Record) error {
+	return h.do(ctx, "create", func() error {
+		if _, ok := h.records[r.Namespace+"/"+r.Name]; ok {
+			return apierrors.NewAlreadyExists(resource(), r.Name)
+		}
+		return h.write(r)
+	})
+}
+
+func (h *handle) Update(ctx context.Context, r *ownership.Record) error {
+	return h.do(ctx, "update", func() error {
+		stored, err := h.read(r.Namespace + "/" + r.Name)
+		if err != nil {
+			return err
+		}
+		if stored.ResourceVersion != r.ResourceVersion {
+			return apierrors.NewConflict(resource(), r.Name, nil)
+		}
+		return h.write(r)
+	})
+}
+
+func (h *handle) List(ctx context.Context, each func(*ownership.Record) error) error {
+	for _, r := range h.all() {
+		if err := each(&r); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (m *memory) read(key string) (*ownership.Record, error) {
+	text, ok := m.records[key]
+	if !ok {
+		return nil, apierrors.NewNotFound(resource(), key)
+	}
+	r := new(ownership.Record)
+	return r, json.Unmarshal([]byte(text), r)
+}
+
+func (m *memory) write(r *ownership.Record) error {
+	m.version++
+	m.writes++
+	stored := r.DeepCopy()
+	stored.ResourceVersion = strconv.Itoa(m.version)
+	text, err := json.Marshal(stored)
+	m.records[r.Namespace+"/"+r.Name] = string(text)
+	return err
+}
+
+// all returns what is stored, by name.
+func (m *memory) all() []ownership.Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []ownership.Record
+	for _, key := range slices.Sorted(maps.Keys(m.records)) {
+		r, err := m.read(key)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, *r)
+	}
+	return out
+}

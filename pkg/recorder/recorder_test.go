@@ -1,0 +1,456 @@
+package recorder_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/recorder"
+)
+
+// desk is a recorder in a bubble of time, with all that it writes to.
+type desk struct {
+	*recorder.Recorder
+	*handle
+	settled int
+	events  []string
+	log     bytes.Buffer
+	lines   bytes.Buffer
+	metrics *recorder.Metrics
+	version int
+	end     func()
+}
+
+// Eventf takes an Event.
+func (d *desk) Eventf(regarding, _ runtime.Object, eventtype, reason, _, note string, args ...any) {
+	o := regarding.(*corev1.ObjectReference)
+	d.events = append(d.events, fmt.Sprintf("%s %s on %s/%s: %s", eventtype, reason, o.Kind, o.Name, fmt.Sprintf(note, args...)))
+}
+
+// inBubble runs a test whose clock jumps.
+func inBubble(t *testing.T, opts recorder.Options, test func(t *testing.T, d *desk)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{handle: &handle{memory: newMemory()}, metrics: recorder.NewMetrics(), version: 100}
+		opts.Namespace, opts.Events, opts.Metrics = "k8sconnect", d, d.metrics
+		opts.Log, opts.Transitions = slog.New(slog.NewTextHandler(&d.log, nil)), &d.lines
+		d.Recorder = recorder.New(d.handle, opts)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- d.Run(ctx) }()
+		d.end = sync.OnceFunc(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+		test(t, d)
+		d.end()
+	})
+}
+
+// tell records a transition of an object.
+func (d *desk) tell(object, user string, tr ownership.Transition) {
+	d.version++
+	d.Record(ownership.Occurrence{
+		Object:     ownership.Object{APIVersion: "v1", Kind: "Thing", Namespace: "prod", Name: object, UID: types.UID(object)},
+		Transition: tr,
+		Occasion:   ownership.Occasion{ResourceVersion: fmt.Sprint(d.version), Time: time.Now(), User: user},
+	}, func() { d.settled++ })
+}
+
+// entries are those of all records, one a line.
+func (d *desk) entries() []string {
+	var out []string
+	for _, r := range d.all() {
+		for _, e := range r.Entries {
+			out = append(out, fmt.Sprintf("%s: %s ×%d %s", r.Object.Name, e, e.Count, e.User))
+		}
+	}
+	return out
+}
+
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// What nobody lost is settled at once, and nothing is written for it (edge case
+// 81).
+func TestUncontested(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		d.Lead(true)
+		for _, kind := range []ownership.Kind{ownership.Claimed, ownership.Shared, ownership.Removed, ownership.Unclear} {
+			tr := taken("a", 0, 1)
+			tr.Kind = kind
+			d.tell("web", "alice", tr)
+		}
+		if d.settled != 4 {
+			t.Errorf("%d are settled", d.settled)
+		}
+		after(time.Hour)
+		if d.writes > 0 || len(d.events) > 0 {
+			t.Errorf("%d writes, events %v", d.writes, d.events)
+		}
+	})
+}
+
+// An Event is for what happens for the first time; what is repeated is counted in
+// the record.
+func TestEvents(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		for n := range 7 {
+			d.tell("web", "alice", taken(fmt.Sprint("p", n), 0, 1))
+		}
+		released := taken("r", 0, 1)
+		released.Kind = ownership.Released
+		d.tell("web", "alice", released)
+		after(time.Hour)
+		for n := range 30 {
+			d.tell("web", "alice", taken("p0", n%2, 1-n%2))
+			after(time.Second)
+		}
+		after(time.Hour)
+		d.tell("web", "alice", taken("p0", 0, 2))
+		after(time.Hour)
+		var first []string
+		for n := range 5 {
+			first = append(first, fmt.Sprintf(".spec.p%d taken from argo (Apply) by flux (Apply)", n))
+		}
+		want := []string{
+			"Warning FieldOwnershipTaken on Thing/web: " + strings.Join(first, "; ") + "; +2 more",
+			"Warning FieldOwnershipTaken on Thing/web: .spec.p0 taken from argo (Apply) by helm (Apply)",
+		}
+		if diff := cmp.Diff(want, d.events); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The text of an Event fits into one, whatever is in it.
+func TestEventText(t *testing.T) {
+	for name, length := range map[string]int{"long": 300, "too long": 5000} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+				for n := range 20 {
+					tr := taken(fmt.Sprint(n, strings.Repeat("x", length)), 0, 1)
+					for range 16 {
+						tr.After = append(tr.After, managedfields.Owner{Manager: strings.Repeat("m", length/10), Operation: "Apply"})
+					}
+					d.tell("web", "alice", tr)
+				}
+				after(time.Minute)
+				_, text, _ := strings.Cut(d.events[0], ": ")
+				if len(text) > 1024 || !strings.Contains(text, "20") && !strings.Contains(text, "more") {
+					t.Errorf("%d bytes: %s", len(text), text)
+				}
+			})
+		})
+	}
+}
+
+// Edge case 81: many objects at once are written at the pace that was set.
+func TestPace(t *testing.T) {
+	inBubble(t, recorder.Options{WritesPerSecond: 5}, func(t *testing.T, d *desk) {
+		for n := range 1000 {
+			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
+		}
+		after(100 * time.Second)
+		if d.writes < 495 || d.writes > 505 {
+			t.Errorf("%d writes in 100 seconds", d.writes)
+		}
+		after(200 * time.Second)
+		if d.writes != 1000 || d.settled != 1000 {
+			t.Errorf("%d writes, %d settled", d.writes, d.settled)
+		}
+	})
+}
+
+// Edge case 82: who leaves in a rolling update writes all that it knows first: what
+// waits for the next write of a fight, for its turn, for another replica, with
+// the users that nobody else knows.
+func TestEnd(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		d.Lead(true)
+		d.tell("web", "alice", taken("a", 0, 1))
+		after(time.Second)
+		d.tell("web", "bob", taken("a", 1, 0))
+		d.tell("db", "", taken("a", 0, 1))
+		for n := range 100 {
+			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
+		}
+		began := time.Now()
+		d.end()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %s", took)
+		}
+		got := d.entries()
+		want := []string{"db: .spec.a taken from argo (Apply) by flux (Apply) ×1 ", "web: .spec.a taken from flux (Apply) by argo (Apply) ×2 bob"}
+		if diff := cmp.Diff(want, []string{got[0], got[len(got)-1]}); diff != "" || len(got) != 102 || d.settled != 103 {
+			t.Errorf("%d records, %d settled (-want +got):\n%s", len(got), d.settled, diff)
+		}
+	})
+}
+
+// The end does not wait for long for a server that does not answer.
+func TestEndWithoutServer(t *testing.T) {
+	inBubble(t, recorder.Options{FlushTimeout: 3 * time.Second}, func(t *testing.T, d *desk) {
+		d.before = func(string) error { time.Sleep(time.Second); return errDown }
+		for n := range 100 {
+			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
+		}
+		began := time.Now()
+		d.end()
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if d.settled != 0 {
+			t.Errorf("%d settled", d.settled)
+		}
+	})
+}
+
+// Telling the recorder never waits, not for a store that hangs.
+func TestNeverBlocks(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		free := make(chan struct{})
+		d.before = func(string) error { <-free; return nil }
+		began := time.Now()
+		for n := range 50_000 {
+			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("it took %s", took)
+		}
+		close(free)
+	})
+}
+
+// What is refused is kept and said once; what can never be written is dropped
+// without a word.
+func TestRefusals(t *testing.T) {
+	group := resource()
+	terminating := apierrors.NewForbidden(group, "x", errors.New("the namespace is going"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	undefined := apierrors.NewGenericServerResponse(404, "POST", group, "x", "", 0, true)
+	tests := map[string]struct {
+		err     error
+		settled bool
+		reason  string
+	}{
+		"rights":              {err: apierrors.NewForbidden(group, "x", errors.New("no")), reason: "Forbidden"},
+		"too large":           {err: apierrors.NewRequestEntityTooLargeError("no"), reason: "RequestEntityTooLarge"},
+		"busy":                {err: apierrors.NewTooManyRequests("no", 1), reason: "TooManyRequests"},
+		"always a conflict":   {err: apierrors.NewConflict(group, "x", errors.New("no")), reason: "Conflict"},
+		"down":                {err: errDown, reason: "Unknown"},
+		"no definition":       {err: undefined, reason: "NotFound"},
+		"no such namespace":   {err: apierrors.NewNotFound(corev1.Resource("namespaces"), "prod"), settled: true},
+		"terminating":         {err: terminating, settled: true},
+		"wrapped terminating": {err: fmt.Errorf("create: %w", terminating), settled: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+				d.before = func(operation string) error {
+					if operation == "get" {
+						return nil
+					}
+					return tt.err
+				}
+				d.tell("web", "alice", taken("a", 0, 1))
+				d.tell("db", "alice", taken("a", 0, 1))
+				after(10 * time.Minute)
+				if (d.settled == 2) != tt.settled {
+					t.Errorf("%d settled", d.settled)
+				}
+				if lines := strings.Count(d.log.String(), "\n"); tt.settled && lines > 0 || !tt.settled && lines != 1 {
+					t.Errorf("it says %s", d.log.String())
+				}
+				if tt.reason != "" && d.metric(t, "k8sconnect_records_write_errors_total", tt.reason) < 2 {
+					t.Errorf("no write error is counted with reason %s", tt.reason)
+				}
+				d.before = nil
+				after(10 * time.Minute)
+				if d.settled != 2 || tt.settled != (len(d.entries()) == 0) {
+					t.Errorf("in the end, %d settled, entries %v", d.settled, d.entries())
+				}
+			})
+		})
+	}
+}
+
+// metric reads one of the metrics, with the values of its labels; zero if it is
+// not there.
+func (d *desk) metric(t *testing.T, name string, labels ...string) float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := d.metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if f.GetName() == name && slices.Equal(values, labels) {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+// What is lost is counted, and said in the record of its object (edge case 81).
+func TestLost(t *testing.T) {
+	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
+		d.before = func(string) error { return errDown }
+		for n := range 30 {
+			d.tell("web", "alice", taken(fmt.Sprint("p", n), 0, 1))
+		}
+		after(time.Minute)
+		d.before = nil
+		after(time.Hour)
+		records := d.all()
+		if n := d.metric(t, "k8sconnect_records_lost_total"); n != 20 {
+			t.Errorf("%v are counted", n)
+		}
+		if len(records) != 1 || records[0].Lost != 20 || len(records[0].Entries) != 10 || d.settled != 30 {
+			t.Errorf("%d settled, records %+v", d.settled, records)
+		}
+	})
+}
+
+// Whatever is pending of an object that is gone is settled.
+func TestForget(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		d.tell("web", "alice", taken("a", 0, 1))
+		d.Forget("web")
+		after(time.Hour)
+		if d.settled != 1 || d.writes != 0 {
+			t.Errorf("%d settled, %d writes", d.settled, d.writes)
+		}
+	})
+}
+
+// Every transition is in the log, in the order in which it came, whether it is
+// worth a record or not.
+func TestTransitionLog(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		for n := range 1000 {
+			tr := taken("a", n%2, 1-n%2)
+			if n%3 == 0 {
+				tr.Kind, tr.Why = ownership.Unclear, ownership.SameValue
+			}
+			d.tell("web", "alice", tr)
+		}
+		d.end()
+		lines := strings.Split(strings.TrimSuffix(d.lines.String(), "\n"), "\n")
+		if len(lines) != 1000 {
+			t.Fatalf("%d lines", len(lines))
+		}
+		for n, l := range lines {
+			var got struct{ ResourceVersion string }
+			if err := json.Unmarshal([]byte(l), &got); err != nil || got.ResourceVersion != fmt.Sprint(101+n) {
+				t.Fatalf("line %d: %s, %v", n, l, err)
+			}
+		}
+		want := `{"time":"2000-01-01T00:00:00Z","apiVersion":"v1","kind":"Thing","namespace":"prod","name":"web","uid":"web",` +
+			`"resourceVersion":"102","path":".spec.a","transition":"taken",` +
+			`"from":[{"manager":"flux","operation":"Apply","apiVersion":"v1"}],"to":[{"manager":"argo","operation":"Apply","apiVersion":"v1"}],` +
+			`"forced":true,"user":"alice"}`
+		if diff := cmp.Diff(want, lines[1]); diff != "" {
+			t.Errorf("line (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestMetrics(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		d.tell("web", "alice", taken("a", 0, 1))
+		unclear := taken("b", 0, 1)
+		unclear.Kind, unclear.Why = ownership.Unclear, ownership.CrossVersion
+		d.tell("web", "alice", unclear)
+		after(time.Minute)
+		d.tell("db", "", taken("a", 0, 1))
+		got := []float64{
+			d.metric(t, "k8sconnect_ownership_transitions_total", "taken", ""),
+			d.metric(t, "k8sconnect_ownership_transitions_total", "unclear", "cross-version"),
+			d.metric(t, "k8sconnect_records_written_total"),
+			d.metric(t, "k8sconnect_records_pending"),
+			d.metric(t, "k8sconnect_records_lost_total"),
+		}
+		if diff := cmp.Diff([]float64{2, 1, 1, 1, 0}, got); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// After a gap, what changed in all is in the records that there are, after what is
+// known of the time before it.
+func TestGap(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		d.tell("web", "alice", taken("a", 0, 1))
+		d.tell("db", "alice", taken("a", 0, 1))
+		d.tell("gone", "alice", taken("a", 0, 1))
+		after(time.Second)
+		d.tell("web", "alice", taken("a", 1, 0)) // pending
+		owner := metav1.ManagedFieldsEntry{
+			Manager: "helm", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:a":{}}}`),
+		}
+		calls := 0
+		live := func(uid types.UID) (ownership.Owners, string, bool) {
+			calls++
+			return ownership.Compact([]metav1.ManagedFieldsEntry{owner}), "999", uid != "gone"
+		}
+		d.before = func(operation string) error {
+			if operation == "update" && calls < 5 {
+				return errDown
+			}
+			return nil
+		}
+		if err := d.Gap(t.Context(), live); !errors.Is(err, errDown) {
+			t.Errorf("error %v", err)
+		}
+		d.before = nil
+		for range 2 {
+			if err := d.Gap(t.Context(), live); err != nil {
+				t.Error(err)
+			}
+		}
+		after(time.Hour)
+		want := []string{
+			"db: .spec.a taken from argo (Apply) by flux (Apply) ×1 alice",
+			"db: .spec.a taken from flux (Apply) by helm (Apply) ×1 ",
+			"gone: .spec.a taken from argo (Apply) by flux (Apply) ×1 alice",
+			"web: .spec.a taken from flux (Apply) by argo (Apply) ×2 alice",
+			"web: .spec.a taken from argo (Apply) by helm (Apply) ×1 ",
+		}
+		if diff := cmp.Diff(want, d.entries()); diff != "" {
+			t.Errorf("entries (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,252 @@
+package tracker
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// maxKept is how many matters are kept for a leader to write at most. What has no
+// room becomes a gap.
+const maxKept = 20_000
+
+// book is all that a tracker knows. It is pure: it is told what happens, and when,
+// and returns what is to be recorded now.
+type book struct {
+	grace     time.Duration
+	resources map[schema.GroupResource]*watched
+	hints     hints
+	leading   bool
+
+	// waiting matters have a little time yet for their hint; oldest first.
+	waiting []*matter
+	// kept matters have had it, and are left to the leader.
+	kept []*matter
+	// gaps are those that no leader has dealt with yet.
+	gaps []*matter
+	// undeclared are the times of those that were dealt with, until that is stored.
+	undeclared []Span
+
+	counts counts
+}
+
+// counts are what happened, for the metrics.
+type counts struct {
+	joined, expired, dropped int
+	gaps, unreadable         int
+	errors                   int
+}
+
+// watched is a resource.
+type watched struct {
+	kind
+	memory
+	ledger
+	// missed is set when a list shows a change that was not seen.
+	missed bool
+	// refused is set while it may not be watched.
+	refused bool
+}
+
+func newBook(grace time.Duration) *book {
+	return &book{grace: grace, resources: map[schema.GroupResource]*watched{}}
+}
+
+// add begins with a resource, or goes on with it at another version of its API.
+func (b *book) add(k kind, promised mark) *watched {
+	w := b.resources[k.resource.GroupResource()]
+	if w == nil {
+		w = &watched{ledger: ledger{promised: promised}}
+		b.resources[k.resource.GroupResource()] = w
+	}
+	w.kind = k
+	return w
+}
+
+// remove forgets a resource that is not there any more.
+func (b *book) remove(w *watched) {
+	for _, m := range w.open {
+		m.settled = true
+	}
+	delete(b.resources, w.resource.GroupResource())
+}
+
+// see is told of an object that was created or changed, or that is on a list.
+// Where versions between may have been missed, gap is set.
+func (b *book) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*matter {
+	if o.UID == "" {
+		return nil
+	}
+	is := remember(o)
+	was, changed := w.see(o.UID, is, gap)
+	if !gap {
+		defer w.advance(o.ResourceVersion, now)
+	}
+	if !changed {
+		return nil
+	}
+	w.missed = w.missed || gap
+	transitions, err := ownership.Between(was.owners, is.owners)
+	if err != nil {
+		b.counts.unreadable++
+		return nil
+	}
+	m := &matter{watched: w, version: is.version, uid: o.UID, from: was.version, to: is.owners}
+	for _, t := range transitions {
+		if t.Notable() {
+			m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
+		}
+	}
+	if len(m.occurrences) == 0 {
+		return nil
+	}
+	m.unsettled = len(m.occurrences)
+	w.add(m)
+	return b.hinted(m, now)
+}
+
+// hinted returns the matter with its user if a hint says who it was, and else lets
+// it wait for one.
+func (b *book) hinted(m *matter, now time.Time) []*matter {
+	user, ok := b.hints.take(m.uid, m.from, m.to)
+	if !ok {
+		m.due = now.Add(b.grace)
+		b.waiting = append(b.waiting, m)
+		return nil
+	}
+	b.counts.joined++
+	for i := range m.occurrences {
+		m.occurrences[i].User = user
+	}
+	return give(m)
+}
+
+// gone is told of an object that was deleted.
+func (b *book) gone(w *watched, uid types.UID, version string, now time.Time) {
+	w.forget(uid)
+	w.advance(version, now)
+}
+
+// bookmark is told that all up to a version was seen.
+func (b *book) bookmark(w *watched, version string, now time.Time) { w.advance(version, now) }
+
+// hint is told what admission saw, and returns what waited for it.
+func (b *book) hint(h ownership.Hint, now time.Time) []*matter {
+	if b.hints.add(h, now) {
+		b.counts.dropped++
+	}
+	for i, m := range b.waiting {
+		if m.uid != h.UID || m.from != h.ResourceVersion {
+			continue
+		}
+		user, ok := b.hints.take(m.uid, m.from, m.to)
+		if !ok {
+			continue
+		}
+		b.counts.joined++
+		for i := range m.occurrences {
+			m.occurrences[i].User = user
+		}
+		b.waiting = append(b.waiting[:i:i], b.waiting[i+1:]...)
+		return give(m)
+	}
+	return nil
+}
+
+// due returns what has waited long enough: for the leader to record, while the
+// others keep it.
+func (b *book) due(now time.Time) (out []*matter) {
+	b.counts.expired += b.hints.expire(now)
+	n := 0
+	for ; n < len(b.waiting) && !now.Before(b.waiting[n].due); n++ {
+		if m := b.waiting[n]; b.leading {
+			out = append(out, give(m)...)
+		} else {
+			b.kept = append(b.kept, m)
+		}
+	}
+	b.waiting = b.waiting[n:]
+	b.bound(now)
+	return out
+}
+
+// bound turns the oldest matters that have no room into gaps.
+func (b *book) bound(now time.Time) {
+	excess := len(b.kept) - maxKept
+	if excess <= 0 {
+		return
+	}
+	for _, m := range b.kept[:excess] {
+		if m.lose(m, now) {
+			b.declare(m)
+		}
+	}
+	b.kept = slices.Clone(b.kept[excess:])
+	for _, w := range b.resources {
+		w.open = without(w.open, isSettled)
+	}
+}
+
+func (b *book) declare(m *matter) {
+	b.gaps = append(b.gaps, m)
+	b.counts.gaps++
+}
+
+// lead is told whether this replica leads, and returns what it has to record if it
+// does now.
+func (b *book) lead(leading bool) (out []*matter) {
+	b.leading = leading
+	if !leading {
+		return nil
+	}
+	for _, m := range b.kept {
+		out = append(out, give(m)...)
+	}
+	b.kept = nil
+	return out
+}
+
+// give returns a matter as one to be recorded, if it still is.
+func give(m *matter) []*matter {
+	if m.settled {
+		return nil
+	}
+	m.given = true
+	return []*matter{m}
+}
+
+// settle is told that one occurrence of a matter is written, or lost for ever.
+func (b *book) settle(m *matter) {
+	if m.unsettled--; m.unsettled <= 0 {
+		m.settled, m.occurrences = true, nil
+	}
+}
+
+// passed is told of a leader's checkpoint: what lies before it is written.
+func (b *book) passed(c Checkpoint) {
+	for name, mark := range c.Resources {
+		if w := b.resources[schema.ParseGroupResource(name)]; w != nil {
+			w.passed(mark.Version)
+		}
+	}
+	b.kept = without(b.kept, isSettled)
+	b.gaps = without(b.gaps, isSettled)
+}
+
+// checkpoint is from where a start loses nothing.
+func (b *book) checkpoint() Checkpoint {
+	c := Checkpoint{Resources: map[string]mark{}}
+	for name, w := range b.resources {
+		if at := w.checkpoint(); at.Version != "" {
+			c.Resources[name.String()] = at
+		}
+	}
+	return c
+}
+
+func isSettled(m *matter) bool { return m.settled }

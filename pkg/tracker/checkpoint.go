@@ -1,0 +1,50 @@
+package tracker
+
+import (
+	"slices"
+	"time"
+)
+
+// maxGaps is how many gaps are kept; the newest remain.
+const maxGaps = 32
+
+// Checkpoint says from where a start loses nothing.
+type Checkpoint struct {
+	// Of is the UID of the object that the checkpoint is kept in. A copy of it, in
+	// another cluster, is no checkpoint.
+	Of string `json:"of"`
+	// Resources has the mark of each, by "deployments.apps".
+	Resources map[string]mark `json:"resources"`
+}
+
+// Coverage says of what time the history is known.
+type Coverage struct {
+	Since time.Time `json:"since"`
+	// Gaps are spans of which not every transition is known, oldest first, none
+	// touching another.
+	Gaps []Span `json:"gaps,omitempty"`
+}
+
+// Span is a span of time.
+type Span struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Add declares gaps.
+func (c *Coverage) Add(gaps ...Span) {
+	all := slices.Concat(c.Gaps, gaps)
+	slices.SortFunc(all, func(a, b Span) int { return a.From.Compare(b.From) })
+	c.Gaps = nil
+	for _, g := range all {
+		g = Span{g.From.UTC().Truncate(time.Second), g.To.UTC().Add(time.Second - 1).Truncate(time.Second)}
+		if last := len(c.Gaps) - 1; last >= 0 && !g.From.After(c.Gaps[last].To) {
+			if g.To.After(c.Gaps[last].To) {
+				c.Gaps[last].To = g.To
+			}
+			continue
+		}
+		c.Gaps = append(c.Gaps, g)
+	}
+	c.Gaps = c.Gaps[max(0, len(c.Gaps)-maxGaps):]
+}

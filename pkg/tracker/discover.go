@@ -1,0 +1,152 @@
+package tracker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	// discoverEvery is how often kinds are looked for, whatever happens; and
+	// discoverAgain, where a group could not be read.
+	discoverEvery = 10 * time.Minute
+	discoverAgain = 30 * time.Second
+)
+
+// settling is when to look for kinds after a definition changed: it takes the API
+// server a little to serve it.
+func settling() []time.Duration { return []time.Duration{2 * time.Second, 5 * time.Second} }
+
+// loop is the watch of one kind.
+type loop struct {
+	end  context.CancelFunc
+	done sync.WaitGroup
+}
+
+// discover finds the kinds that there are, now and whenever they may have changed,
+// and watches them.
+func (t *Tracker) discover(ctx context.Context) {
+	var known kinds
+	var soon []time.Duration // when to look again after a change
+	for {
+		found, err := t.opts.Discovery.ServerPreferredResourcesWithContext(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		now, err := selectKinds(found, err, known, t.opts.ExcludeKinds)
+		if err != nil {
+			t.opts.Log.Error(err, "find the kinds that there are")
+		}
+		if now != nil {
+			t.watchAll(ctx, known, now, known == nil)
+			known = now
+		}
+		if err == nil {
+			t.forgetPromises()
+		}
+		after := discoverEvery
+		switch {
+		case len(soon) > 0:
+			after, soon = soon[0], soon[1:]
+		case err != nil && known == nil:
+			after = time.Second
+		case err != nil:
+			after = discoverAgain
+		}
+		changed, err := t.awaitChange(ctx, after)
+		if err != nil {
+			return
+		}
+		if changed {
+			soon = settling()
+		}
+	}
+}
+
+// awaitChange returns when it is time to look again, and whether that is because
+// something changed.
+func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed bool, err error) {
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-timer.C:
+		return false, nil
+	case <-t.changed:
+		return true, sleep(ctx, time.Second)
+	}
+}
+
+// forgetPromises drops what the checkpoint says of kinds that are no more.
+func (t *Tracker) forgetPromises() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.loaded.Resources = nil
+}
+
+// watchAll starts and ends watches.
+func (t *Tracker) watchAll(ctx context.Context, before, now kinds, first bool) {
+	come, gone := now.differ(before)
+	if first {
+		t.mu.Lock()
+		t.pending = len(come)
+		t.mu.Unlock()
+		t.ready.Store(len(come) == 0)
+	}
+	for _, k := range gone {
+		w := t.stop(k.resource.GroupResource())
+		if w == nil {
+			continue
+		}
+		t.mu.Lock()
+		t.book.remove(w)
+		t.mu.Unlock()
+	}
+	for _, k := range come {
+		t.stop(k.resource.GroupResource())
+		t.start(ctx, k, first)
+	}
+}
+
+func (t *Tracker) start(ctx context.Context, k kind, first bool) {
+	name := k.resource.GroupResource()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.book.add(k, t.loaded.Resources[name.String()])
+	delete(t.loaded.Resources, name.String())
+	ctx, end := context.WithCancel(ctx)
+	l := &loop{end: end}
+	t.loops[name] = l
+	f := &follower{Tracker: t, watched: w, first: first}
+	l.done.Go(func() { f.run(ctx) })
+}
+
+// stop ends a watch, and returns what it watched; nil if there is none.
+func (t *Tracker) stop(name schema.GroupResource) *watched {
+	t.mu.Lock()
+	l := t.loops[name]
+	delete(t.loops, name)
+	w := t.book.resources[name]
+	t.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	l.end()
+	l.done.Wait()
+	return w
+}
+
+func (t *Tracker) stopAll() {
+	t.mu.Lock()
+	names := make([]schema.GroupResource, 0, len(t.loops))
+	for name := range t.loops {
+		names = append(names, name)
+	}
+	t.mu.Unlock()
+	for _, name := range names {
+		t.stop(name)
+	}
+}

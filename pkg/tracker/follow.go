@@ -1,0 +1,203 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+const (
+	// watchFor is how long a watch is asked to last.
+	watchFor = 5 * time.Minute
+	// refusedFor is how long to wait where a kind may not be watched.
+	refusedFor = 5 * time.Minute
+	// steady is how long a watch has to last to be one that works.
+	steady = 5 * time.Second
+)
+
+// errTooOld: the server does not know any more what came after the version that
+// we have seen.
+var errTooOld = errors.New("the version to watch from is too old")
+
+// follower sees all that happens to the objects of one kind.
+type follower struct {
+	*Tracker
+	*watched
+	// first is set until the first list was read or refused, for the kinds that
+	// were there at the start.
+	first bool
+	// lost is set when history cannot be taken up, until all is listed.
+	lost bool
+	// What the server has shown not to understand.
+	unstreamed, unselected bool
+}
+
+// run lists and watches until the context ends.
+func (f *follower) run(ctx context.Context) {
+	pauses := newPauses()
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := f.pass(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			f.listedOnce()
+		}
+		if time.Since(began) > steady {
+			pauses = newPauses()
+		}
+		pause := pauses.Step()
+		switch {
+		case err == nil, errors.Is(err, errTooOld):
+		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
+			pause = refusedFor
+			f.refuse(err)
+		default:
+			f.count(func(c *counts) { c.errors++ })
+			f.opts.Log.Info("watch ended", "resource", f.resource.String(), "error", err.Error())
+		}
+		if sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// pass goes on from where history was left, or lists, until the watch ends.
+func (f *follower) pass(ctx context.Context) error {
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	f.listedOnce()
+	f.setRefused(false)
+	err := f.watch(ctx)
+	if tooOld(err) {
+		f.lost = true
+		return errTooOld
+	}
+	return err
+}
+
+// watch follows what happens after the version that was seen.
+func (f *follower) watch(ctx context.Context) error {
+	from := f.mark().Version
+	switch undone, err := f.undone(ctx, from); {
+	case err != nil:
+		return err
+	case undone:
+		return errTooOld
+	}
+	seconds := int64(watchFor / time.Second)
+	w, err := f.opts.Metadata.Resource(f.resource).Watch(ctx, metav1.ListOptions{
+		ResourceVersion: from, AllowWatchBookmarks: true, TimeoutSeconds: &seconds, FieldSelector: f.selector(),
+	})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if err := f.event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) event(e watch.Event) error {
+	if e.Type == watch.Error {
+		return apierrors.FromObject(e.Object)
+	}
+	o, ok := e.Object.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return nil
+	}
+	now := time.Now()
+	switch e.Type {
+	case watch.Bookmark:
+		f.do(func(b *book) []*matter { b.bookmark(f.watched, o.ResourceVersion, now); return nil })
+		return nil
+	case watch.Deleted:
+		f.do(func(b *book) []*matter { b.gone(f.watched, o.UID, o.ResourceVersion, now); return nil })
+	default:
+		f.present(o, false)
+	}
+	f.kindsMayChange()
+	return nil
+}
+
+// present tells of an object that is there, unless its namespace is left out.
+func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
+	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
+		return
+	}
+	f.do(func(b *book) []*matter { return b.see(f.watched, o, list, time.Now()) })
+}
+
+// undone tells whether the server's history ends before a version that was seen: a
+// watch from there would wait for ever, or take up another history (etcd was
+// restored from a backup).
+func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
+	page, err := f.opts.Metadata.Resource(f.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: f.selector()})
+	if err != nil {
+		return false, err
+	}
+	return provenOlder(page.ResourceVersion, seen), nil
+}
+
+func (f *follower) mark() mark {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen
+}
+
+func (f *follower) count(add func(*counts)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	add(&f.book.counts)
+}
+
+// kindsMayChange asks for another look at the kinds, if this one is about kinds.
+func (f *follower) kindsMayChange() {
+	if !affects(f.resource.GroupResource()) {
+		return
+	}
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// listedOnce notes that this kind keeps nobody waiting any more.
+func (f *follower) listedOnce() {
+	if !f.first {
+		return
+	}
+	f.first = false
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pending--
+	f.ready.Store(f.pending <= 0)
+}
+
+// refuse says once that a kind cannot be watched.
+func (f *follower) refuse(err error) {
+	if !f.setRefused(true) {
+		f.opts.Log.Info("not tracked", "resource", f.resource.String(), "error", err.Error())
+	}
+}
+
+func (f *follower) setRefused(refused bool) (was bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was, f.refused = f.refused, refused
+	return was
+}
+
+func tooOld(err error) bool {
+	return errors.Is(err, errTooOld) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+}

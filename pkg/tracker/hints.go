@@ -1,0 +1,100 @@
+package tracker
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+const (
+	// hintLife is how long a hint waits for its write to be seen: longer than a
+	// request may take, and a watch that is interrupted meanwhile.
+	hintLife = 2 * time.Minute
+	// maxHints are kept at once; the oldest goes for the next one.
+	maxHints = 20_000
+)
+
+// hints are what admission saw, until it is seen to be committed or too old.
+//
+// A hint is joined to a change of the same object, from the very version that
+// admission saw, to the very owners that it saw coming. No weaker rule is used
+// where there is none: a wrong user would be worse than none. So a write that was
+// refused after admission, or that was tried anew, leaves a hint that expires
+// (edge case 72).
+type hints struct {
+	of    map[types.UID][]ownership.Hint
+	order []held // as they came, with those that joined since
+	count int
+}
+
+type held struct {
+	uid     types.UID
+	request types.UID
+	came    time.Time
+}
+
+// add keeps a hint, and tells whether another one had to go for it.
+func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
+	if h.of == nil {
+		h.of = map[types.UID][]ownership.Hint{}
+	}
+	hint.Owners = hint.Owners.Without(status)
+	h.of[hint.UID] = append(h.of[hint.UID], hint)
+	h.order = append(h.order, held{hint.UID, hint.Request, now})
+	h.count++
+	for len(h.order) > maxHints {
+		dropped = h.oldest() || dropped
+	}
+	return dropped
+}
+
+// take returns the user who changed an object, from a version to owners, and
+// whether that is known. It is not where two users sent the same change at the
+// same time: only one of them was committed.
+func (h *hints) take(uid types.UID, from string, to ownership.Owners) (user string, ok bool) {
+	for _, hint := range h.of[uid] {
+		if hint.ResourceVersion != from || !hint.Owners.Equal(to) {
+			continue
+		}
+		if ok && hint.User != user {
+			return "", false
+		}
+		user, ok = hint.User, true
+	}
+	if ok {
+		h.keep(uid, func(hint ownership.Hint) bool { return hint.ResourceVersion != from })
+	}
+	return user, ok
+}
+
+// expire drops what came too long ago, and returns how many never joined.
+func (h *hints) expire(now time.Time) (expired int) {
+	for len(h.order) > 0 && now.Sub(h.order[0].came) >= hintLife {
+		if h.oldest() {
+			expired++
+		}
+	}
+	return expired
+}
+
+// oldest drops the oldest hint, and tells whether it was still there.
+func (h *hints) oldest() bool {
+	oldest, before := h.order[0], h.count
+	h.order = h.order[1:]
+	h.keep(oldest.uid, func(hint ownership.Hint) bool { return hint.Request != oldest.request })
+	return h.count < before
+}
+
+func (h *hints) keep(uid types.UID, keep func(ownership.Hint) bool) {
+	had := len(h.of[uid])
+	rest := slices.DeleteFunc(h.of[uid], func(hint ownership.Hint) bool { return !keep(hint) })
+	h.count -= had - len(rest)
+	if len(rest) == 0 {
+		delete(h.of, uid)
+		return
+	}
+	h.of[uid] = rest
+}

@@ -1,0 +1,126 @@
+package tracker
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// lastStore is how long the last checkpoint may take to be stored.
+const lastStore = 5 * time.Second
+
+// load reads the checkpoint, as often as it takes. The error is that of the
+// context.
+func (t *Tracker) load(ctx context.Context) error {
+	pauses := newPauses()
+	for {
+		kept, err := t.read(ctx)
+		if err == nil {
+			t.loaded = kept.checkpoint
+			return nil
+		}
+		t.opts.Log.Error(err, "read the checkpoint")
+		if err := sleep(ctx, pauses.Step()); err != nil {
+			return err
+		}
+	}
+}
+
+// keep deals with gaps and stores the checkpoint while it leads, and else reads
+// what the leader has stored.
+func (t *Tracker) keep(ctx context.Context) {
+	next := time.Now().Add(t.opts.StoreEvery)
+	for sleep(ctx, min(t.opts.StoreEvery, time.Second)) == nil {
+		t.gaps(ctx)
+		if time.Now().Before(next) {
+			continue
+		}
+		next = time.Now().Add(t.opts.StoreEvery)
+		if t.leads() {
+			t.storeOrSay(ctx)
+			continue
+		}
+		kept, err := t.read(ctx)
+		if err != nil {
+			t.opts.Log.Error(err, "read the leader's checkpoint")
+			continue
+		}
+		t.mu.Lock()
+		t.book.passed(kept.checkpoint)
+		t.mu.Unlock()
+	}
+}
+
+// gaps tells the sink of what was lost, when there is all to compare with.
+func (t *Tracker) gaps(ctx context.Context) {
+	if !t.Ready() {
+		return
+	}
+	t.mu.Lock()
+	gaps, blind := t.book.lost()
+	t.mu.Unlock()
+	if len(gaps) == 0 {
+		return
+	}
+	var err error
+	if blind {
+		err = t.opts.Sink.Gap(ctx, t.Live)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.opts.Log.Error(err, "compare what was recorded with what is there")
+		t.book.undealt(gaps)
+		return
+	}
+	t.book.dealt(gaps)
+}
+
+// last stores the checkpoint that the next start begins at.
+func (t *Tracker) last(ctx context.Context) {
+	if !t.leads() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastStore)
+	defer cancel()
+	t.storeOrSay(ctx)
+}
+
+func (t *Tracker) storeOrSay(ctx context.Context) {
+	t.mu.Lock()
+	checkpoint, gaps := t.book.checkpoint(), slices.Clone(t.book.undeclared)
+	maps.Copy(checkpoint.Resources, t.loaded.Resources) // of kinds that were not found yet
+	t.mu.Unlock()
+	if err := t.write(ctx, checkpoint, gaps); err != nil {
+		t.opts.Log.Error(err, "store the checkpoint")
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.book.undeclared = t.book.undeclared[len(gaps):]
+}
+
+func (t *Tracker) leads() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.book.leading
+}
+
+func newPauses() wait.Backoff {
+	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
+}
+
+// sleep returns the context's error if that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,123 @@
+package tracker
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// ledger is, for one resource, up to where it was seen, and what of that is not
+// settled.
+type ledger struct {
+	// promised is where a checkpoint says that history was kept up to.
+	promised mark
+	// seen is up to where it was seen; nothing until a first list is read.
+	seen mark
+	// open matters, oldest first. Settled ones may stay until all before them are.
+	open []*matter
+	// lost is the open matter of all that had no room.
+	lost *matter
+}
+
+// mark is a place in the history of a resource.
+type mark struct {
+	Version string    `json:"version"`
+	Time    time.Time `json:"time"` // when it was seen
+}
+
+// matter is what one version of an object, or one list after a gap, leaves to be
+// written. Whoever starts at before sees it again.
+type matter struct {
+	*watched
+	before  mark
+	version string // of the resource, by which it is history
+
+	uid         types.UID
+	from        string // version of the object before
+	to          ownership.Owners
+	occurrences []ownership.Occurrence
+
+	gap *gap
+
+	unsettled int
+	settled   bool
+	given     bool
+	due       time.Time
+}
+
+// gap is a time of which not every transition is known.
+type gap struct {
+	// Span is the time; none where nobody has said that history was kept.
+	Span
+	// blind is set where not even what changed in all is known: the sink has to
+	// compare what it wrote.
+	blind bool
+}
+
+// advance notes that all up to a version was seen.
+func (l *ledger) advance(version string, now time.Time) {
+	if l.seen.Version == "" || newer(version, l.seen.Version) {
+		l.seen = mark{version, now}
+	}
+}
+
+// at is up to where history is known.
+func (l *ledger) at() mark {
+	if l.seen.Version == "" {
+		return l.promised
+	}
+	return l.seen
+}
+
+func (l *ledger) add(m *matter) {
+	m.before = l.at()
+	l.open = append(l.open, m)
+}
+
+// checkpoint is from where nothing is lost: behind all that was seen, but before
+// the oldest that is not settled.
+func (l *ledger) checkpoint() mark {
+	l.sweep()
+	if len(l.open) > 0 {
+		return l.open[0].before
+	}
+	return l.at()
+}
+
+// passed settles what somebody else's checkpoint has left behind.
+func (l *ledger) passed(version string) {
+	for _, m := range l.open {
+		if !m.given && !newer(m.version, version) {
+			m.settled = true
+		}
+	}
+	l.sweep()
+}
+
+// sweep drops what is settled at the front, where it can be seen.
+func (l *ledger) sweep() {
+	n := 0
+	for n < len(l.open) && l.open[n].settled {
+		n++
+	}
+	clear(l.open[:n])
+	l.open = l.open[n:]
+}
+
+// lose makes a matter that cannot be kept part of one gap.
+func (l *ledger) lose(m *matter, now time.Time) (first bool) {
+	if m.settled {
+		return false
+	}
+	m.occurrences = nil
+	if last := l.lost; last != nil && !last.settled && !last.given {
+		last.gap.To, last.version = now, m.version
+		m.settled = true
+		return false
+	}
+	m.gap = &gap{Span: Span{m.before.Time, now}, blind: true}
+	l.lost = m
+	return true
+}

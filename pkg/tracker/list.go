@@ -1,0 +1,38 @@
+package tracker
+
+import "time"
+
+// A list is one of two: of what was there at the checkpoint, from where changes
+// follow one by one; or of what is there now, where what lies between is a gap.
+
+// resume begins, with nothing remembered, the list of what was there at a mark.
+func (b *book) resume(w *watched) {
+	w.memory = memory{}
+	w.list()
+}
+
+// resumed ends that list.
+func (b *book) resumed(w *watched) {
+	w.forgetUnlisted()
+	w.seen = w.promised
+}
+
+// afresh begins a list of what is there now. What is remembered is compared.
+func (b *book) afresh(w *watched) { w.list() }
+
+// listed ends it, at a version. Where it shows no other version of any object than
+// what is remembered, nothing happened between. Nothing is missing either where
+// nobody has watched before, and nothing is there.
+func (b *book) listed(w *watched, version string, now time.Time) {
+	w.forgetUnlisted()
+	from, blind := w.at(), w.seen.Version == ""
+	if w.missed || blind && (from.Version != "" || len(w.objects) > 0) {
+		m := &matter{watched: w, version: version, gap: &gap{blind: blind}, unsettled: 1}
+		if from.Version != "" {
+			m.gap.Span = Span{from.Time, now}
+		}
+		w.add(m)
+		b.declare(m)
+	}
+	w.seen, w.missed = mark{version, now}, false
+}

@@ -1,0 +1,76 @@
+package tracker
+
+import (
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// status is the subresource whose owners are not tracked: who writes a status
+// owns it, and it is written all the time.
+const status = "status"
+
+// memory is what is remembered of the objects of one resource.
+type memory struct {
+	objects map[types.UID]remembered
+	// round is the list that is read, or was read last.
+	round uint32
+}
+
+// remembered is one object. There may be a hundred thousand of them.
+type remembered struct {
+	namespace unique.Handle[string]
+	name      string
+	version   string
+	owners    ownership.Owners
+	round     uint32 // the list in which it was last seen, or that it came after
+}
+
+func remember(o *metav1.PartialObjectMetadata) remembered {
+	return remembered{
+		namespace: unique.Make(o.Namespace),
+		name:      o.Name,
+		version:   o.ResourceVersion,
+		owners:    ownership.Compact(o.ManagedFields).Without(status),
+	}
+}
+
+// see remembers an object as it is now, and returns what it was if it is another
+// version of one that was remembered. A change that is not newer than what is
+// remembered is left alone; a list is always right, for it may be that the history
+// of which more was remembered was undone (a restored etcd).
+func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
+	if m.objects == nil {
+		m.objects = map[types.UID]remembered{}
+	}
+	was, known := m.objects[uid]
+	now.round = m.round
+	switch {
+	case !known:
+		m.objects[uid] = now
+		return was, false
+	case now.version == was.version, !list && !newer(now.version, was.version):
+		was.round = m.round
+		m.objects[uid] = was
+		return was, false
+	}
+	m.objects[uid] = now
+	return was, true
+}
+
+func (m *memory) forget(uid types.UID) { delete(m.objects, uid) }
+
+// list begins a list of all objects that there are.
+func (m *memory) list() { m.round++ }
+
+// forgetUnlisted forgets, at the end of a list, what was not on it.
+func (m *memory) forgetUnlisted() {
+	for uid, o := range m.objects {
+		if o.round != m.round {
+			delete(m.objects, uid)
+		}
+	}
+}

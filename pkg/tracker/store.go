@@ -1,0 +1,102 @@
+package tracker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What the ConfigMap of the checkpoint holds, and the label by which it is found.
+const (
+	CheckpointKey = "checkpoint"
+	CoverageKey   = "coverage"
+	Label         = "k8sconnect.io/tracker"
+)
+
+// kept is what is stored.
+type kept struct {
+	configMap  *corev1.ConfigMap // nil if there is none
+	checkpoint Checkpoint
+	coverage   Coverage
+}
+
+// read returns what is stored. What cannot be read, or was copied from another
+// cluster, is as good as nothing: history begins anew.
+func (t *Tracker) read(ctx context.Context) (kept, error) {
+	c, err := t.opts.ConfigMaps.Get(ctx, t.opts.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return kept{}, nil
+	}
+	if err != nil {
+		return kept{}, fmt.Errorf("get config map %s: %w", t.opts.Name, err)
+	}
+	k := kept{configMap: c}
+	if err := parse(c.Data[CheckpointKey], &k.checkpoint); err != nil {
+		t.opts.Log.Error(err, "the checkpoint is not readable")
+		return kept{configMap: c}, nil
+	}
+	if k.checkpoint.Of != "" && k.checkpoint.Of != string(c.UID) {
+		t.opts.Log.Info("the checkpoint is another cluster's")
+		return kept{configMap: c}, nil
+	}
+	if err := parse(c.Data[CoverageKey], &k.coverage); err != nil {
+		t.opts.Log.Error(err, "the coverage is not readable")
+		k.coverage = Coverage{}
+	}
+	return k, nil
+}
+
+func parse(text string, into any) error {
+	if text == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), into)
+}
+
+// write stores a checkpoint, and declares gaps beside those that are declared.
+func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, gaps []Span) error {
+	k, err := t.read(ctx)
+	if err != nil {
+		return err
+	}
+	if k.configMap == nil {
+		if k.configMap, err = t.create(ctx); err != nil {
+			return err
+		}
+	}
+	checkpoint.Of = string(k.configMap.UID)
+	if k.coverage.Since.IsZero() {
+		k.coverage.Since = time.Now().UTC().Truncate(time.Second)
+	}
+	k.coverage.Add(gaps...)
+	c := k.configMap.DeepCopy()
+	c.Data = map[string]string{}
+	for key, value := range map[string]any{CheckpointKey: checkpoint, CoverageKey: k.coverage} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		c.Data[key] = string(text)
+	}
+	if c.Data[CheckpointKey] == k.configMap.Data[CheckpointKey] && c.Data[CoverageKey] == k.configMap.Data[CoverageKey] {
+		return nil
+	}
+	if _, err := t.opts.ConfigMaps.Update(ctx, c, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("update config map %s: %w", t.opts.Name, err)
+	}
+	return nil
+}
+
+func (t *Tracker) create(ctx context.Context) (*corev1.ConfigMap, error) {
+	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: t.opts.Name, Labels: map[string]string{Label: "true"}}}
+	c, err := t.opts.ConfigMaps.Create(ctx, c, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("create config map %s: %w", t.opts.Name, err)
+	}
+	return c, nil
+}

@@ -1,0 +1,188 @@
+package tracker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// Sink is where what was tracked is written.
+type Sink interface {
+	// Record takes a transition to be written. It never blocks. It calls settled
+	// once, from whatever goroutine, when it is written, found written, or lost for
+	// good; until then the checkpoint waits for it.
+	Record(o ownership.Occurrence, settled func())
+	// Gap says that changes were lost of which nothing is known, for it to compare
+	// the owners that it wrote last with those there are now. Live returns them; not
+	// ok where no such object is tracked. Only the leader is told. After an error it
+	// is told again.
+	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
+}
+
+// Discovery finds the kinds that there are. client-go's discovery client does.
+type Discovery interface {
+	ServerPreferredResourcesWithContext(ctx context.Context) ([]*metav1.APIResourceList, error)
+}
+
+// ConfigMaps are those of the namespace that the checkpoint is kept in.
+type ConfigMaps interface {
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.ConfigMap, error)
+	Create(ctx context.Context, c *corev1.ConfigMap, opts metav1.CreateOptions) (*corev1.ConfigMap, error)
+	Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)
+}
+
+// Options of a tracker. Its clients and its sink have to be there.
+type Options struct {
+	Metadata   metadata.Interface
+	Discovery  Discovery
+	ConfigMaps ConfigMaps
+	Sink       Sink
+	Log        logr.Logger
+
+	// Name of the ConfigMap; "k8sconnect-tracker" by default.
+	Name string
+	// ExcludeNamespaces whose objects are not tracked.
+	ExcludeNamespaces []string
+	// ExcludeKinds that are not tracked, beside those that never are.
+	ExcludeKinds []schema.GroupResource
+	// Grace is how long a change waits for its hint before the leader records it
+	// without a user; 5 seconds by default. Another replica may have the hint, and
+	// is to be the first to record it.
+	Grace time.Duration
+	// StoreEvery is how often the checkpoint is stored; 30 seconds by default.
+	StoreEvery time.Duration
+}
+
+// queuedHints is how many hints may wait to be looked at.
+const queuedHints = 4096
+
+// Tracker tracks the owners of all objects of a cluster. It is a Prometheus
+// collector of its own metrics.
+type Tracker struct {
+	opts    Options
+	queue   chan ownership.Hint
+	dropped atomic.Int64 // hints that found no room in the queue
+	ready   atomic.Bool
+	changed chan struct{} // the kinds that there are may have changed
+	lists   chan struct{} // a place for each list that may be read at once
+
+	mu      sync.Mutex
+	book    *book
+	loops   map[schema.GroupResource]*loop
+	loaded  Checkpoint
+	pending int // kinds whose first list is still to come
+}
+
+// New returns a tracker that Run starts.
+func New(opts Options) (*Tracker, error) {
+	if opts.Metadata == nil || opts.Discovery == nil || opts.ConfigMaps == nil || opts.Sink == nil {
+		return nil, errors.New("a tracker needs a metadata client, a discovery client, config maps and a sink")
+	}
+	opts.Name = cmp.Or(opts.Name, "k8sconnect-tracker")
+	opts.Grace = cmp.Or(opts.Grace, 5*time.Second)
+	opts.StoreEvery = cmp.Or(opts.StoreEvery, 30*time.Second)
+	opts.ExcludeKinds = slices.Concat(leftOut(), opts.ExcludeKinds)
+	return &Tracker{
+		opts:    opts,
+		queue:   make(chan ownership.Hint, queuedHints),
+		changed: make(chan struct{}, 1),
+		lists:   make(chan struct{}, listsAtOnce),
+		book:    newBook(opts.Grace),
+		loops:   map[schema.GroupResource]*loop{},
+	}, nil
+}
+
+// Run tracks until the context ends, and stores a last checkpoint then, if it
+// leads. What goes wrong meanwhile is logged, counted, and tried again.
+func (t *Tracker) Run(ctx context.Context) error {
+	if err := t.load(ctx); err != nil {
+		return nil //nolint:nilerror // The context has ended: that is all that ends it.
+	}
+	var all sync.WaitGroup
+	all.Go(func() { t.discover(ctx) })
+	all.Go(func() { t.attend(ctx) })
+	all.Go(func() { t.keep(ctx) })
+	all.Wait()
+	t.stopAll()
+	t.last(ctx)
+	return nil
+}
+
+// Hint tells what admission saw. It never blocks: where there is no room, the hint
+// is dropped and counted.
+func (t *Tracker) Hint(h ownership.Hint) {
+	select {
+	case t.queue <- h:
+	default:
+		t.dropped.Add(1)
+	}
+}
+
+// Lead says whether this replica leads. Before it is said, it does not.
+func (t *Tracker) Lead(leading bool) {
+	t.do(func(b *book) []*matter { return b.lead(leading) })
+}
+
+// Ready tells whether the first list of every kind was read, or refused.
+func (t *Tracker) Ready() bool { return t.ready.Load() }
+
+// Live returns the owners of an object, without those of its status, and the
+// version at which it was seen.
+func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range t.book.resources {
+		if o, ok := w.objects[uid]; ok {
+			return o.owners, o.version, true
+		}
+	}
+	return ownership.Owners{}, "", false
+}
+
+// tick is how often it is looked whether something has waited long enough.
+const tick = 200 * time.Millisecond
+
+// attend looks at hints as they come, and at what has waited for one.
+func (t *Tracker) attend(ctx context.Context) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case h := <-t.queue:
+			t.do(func(b *book) []*matter { return b.hint(h, time.Now()) })
+		case <-ticker.C:
+			t.do(func(b *book) []*matter { return b.due(time.Now()) })
+		}
+	}
+}
+
+// do tells the book something, and the sink what follows.
+func (t *Tracker) do(tell func(*book) []*matter) {
+	t.mu.Lock()
+	given := tell(t.book)
+	t.mu.Unlock()
+	for _, m := range given {
+		for _, o := range m.occurrences {
+			t.opts.Sink.Record(o, sync.OnceFunc(func() {
+				t.mu.Lock()
+				defer t.mu.Unlock()
+				t.book.settle(m)
+			}))
+		}
+	}
+}

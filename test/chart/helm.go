@@ -1,0 +1,111 @@
+package chart
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// EnvHelm names the environment variable with another Helm to test with.
+const EnvHelm = "HELM_E2E"
+
+// Helm is the program, with folders of its own: what the user has set up does not
+// reach it.
+type Helm struct {
+	binary string
+	env    []string
+}
+
+// NewHelm returns Helm for the cluster of a kubeconfig, which may be empty where
+// none is needed. With -short, the test is skipped if Helm was not built.
+func NewHelm(t testing.TB, kubeconfig string) *Helm {
+	t.Helper()
+	binary := os.Getenv(EnvHelm)
+	if binary == "" {
+		binary = filepath.Join(root(t), "bin", "helm")
+	}
+	if _, err := os.Stat(binary); err != nil {
+		if testing.Short() {
+			t.Skip("Helm was not built: make bin/helm")
+		}
+		t.Fatalf("%v; make bin/helm builds it", err)
+	}
+	home := t.TempDir()
+	return &Helm{binary: binary, env: append(os.Environ(),
+		"KUBECONFIG="+kubeconfig,
+		"HELM_CACHE_HOME="+filepath.Join(home, "cache"),
+		"HELM_CONFIG_HOME="+filepath.Join(home, "config"),
+		"HELM_DATA_HOME="+filepath.Join(home, "data"),
+	)}
+}
+
+// Dir returns the chart's folder.
+func Dir(t testing.TB) string { return filepath.Join(root(t), "charts", "k8sconnect") }
+
+// Try runs Helm, and returns what it printed, or its complaint as an error.
+func (h *Helm) Try(ctx context.Context, args ...string) (string, error) {
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(ctx, h.binary, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, &out, &complaint
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("helm %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(complaint.Bytes()))
+	}
+	return out.String(), nil
+}
+
+// Run runs Helm, and fails the test if Helm fails.
+func (h *Helm) Run(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := h.Try(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Render returns the objects of a release "release" in the namespace "home".
+func (h *Helm) Render(t testing.TB, args ...string) []*unstructured.Unstructured {
+	t.Helper()
+	args = append([]string{"template", "release", Dir(t), "--namespace", "home", "--kube-version", "1.37"}, args...)
+	decoder := yaml.NewYAMLToJSONDecoder(strings.NewReader(h.Run(t, args...)))
+	var objects []*unstructured.Unstructured
+	for {
+		var o unstructured.Unstructured
+		err := decoder.Decode(&o.Object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(o.Object) > 0 {
+			objects = append(objects, &o)
+		}
+	}
+}
+
+// root is the repository's folder: tests run in the folder of their package.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "charts")); err == nil {
+			return dir
+		}
+	}
+	t.Fatal("the repository's root is not above this folder")
+	return ""
+}

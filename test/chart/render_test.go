@@ -1,0 +1,150 @@
+package chart
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+)
+
+// valueSets are the flags for each set of values in ci, and for none.
+func valueSets(t *testing.T) map[string][]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(Dir(t), "ci", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no sets of values in ci", err)
+	}
+	sets := map[string][]string{"default": nil}
+	for _, file := range files {
+		sets[filepath.Base(file)] = []string{"--values", file}
+	}
+	return sets
+}
+
+// find returns the object of a kind as its Go type.
+func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) (T, bool) {
+	t.Helper()
+	var found T
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind })
+	if i < 0 {
+		return found, false
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(objects[i].Object, &found, true); err != nil {
+		t.Fatal(err)
+	}
+	return found, true
+}
+
+// Edge case 78, and the first promise: whatever the values are.
+func TestNoValuesBreakThePromises(t *testing.T) {
+	h := NewHelm(t, "")
+	for name, flags := range valueSets(t) {
+		t.Run(name, func(t *testing.T) {
+			config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, h.Render(t, flags...), "ValidatingWebhookConfiguration")
+			if !ok && name != "least.yaml" {
+				t.Fatal("no webhook configuration")
+			}
+			for _, w := range config.Webhooks {
+				if *w.FailurePolicy != admissionv1.Ignore || *w.TimeoutSeconds > 2 || *w.SideEffects != admissionv1.SideEffectClassNoneOnDryRun {
+					t.Errorf("%s: %s, %d s, %s", w.Name, *w.FailurePolicy, *w.TimeoutSeconds, *w.SideEffects)
+				}
+				if w.ClientConfig.CABundle != nil {
+					t.Errorf("%s: an upgrade would reset the caBundle", w.Name)
+				}
+				for _, rule := range w.Rules {
+					if cmp.Diff(rule.Resources, []string{"*"}) != "" {
+						t.Errorf("%s matches subresources: %v", w.Name, rule.Resources)
+					}
+				}
+				left := w.NamespaceSelector.MatchExpressions[0].Values
+				for _, namespace := range []string{"kube-system", "kube-node-lease", "home"} {
+					if !slices.Contains(left, namespace) {
+						t.Errorf("%s: namespace %s is matched", w.Name, namespace)
+					}
+				}
+				if !strings.Contains(w.MatchConditions[0].Expression, `"Lease.coordination.k8s.io"`) {
+					t.Errorf("%s: leases are matched", w.Name)
+				}
+			}
+		})
+	}
+}
+
+// With tracking.secrets=false, nothing lets the webhook see a Secret, except its own.
+func TestSecretsCanBeLeftOut(t *testing.T) {
+	objects := NewHelm(t, "").Render(t, "--set", "tracking.secrets=false,tracking.customGroups={example.com}")
+	role, _ := find[rbacv1.ClusterRole](t, objects, "ClusterRole")
+	for _, rule := range role.Rules {
+		core := slices.Contains(rule.APIGroups, "") || slices.Contains(rule.APIGroups, "*")
+		if core && (slices.Contains(rule.Resources, "*") || slices.Contains(rule.Resources, "secrets")) {
+			t.Errorf("Secrets are granted: %v", rule)
+		}
+	}
+	deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")
+	if args := deployment.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--exclude-kinds=Secret") {
+		t.Errorf("they are tracked: %q", args)
+	}
+	config, _ := find[admissionv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration")
+	for _, w := range config.Webhooks {
+		if !strings.Contains(w.MatchConditions[0].Expression, `"Secret"`) {
+			t.Errorf("%s is asked about them", w.Name)
+		}
+	}
+}
+
+// get would open subresources: pods/exec and nodes/proxy answer to it.
+func TestNothingIsGrantedByGet(t *testing.T) {
+	role, _ := find[rbacv1.ClusterRole](t, NewHelm(t, "").Render(t), "ClusterRole")
+	for _, rule := range role.Rules {
+		if slices.Contains(rule.Resources, "*") && cmp.Diff(rule.Verbs, []string{"list", "watch"}) != "" {
+			t.Errorf("of all kinds: %v", rule.Verbs)
+		}
+	}
+}
+
+// A group that is missing here would have its kinds taken for custom ones.
+func TestBuiltinGroups(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(Dir(t), "files", "builtin-groups.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	if err := yaml.Unmarshal(content, &listed); err != nil {
+		t.Fatal(err)
+	}
+	// Served by libraries that client-go does not know.
+	want := []string{"apiextensions.k8s.io", "apiregistration.k8s.io"}
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		want = append(want, gvk.Group)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(slices.Compact(want), listed); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Helm installs what is in crds/ once, and never upgrades it.
+func TestDefinitionIsUpgradedAndKept(t *testing.T) {
+	if _, err := os.Stat(filepath.Join(Dir(t), "crds")); err == nil {
+		t.Error("the chart has a folder crds: its definition belongs to files/ownershiprecords.yaml")
+	}
+	for _, o := range NewHelm(t, "").Render(t) {
+		if o.GetKind() == "CustomResourceDefinition" {
+			if o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+				t.Error("uninstalling would delete all records")
+			}
+			return
+		}
+	}
+	t.Error("no definition of OwnershipRecord")
+}

@@ -1,0 +1,55 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each of these would break a promise, or is a typing error that would be ignored.
+func TestValuesThatAreRefused(t *testing.T) {
+	h := NewHelm(t, "")
+	for name, test := range map[string]struct{ set, want string }{
+		"a webhook that denies when it is gone": {"admission.failurePolicy=Fail", "failurePolicy"},
+		"a longer wait":                         {"admission.timeoutSeconds=3", "timeoutSeconds"},
+		"no time-out at all":                    {"admission.timeoutSeconds=0", "timeoutSeconds"},
+		// Edge case 78: there is no value by which these would be matched.
+		"namespaces that replace those left out": {"admission.namespaceSelector.matchLabels.a=b", "namespaceSelector"},
+		"rules of one's own":                     {"admission.rules[0]=leases", "rules"},
+		"conditions of one's own":                {"admission.matchConditions[0].name=x", "matchConditions"},
+		"kinds that replace those left out":      {"exclude.only={Pod}", "only"},
+		"a namespace that ends the CEL list":     {`exclude.namespaces={x"]) || true || ("" in [}`, "namespaces"},
+		"a kind that ends the CEL list":          {`exclude.kinds={Pod"]) || true}`, "kinds"},
+		"all groups, and Secrets with them":      {"tracking.secrets=false,tracking.customGroups={*}", "customGroups"},
+		"the core group, and Secrets with it":    {"tracking.secrets=false,tracking.customGroups[0]=", "customGroups"},
+		"records without a limit":                {"tracking.recordsPerSecond=100", "recordsPerSecond"},
+		"drains that wait for ever":              {"podDisruptionBudget.maxUnavailable=0", "maxUnavailable"},
+		"no replicas":                            {"replicas=0", "replicas"},
+		"an unknown key":                         {"replica=2", "replica"},
+		"an unknown key further down":            {"image.repo=x", "repo"},
+		"a digest that is none":                  {"image.digest=latest", "digest"},
+		"an issuer without a name":               {"certificates.issuerRef.kind=ClusterIssuer", "name"},
+		"somebody's account without its name":    {"serviceAccount.create=false", "name"},
+		"an end before what was seen is kept":    {"terminationGracePeriodSeconds=14", "shutdownDelaySeconds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := h.Try(t.Context(), "template", "release", Dir(t), "--kube-version", "1.37", "--set", test.set)
+			if err == nil {
+				t.Fatalf("--set %s is accepted", test.set)
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the complaint does not name %s: %v", test.want, err)
+			}
+		})
+	}
+}
+
+// Clusters that do not have stable match conditions would call for every write.
+func TestOldServersAreRefused(t *testing.T) {
+	h := NewHelm(t, "")
+	if _, err := h.Try(t.Context(), "template", "release", Dir(t), "--kube-version", "1.29.9"); err == nil {
+		t.Error("1.29 is accepted")
+	}
+	// As distributions spell their versions.
+	h.Run(t, "template", "release", Dir(t), "--kube-version", "1.30.2-gke.100")
+}

@@ -1,0 +1,292 @@
+package chart_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// update writes a field of the live object as an Update of a manager.
+func (s site) update(t *testing.T, gvr schema.GroupVersionResource, namespace, name, manager string, value any, path ...string) {
+	t.Helper()
+	live := s.get(t, gvr, namespace, name)
+	if err := unstructured.SetNestedField(live.Object, value, path...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.in(gvr, namespace).Update(t.Context(), live, metav1.UpdateOptions{FieldManager: manager}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// configMap is one with values of its data.
+func configMap(namespace, name, data string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: %s, name: %s}, data: {%s}}", namespace, name, data)
+}
+
+func deployment(name, labels string) string {
+	return fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: work, name: %s, labels: {%s}}, spec: {replicas: 0,
+		selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}`, name, labels)
+}
+
+// What the API server asks about one write: nothing at all where no owner changes.
+func TestCalls(t *testing.T) {
+	s := newSite(t)
+	s.namespace(t, "work")
+	s.install(t, "calls", "calls-home")
+	l := s.listen(t, "calls", "calls-home")
+	classes := schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1beta2", Resource: "deviceclasses"}
+	birds := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "birds"}
+	s.apply(t, definitions, birdsDefinition, "test")
+	eventually(t, "birds are served", func() bool {
+		_, err := s.in(birds, "work").List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	lease := "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {namespace: work, name: %s}, spec: {holderIdentity: %s}}"
+	bird := "{apiVersion: example.com/v1, kind: Bird, metadata: {namespace: work, name: %s}, spec: {wings: %d}}"
+	class := "{apiVersion: resource.k8s.io/v1beta2, kind: DeviceClass, metadata: {name: %s, labels: {a: %q}}}"
+
+	for name, test := range map[string]struct {
+		namespace              string // work by default; "-" is none
+		before, write          func(t *testing.T, namespace, name string)
+		ownership, deprecation int
+	}{
+		"create": {
+			write: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+			}, deprecation: 1,
+		},
+		"same-owner-applies": {
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+			},
+			write: func(t *testing.T, ns, name string) {
+				for i := range 20 {
+					s.apply(t, configMaps, configMap(ns, name, fmt.Sprintf("a: 'again %d'", i)), "one")
+				}
+			},
+		},
+		"same-owner-updates": {
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+				s.update(t, configMaps, ns, name, "two", "2", "data", "b")
+			},
+			write: func(t *testing.T, ns, name string) {
+				for i := range 20 {
+					s.update(t, configMaps, ns, name, "two", fmt.Sprint("again ", i), "data", "b")
+				}
+			},
+		},
+		"owners-in-turn": {
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+				s.update(t, configMaps, ns, name, "two", "2", "data", "b")
+				s.update(t, configMaps, ns, name, "three", "3", "data", "c")
+			},
+			write: func(t *testing.T, ns, name string) {
+				for i := range 3 {
+					s.update(t, configMaps, ns, name, "two", fmt.Sprint("again ", i), "data", "b")
+					pause()
+					s.update(t, configMaps, ns, name, "three", fmt.Sprint("again ", i), "data", "c")
+					pause()
+				}
+			},
+		},
+		"takeover-by-force": {
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+			},
+			write: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '2'"), "two")
+			},
+			ownership: 1,
+		},
+		"takeover-by-update": {
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+			},
+			write: func(t *testing.T, ns, name string) {
+				s.update(t, configMaps, ns, name, "two", "2", "data", "a")
+			},
+			ownership: 1,
+		},
+		"released": {
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+			},
+			write: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, ""), "one")
+			},
+			ownership: 1,
+		},
+		"managed-fields-cleared": {
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+			},
+			write: func(t *testing.T, ns, name string) {
+				s.update(t, configMaps, ns, name, "two", []any{map[string]any{}}, "metadata", "managedFields")
+			},
+			ownership: 1,
+		},
+		"dry-run": { // edge case 77: it is told as well
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+			},
+			write: func(t *testing.T, ns, name string) {
+				_, err := s.in(configMaps, ns).Apply(t.Context(), name, object(t, configMap(ns, name, "a: '2'")),
+					metav1.ApplyOptions{FieldManager: "two", Force: true, DryRun: []string{metav1.DryRunAll}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			},
+			ownership: 1,
+		},
+		"delete": {
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+			},
+			write: func(t *testing.T, ns, name string) {
+				if err := s.in(configMaps, ns).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"scale": { // edge case 71: its reviews carry no owners, so the watch has to see it
+			before: func(t *testing.T, _, name string) { s.apply(t, deployments, deployment(name, ""), "one") },
+			write: func(t *testing.T, ns, name string) {
+				_, err := s.typed.AppsV1().Deployments(ns).UpdateScale(t.Context(), name,
+					&autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: autoscalingv1.ScaleSpec{Replicas: 1}},
+					metav1.UpdateOptions{FieldManager: "two"})
+				if err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"status": {
+			before: func(t *testing.T, ns, name string) { s.apply(t, birds, fmt.Sprintf(bird, name, 2), "one") },
+			write: func(t *testing.T, _, name string) {
+				text := "{apiVersion: example.com/v1, kind: Bird, metadata: {namespace: work, name: %s}, status: {flies: true}}"
+				s.apply(t, birds, fmt.Sprintf(text, name), "two", "status")
+			},
+		},
+		"lease": { // edge case 78
+			before: func(t *testing.T, _, name string) { s.apply(t, leases, fmt.Sprintf(lease, name, "a"), "one") },
+			write:  func(t *testing.T, _, name string) { s.apply(t, leases, fmt.Sprintf(lease, name, "b"), "two") },
+		},
+		"lease-created": {
+			write: func(t *testing.T, _, name string) { s.apply(t, leases, fmt.Sprintf(lease, name, "a"), "one") },
+		},
+		"review": {
+			write: func(t *testing.T, _, _ string) {
+				review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+					ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods"},
+				}}
+				if _, err := s.typed.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range l.all() {
+					if strings.HasSuffix(c.Kind.Kind, "Review") {
+						t.Errorf("%s is asked about", c.Kind.Kind)
+					}
+				}
+			},
+		},
+		"in-kube-system":     {namespace: "kube-system", before: taken(s), write: again(s)},
+		"in-kube-node-lease": {namespace: "kube-node-lease", before: taken(s), write: again(s)},
+		"in-the-release":     {namespace: "calls-home", before: taken(s), write: again(s)},
+		"elsewhere":          {namespace: "default", before: taken(s), write: again(s), ownership: 1},
+		"cluster-scoped": { // no selector applies, and the request has no namespace
+			namespace: "-",
+			before:    func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "1"), "one") },
+			write:     func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "2"), "two") },
+			// By a version that is deprecated.
+			ownership: 1, deprecation: 1,
+		},
+		"namespace": {
+			namespace: "-",
+			before: func(t *testing.T, _, name string) {
+				s.apply(t, namespaces, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {a: '1'}}}", name), "one")
+			},
+			write: func(t *testing.T, _, name string) {
+				s.apply(t, namespaces, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {a: '2'}}}", name), "two")
+			},
+			ownership: 1,
+		},
+		"custom-kind-by-its-owner": { // only its definition knows what is deprecated
+			before:      func(t *testing.T, _, name string) { s.apply(t, birds, fmt.Sprintf(bird, name, 2), "one") },
+			write:       func(t *testing.T, _, name string) { s.apply(t, birds, fmt.Sprintf(bird, name, 4), "one") },
+			deprecation: 1,
+		},
+		"deprecated-version-by-its-owner": {
+			namespace:   "-",
+			before:      func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "1"), "one") },
+			write:       func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "2"), "one") },
+			deprecation: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace := test.namespace
+			switch namespace {
+			case "":
+				namespace = "work"
+			case "-":
+				namespace = ""
+			}
+			if test.before != nil {
+				test.before(t, namespace, name)
+			}
+			// The API server gives a Namespace itself as its namespace.
+			asked := func(path string) int {
+				return l.count(namespace, name, path) + l.count(name, name, path)
+			}
+			ownership, deprecation := asked("/ownership"), asked("/deprecation")
+			test.write(t, namespace, name)
+			if got := asked("/ownership") - ownership; got != test.ownership {
+				t.Errorf("ownership: %d calls, want %d", got, test.ownership)
+			}
+			if got := asked("/deprecation") - deprecation; got != test.deprecation {
+				t.Errorf("deprecation: %d calls, want %d", got, test.deprecation)
+			}
+		})
+	}
+	s.noConditionErrors(t)
+}
+
+// taken and again prepare a takeover, and do it.
+func taken(s site) func(t *testing.T, namespace, name string) {
+	return func(t *testing.T, namespace, name string) {
+		s.apply(t, configMaps, configMap(namespace, name, "a: '1'"), "one")
+	}
+}
+
+func again(s site) func(t *testing.T, namespace, name string) {
+	return func(t *testing.T, namespace, name string) {
+		s.apply(t, configMaps, configMap(namespace, name, "a: '2'"), "two")
+	}
+}
+
+const birdsDefinition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: birds.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Bird, listKind: BirdList, plural: birds, singular: bird}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      subresources: {status: {}}
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec: {type: object, properties: {wings: {type: integer}}}
+            status: {type: object, properties: {flies: {type: boolean}}}
+`

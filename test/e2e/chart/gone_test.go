@@ -1,0 +1,65 @@
+package chart_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The first promise, as far as the chart keeps it: the API server goes on without the
+// webhook, and counts that under the name that the alert asks for.
+func TestWritesPassWithoutTheWebhook(t *testing.T) {
+	s := newSite(t)
+	s.namespace(t, "work")
+	s.install(t, "gone", "gone-home")
+	l := s.listen(t, "gone", "gone-home")
+	for i, gone := range []struct {
+		name string
+		do   func(t *testing.T)
+	}{
+		{"another certificate is trusted", func(t *testing.T) {
+			_, bundle := certificateFor(t, "gone.gone-home.svc")
+			s.trust(t, "gone", bundle)
+		}},
+		{"nobody listens", func(t *testing.T) {
+			s.trust(t, "gone", l.caBundle)
+			l.server.Close() // and the connections with it
+		}},
+		// Helm 3 deletes the Service before the configuration.
+		{"no Service", func(t *testing.T) {
+			if err := s.typed.CoreV1().Services("gone-home").Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(gone.name, func(t *testing.T) {
+			gone.do(t)
+			ignored := s.ignored(t)
+			n := 0
+			eventually(t, "the API server goes on without an answer", func() bool {
+				n++ // each write is a takeover, and must pass
+				s.apply(t, configMaps, configMap("work", "gone", fmt.Sprintf("a: '%d'", n)), fmt.Sprintf("owner-%d-%d", i, n%2))
+				return s.ignored(t) > ignored
+			})
+		})
+	}
+}
+
+// ignored is how often the API server went on without the answer of "ownership".
+func (s site) ignored(t *testing.T) (times float64) {
+	t.Helper()
+	metrics, err := s.typed.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(metrics)) {
+		if strings.HasPrefix(line, `apiserver_admission_webhook_fail_open_count{name="ownership.k8sconnect.io"`) {
+			if _, err := fmt.Sscan(line[strings.LastIndexByte(line, ' '):], &times); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return times
+}

@@ -1,0 +1,196 @@
+package chart_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+)
+
+// A release's life. Pods are admitted to a namespace that enforces restricted, and
+// run on a node that kwok plays; what the webhook wrote into its own objects is left
+// alone by upgrade and rollback, and is gone after uninstall.
+func TestLife(t *testing.T) {
+	s := newSite(t)
+	const release, home = "life", "life-home"
+	s.install(t, release, home, "--wait", "--timeout", "2m")
+	if ready, _, _ := unstructured.NestedInt64(s.get(t, deployments, home, release).Object, "status", "readyReplicas"); ready != 2 {
+		t.Errorf("%d pods are ready", ready)
+	}
+	s.fill(t, release, home)
+	filled := s.filled(t, release, home)
+	if len(filled) != 4 {
+		t.Fatalf("not written: %v", filled)
+	}
+	for _, step := range [][]string{
+		{"upgrade", release, chart.Dir(t), "--set", "replicas=3,admission.timeoutSeconds=1,exclude.namespaces={elsewhere}"},
+		{"upgrade", release, chart.Dir(t), "--set", "admission.deprecation=true", "--reset-values"},
+		{"rollback", release, "1"},
+	} {
+		s.helm.Run(t, append(step, "--namespace", home)...)
+		if diff := cmp.Diff(filled, s.filled(t, release, home)); diff != "" {
+			t.Errorf("%s reset what the webhook wrote: %s", step[0], diff)
+		}
+	}
+	s.helm.Run(t, "uninstall", release, "--namespace", home, "--wait")
+	if diff := cmp.Diff([]string{"CustomResourceDefinition ownershiprecords.ownership.k8sconnect.io"}, s.left(t, release)); diff != "" {
+		t.Error(diff)
+	}
+	// The records' definition stays with the release's name; another release may take it.
+	if _, err := s.helm.Try(t.Context(), "install", "other", chart.Dir(t), "--namespace", home); err == nil {
+		t.Error("installed over a definition that belongs to another release")
+	}
+	s.helm.Run(t, "install", "other", chart.Dir(t), "--namespace", home, "--take-ownership")
+	s.helm.Run(t, "uninstall", "other", "--namespace", home)
+	s.helm.Run(t, "install", "other", chart.Dir(t), "--namespace", home)
+	s.helm.Run(t, "uninstall", "other", "--namespace", home)
+}
+
+// fill writes what the webhook writes into the objects that the chart makes for it.
+func (s site) fill(t *testing.T, release, home string) {
+	t.Helper()
+	_, bundle := certificateFor(t, release+"."+home+".svc")
+	s.trust(t, release, bundle)
+	for _, own := range []struct {
+		gvr         schema.GroupVersionResource
+		name, patch string
+	}{
+		{secrets, release + "-self-signed", `{"data":{"tls.crt":"YQ==","tls.key":"YQ=="}}`},
+		{configMaps, release, `{"data":{"checkpoint":"{}"}}`},
+		{leases, release, `{"spec":{"holderIdentity":"pod","leaseDurationSeconds":15}}`},
+	} {
+		_, err := s.in(own.gvr, home).Patch(t.Context(), own.name, types.MergePatchType, []byte(own.patch),
+			metav1.PatchOptions{FieldManager: "k8sconnect-webhook"})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// filled returns what is written there, by where.
+func (s site) filled(t *testing.T, release, home string) map[string]string {
+	t.Helper()
+	filled := map[string]string{}
+	note := func(where string, o map[string]any, path ...string) {
+		if value, found, _ := unstructured.NestedFieldNoCopy(o, path...); found {
+			content, _ := json.Marshal(value)
+			filled[where] = string(content)
+		}
+	}
+	note("certificate", s.get(t, secrets, home, release+"-self-signed").Object, "data")
+	note("checkpoint", s.get(t, configMaps, home, release).Object, "data")
+	note("lease", s.get(t, leases, home, release).Object, "spec")
+	config := s.get(t, configurations, "", release)
+	entries, _, _ := unstructured.NestedSlice(config.Object, "webhooks")
+	var bundles []string
+	for _, entry := range entries {
+		if bundle, found, _ := unstructured.NestedString(entry.(map[string]any), "clientConfig", "caBundle"); found {
+			bundles = append(bundles, bundle)
+		}
+	}
+	if len(bundles) == len(entries) {
+		filled["caBundle"] = strings.Join(bundles, " ")
+	}
+	return filled
+}
+
+// left lists what of a release is there, of all kinds that can be listed.
+func (s site) left(t *testing.T, release string) []string {
+	t.Helper()
+	lists, err := s.typed.Discovery().ServerPreferredResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range list.APIResources {
+			if !slices.Contains(kind.Verbs, "list") {
+				continue
+			}
+			found, err := s.Resource(gv.WithResource(kind.Name)).List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				continue // componentstatuses and their like
+			}
+			for _, o := range found.Items {
+				mine := o.GetLabels()["app.kubernetes.io/instance"] == release || o.GetAnnotations()["meta.helm.sh/release-name"] == release
+				if mine && o.GetDeletionTimestamp() == nil {
+					left = append(left, o.GetKind()+" "+o.GetName())
+				}
+			}
+		}
+	}
+	return left
+}
+
+// Every object of every set of values is accepted as strictly as the API server can.
+func TestObjectsAreAccepted(t *testing.T) {
+	s := newSite(t)
+	s.namespace(t, "home") // what Render renders for
+	mapper := s.mapper(t)
+	dir := chart.Dir(t)
+	for name, flags := range map[string][]string{
+		"default": nil, "everything": {"--values", dir + "/ci/everything.yaml"},
+		"cert-manager": {"--values", dir + "/ci/cert-manager.yaml"}, "least": {"--values", dir + "/ci/least.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tried := 0
+			for _, o := range s.helm.Render(t, flags...) {
+				mapping, err := mapper(o.GroupVersionKind())
+				if meta.IsNoMatchError(err) {
+					t.Logf("not served here: %s", o.GroupVersionKind())
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				tried++
+				err = s.tryStrictly(t.Context(), mapping, o)
+				if err != nil {
+					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+				}
+			}
+			if tried < 8 {
+				t.Errorf("only %d objects were tried", tried)
+			}
+		})
+	}
+}
+
+func (s site) tryStrictly(ctx context.Context, mapping *meta.RESTMapping, o *unstructured.Unstructured) error {
+	content, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	request := s.typed.RESTClient().Patch(types.ApplyPatchType)
+	prefix := "/apis/" + mapping.Resource.Group
+	if mapping.Resource.Group == "" {
+		prefix = "/api"
+	}
+	path := []string{prefix, mapping.Resource.Version}
+	if o.GetNamespace() != "" {
+		path = append(path, "namespaces", o.GetNamespace())
+	}
+	path = append(path, mapping.Resource.Resource, o.GetName())
+	err = request.AbsPath(path...).Param("fieldManager", "strict").Param("dryRun", "All").Param("force", "true").
+		Param("fieldValidation", "Strict").Body(content).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("its kind or namespace is not there: %w", err)
+	}
+	return err
+}

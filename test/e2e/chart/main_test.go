@@ -1,0 +1,135 @@
+// Package chart_test holds the chart's promises against a real API server: what it
+// accepts, what it grants, and what it asks the webhook about.
+package chart_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+var shared = cluster.Shared{Options: cluster.Options{
+	Nodes: 1,
+	// A built-in version that is served and deprecated, whatever is by default.
+	APIServerArgs: []string{"--runtime-config=resource.k8s.io/v1beta2=true"},
+}}
+
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+
+// What the tests write to.
+var (
+	configMaps     = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	namespaces     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	secrets        = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	leases         = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	deployments    = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	definitions    = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	configurations = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
+)
+
+// site is a cluster, its clients, and Helm.
+type site struct {
+	*cluster.Cluster
+	dynamic.Interface
+	typed *kubernetes.Clientset
+	helm  *chart.Helm
+}
+
+func newSite(t *testing.T) site {
+	t.Helper()
+	c := shared.Cluster(t)
+	config, err := c.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	config.WarningHandler = noWarnings{}
+	s := site{Cluster: c, helm: chart.NewHelm(t, c.KubeconfigPath)}
+	if s.Interface, err = dynamic.NewForConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	if s.typed, err = kubernetes.NewForConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+type noWarnings struct{}
+
+func (noWarnings) HandleWarningHeader(int, string, string) {}
+
+// namespace makes a namespace in which only restricted pods may run.
+func (s site) namespace(t *testing.T, name string) {
+	t.Helper()
+	s.apply(t, namespaces, `{apiVersion: v1, kind: Namespace, metadata: {name: `+name+`,
+		labels: {pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/warn: restricted}}}`, "test")
+}
+
+// install installs the chart, and uninstalls it when the test ends. The definition
+// that an earlier release left becomes this one's.
+func (s site) install(t *testing.T, release, namespace string, flags ...string) {
+	t.Helper()
+	s.namespace(t, namespace)
+	s.helm.Run(t, append([]string{"install", release, chart.Dir(t), "--namespace", namespace, "--take-ownership"}, flags...)...)
+	t.Cleanup(func() {
+		_, _ = s.helm.Try(context.WithoutCancel(t.Context()), "uninstall", release, "--namespace", namespace, "--ignore-not-found")
+	})
+}
+
+func (s site) in(gvr schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+	if namespace == "" {
+		return s.Resource(gvr)
+	}
+	return s.Resource(gvr).Namespace(namespace)
+}
+
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	var o unstructured.Unstructured
+	if err := yaml.UnmarshalStrict([]byte(text), &o.Object); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return &o
+}
+
+// apply applies the object that text describes, by force; subresources may follow.
+func (s site) apply(t *testing.T, gvr schema.GroupVersionResource, text, manager string, subresources ...string) *unstructured.Unstructured {
+	t.Helper()
+	o := object(t, text)
+	applied, err := s.in(gvr, o.GetNamespace()).Apply(t.Context(), o.GetName(), o,
+		metav1.ApplyOptions{FieldManager: manager, Force: true}, subresources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return applied
+}
+
+func (s site) get(t *testing.T, gvr schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
+	t.Helper()
+	o, err := s.in(gvr, namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// eventually waits until done says so.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in a minute: %s", what)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// badLine leads to an API server that answers errors when a script wants it to.
+type badLine struct {
+	cluster *cluster.Cluster
+	http    *cluster.HTTPProxy
+	wire    *cluster.Proxy // in front of it; it breaks connections, and watches with them
+}
+
+// badLineKey is where a script has its line.
+type badLineKey struct{}
+
+// outage makes the API server answer nothing but errors to those who go by the
+// kubeconfig $BAD_LINE:
+//
+//	outage open
+//	outage begin 503
+//	outage end
+func outage(ts *testscript.TestScript, neg bool, args []string) {
+	line, ok := ts.Value(badLineKey{}).(*badLine)
+	if neg || !ok || len(args) == 0 {
+		ts.Fatalf("usage: outage open | begin STATUS | end")
+	}
+	switch args[0] {
+	case "open":
+		ts.Check(line.open(ts))
+	case "begin":
+		status, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		line.http.Fail(-1, func(*http.Request) bool { return true }, cluster.Fault{Status: status})
+		line.wire.Break()
+	case "end":
+		line.http.Heal()
+	}
+}
+
+func (l *badLine) open(ts *testscript.TestScript) (err error) {
+	if l.http, err = l.cluster.HTTPProxy(); err != nil {
+		return err
+	}
+	ts.Defer(l.http.Close)
+	if l.wire, err = cluster.NewProxy(l.http.URL()); err != nil {
+		return err
+	}
+	ts.Defer(l.wire.Close)
+	kubeconfig, err := l.cluster.Kubeconfig(l.wire.URL())
+	ts.Setenv("BAD_LINE", kubeconfig)
+	return err
+}

@@ -1,0 +1,138 @@
+package records_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+func recordsOf() schema.GroupVersionResource {
+	return ownership.RecordGVK().GroupVersion().WithResource(ownership.RecordPlural)
+}
+
+// largest returns a record that has as much of everything as Add lets in.
+func largest() *ownership.Record {
+	o := ownership.Object{
+		APIVersion: strings.Repeat("g", 253) + "/v1", Kind: strings.Repeat("K", 63),
+		Namespace: release, Name: strings.Repeat("n", 253), UID: "0000-1111",
+	}
+	r := ownership.NewRecord(o, release)
+	owners := func(first int) (out []managedfields.Owner) {
+		for n := range 20 {
+			out = append(out, managedfields.Owner{
+				Manager: strings.Repeat("m", 125) + fmt.Sprint(first+n), Operation: managedfields.Update,
+				Subresource: strings.Repeat("s", 63), APIVersion: o.APIVersion,
+			})
+		}
+		return out
+	}
+	version := 1_000_000_000_000
+	for entry := range 70 {
+		for n := range 10 {
+			version++
+			tr := ownership.Transition{
+				Path: managedfields.Field("data", fmt.Sprint(entry)+strings.Repeat("ü", 400)), Kind: ownership.Taken,
+				Before: owners(100 + n%2), After: owners(100 + 1 - n%2), Forced: true,
+			}
+			if entry%2 == 1 {
+				tr.Kind = ownership.Released
+			}
+			r.Add(tr, ownership.Occasion{
+				ResourceVersion: fmt.Sprint(version), Time: time.Unix(1_700_000_000+int64(version%1000), 5),
+				User: strings.Repeat("ü", 300), Gap: true,
+			})
+		}
+	}
+	r.Lost = 7
+	return r
+}
+
+// The definition and the Go type are one thing to the API server: it takes the
+// largest record there can be, strictly, and gives it back as it was (edge case
+// 81: and it is small enough for it).
+func TestRoundTrip(t *testing.T) {
+	l := newLab(t)
+	want := largest()
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the largest record has %s bytes", resource.NewQuantity(int64(len(text)), resource.BinarySI))
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(text, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	u.SetName("largest")
+	u.SetOwnerReferences(nil) // Nobody is to collect it.
+	strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
+	if _, err := l.Resource(recordsOf()).Namespace(release).Create(t.Context(), u, strict); err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.store.Get(t.Context(), release, "largest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Dropped == 0 || len(want.Entries) != 64 || !want.Entries[0].Cut || want.Entries[0].Count != 10 {
+		t.Errorf("the record does not try all there is")
+	}
+	got.ObjectMeta, want.ObjectMeta = metav1.ObjectMeta{}, metav1.ObjectMeta{}
+	if diff := cmp.Diff(jsonOf(t, want), jsonOf(t, got)); diff != "" {
+		t.Errorf("record (-sent +stored):\n%s", diff)
+	}
+}
+
+// Records that say nothing, or more than there may be, are refused.
+func TestValidation(t *testing.T) {
+	l := newLab(t)
+	entry := `"from": [], "to": [], "first": "2026-11-21T12:00:00Z", "last": "2026-11-21T12:00:00Z"`
+	object := `"object": {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"}`
+	tests := map[string]struct {
+		text string
+		ok   bool
+	}{
+		"without object":     {text: `{}`},
+		"empty":              {text: `{` + object + `}`, ok: true},
+		"small":              {text: `{` + object + `, "transitions": [{"path": ".a", "kind": "taken", "count": 1, ` + entry + `}]}`, ok: true},
+		"what is never kept": {text: `{` + object + `, "transitions": [{"path": ".a", "kind": "shared", "count": 1, ` + entry + `}]}`},
+		"never happened":     {text: `{` + object + `, "transitions": [{"path": ".a", "kind": "taken", "count": 0, ` + entry + `}]}`},
+		"a value":            {text: `{` + object + `, "value": 3}`},
+		"too many": {text: `{` + object + `, "transitions": [` +
+			strings.Repeat(`{"path": ".a", "kind": "taken", "count": 1, `+entry+`},`, 64) + `{"path": ".a", "kind": "taken", "count": 1, ` + entry + `}]}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := &unstructured.Unstructured{}
+			if err := json.Unmarshal([]byte(tt.text), &u.Object); err != nil {
+				t.Fatal(err)
+			}
+			u.SetGroupVersionKind(ownership.RecordGVK())
+			u.SetGenerateName("validation-")
+			_, err := l.Resource(recordsOf()).Namespace(release).Create(t.Context(), u, metav1.CreateOptions{
+				FieldValidation: metav1.FieldValidationStrict, DryRun: []string{metav1.DryRunAll},
+			})
+			if (err == nil) != tt.ok {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func jsonOf(t *testing.T, r *ownership.Record) string {
+	t.Helper()
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,240 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
+	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// closedPort is a webhook that is asked about updates of a kind in a namespace, and
+// behind which nobody is.
+func closedPort(ns, resources string) string {
+	return fmt.Sprintf(`---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: %[1]s}
+webhooks:
+- name: closed.example.com
+  clientConfig: {url: "https://127.0.0.1:1/validate"}
+  rules: [{operations: [UPDATE], apiGroups: [""], apiVersions: [v1], resources: [%[2]s]}]
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  timeoutSeconds: 2
+`, ns, resources)
+}
+
+// uid is what tells an object from another of its name.
+func uid(t *testing.T, c *harness.Cluster, args ...string) string {
+	t.Helper()
+	return kubectl(t, c, append([]string{"get", "-o", "jsonpath={.metadata.uid}"}, args...)...)
+}
+
+// Edge case 62: an owner in another namespace is none. The garbage collector says so
+// by an Event, deletes the dependent, and lets the owner wait for it.
+func TestStuckOwnerInOtherNamespace(t *testing.T) {
+	c := shared.Cluster(t)
+	ns, elsewhere := namespace(t, c), namespace(t, c)
+	kubectl(t, c, "create", "configmap", "owner", "-n", ns, "--from-literal=a=b")
+	applied(t, c, elsewhere, fmt.Sprintf(`
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: dependent
+  finalizers: [example.com/hold]
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: %s, blockOwnerDeletion: true}]
+`, uid(t, c, "configmap/owner", "-n", ns)))
+	until(t, "the garbage collector says so", func() bool {
+		return strings.Contains(kubectl(t, c, "get", "events", "-n", elsewhere, "-o", "jsonpath={.items[*].reason}"), "OwnerRefInvalidNamespace")
+	})
+	dying(t, c, "configmap/owner", "-n", ns, "--cascade=foreground")
+	var cause event.Cause
+	until(t, "it is looked for elsewhere", func() bool {
+		cause = why(t, c, "v1", "ConfigMap", ns, "owner")[0]
+		return cause.Code == stuck.OwnerInOtherNamespace
+	})
+	if cause.BlockedBy.Namespace != elsewhere || cause.BlockedBy.Name != "dependent" {
+		t.Errorf("held by %s", cause.BlockedBy)
+	}
+	verbSays(t, c, stuck.OwnerInOtherNamespace, "configmap/owner", "-n", ns)
+	follow(t, c, cause)
+	gone(t, c, "configmap/owner", "-n", ns)
+	letGoOf(t, c, "configmap/dependent", "-n", elsewhere)
+}
+
+// Edge case 62: what goes once its dependents are released waits for a webhook that
+// is asked about them.
+func TestStuckOrphan(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	kubectl(t, c, "create", "configmap", "owner", "-n", ns, "--from-literal=a=b")
+	applied(t, c, ns, closedPort(ns, "secrets")+fmt.Sprintf(`---
+apiVersion: v1
+kind: Secret
+metadata: {name: dependent, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: %s}]}
+stringData: {password: hunter2hunter2}
+`, uid(t, c, "configmap/owner", "-n", ns)))
+	defer kubectl(t, c, "delete", "validatingwebhookconfiguration/"+ns)
+	until(t, "the webhook is asked", func() bool {
+		return !succeeds(t, c, "annotate", "secret/dependent", "-n", ns, "touched=yes", "--overwrite")
+	})
+	dying(t, c, "configmap/owner", "-n", ns, "--cascade=orphan")
+	causes := why(t, c, "v1", "ConfigMap", ns, "owner")
+	cause := first(t, causes, stuck.WebhookUnreachable)
+	if len(causes) < 2 || causes[1].Code != stuck.OrphaningDependents || causes[1].BlockedBy.Name != "dependent" {
+		t.Error("what is to be released is not told")
+	}
+	if strings.Contains(fmt.Sprint(causes), "hunter2") {
+		t.Error("the value of a secret")
+	}
+	verbSays(t, c, stuck.WebhookUnreachable, "configmap/owner", "-n", ns)
+	follow(t, c, cause)
+	gone(t, c, "configmap/owner", "-n", ns)
+	if owners := kubectl(t, c, "get", "secret/dependent", "-n", ns, "-o", "jsonpath={.metadata.ownerReferences}"); owners != "" {
+		t.Errorf("its dependent was not released: %s", owners)
+	}
+}
+
+// Edge case 60: a controller whose pod crashes again and again.
+func TestStuckControllerCrashing(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	operator := ns + "-operator" // Of its name, there is one in the cluster.
+	applied(t, c, ns, fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %s}
+spec:
+  selector: {matchLabels: {app: op}}
+  template:
+    metadata: {labels: {app: op}}
+    spec: {containers: [{name: manager, image: example.com/manager:1}]}
+`, operator))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, held("one", "example.com/hold")), "--field-manager="+operator).ends(t, 0)
+	var pod string
+	until(t, "its pod runs", func() bool {
+		pod = kubectl(t, c, "get", "pod", "-n", ns, "-l", "app=op", "--field-selector=status.phase=Running", "-o", "name")
+		return pod != ""
+	})
+	kubectl(t, c, "patch", strings.TrimSpace(pod), "-n", ns, "--subresource=status", "--type=merge", "-p", `{"status":{
+		"conditions": [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "False"}],
+		"containerStatuses": [{"name": "manager", "image": "i", "imageID": "", "ready": false, "restartCount": 7,
+			"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 2, "reason": "Error"}}}]}}`)
+	dying(t, c, "configmap/one", "-n", ns)
+	var cause event.Cause
+	until(t, "the deployment is not ready", func() bool {
+		cause = why(t, c, "v1", "ConfigMap", ns, "one")[0]
+		return cause.Code == stuck.FinalizerControllerCrashing
+	})
+	said := strings.Join(cause.Evidence, "\n")
+	if !strings.Contains(said, "restarted 7 times") || !strings.Contains(said, "exit code 2") || !strings.Contains(cause.Next, "--previous") {
+		t.Errorf("evidence %q, next %s", cause.Evidence, cause.Next) // kwok has no logs, so it is not run.
+	}
+	verbSays(t, c, stuck.FinalizerControllerCrashing, "configmap/one", "-n", ns)
+	letGoOf(t, c, "configmap/one", "-n", ns)
+}
+
+// The server fails at the update that removes the finalizer, and at nothing else.
+func TestStuckUpdateFails(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	applied(t, c, ns, held("one", "example.com/hold"))
+	dying(t, c, "configmap/one", "-n", ns)
+	p, kubeconfig := proxied(t, c)
+	p.Fail(-1, harness.Path(http.MethodPatch, "/api/v1/namespaces/"+ns), harness.Fault{Status: http.StatusInternalServerError, Message: "etcdserver: no space"})
+	r := k8sconnect(t, kubeconfig, "stuck", "configmap/one", "-n", ns).ends(t, 1)
+	r.says(t, stuck.UpdateFails).says(t, "etcdserver: no space").says(t, "kubectl get --raw '/readyz?verbose'")
+	if strings.Index(r.stdout.String(), stuck.UpdateFails) > strings.Index(r.stdout.String(), stuck.FinalizerControllerGone) {
+		t.Errorf("it is not the first cause: %s", r)
+	}
+	follow(t, c, event.Cause{Next: "kubectl get --raw '/readyz?verbose'"})
+	letGoOf(t, c, "configmap/one", "-n", ns)
+}
+
+// Edge case 59: a group version that can not be read. There are no controllers in
+// this cluster, so that the condition stays as it is put there.
+func TestStuckGroupVersionUnreadable(t *testing.T) {
+	c := harness.ForTest(t, harness.Options{})
+	ns := namespace(t, c)
+	dying(t, c, "namespace/"+ns)
+	kubectl(t, c, "patch", "namespace/"+ns, "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[
+		{"type": "NamespaceDeletionGroupVersionParsingFailure", "status": "True", "reason": "GroupVersionParsingFailed",
+		 "message": "unexpected GroupVersion string: a/b/c", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`)
+	cause := first(t, why(t, c, "v1", "Namespace", "", ns), stuck.GroupVersionUnreadable)
+	if !strings.Contains(strings.Join(cause.Evidence, " "), "a/b/c") {
+		t.Errorf("evidence %q", cause.Evidence)
+	}
+	verbSays(t, c, stuck.GroupVersionUnreadable, "namespace", ns)
+	follow(t, c, cause)
+}
+
+// Edge case 66: an object that was encrypted by a key that the API server does not
+// have any more. With the key, the namespace goes. (An API
+// server that starts reads all objects of the kinds that it has a cache for before it
+// calls itself ready; of this kind, it has none here.)
+func TestStuckUndecryptable(t *testing.T) {
+	encryption := filepath.Join(t.TempDir(), "encryption.yaml")
+	key := func(secret string) {
+		t.Helper()
+		text := fmt.Sprintf(`apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources: [{resources: [podtemplates], providers: [{aesgcm: {keys: [{name: key-%[1]s, secret: %[1]s}]}}, {identity: {}}]}]
+`, secret)
+		if err := os.WriteFile(encryption, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const ours, another = "MDEyMzQ1Njc4OWFiY2RlZg==", "ZmVkY2JhOTg3NjU0MzIxMA=="
+	key(ours)
+	c := harness.ForTest(t, harness.Options{Controllers: true, APIServerArgs: []string{
+		"--encryption-provider-config=" + encryption, "--watch-cache-sizes=podtemplates#0",
+		"--feature-gates=AllowUnsafeMalformedObjectDeletion=true",
+	}})
+	restart := func() {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := c.StopAPIServer(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.StartAPIServer(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ns := namespace(t, c)
+	applied(t, c, ns, `
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: one}
+template: {spec: {containers: [{name: app, image: example.com/app:1}]}}
+`)
+	key(another)
+	restart()
+	dying(t, c, "namespace/"+ns)
+	until(t, "its contents can not be deleted", func() bool {
+		return strings.Contains(kubectl(t, c, "get", "namespace/"+ns, "-o", "jsonpath={.status.conditions}"), "ContentDeletionFailed")
+	})
+	cause := first(t, why(t, c, "v1", "Namespace", "", ns), stuck.Undecryptable)
+	if !strings.Contains(strings.Join(cause.Evidence, " "), "podtemplate") {
+		t.Errorf("evidence %q", cause.Evidence)
+	}
+	verbSays(t, c, stuck.Undecryptable, "namespace", ns)
+	key(ours) // which is what it says
+	restart()
+	gone(t, c, "namespace/"+ns)
+}
+
+// succeeds tells whether kubectl does what it is asked for.
+func succeeds(t *testing.T, c *harness.Cluster, args ...string) bool {
+	t.Helper()
+	return kubectlCommand(t, c, args...).Run() == nil
+}

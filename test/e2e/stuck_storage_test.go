@@ -1,0 +1,85 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
+)
+
+// Edge case 63: a volume that its driver can not take off a node. The driver's error
+// is written as it would write it.
+func TestStuckVolumeDetach(t *testing.T) {
+	c := shared.Cluster(t)
+	name := namespace(t, c) // Nothing of it is in a namespace, but the name is ours.
+	const finalizer = "external-attacher/disk-example-com"
+	applied(t, c, "", fmt.Sprintf(`
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %[1]s, finalizers: [%[2]s]}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  storageClassName: none
+  csi: {driver: disk.example.com, volumeHandle: disk-1}
+---
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata: {name: %[1]s, finalizers: [%[2]s]}
+spec: {attacher: disk.example.com, nodeName: node-0, source: {persistentVolumeName: %[1]s}}
+`, name, finalizer))
+	kubectl(t, c, "patch", "volumeattachment/"+name, "--subresource=status", "--type=merge", "-p",
+		`{"status":{"attached":true,"detachError":{"message":"volume is busy"}}}`)
+	dying(t, c, "volumeattachment/"+name, "persistentvolume/"+name)
+
+	for _, kind := range [][2]string{{"storage.k8s.io/v1", "VolumeAttachment"}, {"v1", "PersistentVolume"}} {
+		cause := first(t, why(t, c, kind[0], kind[1], "", name), stuck.VolumeDetachFailed)
+		if !strings.Contains(strings.Join(cause.Evidence, " "), "volume is busy") {
+			t.Errorf("evidence %q", cause.Evidence)
+		}
+		verbSays(t, c, stuck.VolumeDetachFailed, kind[1]+"/"+name)
+		follow(t, c, cause)
+	}
+	k8sconnect(t, c.KubeconfigPath, "delete", "volumeattachment/"+name, "persistentvolume/"+name, "--remove-finalizer="+finalizer, "--yes").
+		ends(t, 0).says(t, "2 deleted")
+}
+
+// Edge case 63: a volume whose storage can not be deleted: Kubernetes itself fails,
+// for it deletes such paths below /tmp only.
+func TestStuckVolumeDeletionFailed(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	const finalizer = "external-provisioner.volume.kubernetes.io/finalizer"
+	applied(t, c, ns, fmt.Sprintf(`
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %[1]s, finalizers: [%[2]s]}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Delete
+  storageClassName: none
+  hostPath: {path: /srv/data}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: none, volumeName: %[1]s, resources: {requests: {storage: 1Gi}}}
+`, ns, finalizer))
+	until(t, "the claim is bound", func() bool {
+		return kubectl(t, c, "get", "pvc/data", "-n", ns, "-o", "jsonpath={.status.phase}") == "Bound"
+	})
+	kubectl(t, c, "delete", "pvc/data", "-n", ns)
+	until(t, "its storage can not be deleted", func() bool {
+		return kubectl(t, c, "get", "persistentvolume/"+ns, "-o", "jsonpath={.status.phase}") == "Failed"
+	})
+	dying(t, c, "persistentvolume/"+ns)
+	cause := first(t, why(t, c, "v1", "PersistentVolume", "", ns), stuck.VolumeDeletionFailed)
+	if !strings.Contains(strings.Join(cause.Evidence, " "), "only supports /tmp/") {
+		t.Errorf("evidence %q", cause.Evidence)
+	}
+	verbSays(t, c, stuck.VolumeDeletionFailed, "persistentvolume/"+ns)
+	follow(t, c, cause)
+	k8sconnect(t, c.KubeconfigPath, "delete", "persistentvolume/"+ns, "--remove-finalizer="+finalizer, "--yes").ends(t, 0)
+}

@@ -1,0 +1,163 @@
+package tracker_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/tracker"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+const taken = "ConfigMap/%s: .data.k taken from argo (Apply) by flux (Apply)"
+
+// takeOver has flux take the key of as many config maps as are named, and returns
+// what should be told of it.
+func (w *world) takeOver(t *testing.T, names ...string) (want []string) {
+	t.Helper()
+	for _, name := range names {
+		w.set(t, "flux", name, "2")
+		want = append(want, fmt.Sprintf(taken, name))
+	}
+	return want
+}
+
+func (w *world) claim(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		w.set(t, "argo", name, "1")
+	}
+}
+
+func TestRestart(t *testing.T) {
+	w := newWorld(t, cluster.Options{})
+
+	t.Run("what happened meanwhile is told, one by one", func(t *testing.T) {
+		w.claim(t, "a", "b", "c")
+		first := w.track(t, true)
+		first.expect(t, w.takeOver(t, "a")...)
+		eventually(t, "settled", first.settledAll)
+		first.stop()
+		want := w.takeOver(t, "b", "c")
+		w.set(t, "argo", "b", "3")
+		w.set(t, "new", "d", "1")
+		want = append(want, "ConfigMap/b: .data.k taken from flux (Apply) by argo (Apply)")
+		second := w.track(t, true)
+		second.expect(t, want...)
+		if gaps := w.coverage(t).Gaps; len(gaps) > 0 {
+			t.Errorf("gaps: %v", gaps)
+		}
+	})
+
+	t.Run("what was not written is told again", func(t *testing.T) {
+		w.claim(t, "k1", "k2")
+		deaf := w.track(t, true)
+		deaf.mu.Lock()
+		deaf.deaf = true
+		deaf.mu.Unlock()
+		want := w.takeOver(t, "k1", "k2")
+		eventually(t, "told", func() bool { return contains(deaf.lines(work), "k2") })
+		deaf.stop()
+		again := w.track(t, true)
+		eventually(t, "told again", func() bool {
+			return contains(again.lines(work), want[0]) && contains(again.lines(work), want[1])
+		})
+	})
+
+	t.Run("another replica that is made leader tells what the first did not write", func(t *testing.T) {
+		w.claim(t, "l1", "l2")
+		first, second := w.track(t, true), w.track(t, false)
+		before := w.takeOver(t, "l1")
+		first.expect(t, before...)
+		eventually(t, "settled", first.settledAll)
+		first.mu.Lock()
+		first.deaf = true
+		first.mu.Unlock()
+		want := w.takeOver(t, "l2")
+		eventually(t, "told", func() bool { return contains(first.lines(work), "l2") })
+		first.Lead(false)
+		first.stop()
+		second.Lead(true)
+		eventually(t, "told by the second", func() bool { return contains(second.lines(work), want[0]) })
+	})
+}
+
+// A version that etcd has compacted cannot be taken up: what is lost is declared,
+// and the sink is asked to compare.
+func TestCompacted(t *testing.T) {
+	w := newWorld(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=1s"}})
+	w.claim(t, "a", "b")
+	first := w.track(t, true)
+	eventually(t, "stored", func() bool { return w.checkpoint(t).Resources["configmaps"].Version != "" })
+	first.stop()
+	at := w.checkpoint(t).Resources["configmaps"].Version
+	w.takeOver(t, "a")
+	eventually(t, "compacted", func() bool {
+		w.claim(t, "noise")
+		_, err := w.typed.CoreV1().ConfigMaps(work).List(t.Context(), metav1.ListOptions{
+			ResourceVersion: at, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+		})
+		return apierrors.IsResourceExpired(err)
+	})
+	second := w.track(t, true)
+	eventually(t, "asked to compare", func() bool { return second.gapsTold() > 0 })
+	eventually(t, "declared", func() bool { return len(w.coverage(t).Gaps) > 0 })
+	live := w.set(t, "flux", "a", "2")
+	if _, version, ok := second.live(live.GetUID()); !ok || version != live.GetResourceVersion() {
+		t.Errorf("live: %q, %v", version, ok)
+	}
+	second.expect(t)
+	second.expect(t, w.takeOver(t, "b")...)
+}
+
+// A checkpoint from a history that was undone is noticed at once: nothing hangs,
+// and what is not known is declared.
+func TestFuture(t *testing.T) {
+	w := newWorld(t, cluster.Options{})
+	w.claim(t, "a", "b")
+	first := w.track(t, true)
+	eventually(t, "stored", func() bool { return w.checkpoint(t).Resources["configmaps"].Version != "" })
+	first.stop()
+	stored := w.stored(t)
+	stored.Data[tracker.CheckpointKey] = fmt.Sprintf(
+		`{"of":%q,"resources":{"configmaps":{"version":"99999999","time":%q}}}`, stored.UID, time.Now().UTC().Format(time.RFC3339))
+	if _, err := w.typed.CoreV1().ConfigMaps(own).Update(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	second := w.track(t, true)
+	eventually(t, "asked to compare", func() bool { return second.gapsTold() > 0 })
+	second.expect(t, w.takeOver(t, "a")...)
+	eventually(t, "declared", func() bool { return len(w.coverage(t).Gaps) > 0 })
+
+	second.stop()
+	stored = w.stored(t)
+	stored.Data[tracker.CheckpointKey] = `{"of":"another","resources":{"configmaps":{"version":"1"}}}`
+	if _, err := w.typed.CoreV1().ConfigMaps(own).Update(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	third := w.track(t, true)
+	third.expect(t, w.takeOver(t, "b")...)
+	eventually(t, "begun anew", func() bool { return len(w.coverage(t).Gaps) == 0 && w.checkpoint(t).Of == string(stored.UID) })
+}
+
+// Nothing that is committed while the API server goes and comes is lost.
+func TestServerRestarts(t *testing.T) {
+	w := newWorld(t, cluster.Options{})
+	w.claim(t, "a", "b", "c")
+	r := w.track(t, true)
+	want := w.takeOver(t, "a")
+	if err := w.KillAPIServer(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.StartAPIServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, w.takeOver(t, "b", "c")...)
+	for _, line := range want {
+		eventually(t, "told: "+line, func() bool { return contains(r.lines(work), line) })
+	}
+	t.Log(r.lines(work), w.coverage(t))
+}

@@ -1,0 +1,68 @@
+package tracker_test
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// admitted is the hint that admission would give of a write from one version of
+// an object to what a dry run says will be the next.
+func admitted(was, will *unstructured.Unstructured, user, request string) ownership.Hint {
+	return ownership.Hint{
+		UID: was.GetUID(), ResourceVersion: was.GetResourceVersion(),
+		Owners: ownership.Compact(will.GetManagedFields()),
+		User:   user, Request: types.UID(request), Time: time.Now(),
+	}
+}
+
+func TestSeen(t *testing.T) {
+	w := newWorld(t, cluster.Options{})
+	r := w.track(t, true)
+
+	t.Run("by apply, with the user that the hint names", func(t *testing.T) {
+		was := w.set(t, "argo", "one", "1")
+		r.Hint(admitted(was, w.set(t, "flux", "one", "2", "All"), "alice", "1"))
+		w.set(t, "flux", "one", "2")
+		r.expect(t, "ConfigMap/one: .data.k taken from argo (Apply) by flux (Apply) as alice")
+	})
+
+	// Edge case 72: a write that was admitted and then refused leaves no trace; the
+	// one that was committed instead has its own user, or none.
+	t.Run("not by who was refused", func(t *testing.T) {
+		r.forget()
+		was := w.set(t, "argo", "two", "1")
+		r.Hint(admitted(was, w.set(t, "mallory", "two", "2", "All"), "mallory", "1"))
+		w.set(t, "flux", "two", "3")
+		r.expect(t, "ConfigMap/two: .data.k taken from argo (Apply) by flux (Apply)")
+	})
+
+	// Edge case 71: what changes by way of /scale is not in any admission review.
+	t.Run("by scale", func(t *testing.T) {
+		r.forget()
+		w.apply(t, "flux", deployments, work, deployment)
+		patch := []byte(`{"spec":{"replicas":5}}`)
+		if _, err := w.dynamic.Resource(deployments).Namespace(work).Patch(t.Context(), "web", "application/merge-patch+json", patch, metav1.PatchOptions{FieldManager: "kubectl"}, "scale"); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(t, "Deployment/web: .spec.replicas taken from flux (Apply) by kubectl (scale)")
+	})
+}
+
+const deployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: example.com/web}]}
+`

@@ -1,0 +1,257 @@
+package tracker_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/tracker"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+var (
+	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+)
+
+const (
+	// own is the namespace of the checkpoint, and is not tracked.
+	own = "release"
+	// work is where objects are written.
+	work = "work"
+	// patience is for a machine that does much else.
+	patience = 2 * time.Minute
+)
+
+// world is a cluster with those who write to it.
+type world struct {
+	*cluster.Cluster
+	config  *rest.Config
+	dynamic dynamic.Interface
+	typed   kubernetes.Interface
+}
+
+func newWorld(t *testing.T, options cluster.Options) *world {
+	t.Helper()
+	c := cluster.ForTest(t, options)
+	c.OwnOnly(t)
+	config, err := c.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	w := &world{Cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config)}
+	for _, name := range []string{own, work} {
+		w.apply(t, "admin", schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "", fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, name))
+	}
+	return w
+}
+
+// apply applies by force, and returns what is there then.
+func (w *world) apply(t *testing.T, manager string, resource schema.GroupVersionResource, namespace, yaml string, dryRun ...string) *unstructured.Unstructured {
+	t.Helper()
+	u := read(t, yaml)
+	out, err := w.dynamic.Resource(resource).Namespace(namespace).Apply(t.Context(), u.GetName(), u,
+		metav1.ApplyOptions{FieldManager: manager, Force: true, DryRun: dryRun})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// set makes a manager set key k of a config map.
+func (w *world) set(t *testing.T, manager, name, value string, dryRun ...string) *unstructured.Unstructured {
+	t.Helper()
+	return w.apply(t, manager, configMaps, work, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {k: %q}}`, name, value), dryRun...)
+}
+
+// replica is a tracker that runs, and the sink that it tells.
+type replica struct {
+	*tracker.Tracker
+	*sink
+	stop func()
+}
+
+// track starts a tracker, and returns when it has listed all.
+func (w *world) track(t *testing.T, lead bool, more ...func(*tracker.Options)) *replica {
+	t.Helper()
+	r := w.start(t, lead, more...)
+	eventually(t, "ready", r.Ready)
+	return r
+}
+
+func (w *world) start(t *testing.T, lead bool, more ...func(*tracker.Options)) *replica {
+	t.Helper()
+	s := &sink{}
+	opts := tracker.Options{
+		Metadata: metadata.NewForConfigOrDie(w.config), Discovery: w.typed.Discovery().(tracker.Discovery), ConfigMaps: w.typed.CoreV1().ConfigMaps(own),
+		Sink: s, Log: testr.New(t), ExcludeNamespaces: []string{own, "kube-system"},
+		Grace: 300 * time.Millisecond, StoreEvery: 300 * time.Millisecond,
+	}
+	for _, change := range more {
+		change(&opts)
+	}
+	tr, err := tracker.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- tr.Run(ctx) }()
+	r := &replica{Tracker: tr, sink: s, stop: sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})}
+	t.Cleanup(r.stop)
+	tr.Lead(lead)
+	return r
+}
+
+// as makes a tracker run as another user.
+func (w *world) as(t *testing.T, user string) func(*tracker.Options) {
+	t.Helper()
+	path, err := w.KubeconfigFor(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(o *tracker.Options) { o.Metadata = metadata.NewForConfigOrDie(config) }
+}
+
+// sink keeps what it is told.
+type sink struct {
+	mu   sync.Mutex
+	told []ownership.Occurrence
+	// deaf sinks write nothing: nothing is ever settled.
+	deaf    bool
+	settled int
+	gaps    int
+	live    func(types.UID) (ownership.Owners, string, bool)
+}
+
+func (s *sink) Record(o ownership.Occurrence, settled func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = append(s.told, o)
+	if !s.deaf {
+		go func() {
+			settled()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.settled++
+		}()
+	}
+}
+
+func (s *sink) Gap(_ context.Context, live func(types.UID) (ownership.Owners, string, bool)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gaps++
+	s.live = live
+	return nil
+}
+
+// lines says what was told of the objects in a namespace, sorted.
+func (s *sink) lines(namespace string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, o := range s.told {
+		if o.Object.Namespace != namespace {
+			continue
+		}
+		line := o.Object.Kind + "/" + o.Object.Name + ": " + o.String()
+		if o.User != "" {
+			line += " as " + o.User
+		}
+		if o.Gap {
+			line += ", gap"
+		}
+		out = append(out, line)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s *sink) gapsTold() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gaps
+}
+
+// expect waits for exactly these lines.
+func (s *sink) expect(t *testing.T, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	deadline := time.Now().Add(patience)
+	for {
+		diff := cmp.Diff(want, s.lines(work))
+		if diff == "" {
+			return
+		}
+		if time.Now().After(deadline) || len(s.lines(work)) > len(want) {
+			t.Fatalf("told (-want +got):\n%s", diff)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func read(t *testing.T, yaml string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := unmarshal(yaml, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Fatalf("never %s", what)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func contains(lines []string, part string) bool {
+	return slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, part) })
+}
+
+// forget makes the sink forget what it was told.
+func (s *sink) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told, s.settled = nil, 0
+}
+
+// settledAll tells whether all that was told counts as written.
+func (s *sink) settledAll() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settled == len(s.told)
+}
