@@ -51,13 +51,6 @@ type Keeper struct {
 	served atomic.Pointer[served]
 }
 
-// served is what a replica shows to others.
-type served struct {
-	by   *authority
-	ok   bool // the webhook configuration trusts it
-	from time.Time
-}
-
 // New returns a keeper; Run makes it work. The clients are those of the
 // Secret's namespace and of the cluster.
 func New(secrets Secrets, configurations Configurations, o Options) (*Keeper, error) {
@@ -90,7 +83,7 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 // exist trusts everything: nobody calls.
 func (k *Keeper) Ready() bool {
 	now := k.served.Load()
-	return now != nil && now.ok && !time.Now().Before(now.from) && now.by.usable(time.Now())
+	return now != nil && now.ready(time.Now())
 }
 
 // Run keeps the certificate until the context ends. It comes back from every
@@ -185,13 +178,12 @@ func (k *Keeper) trust(ctx context.Context, v view, wake time.Time) (time.Time, 
 
 // show changes what is served.
 func (k *Keeper) show(v view, now time.Time) {
-	var held *authority
-	if before := k.served.Load(); before != nil {
-		held = before.by
+	var before served
+	if last := k.served.Load(); last != nil {
+		before = *last
 	}
-	by := v.choose(held, now)
-	from, ok := k.rules.readyFrom(v, by)
-	k.served.Store(&served{by: by, ok: ok, from: from})
+	after := k.rules.serve(before, v, now)
+	k.served.Store(&after)
 }
 
 // say tells the log of an error, but for what is part of the game.

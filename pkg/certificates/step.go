@@ -62,7 +62,7 @@ func (r rules) dues(v view, now time.Time) []due {
 	} else {
 		all = append(all, r.ofCurrent(v)...)
 	}
-	if v.state.next != nil {
+	if v.next != nil {
 		all = append(all, r.ofNext(v)...)
 	}
 	for _, a := range v.retired {
@@ -79,7 +79,7 @@ func (r rules) withoutCurrent(v view, now time.Time) []due {
 		// Somebody may serve by them: the Secret was lost, or another kind of
 		// certificates was used before.
 		return []due{{step: adopt}}
-	case v.state.next == nil:
+	case v.next == nil:
 		return []due{{step: found}}
 	}
 	return nil
@@ -96,7 +96,7 @@ func (r rules) ofCurrent(v view) []due {
 		all = append(all, due{renew, renewal(a.serving.Leaf)})
 	}
 	switch {
-	case v.state.next != nil:
+	case v.next != nil:
 	case a.key == nil:
 		all = append(all, due{step: begin})
 	default:
@@ -106,7 +106,7 @@ func (r rules) ofCurrent(v view) []due {
 }
 
 func (r rules) ofNext(v view) []due {
-	a := v.state.next
+	a := v.next
 	if a.key == nil {
 		return []due{{step: abandon}}
 	}
@@ -125,8 +125,8 @@ func (r rules) ofNext(v view) []due {
 	}
 	at := v.published.At.Add(r.overlap)
 	if v.current != nil {
-		// Waiting longer than the current one's certificates live saves no call.
-		at = earlier(at, v.current.until.Add(-r.overlap))
+		// The current one's certificates are about to expire: no time for more.
+		at = earlier(at, later(v.current.until.Add(-r.overlap), v.published.At.Add(r.grace)))
 	}
 	return append(all, due{promote, at})
 }
@@ -198,18 +198,4 @@ func (r rules) remaining(retired []*authority, now time.Time) []*authority {
 		}
 	}
 	return all
-}
-
-// readyFrom says from when a replica may take calls that serves by an authority;
-// false is not yet. The next authority is served by only where there is no
-// other: then calls wait for the API servers to have heard of it, though not for
-// the whole overlap.
-func (r rules) readyFrom(v view, by *authority) (time.Time, bool) {
-	if by == nil || v.config.there() && !v.config.trusts(by.cert) {
-		return time.Time{}, false
-	}
-	if v.state.next == nil || !v.state.next.cert.Equal(by.cert) || !v.config.there() {
-		return time.Time{}, true
-	}
-	return v.published.At.Add(r.grace), v.published.of(v.config)
 }

@@ -1,7 +1,6 @@
 package tracker
 
 import (
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,10 +10,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// maxKept is how many matters are kept for a leader to write at most. What has no
-// room becomes a gap.
-const maxKept = 20_000
-
 // book is all that a tracker knows. It is pure: it is told what happens, and when,
 // and returns what is to be recorded now.
 type book struct {
@@ -23,10 +18,10 @@ type book struct {
 	hints     hints
 	leading   bool
 
-	// waiting matters have a little time yet for their hint; oldest first.
-	waiting []*matter
-	// kept matters have had it, and are left to the leader.
-	kept []*matter
+	// waiting matters have a little time yet for their hint, or come after one of the
+	// same object that has; oldest first. waitingOf counts them by object.
+	waiting   []*matter
+	waitingOf map[types.UID]int
 	// gaps are those that no leader has dealt with yet.
 	gaps []*matter
 	// undeclared are the times of those that were dealt with, until that is stored.
@@ -54,7 +49,7 @@ type watched struct {
 }
 
 func newBook(grace time.Duration) *book {
-	return &book{grace: grace, resources: map[schema.GroupResource]*watched{}}
+	return &book{grace: grace, resources: map[schema.GroupResource]*watched{}, waitingOf: map[types.UID]int{}}
 }
 
 // add begins with a resource, or goes on with it at another version of its API.
@@ -111,19 +106,30 @@ func (b *book) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now ti
 }
 
 // hinted returns the matter with its user if a hint says who it was, and else lets
-// it wait for one.
+// it wait for one. What changed an object is told in its order: who records it
+// takes what is older than what he has written for known.
 func (b *book) hinted(m *matter, now time.Time) []*matter {
+	if b.join(m) && b.waitingOf[m.uid] == 0 {
+		return give(m)
+	}
+	m.due = now.Add(b.grace)
+	b.waiting = append(b.waiting, m)
+	b.waitingOf[m.uid]++
+	return nil
+}
+
+// join gives the matter its user, if a hint says who it was.
+func (b *book) join(m *matter) bool {
 	user, ok := b.hints.take(m.uid, m.from, m.to)
 	if !ok {
-		m.due = now.Add(b.grace)
-		b.waiting = append(b.waiting, m)
-		return nil
+		return false
 	}
 	b.counts.joined++
+	m.joined = true
 	for i := range m.occurrences {
 		m.occurrences[i].User = user
 	}
-	return give(m)
+	return true
 }
 
 // gone is told of an object that was deleted.
@@ -135,61 +141,37 @@ func (b *book) gone(w *watched, uid types.UID, version string, now time.Time) {
 // bookmark is told that all up to a version was seen.
 func (b *book) bookmark(w *watched, version string, now time.Time) { w.advance(version, now) }
 
-// hint is told what admission saw, and returns what waited for it.
-func (b *book) hint(h ownership.Hint, now time.Time) []*matter {
+// hint is told what admission saw. What waited for it is due.
+func (b *book) hint(h ownership.Hint, now time.Time) {
 	if b.hints.add(h, now) {
 		b.counts.dropped++
 	}
-	for i, m := range b.waiting {
-		if m.uid != h.UID || m.from != h.ResourceVersion {
-			continue
-		}
-		user, ok := b.hints.take(m.uid, m.from, m.to)
-		if !ok {
-			continue
-		}
-		b.counts.joined++
-		for i := range m.occurrences {
-			m.occurrences[i].User = user
-		}
-		b.waiting = append(b.waiting[:i:i], b.waiting[i+1:]...)
-		return give(m)
-	}
-	return nil
-}
-
-// due returns what has waited long enough: for the leader to record, while the
-// others keep it.
-func (b *book) due(now time.Time) (out []*matter) {
-	b.counts.expired += b.hints.expire(now)
-	n := 0
-	for ; n < len(b.waiting) && !now.Before(b.waiting[n].due); n++ {
-		if m := b.waiting[n]; b.leading {
-			out = append(out, give(m)...)
-		} else {
-			b.kept = append(b.kept, m)
-		}
-	}
-	b.waiting = b.waiting[n:]
-	b.bound(now)
-	return out
-}
-
-// bound turns the oldest matters that have no room into gaps.
-func (b *book) bound(now time.Time) {
-	excess := len(b.kept) - maxKept
-	if excess <= 0 {
+	if b.waitingOf[h.UID] == 0 {
 		return
 	}
-	for _, m := range b.kept[:excess] {
-		if m.lose(m, now) {
-			b.declare(m)
+	for _, m := range b.waiting {
+		if m.uid == h.UID && m.from == h.ResourceVersion && !m.joined {
+			b.join(m)
 		}
 	}
-	b.kept = slices.Clone(b.kept[excess:])
-	for _, w := range b.resources {
-		w.open = without(w.open, isSettled)
-	}
+}
+
+// due returns what need not wait any longer.
+func (b *book) due(now time.Time) (out []*matter) {
+	b.counts.expired += b.hints.expire(now)
+	blocked := map[types.UID]bool{}
+	b.waiting = without(b.waiting, func(m *matter) bool {
+		if blocked[m.uid] || !m.joined && now.Before(m.due) {
+			blocked[m.uid] = true
+			return false
+		}
+		if b.waitingOf[m.uid]--; b.waitingOf[m.uid] == 0 {
+			delete(b.waitingOf, m.uid)
+		}
+		out = append(out, give(m)...)
+		return true
+	})
+	return out
 }
 
 func (b *book) declare(m *matter) {
@@ -197,19 +179,8 @@ func (b *book) declare(m *matter) {
 	b.counts.gaps++
 }
 
-// lead is told whether this replica leads, and returns what it has to record if it
-// does now.
-func (b *book) lead(leading bool) (out []*matter) {
-	b.leading = leading
-	if !leading {
-		return nil
-	}
-	for _, m := range b.kept {
-		out = append(out, give(m)...)
-	}
-	b.kept = nil
-	return out
-}
+// lead is told whether this replica leads.
+func (b *book) lead(leading bool) { b.leading = leading }
 
 // give returns a matter as one to be recorded, if it still is.
 func give(m *matter) []*matter {
@@ -234,7 +205,6 @@ func (b *book) passed(c Checkpoint) {
 			w.passed(mark.Version)
 		}
 	}
-	b.kept = without(b.kept, isSettled)
 	b.gaps = without(b.gaps, isSettled)
 }
 

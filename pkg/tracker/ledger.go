@@ -17,8 +17,6 @@ type ledger struct {
 	seen mark
 	// open matters, oldest first. Settled ones may stay until all before them are.
 	open []*matter
-	// lost is the open matter of all that had no room.
-	lost *matter
 }
 
 // mark is a place in the history of a resource.
@@ -42,6 +40,7 @@ type matter struct {
 	gap *gap
 
 	unsettled int
+	joined    bool // its user is known
 	settled   bool
 	given     bool
 	due       time.Time
@@ -89,7 +88,7 @@ func (l *ledger) checkpoint() mark {
 // passed settles what somebody else's checkpoint has left behind.
 func (l *ledger) passed(version string) {
 	for _, m := range l.open {
-		if !m.given && !newer(m.version, version) {
+		if !newer(m.version, version) {
 			m.settled = true
 		}
 	}
@@ -104,20 +103,4 @@ func (l *ledger) sweep() {
 	}
 	clear(l.open[:n])
 	l.open = l.open[n:]
-}
-
-// lose makes a matter that cannot be kept part of one gap.
-func (l *ledger) lose(m *matter, now time.Time) (first bool) {
-	if m.settled {
-		return false
-	}
-	m.occurrences = nil
-	if last := l.lost; last != nil && !last.settled && !last.given {
-		last.gap.To, last.version = now, m.version
-		m.settled = true
-		return false
-	}
-	m.gap = &gap{Span: Span{m.before.Time, now}, blind: true}
-	l.lost = m
-	return true
 }

@@ -59,10 +59,10 @@ func (s *tale) change(uid string, version int, manager string) {
 
 func (s *tale) admit(uid string, from int, manager, user string) {
 	s.admitted[fmt.Sprint(uid, "@", from)] = true
-	s.take(s.hint(ownership.Hint{
+	s.hint(ownership.Hint{
 		UID: types.UID(uid), ResourceVersion: fmt.Sprint(from), User: user, Request: types.UID(fmt.Sprint(user, from, s.hints.count)),
 		Owners: ownership.Compact(fields(uid, from+1, manager).ManagedFields),
-	}, s.now))
+	}, s.now)
 }
 
 func (s *tale) wait(d time.Duration) {
@@ -128,7 +128,7 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux by alice"}, at: "9",
 		},
-		"without a hint, the leader, when it has waited": {
+		"without a hint, when it has waited": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true)
@@ -137,19 +137,28 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@10 argo>flux"}, at: "9",
 		},
-		"without a hint, nobody who does not lead": {
-			tell: func(s *tale) { s.list(9, fields("a", 5, "argo")); s.change("a", 10, "flux"); s.wait(time.Hour) },
+		"in the order of its changes, whoever is known": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))
+				s.change("a", 10, "flux")
+				s.admit("a", 10, "helm", "alice")
+				s.change("a", 11, "helm")
+				s.admit("b", 6, "flux", "bob")
+				s.change("b", 12, "flux")
+				s.wait(grace)
+			},
+			want: []string{"b@12 argo>flux by bob", "a@10 argo>flux", "a@11 flux>helm by alice"},
 		},
-		"who is made leader records what it has kept": {
+		"what the leader's checkpoint has passed is settled": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.change("a", 10, "flux")
 				s.change("a", 11, "argo")
 				s.wait(grace)
 				s.passed(Checkpoint{Resources: map[string]mark{"configmaps": {Version: "10"}}})
-				s.take(s.lead(true))
+				s.lead(true)
 			},
-			want: []string{"a@11 flux>argo"}, at: "10",
+			want: []string{"a@10 argo>flux", "a@11 flux>argo"}, at: "10",
 		},
 		"edge case 72: a write that was refused, and another one that was not": {
 			tell: func(s *tale) {

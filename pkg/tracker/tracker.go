@@ -58,9 +58,8 @@ type Options struct {
 	ExcludeNamespaces []string
 	// ExcludeKinds that are not tracked, beside those that never are.
 	ExcludeKinds []schema.GroupKind
-	// Grace is how long a change waits for its hint before the leader records it
-	// without a user; 5 seconds by default. Another replica may have the hint, and
-	// is to be the first to record it.
+	// Grace is how long a change waits for its hint, which came before it but may be
+	// read after it, until it is told without a user; half a second by default.
 	Grace time.Duration
 	// Finish, if set, is called once at the end, when all is told to the sink, for it
 	// to settle what it can before the last checkpoint is stored.
@@ -94,7 +93,7 @@ func New(opts Options) (*Tracker, error) {
 		return nil, errors.New("a tracker needs a metadata client, a discovery client, config maps and a sink")
 	}
 	opts.Name = cmp.Or(opts.Name, "k8sconnect-tracker")
-	opts.Grace = cmp.Or(opts.Grace, 5*time.Second)
+	opts.Grace = cmp.Or(opts.Grace, 500*time.Millisecond)
 	opts.StoreEvery = cmp.Or(opts.StoreEvery, 30*time.Second)
 	if opts.Finish == nil {
 		opts.Finish = func() {}
@@ -144,7 +143,9 @@ func (t *Tracker) Hint(h ownership.Hint) bool {
 
 // Lead says whether this replica leads. Before it is said, it does not.
 func (t *Tracker) Lead(leading bool) {
-	t.do(func(b *book) []*matter { return b.lead(leading) })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.book.lead(leading)
 }
 
 // Ready tells whether the first list of every kind was read, or refused.
@@ -175,7 +176,9 @@ func (t *Tracker) attend(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case h := <-t.queue:
-			t.do(func(b *book) []*matter { return b.hint(h, time.Now()) })
+			t.mu.Lock()
+			t.book.hint(h, time.Now())
+			t.mu.Unlock()
 		case <-ticker.C:
 			t.do(func(b *book) []*matter { return b.due(time.Now()) })
 		}
