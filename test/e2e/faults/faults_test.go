@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -24,8 +26,8 @@ import (
 const (
 	managers = 8
 	objects  = 1000
-	// loadFor is how long the writers write.
-	loadFor = 20 * time.Second
+	// loadFor is how long the writers write, unless FAULTS_FOR says otherwise.
+	loadFor = 10 * time.Second
 	// settleFor is how long the records may take to say all of it. They take
 	// seconds; this is for a machine that is busy.
 	settleFor = 3 * time.Minute
@@ -50,12 +52,13 @@ type trial struct {
 // the test long.
 func begin(t *testing.T, options cluster.Options, args ...string) *trial {
 	t.Helper()
+	t.Parallel()
 	tr := &trial{Cluster: cluster.ForTest(t, options)}
 	config, err := tr.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	if tr.client, err = dynamic.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +80,20 @@ func begin(t *testing.T, options cluster.Options, args ...string) *trial {
 	return tr
 }
 
+// first starts the first replica and waits until there is a checkpoint: what
+// happens before that is nobody's promise.
+func (tr *trial) first(t *testing.T) *companion.Replica {
+	t.Helper()
+	r := tr.replica(t)
+	for started := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		if c, err := tr.configMap(t.Context()); err == nil && c.Data["checkpoint"] != "" {
+			return r
+		} else if time.Since(started) > time.Minute {
+			t.Fatalf("there is no checkpoint (%v)", err)
+		}
+	}
+}
+
 // replica starts a replica and waits until it is ready.
 func (tr *trial) replica(t *testing.T) *companion.Replica {
 	t.Helper()
@@ -95,11 +112,25 @@ func (tr *trial) fill(t *testing.T) {
 	tr.truth = newTruth(t, tr.client, metav1.NamespaceDefault, objects)
 }
 
+// loadTime is how long the writers write.
+func loadTime(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("FAULTS_FOR")
+	if text == "" {
+		return loadFor
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // load writes for some time while disturb does what it does, until its context
 // ends.
 func (tr *trial) load(t *testing.T, seed uint64, disturb func(ctx context.Context)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), loadFor)
+	ctx, cancel := context.WithTimeout(t.Context(), loadTime(t))
 	defer cancel()
 	var both sync.WaitGroup
 	both.Go(func() { disturb(ctx) })
@@ -160,26 +191,26 @@ type coverage struct {
 
 func (tr *trial) coverage(t *testing.T) coverage {
 	t.Helper()
-	var c coverage
-	list, err := tr.typed.CoreV1().ConfigMaps(companion.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "k8sconnect.io/tracker=true"})
+	configMap, err := tr.configMap(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Items) != 1 {
-		t.Fatalf("the tracker has %d ConfigMaps: %v", len(list.Items), names(list.Items))
-	}
-	if err := json.Unmarshal([]byte(list.Items[0].Data["coverage"]), &c); err != nil {
+	var c coverage
+	if err := json.Unmarshal([]byte(configMap.Data["coverage"]), &c); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-func names(list []corev1.ConfigMap) []string {
-	var all []string
-	for _, c := range list {
-		all = append(all, c.Name)
+func (tr *trial) configMap(ctx context.Context) (*corev1.ConfigMap, error) {
+	list, err := tr.typed.CoreV1().ConfigMaps(companion.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "k8sconnect.io/tracker=true"})
+	if err != nil {
+		return nil, err
 	}
-	return all
+	if len(list.Items) != 1 {
+		return nil, fmt.Errorf("the tracker has %d ConfigMaps", len(list.Items))
+	}
+	return &list.Items[0], nil
 }
 
 // every does something again and again until ctx ends.

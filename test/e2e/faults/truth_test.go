@@ -168,13 +168,14 @@ func (tr *truth) total() int {
 // know fewer takeovers than there were, but nothing that was not; its last owner
 // is right all the same.
 func (tr *truth) settled(ctx context.Context, records func(context.Context) ([]ownership.Record, error), gaps bool) []string {
+	differences := []string{"no records were read"}
 	for {
 		list, err := records(ctx)
-		var differences []string
-		if err != nil {
-			differences = []string{err.Error()}
-		} else {
+		switch {
+		case err == nil:
 			differences = tr.compare(list, gaps)
+		case ctx.Err() == nil:
+			differences = []string{err.Error()}
 		}
 		if len(differences) == 0 || ctx.Err() != nil {
 			return differences
