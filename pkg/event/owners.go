@@ -58,8 +58,8 @@ type Transition struct {
 	From, To []managedfields.Owner
 	// Cut is set if there were more owners than From and To have.
 	Cut bool
-	// Forced is set if it was by force, Gap if nobody watched, when it last
-	// happened.
+	// Forced is set if it was by force when it last happened, Gap if nobody watched
+	// one of the times.
 	Forced, Gap bool
 	// User who sent the request; empty where that is not known.
 	User string

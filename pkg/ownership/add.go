@@ -88,7 +88,7 @@ func (e Entry) SameParties(other Entry) bool {
 // reported in the wrong order, the later says how it last happened.
 func (e *Entry) follow(earlier Entry) {
 	seen, version := slices.Clone(earlier.ResourceVersions), e.version()
-	count, first := earlier.Count+e.Count, earlier.First
+	count, first, gap := earlier.Count+e.Count, earlier.First, earlier.Gap || e.Gap
 	if e.First.Before(&first) {
 		first = e.First
 	}
@@ -100,7 +100,7 @@ func (e *Entry) follow(earlier Entry) {
 		i--
 	}
 	seen = slices.Insert(seen, i, version)
-	e.Count, e.First = count, first
+	e.Count, e.First, e.Gap = count, first, gap
 	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
 }
 

@@ -66,8 +66,8 @@ type Entry struct {
 	To   []Holder `json:"to"`
 	// Forced is set if it was by force when it last happened.
 	Forced bool `json:"forced,omitempty"`
-	// Gap is set if it happened while nobody watched: it is what changed in all,
-	// and the way there is not known.
+	// Gap is set if it, or one of those that Count counts, happened while nobody
+	// watched: it is what changed in all, and the way there is not known.
 	Gap bool `json:"gap,omitempty"`
 	// User is who sent the request, where that was seen. Unlike a manager's name,
 	// the API server vouches for it.

@@ -308,6 +308,19 @@ func TestNet(t *testing.T) {
 	}
 }
 
+// What is counted in an entry that has a gap in it is not all that happened, for
+// ever.
+func TestGapStays(t *testing.T) {
+	var r ownership.Record
+	gap := minute(1)
+	gap.Gap = true
+	r.Add(taken("a", "argo", "flux"), gap)
+	r.Add(taken("a", "flux", "argo"), minute(2))
+	if len(r.Entries) != 1 || !r.Entries[0].Gap || r.Entries[0].Count != 2 {
+		t.Errorf("entries %+v", r.Entries)
+	}
+}
+
 // An entry is said in the words of its transition.
 func TestEntryString(t *testing.T) {
 	for _, tr := range []ownership.Transition{

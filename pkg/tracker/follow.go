@@ -8,14 +8,20 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
 const (
 	// watchFor is how long a watch is asked to last.
 	watchFor = 5 * time.Minute
-	// refusedFor is how long to wait where a kind may not be watched.
+	// refusedFor is how long to wait at most where a kind may not be watched.
 	refusedFor = 5 * time.Minute
+	// refusedFirst is how long to wait at first: an API server that has just started
+	// forbids everything until it has read who may do what.
+	refusedFirst = time.Second
+	// refusedLong is a wait after which a refusal is taken for one that lasts.
+	refusedLong = 8 * time.Second
 	// steady is how long a watch has to last to be one that works.
 	steady = 5 * time.Second
 )
@@ -39,7 +45,7 @@ type follower struct {
 
 // run lists and watches until the context ends.
 func (f *follower) run(ctx context.Context) {
-	pauses := newPauses()
+	pauses, refusals := newPauses(), newRefusals()
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := f.pass(ctx)
@@ -50,14 +56,15 @@ func (f *follower) run(ctx context.Context) {
 			f.listedOnce()
 		}
 		if time.Since(began) > steady {
-			pauses = newPauses()
+			pauses, refusals = newPauses(), newRefusals()
 		}
 		pause := pauses.Step()
 		switch {
 		case err == nil, errors.Is(err, errTooOld):
 		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
-			pause = refusedFor
-			f.refuse(err)
+			if pause = refusals.Step(); pause > refusedLong {
+				f.refuse(err)
+			}
 		default:
 			f.count(func(c *counts) { c.errors++ })
 			f.opts.Log.Info("watch ended", "resource", f.resource.String(), "error", err.Error())
@@ -66,6 +73,10 @@ func (f *follower) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+func newRefusals() wait.Backoff {
+	return wait.Backoff{Duration: refusedFirst, Factor: 2, Jitter: 0.2, Steps: 100, Cap: refusedFor}
 }
 
 // pass goes on from where history was left, or lists, until the watch ends.

@@ -32,10 +32,10 @@ func (t *Tracker) load(ctx context.Context) error {
 // keep deals with gaps and stores the checkpoint while it leads, and else reads
 // what the leader has stored.
 func (t *Tracker) keep(ctx context.Context) {
-	next := time.Now().Add(t.opts.StoreEvery)
+	var next time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
 	for sleep(ctx, min(t.opts.StoreEvery, time.Second)) == nil {
 		t.gaps(ctx)
-		if time.Now().Before(next) {
+		if time.Now().Before(next) || !t.Ready() {
 			continue
 		}
 		next = time.Now().Add(t.opts.StoreEvery)

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+)
+
+// What stands between those who write and etcd.
+const (
+	setupNone    = "no webhook"
+	setupNothing = "a webhook that does nothing"
+	setupOurs    = "k8sconnect"
+)
+
+func allSetups() []string { return []string{setupNone, setupNothing, setupOurs} }
+
+// lab is a control plane in one of the setups: each has its own, since an API
+// server needs a while to forget a webhook.
+type lab struct {
+	setup   string
+	cluster *cluster.Cluster
+	client  dynamic.Interface
+	release *companion.Companion
+	replica *companion.Replica
+	nothing *exec.Cmd
+}
+
+func newLab(ctx context.Context, setup string, o options) (_ *lab, err error) {
+	l := &lab{setup: setup}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if l.cluster, err = cluster.Start(ctx, cluster.Options{}); err != nil {
+		return nil, err
+	}
+	config, err := l.cluster.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	if l.client, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if setup == setupNone {
+		return l, nil
+	}
+	l.release, err = companion.Install(ctx, l.cluster, companion.Options{Log: o.log})
+	if err != nil {
+		return nil, err
+	}
+	if setup == setupOurs {
+		l.replica, err = l.release.Start(ctx)
+	} else {
+		err = l.startNothing(ctx)
+	}
+	return l, err
+}
+
+func (l *lab) close() {
+	if l.nothing != nil {
+		_ = l.nothing.Process.Kill()
+		_ = l.nothing.Wait()
+	}
+	if l.release != nil {
+		l.release.Close()
+	}
+	if l.cluster != nil {
+		l.cluster.Stop()
+	}
+}
+
+// startNothing puts the webhook that does nothing where ours would be.
+func (l *lab) startNothing(ctx context.Context) error {
+	service, err := l.release.Service(ctx)
+	if err != nil {
+		return err
+	}
+	host := service.Name + "." + service.Namespace + ".svc"
+	authority, key, err := cert.GenerateSelfSignedCertKey(host, nil, []string{host})
+	if err != nil {
+		return err
+	}
+	certFile, keyFile := filepath.Join(l.cluster.Dir, "nothing.crt"), filepath.Join(l.cluster.Dir, "nothing.key")
+	if err := os.WriteFile(certFile, authority, 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(keyFile, key, 0o600); err != nil {
+		return err
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	l.nothing = exec.Command(self, verbNothing, address, certFile, keyFile)
+	l.nothing.Stderr = os.Stderr
+	if err := l.nothing.Start(); err != nil {
+		return err
+	}
+	if err := l.cluster.RouteService(service.Namespace, service.Name, address); err != nil {
+		return err
+	}
+	return l.trust(ctx, authority)
+}
+
+// trust makes the API server believe an authority.
+func (l *lab) trust(ctx context.Context, authority []byte) error {
+	config, err := l.cluster.RESTConfig()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	configurations := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	list, err := configurations.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, c := range list.Items {
+		for i := range c.Webhooks {
+			c.Webhooks[i].ClientConfig.CABundle = authority
+		}
+		if _, err := configurations.Update(ctx, &c, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// calls returns how often the API server has called a webhook of ours, by its own
+// count, and how many of the calls failed.
+func (l *lab) calls(ctx context.Context) (made, failed float64, err error) {
+	config, err := l.cluster.RESTConfig()
+	if err != nil {
+		return 0, 0, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return 0, 0, err
+	}
+	text, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		var n float64
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if _, err := fmt.Sscan(value, &n); err != nil {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(series, "apiserver_admission_webhook_admission_duration_seconds_count{"):
+			made += n
+		case strings.HasPrefix(series, "apiserver_admission_webhook_fail_open_count{"), strings.HasPrefix(series, "apiserver_admission_webhook_rejection_count{"):
+			failed += n
+		}
+	}
+	return made, failed, nil
+}
+
+// awaitCalls waits until the API server calls the webhook and gets answers: it
+// learns of a configuration a moment after it is there.
+func (l *lab) awaitCalls(ctx context.Context) error {
+	w := writer{client: l.client.Resource(deployments()).Namespace("default"), work: workCreate, setup: "await"}
+	for n := 0; ; n++ {
+		before, failedBefore, err := l.calls(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.write(ctx, 0, n); err != nil {
+			return err
+		}
+		after, failed, err := l.calls(ctx)
+		if err != nil {
+			return err
+		}
+		if after > before && failed == failedBefore {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not called: %w", l.setup, context.Cause(ctx))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}

@@ -1,0 +1,87 @@
+package companion
+
+import (
+	"io"
+	"net"
+	"sync"
+)
+
+// balancer is a Service: it leads each connection to one of its backends, in
+// turn, and a connection ends when its backend does.
+type balancer struct {
+	listener net.Listener
+
+	mu       sync.Mutex
+	backends []string
+	turn     int
+}
+
+func newBalancer() (*balancer, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	b := &balancer{listener: listener}
+	go b.serve()
+	return b, nil
+}
+
+func (b *balancer) address() string { return b.listener.Addr().String() }
+
+func (b *balancer) close() { _ = b.listener.Close() }
+
+func (b *balancer) set(address string, is bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	kept := b.backends[:0:0]
+	for _, other := range b.backends {
+		if other != address {
+			kept = append(kept, other)
+		}
+	}
+	if is {
+		kept = append(kept, address)
+	}
+	b.backends = kept
+}
+
+func (b *balancer) next() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.backends) == 0 {
+		return ""
+	}
+	b.turn++
+	return b.backends[b.turn%len(b.backends)]
+}
+
+func (b *balancer) serve() {
+	for {
+		front, err := b.listener.Accept()
+		if err != nil {
+			return
+		}
+		go b.carry(front)
+	}
+}
+
+func (b *balancer) carry(front net.Conn) {
+	defer func() { _ = front.Close() }()
+	backend := b.next()
+	if backend == "" {
+		return
+	}
+	back, err := net.Dial("tcp", backend)
+	if err != nil {
+		return
+	}
+	defer func() { _ = back.Close() }()
+	done := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{front, back}, {back, front}} {
+		go func() {
+			_, _ = io.Copy(way[0], way[1])
+			done <- struct{}{}
+		}()
+	}
+	<-done
+}

@@ -1,0 +1,12 @@
+// Package companion runs the webhook's program beside a control plane of package
+// cluster, as the chart installs it: helm installs the real chart, the API server
+// calls the real Service, and the process has the arguments of the Deployment and
+// the permissions of its service account.
+//
+//	w, err := companion.Install(ctx, c, companion.Options{})
+//	replica, err := w.Start(ctx)
+//	replica.Kill()
+//
+// What stands in for the Service is a balancer that leads to the replicas that
+// run. No pod runs: that is all that differs from a cluster.
+package companion

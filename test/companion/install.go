@@ -1,0 +1,192 @@
+package companion
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// What the release is called, and where it is.
+const (
+	Namespace = "k8sconnect-system"
+	Release   = "k8sconnect"
+)
+
+// Options say what to install. The zero value is the chart as it is.
+type Options struct {
+	// Root is the folder of the project, with bin/webhook and bin/helm built; empty
+	// looks for it upwards.
+	Root string
+	// Set holds values of the chart, as for helm's --set.
+	Set []string
+	// Args are added to the program's command line, after those of the chart.
+	Args []string
+	// Log takes what the replicas say. Nil drops it.
+	Log io.Writer
+}
+
+// Companion is the chart's release in a cluster, and its replicas.
+type Companion struct {
+	cluster    *cluster.Cluster
+	client     kubernetes.Interface
+	options    Options
+	args       []string
+	kubeconfig string
+	balancer   *balancer
+	replicas   []*Replica // all that ever ran
+}
+
+// Install installs the chart. No replica runs yet, so that the API server gets no
+// answer to its calls.
+func Install(ctx context.Context, c *cluster.Cluster, options Options) (_ *Companion, err error) {
+	w := &Companion{cluster: c, options: options}
+	if w.options.Root == "" {
+		if w.options.Root, err = root(); err != nil {
+			return nil, err
+		}
+	}
+	config, err := c.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	if w.client, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if err := w.Helm(ctx, "install"); err != nil {
+		return nil, err
+	}
+	if err := w.read(ctx); err != nil {
+		return nil, err
+	}
+	return w, w.route(ctx)
+}
+
+// Helm runs helm install or upgrade with the values of the options.
+func (w *Companion) Helm(ctx context.Context, verb string, more ...string) error {
+	args := []string{verb, Release, filepath.Join(w.options.Root, "charts/k8sconnect"), "--namespace", Namespace}
+	if verb == "install" {
+		args = append(args, "--create-namespace")
+	}
+	for _, value := range w.options.Set {
+		args = append(args, "--set", value)
+	}
+	return w.helm(ctx, append(args, more...)...)
+}
+
+// Uninstall removes the release.
+func (w *Companion) Uninstall(ctx context.Context) error {
+	return w.helm(ctx, "uninstall", Release, "--namespace", Namespace)
+}
+
+func (w *Companion) helm(ctx context.Context, args ...string) error {
+	home := filepath.Join(w.cluster.Dir, "helm")
+	cmd := exec.CommandContext(ctx, filepath.Join(w.options.Root, "bin/helm"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.cluster.KubeconfigPath,
+		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("helm %s: %w: %s", args[0], err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// read takes the arguments and the identity of the program from the Deployment.
+func (w *Companion) read(ctx context.Context) error {
+	list, err := w.client.AppsV1().Deployments(Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	if len(list.Items) != 1 {
+		return fmt.Errorf("the chart has %d Deployments", len(list.Items))
+	}
+	pod := list.Items[0].Spec.Template.Spec
+	w.args = arguments(list.Items[0])
+	account := "system:serviceaccount:" + Namespace + ":" + pod.ServiceAccountName
+	w.kubeconfig, err = w.cluster.KubeconfigFor(account, "system:serviceaccounts", "system:serviceaccounts:"+Namespace, "system:authenticated")
+	return err
+}
+
+// arguments are those of the container, with what the pod's fields would be.
+func arguments(d appsv1.Deployment) []string {
+	c := d.Spec.Template.Spec.Containers[0]
+	env := map[string]string{}
+	for _, e := range c.Env {
+		env[e.Name] = e.Value
+		if e.ValueFrom != nil && e.ValueFrom.FieldRef != nil && e.ValueFrom.FieldRef.FieldPath == "metadata.namespace" {
+			env[e.Name] = d.Namespace
+		}
+	}
+	args := make([]string, len(c.Args))
+	for i, arg := range c.Args {
+		for name, value := range env {
+			arg = strings.ReplaceAll(arg, "$("+name+")", value)
+		}
+		args[i] = arg
+	}
+	return args
+}
+
+// route leads the calls of the API server to the replicas.
+func (w *Companion) route(ctx context.Context) error {
+	service, err := w.Service(ctx)
+	if err != nil {
+		return err
+	}
+	if w.balancer, err = newBalancer(); err != nil {
+		return err
+	}
+	return w.cluster.RouteService(service.Namespace, service.Name, w.balancer.address())
+}
+
+// Service returns the service by which the API server calls the webhook.
+func (w *Companion) Service(ctx context.Context) (*admissionv1.ServiceReference, error) {
+	list, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, configuration := range list.Items {
+		for _, hook := range configuration.Webhooks {
+			if s := hook.ClientConfig.Service; s != nil && s.Namespace == Namespace {
+				return s, nil
+			}
+		}
+	}
+	return nil, errors.New("the chart has no webhook configuration")
+}
+
+// Close ends all replicas, and what leads to them.
+func (w *Companion) Close() {
+	for _, r := range w.replicas {
+		r.Kill()
+	}
+	w.balancer.close()
+}
+
+func root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "charts/k8sconnect")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", errors.New("not below the project's folder")
+		}
+		dir = up
+	}
+}

@@ -1,0 +1,187 @@
+package companion
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Replica is one process of the webhook.
+type Replica struct {
+	companion *Companion
+	cmd       *exec.Cmd
+	ended     chan struct{}
+	err       error // of the process, once it has ended
+	admission string
+	health    string
+	metrics   string
+}
+
+// Start starts a replica and returns when it is ready, or an error when it ends
+// before, or ctx does.
+func (w *Companion) Start(ctx context.Context) (*Replica, error) {
+	r, err := w.Launch()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Ready(ctx); err != nil {
+		r.Kill()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Launch starts a replica and does not wait. Calls are led to it once Ready has
+// found it ready.
+func (w *Companion) Launch() (*Replica, error) {
+	addresses, err := free(3)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replica{companion: w, ended: make(chan struct{}), admission: addresses[0], health: addresses[1], metrics: addresses[2]}
+	host, port, err := net.SplitHostPort(r.admission)
+	if err != nil {
+		return nil, err
+	}
+	args := append(append([]string{}, w.args...), "--host="+host, "--port="+port, "--health-address="+r.health, "--metrics-address="+r.metrics)
+	r.cmd = exec.Command(filepath.Join(w.options.Root, "bin/webhook"), append(args, w.options.Args...)...)
+	r.cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig)
+	r.cmd.Stdout, r.cmd.Stderr = w.options.Log, w.options.Log
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	w.replicas = append(w.replicas, r)
+	go func() {
+		r.err = r.cmd.Wait()
+		w.balancer.set(r.admission, false)
+		close(r.ended)
+	}()
+	return r, nil
+}
+
+// Ready waits until the replica says that it is ready, and has calls led to it.
+func (r *Replica) Ready(ctx context.Context) error {
+	for {
+		if err := get(ctx, "http://"+r.health+"/readyz", io.Discard); err == nil {
+			r.companion.balancer.set(r.admission, true)
+			return nil
+		}
+		select {
+		case <-r.ended:
+			return fmt.Errorf("the webhook has ended: %w", r.err)
+		case <-ctx.Done():
+			return fmt.Errorf("the webhook is not ready: %w", context.Cause(ctx))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Kill ends the replica as a power cut would.
+func (r *Replica) Kill() {
+	_ = r.cmd.Process.Kill()
+	<-r.ended
+}
+
+// Stop ends it as Kubernetes does: it is told, and no more connections are led to
+// it. The error is that of a process that did not end well.
+func (r *Replica) Stop() error {
+	r.companion.balancer.set(r.admission, false)
+	_ = r.cmd.Process.Signal(syscall.SIGTERM)
+	<-r.ended
+	return r.err
+}
+
+// Metric returns the sum of a metric over its labels that contain all of some
+// texts, such as `kind="Deployment"`.
+func (r *Replica) Metric(ctx context.Context, name string, labels ...string) (float64, error) {
+	var text strings.Builder
+	if err := get(ctx, "http://"+r.metrics+"/metrics", &text); err != nil {
+		return 0, err
+	}
+	sum := 0.0
+lines:
+	for line := range strings.Lines(text.String()) {
+		series, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if bare, _, _ := strings.Cut(series, "{"); !ok || bare != name {
+			continue
+		}
+		for _, label := range labels {
+			if !strings.Contains(series, label) {
+				continue lines
+			}
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// Memory returns the bytes of memory that the process has resident now, and had
+// at most.
+func (r *Replica) Memory() (now, peak int64, err error) {
+	file, err := os.Open(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		switch name {
+		case "VmRSS":
+			now = kb << 10
+		case "VmHWM":
+			peak = kb << 10
+		}
+	}
+	return now, peak, lines.Err()
+}
+
+func get(ctx context.Context, url string, to io.Writer) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if _, err := io.Copy(to, answer.Body); err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return errors.New(answer.Status)
+	}
+	return nil
+}
+
+// free returns addresses at which nothing listens. All are held before the first
+// is given back, so that none is given twice.
+func free(n int) ([]string, error) {
+	var addresses []string
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = listener.Close() }()
+		addresses = append(addresses, listener.Addr().String())
+	}
+	return addresses, nil
+}

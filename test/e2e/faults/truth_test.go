@@ -1,0 +1,257 @@
+package faults_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// fought is the path that all writers of a truth write.
+const fought = ".data.k"
+
+// truth is what really happened to some ConfigMaps that several managers write,
+// as the writers themselves know it: they write each object one after the other,
+// and look whenever they have no answer.
+type truth struct {
+	client   dynamic.ResourceInterface
+	subjects []*contested
+}
+
+// contested is a ConfigMap and who took its value from whom, how often.
+type contested struct {
+	mu    sync.Mutex
+	name  string
+	uid   types.UID
+	owner string
+	takes map[string]int // by the two owners, in no order
+	// lastTaken is when the server had answered the last takeover.
+	lastTaken time.Time
+}
+
+// writes is what became of the writes of one load.
+type writes struct {
+	mu      sync.Mutex
+	done    int
+	denied  []string
+	slowest time.Duration
+}
+
+// newTruth makes n ConfigMaps in a namespace, owned by the manager "first".
+func newTruth(t *testing.T, client dynamic.Interface, namespace string, n int) *truth {
+	t.Helper()
+	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	tr := &truth{client: client.Resource(configMaps).Namespace(namespace)}
+	for i := range n {
+		c := &contested{name: fmt.Sprintf("c%04d", i), takes: map[string]int{}}
+		if err := c.write(t.Context(), tr.client, "first", true, "0"); err != nil {
+			t.Fatal(err)
+		}
+		tr.subjects = append(tr.subjects, c)
+	}
+	return tr
+}
+
+// load lets so many managers write to random objects until ctx ends: by forced
+// apply or by update, always another value. A write that the server did not
+// carry out for reasons of its own is looked into and left; one that was denied
+// is noted.
+func (tr *truth) load(ctx context.Context, managers int, seed uint64) *writes {
+	w := &writes{}
+	var all sync.WaitGroup
+	for m := range managers {
+		random := rand.New(rand.NewPCG(seed, uint64(m)))
+		all.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				c := tr.subjects[random.IntN(len(tr.subjects))]
+				value := fmt.Sprintf("%d-%d-%d", seed, m, n)
+				started := time.Now()
+				// The write itself is not cut short: its outcome would not be known.
+				err := c.write(context.WithoutCancel(ctx), tr.client, fmt.Sprint("manager-", m), random.IntN(2) == 0, value)
+				w.add(time.Since(started), err)
+			}
+		})
+	}
+	all.Wait()
+	return w
+}
+
+func (w *writes) add(took time.Duration, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		w.done++
+		w.slowest = max(w.slowest, took)
+	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || strings.Contains(err.Error(), "webhook"):
+		w.denied = append(w.denied, err.Error())
+	}
+}
+
+// write gives the object another value as a manager, and notes whose it was.
+func (c *contested) write(ctx context.Context, client dynamic.ResourceInterface, manager string, apply bool, value string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": c.name},
+		"data":     map[string]any{"k": value},
+	}}
+	var got *unstructured.Unstructured
+	var err error
+	owner := manager + "/Apply"
+	if apply {
+		got, err = client.Apply(ctx, c.name, object, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	} else {
+		owner = manager + "/Update"
+		got, err = client.Update(ctx, object, metav1.UpdateOptions{FieldManager: manager})
+	}
+	if err != nil {
+		got = c.look(ctx, client)
+		if is, _, _ := unstructured.NestedString(got.Object, "data", "k"); is != value {
+			return err
+		}
+	}
+	c.uid = got.GetUID()
+	if c.owner != "" && c.owner != owner {
+		c.takes[pair(c.owner, owner)]++
+		c.lastTaken = time.Now()
+	}
+	c.owner = owner
+	return nil
+}
+
+// look reads the object, however long that takes.
+func (c *contested) look(ctx context.Context, client dynamic.ResourceInterface) *unstructured.Unstructured {
+	for {
+		got, err := client.Get(ctx, c.name, metav1.GetOptions{})
+		if err == nil {
+			return got
+		}
+		if apierrors.IsNotFound(err) {
+			return &unstructured.Unstructured{Object: map[string]any{}}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func pair(a, b string) string { return strings.Join(slices.Sorted(slices.Values([]string{a, b})), " ") }
+
+// total is how many takeovers there were.
+func (tr *truth) total() int {
+	n := 0
+	for _, c := range tr.subjects {
+		for _, count := range c.takes {
+			n += count
+		}
+	}
+	return n
+}
+
+// settled waits until the records say what the truth is, and returns what still
+// differs when ctx ends: one line an object. Where gaps are declared, a record may
+// know fewer takeovers than there were, but nothing that was not; its last owner
+// is right all the same.
+func (tr *truth) settled(ctx context.Context, records func(context.Context) ([]ownership.Record, error), gaps bool) []string {
+	differences := []string{"no records were read"}
+	for {
+		list, err := records(ctx)
+		switch {
+		case err == nil:
+			differences = tr.compare(list, gaps)
+		case ctx.Err() == nil:
+			differences = []string{err.Error()}
+		}
+		if len(differences) == 0 || ctx.Err() != nil {
+			return differences
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (tr *truth) compare(records []ownership.Record, gaps bool) []string {
+	byUID := map[types.UID]ownership.Record{}
+	for _, r := range records {
+		byUID[r.Object.UID] = r
+	}
+	var differences []string
+	for _, c := range tr.subjects {
+		r, ok := byUID[c.uid]
+		if !ok && len(c.takes) > 0 && !gaps {
+			differences = append(differences, fmt.Sprintf("%s: no record; want %v", c.name, c.takes))
+		}
+		if ok {
+			differences = append(differences, c.compare(r, gaps)...)
+		}
+	}
+	return differences
+}
+
+func (c *contested) compare(r ownership.Record, gaps bool) []string {
+	got, gap := map[string]int{}, false
+	for _, e := range r.Entries {
+		if e.Path != fought || len(e.From) != 1 || len(e.To) != 1 {
+			return []string{fmt.Sprintf("%s: unexpected entry %+v", c.name, e)}
+		}
+		got[pair(held(e.From[0]), held(e.To[0]))] += e.Count
+		gap = gap || e.Gap
+	}
+	if !gaps {
+		if gap || r.Dropped > 0 || !maps.Equal(got, c.takes) {
+			return []string{fmt.Sprintf("%s: record says %v (gap %t, dropped %d), want %v", c.name, got, gap, r.Dropped, c.takes)}
+		}
+		return nil
+	}
+	if last := latest(r.Entries); last != c.owner && len(r.Entries) > 0 {
+		return []string{fmt.Sprintf("%s: last owner %s, want %s", c.name, last, c.owner)}
+	}
+	for parties, n := range got {
+		if n > c.takes[parties] && !gap {
+			return []string{fmt.Sprintf("%s: %s %d times, which happened %d times", c.name, parties, n, c.takes[parties])}
+		}
+	}
+	return nil
+}
+
+func held(h ownership.Holder) string { return h.Manager + "/" + h.Operation }
+
+// latest is the owner after what happened last.
+func latest(entries []ownership.Entry) string {
+	if len(entries) == 0 {
+		return ""
+	}
+	e := slices.MaxFunc(entries, func(a, b ownership.Entry) int {
+		return cmp.Compare(newest(a), newest(b))
+	})
+	return held(e.To[0])
+}
+
+// newest is the last version at which an entry happened; the API server counts
+// them upwards (KEP-5504).
+func newest(e ownership.Entry) uint64 {
+	var n uint64
+	for _, v := range e.ResourceVersions {
+		var is uint64
+		_, _ = fmt.Sscan(v, &is)
+		n = max(n, is)
+	}
+	return n
+}
