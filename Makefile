@@ -90,6 +90,10 @@ cluster-up: ## start a real control plane on loopback; prints export KUBECONFIG=
 cluster-down: ## stop it
 	@$(CONTROLPLANE) down
 
+.PHONY: webhook-up
+webhook-up: build $(BIN)/helm cluster-build ## a real control plane with the webhook, installed by its chart, until Ctrl-C; prints export KUBECONFIG=…
+	@$(GO) run ./test/companion/cmd/companion -nodes 1 -replicas 2
+
 .PHONY: cluster-status
 cluster-status: ## say whether it runs
 	@$(CONTROLPLANE) status

@@ -87,6 +87,9 @@ func (r *Replica) Ready(ctx context.Context) error {
 	}
 }
 
+// MetricsAddress is where the replica serves its metrics.
+func (r *Replica) MetricsAddress() string { return r.metrics }
+
 // Kill ends the replica as a power cut would.
 func (r *Replica) Kill() {
 	_ = r.cmd.Process.Kill()

@@ -1,0 +1,66 @@
+// Command companion runs a real control plane with the webhook, for whoever wants
+// to look at it:
+//
+//	companion -replicas 2
+//
+// It prints the export line of a kubeconfig, and ends everything on Ctrl-C.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "companion:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	replicas := flag.Int("replicas", 1, "`number` of replicas of the webhook")
+	nodes := flag.Int("nodes", 0, "`number` of kwok nodes; controllers run if there are any")
+	set := flag.String("set", "", "values of the chart, as `NAME=VALUE,…`")
+	log := flag.String("log", "webhook.log", "`file` for what the webhook says")
+	flag.Parse()
+	file, err := os.Create(*log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	c, err := cluster.Start(ctx, cluster.Options{Nodes: *nodes, Controllers: *nodes > 0})
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	options := companion.Options{Log: file}
+	if *set != "" {
+		options.Set = strings.Split(*set, ",")
+	}
+	w, err := companion.Install(ctx, c, options)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for range *replicas {
+		r, err := w.Start(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "metrics of a replica: http://"+r.MetricsAddress()+"/metrics")
+	}
+	fmt.Println("export KUBECONFIG=" + c.KubeconfigPath)
+	<-ctx.Done()
+	return nil
+}
