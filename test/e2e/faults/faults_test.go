@@ -72,7 +72,7 @@ func begin(t *testing.T, options cluster.Options, args ...string) *trial {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		tr.Companion.Close()
+		tr.Close()
 		if t.Failed() {
 			t.Logf("the webhook said:\n%s", tr.log.tail(60))
 		}
@@ -242,5 +242,5 @@ func (l *lockedBuffer) tail(lines int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := bytes.Split(bytes.TrimSpace(l.b.Bytes()), []byte("\n"))
-	return fmt.Sprintf("%s", bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
+	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
 }
