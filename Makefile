@@ -34,7 +34,7 @@ demo: build cluster-build ## see it work: a real control plane, a conflict, and 
 	@bash test/demo/demo.sh
 
 .PHONY: test
-test: cluster-build $(BIN)/helm ## all tests, on a real control plane
+test: build cluster-build $(BIN)/helm ## all tests, on a real control plane
 	$(GO) test -timeout 20m ./...
 
 .PHONY: test-unit
