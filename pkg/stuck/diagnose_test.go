@@ -258,6 +258,14 @@ webhooks:
   sideEffects: None
   admissionReviewVersions: [v1]`
 
+// denial is what the server answers where the webhook says no, with the webhook's code.
+func denial(code int32, reason metav1.StatusReason) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: "Failure", Code: code, Reason: reason,
+		Message: `admission webhook "guard.example.com" denied the request: not on Fridays`,
+	}}
+}
+
 // Edge case 61.
 func TestAdmission(t *testing.T) {
 	unreachable := apierrors.NewInternalError(errors.New(`failed calling webhook "guard.example.com": connection refused`))
@@ -278,11 +286,24 @@ func TestAdmission(t *testing.T) {
 		},
 		"webhook refuses, the controller waits in vain": {
 			objects: held + webhook + operatorWith("{readyReplicas: 1}", 1),
-			answers: answers{may: append(may, "system:serviceaccount:ops:op update"), refusal: &apierrors.StatusError{ErrStatus: metav1.Status{
-				Status: "Failure", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
-				Message: `admission webhook "guard.example.com" denied the request: not on Fridays`,
-			}}},
-			codes: []string{WebhookRefuses}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+			answers: answers{may: append(may, "system:serviceaccount:ops:op update"), refusal: denial(http.StatusForbidden, metav1.StatusReasonForbidden)},
+			codes:   []string{WebhookRefuses}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"with the code of a request that is none, as where a webhook gives no code": {
+			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusBadRequest, metav1.StatusReasonBadRequest)},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"with that of an error of its own: it has answered": {
+			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusInternalServerError, metav1.StatusReasonInternalError)},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"with that of an object that is not there": {
+			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusNotFound, metav1.StatusReasonNotFound)},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"it knows no dry runs": {
+			objects: held + webhook, answers: answers{may: may, refusal: apierrors.NewBadRequest(`admission webhook "guard.example.com" does not support dry run`)},
+			codes: []string{WebhookUnreachable, FinalizerControllerGone}, says: []string{"not tried"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"not valid any more": {
 			objects: held, answers: answers{may: may, refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Widget"}, "w",
