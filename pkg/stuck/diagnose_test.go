@@ -216,6 +216,20 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 			objects: by("manager") + strings.ReplaceAll(operatorWith("{}", 0), "widget-operator", "anything") + updater,
 			codes:   []string{FinalizerControllerScaledDown}, says: []string{"what may be the controller"}, blockedBy: "Deployment/ops/anything",
 		},
+		"who serves a webhook for the kind is not who was given the rights on it": {
+			objects: by("manager") + strings.ReplaceAll(operatorWith("{readyReplicas: 1}", 1), "widget-operator", "anything") +
+				strings.Replace(updater, "resources: [widgets]", "resources: [widgets, widgets/finalizers]", 1) + webhook + `
+---
+{apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {selector: {app: policy}}}` +
+				strings.NewReplacer("widget-operator", "policy", "app: op", "app: policy", "serviceAccountName: op, ", "").Replace(operatorWith("{}", 0)),
+			answers: answers{may: []string{mayUpdate, " patch"}},
+			codes:   []string{FinalizerControllerSilent}, blockedBy: "Deployment/ops/anything",
+		},
+		"rights on its own kinds are not told as rights on those of Kubernetes": {
+			objects: `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, ` + dying + `, finalizers: [example.com/hold]}}` +
+				strings.ReplaceAll(operatorWith("{readyReplicas: 1}", 1), "widget-operator", "anything") + updater,
+			codes: []string{FinalizerControllerForbidden}, says: []string{"was given rights on kinds of example.com, by clusterrole/up"}, blockedBy: "ServiceAccount/ops/op",
+		},
 		"known operator": {
 			objects: `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: argocd, ` + dying + `, finalizers: [resources-finalizer.argocd.argoproj.io]}}`,
 			codes:   []string{FinalizerControllerGone}, says: []string{"Argo CD's: it is not installed"},
