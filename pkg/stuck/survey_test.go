@@ -93,6 +93,16 @@ func TestRoots(t *testing.T) {
 		{Ref: ref("e"), Causes: []event.Cause{{Code: "B", Message: "other"}}},
 		{Ref: ref("f")},
 	})
+	waits := event.Cause{Code: "A", BlockedBy: ref("x"), Evidence: []string{"deleted"}}
+	behind := event.Cause{Code: "A", BlockedBy: ref("x"), Evidence: []string{"holds back 1 object in it: a", "deleted"}}
+	for _, found := range [][]Explained{
+		{{Ref: ref("ns"), Causes: []event.Cause{behind}}, {Ref: ref("a"), Causes: []event.Cause{waits}}},
+		{{Ref: ref("a"), Causes: []event.Cause{waits}}, {Ref: ref("ns"), Causes: []event.Cause{behind}}},
+	} {
+		if got := Roots(found)[0].Cause.Evidence; !slices.Equal(got, waits.Evidence) {
+			t.Errorf("the root's evidence is %q, want that of what waits for it itself", got)
+		}
+	}
 	var got []string
 	for _, r := range roots {
 		got = append(got, fmt.Sprint(r.Cause.Code, r.Total, r.Holds[0].Name))
