@@ -139,6 +139,18 @@ func TestOwnersGolden(t *testing.T) {
 	}
 }
 
+// What is masked has no size to tell: it would be that of the mask.
+func TestMaskedLastApplied(t *testing.T) {
+	story := []event.Event{event.Planned{}, owned(t, fieldsOf(t, `
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: prod, annotations: {kubectl.kubernetes.io/last-applied-configuration: "***"}}`))}
+	got := run(t, printer.ForOwners, printer.Options{}, story)
+	if !strings.Contains(got.out, "last-applied-configuration: '***'") {
+		t.Errorf("no mask in:\n%s", got.out)
+	}
+}
+
 func TestOwnersColourSaysNothingOfItsOwn(t *testing.T) {
 	plain := run(t, printer.ForOwners, printer.Options{}, ownedStory(t)).out
 	coloured := run(t, printer.ForOwners, printer.Options{Color: true}, ownedStory(t)).out

@@ -66,7 +66,7 @@ func (y yamlWriter) lines(nodes []managedfields.Node) []yamlLine {
 func (y yamlWriter) field(name string, n managedfields.Node) []yamlLine {
 	key := scalar(name) + ":"
 	if len(n.Below) == 0 {
-		if text, ok := n.Value.(string); ok && y.fold && name == managedfields.LastAppliedAnnotation {
+		if text, ok := n.Value.(string); ok && y.fold && text != masked && name == managedfields.LastAppliedAnnotation {
 			n.Value = "(" + count(len(text), "byte") + ")" // the whole object once more
 		}
 		return owned(n, y.value(key, n.Value, true))
