@@ -136,6 +136,11 @@ func deniedByHook(err error) bool {
 	return ok && strings.Contains(of, "\" denied the request")
 }
 
+// denied tells whether a text says that this webhook was asked and said no.
+func (h hook) denied(text string) bool {
+	return strings.Contains(text, "admission webhook "+strconv.Quote(h.name)+" denied the request")
+}
+
 // saying is what an error about the object says, without values of a Secret.
 func saying(ref object.Ref, err error) string { return quote(redact.Refusal(ref, err).Error()) }
 

@@ -75,6 +75,18 @@ func TestNamespaces(t *testing.T) {
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {type: ExternalName, externalName: a.example.com}}`,
 			codes: []string{WebhookRefuses, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"refuses the deletion"},
 		},
+		"a webhook that is called at a URL refuses it": {
+			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'admission webhook "guard.example.com" denied the request: never'}`, "kubernetes") +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
+				strings.NewReplacer("UPDATE", "DELETE", "service: {namespace: ops, name: guard}", `url: "https://guard.example.com"`).Replace(webhook),
+			codes: []string{WebhookRefuses, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"refuses the deletion"},
+		},
+		"a webhook at a URL does not answer": {
+			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'failed calling webhook "guard.example.com": connection refused'}`, "kubernetes") +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
+				strings.NewReplacer("UPDATE", "DELETE", "service: {namespace: ops, name: guard}", `url: "https://guard.example.com"`).Replace(webhook),
+			codes: []string{WebhookUnreachable, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"it is called at"},
+		},
 		"what is in it can not be deleted": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: "no"}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
