@@ -50,6 +50,18 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
+// A pod is told with the same time whether somebody named it or not.
+func TestSurveyTellsTheServersTime(t *testing.T) {
+	m := memory{objects: read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, deletionTimestamp: "2026-01-01T11:50:00Z", deletionGracePeriodSeconds: 600}}`)}
+	_, objects, err := (&Gatherer{Reader: &m, Now: now}).Survey(t.Context(), Scope{})
+	if err != nil || len(objects) != 1 {
+		t.Fatalf("%d objects, %v", len(objects), err)
+	}
+	if got := objects[0].Since.UTC().Format(time.RFC3339); got != "2026-01-01T11:50:00Z" {
+		t.Errorf("since %s", got)
+	}
+}
+
 // Edge case 67: kinds that could not be looked at are told, and the rest counts.
 func TestSurveyUnread(t *testing.T) {
 	m := memory{
