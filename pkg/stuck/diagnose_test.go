@@ -216,6 +216,20 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 			objects: by("manager") + strings.ReplaceAll(operatorWith("{}", 0), "widget-operator", "anything") + updater,
 			codes:   []string{FinalizerControllerScaledDown}, says: []string{"what may be the controller"}, blockedBy: "Deployment/ops/anything",
 		},
+		"who serves a webhook for the kind is not who was given the rights on it": {
+			objects: by("manager") + strings.ReplaceAll(operatorWith("{readyReplicas: 1}", 1), "widget-operator", "anything") +
+				strings.Replace(updater, "resources: [widgets]", "resources: [widgets, widgets/finalizers]", 1) + webhook + `
+---
+{apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {selector: {app: policy}}}` +
+				strings.NewReplacer("widget-operator", "policy", "app: op", "app: policy", "serviceAccountName: op, ", "").Replace(operatorWith("{}", 0)),
+			answers: answers{may: []string{mayUpdate, " patch"}},
+			codes:   []string{FinalizerControllerSilent}, blockedBy: "Deployment/ops/anything",
+		},
+		"rights on its own kinds are not told as rights on those of Kubernetes": {
+			objects: `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, ` + dying + `, finalizers: [example.com/hold]}}` +
+				strings.ReplaceAll(operatorWith("{readyReplicas: 1}", 1), "widget-operator", "anything") + updater,
+			codes: []string{FinalizerControllerForbidden}, says: []string{"was given rights on kinds of example.com, by clusterrole/up"}, blockedBy: "ServiceAccount/ops/op",
+		},
 		"known operator": {
 			objects: `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: argocd, ` + dying + `, finalizers: [resources-finalizer.argocd.argoproj.io]}}`,
 			codes:   []string{FinalizerControllerGone}, says: []string{"Argo CD's: it is not installed"},
@@ -258,6 +272,14 @@ webhooks:
   sideEffects: None
   admissionReviewVersions: [v1]`
 
+// denial is what the server answers where the webhook says no, with the webhook's code.
+func denial(code int32, reason metav1.StatusReason) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: "Failure", Code: code, Reason: reason,
+		Message: `admission webhook "guard.example.com" denied the request: not on Fridays`,
+	}}
+}
+
 // Edge case 61.
 func TestAdmission(t *testing.T) {
 	unreachable := apierrors.NewInternalError(errors.New(`failed calling webhook "guard.example.com": connection refused`))
@@ -278,11 +300,24 @@ func TestAdmission(t *testing.T) {
 		},
 		"webhook refuses, the controller waits in vain": {
 			objects: held + webhook + operatorWith("{readyReplicas: 1}", 1),
-			answers: answers{may: append(may, "system:serviceaccount:ops:op update"), refusal: &apierrors.StatusError{ErrStatus: metav1.Status{
-				Status: "Failure", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
-				Message: `admission webhook "guard.example.com" denied the request: not on Fridays`,
-			}}},
-			codes: []string{WebhookRefuses}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+			answers: answers{may: append(may, "system:serviceaccount:ops:op update"), refusal: denial(http.StatusForbidden, metav1.StatusReasonForbidden)},
+			codes:   []string{WebhookRefuses}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"with the code of a request that is none, as where a webhook gives no code": {
+			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusBadRequest, metav1.StatusReasonBadRequest)},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"with that of an error of its own: it has answered": {
+			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusInternalServerError, metav1.StatusReasonInternalError)},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"with that of an object that is not there": {
+			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusNotFound, metav1.StatusReasonNotFound)},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"it knows no dry runs": {
+			objects: held + webhook, answers: answers{may: may, refusal: apierrors.NewBadRequest(`admission webhook "guard.example.com" does not support dry run`)},
+			codes: []string{WebhookUnreachable, FinalizerControllerGone}, says: []string{"not tried"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"not valid any more": {
 			objects: held, answers: answers{may: may, refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Widget"}, "w",

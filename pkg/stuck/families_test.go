@@ -75,6 +75,18 @@ func TestNamespaces(t *testing.T) {
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {type: ExternalName, externalName: a.example.com}}`,
 			codes: []string{WebhookRefuses, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"refuses the deletion"},
 		},
+		"a webhook that is called at a URL refuses it": {
+			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'admission webhook "guard.example.com" denied the request: never'}`, "kubernetes") +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
+				strings.NewReplacer("UPDATE", "DELETE", "service: {namespace: ops, name: guard}", `url: "https://guard.example.com"`).Replace(webhook),
+			codes: []string{WebhookRefuses, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"refuses the deletion"},
+		},
+		"a webhook at a URL does not answer": {
+			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'failed calling webhook "guard.example.com": connection refused'}`, "kubernetes") +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
+				strings.NewReplacer("UPDATE", "DELETE", "service: {namespace: ops, name: guard}", `url: "https://guard.example.com"`).Replace(webhook),
+			codes: []string{WebhookUnreachable, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"it is called at"},
+		},
 		"what is in it can not be deleted": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: "no"}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
@@ -270,7 +282,7 @@ func TestPods(t *testing.T) {
 		},
 		"its node is not ready, and a budget is suspected": { // edge case 65
 			objects: pod(past, running) + dark + "\n---\n{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: shop}, spec: {selector: {matchLabels: {a: b}}}}",
-			codes:   []string{NodeNotReady}, says: []string{"PodDisruptionBudget b is not the reason"}, blockedBy: "Node/node-1",
+			codes:   []string{NodeNotReady}, says: []string{"PodDisruptionBudget b is not the reason", "none once the machine is off"}, blockedBy: "Node/node-1",
 		},
 		"its node is gone": {objects: pod(past, running), codes: []string{NodeGone}, blockedBy: "Node/node-1"},
 		"its node may not be read": { // edge case 67
