@@ -87,6 +87,14 @@ func TestNamespaces(t *testing.T) {
 				strings.NewReplacer("UPDATE", "DELETE", "service: {namespace: ops, name: guard}", `url: "https://guard.example.com"`).Replace(webhook),
 			codes: []string{WebhookUnreachable, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"it is called at"},
 		},
+		"a webhook that is there does not answer for what is in it": {
+			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'Internal error occurred: failed calling webhook "guard.example.com": timeout'}`, "kubernetes") +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
+				strings.ReplaceAll(webhook, "UPDATE", "DELETE") + `
+---
+{apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {type: ExternalName, externalName: a.example.com}}`,
+			codes: []string{WebhookUnreachable, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"does not answer"},
+		},
 		"what is in it can not be deleted": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: "no"}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
