@@ -135,6 +135,18 @@ func TestDefinitions(t *testing.T) {
 			objects: definition + converted, codes: []string{ConversionWebhookDown},
 			says: []string{"service/convert -n ops does not exist", `"strategy":"None"`}, blockedBy: "CustomResourceDefinition/widgets.example.com",
 		},
+		"conversion works, and something else refuses": {
+			objects: strings.TrimSuffix(definition, "\n") + "\n" + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
+				`status: {conditions: [{type: Terminating, status: "True", reason: InstanceDeletionFailed, message: 'admission webhook "guard.example.com" denied the request'}]}` +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
+			codes: []string{InstancesRemain}, says: []string{"denied the request"},
+		},
+		"the server is busy, which says nothing of the conversion": {
+			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
+				"---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
+			answers: answers{failing: map[string]error{"Widget": apierrors.NewTooManyRequests("later", 1)}},
+			codes:   []string{ServerThrottling},
+		},
 		"conversion fails": { // k/k#71925; it is no failure of the server
 			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
 				"---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
