@@ -25,6 +25,8 @@ type situation struct {
 	codes []string
 	// says are texts of the first cause, in any of its fields.
 	says []string
+	// never are texts that no cause may say.
+	never []string
 	// blockedBy the first cause.
 	blockedBy string
 }
@@ -49,6 +51,11 @@ func (s situation) run(t *testing.T) {
 	for _, say := range s.says {
 		if !strings.Contains(text, say) {
 			t.Errorf("does not say %q:\n%s", say, text)
+		}
+	}
+	for _, never := range s.never {
+		if all := fmt.Sprint(causes); strings.Contains(all, never) {
+			t.Errorf("says %q:\n%s", never, all)
 		}
 	}
 	if got := blockedBy(first); got != s.blockedBy {
@@ -237,6 +244,32 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 		"may not look": { // edge case 67
 			objects: held, answers: answers{failing: map[string]error{"Deployment": forbidden("deployments"), "Lease": forbidden("leases")}},
 			codes: []string{FinalizerUnknown, NotPermitted}, says: []string{"could not be found out"},
+			never: []string{"no Deployment", "no service account"},
+		},
+		"may not look for the cloud controller": { // edge case 67
+			objects: `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}`,
+			answers: answers{failing: map[string]error{"Deployment": forbidden("deployments"), "Lease": forbidden("leases")}},
+			codes:   []string{FinalizerUnknown, NotPermitted}, never: []string{"no workload"},
+		},
+		"a pod of its own runs as its service account": {
+			objects: by("manager") + updater + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op}, status: {conditions: [{type: Ready, status: "True"}]}}`,
+			answers: answers{may: []string{mayUpdate}},
+			codes:   []string{FinalizerControllerSilent}, says: []string{"kubectl logs pod/op -n ops"}, blockedBy: "Pod/ops/op",
+		},
+		"a pod of its own crashes": {
+			objects: by("manager") + updater + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op},
+ status: {containerStatuses: [{name: manager, restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}}}]}}`,
+			codes: []string{FinalizerControllerCrashing}, says: []string{"kubectl logs pod/op -n ops -c manager --previous"}, blockedBy: "Pod/ops/op",
+		},
+		"a pod that came to its end is nobody": {
+			objects: by("manager") + updater + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op}, status: {phase: Succeeded}}`,
+			codes: []string{FinalizerControllerGone}, says: []string{"no workload runs as it"},
 		},
 		"built in": {
 			objects: `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, ` + dying + `, finalizers: [batch.kubernetes.io/job-tracking]}}`,
@@ -319,6 +352,14 @@ func TestAdmission(t *testing.T) {
 			objects: held + webhook, answers: answers{may: may, refusal: apierrors.NewBadRequest(`admission webhook "guard.example.com" does not support dry run`)},
 			codes: []string{WebhookUnreachable, FinalizerControllerGone}, says: []string{"not tried"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
+		"webhook refuses with the code of an error": {
+			objects: held + webhook,
+			answers: answers{may: may, refusal: &apierrors.StatusError{ErrStatus: metav1.Status{
+				Status: "Failure", Code: http.StatusInternalServerError,
+				Message: `admission webhook "guard.example.com" denied the request: no database`,
+			}}},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"no database"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
 		"not valid any more": {
 			objects: held, answers: answers{may: may, refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Widget"}, "w",
 				field.ErrorList{field.Required(field.NewPath("spec", "size"), "")})},
@@ -349,6 +390,7 @@ func TestHooksMatch(t *testing.T) {
 		"another version":         {change: [2]string{"[v1], resources", "[v2], resources"}, want: 1}, // equivalent is the default
 		"another version, exact":  {change: [2]string{"  sideEffects", "  matchPolicy: Exact\n  rules: [{operations: [UPDATE], apiGroups: [example.com], apiVersions: [v2], resources: [widgets]}]\n  sideEffects"}},
 		"a subresource":           {change: [2]string{"[widgets]", "[widgets/status]"}},
+		"all of its parts":        {change: [2]string{"[widgets]", "['widgets/*']"}, want: 1},
 		"of the cluster":          {change: [2]string{"{operations", "{scope: Cluster, operations"}},
 		"other labels":            {change: [2]string{"  sideEffects", "  objectSelector: {matchLabels: {a: b}}\n  sideEffects"}},
 		"in a namespace like it":  {change: [2]string{"  sideEffects", "  namespaceSelector: {matchLabels: {tier: prod}}\n  sideEffects"}, want: 1},

@@ -79,10 +79,21 @@ func (d *diagnosis) search(u *unstructured.Unstructured, finalizer string) searc
 			found = append(found, c)
 		}
 	}
+	if len(found) == 0 { // He need not be a workload: a pod may run by itself, or for a Job or another's kind.
+		pods, sure := d.podsAs(accounts)
+		s.sure = s.sure && sure
+		for _, w := range pods {
+			c := candidate{workload: w}
+			c.byAccount(accounts, groups)
+			found = append(found, c)
+		}
+	}
 	s.workloads = best(found)
 	if len(s.workloads) == 0 {
 		s.lease = leaseFor(leases, names, domain)
-		s.evidence = notFound(names, groups, accounts, hooks)
+		if s.sure { // Of what could not be read, nobody can tell what is not there.
+			s.evidence = notFound(names, groups, accounts, hooks)
+		}
 		s.proven = len(names)+len(accounts) > 0 || op.name != ""
 		s.alive = d.alive(u, finalizer)
 		if !s.proven {
