@@ -163,6 +163,9 @@ func (tr *trial) expect(t *testing.T, gaps bool) {
 		t.Error(difference)
 	}
 	t.Logf("settled after %s", time.Since(started).Round(time.Millisecond))
+	for len(tr.coverage(t).Gaps) == 0 && gaps && ctx.Err() == nil {
+		time.Sleep(time.Second) // They are stored with the next checkpoint.
+	}
 	if declared := len(tr.coverage(t).Gaps) > 0; declared != gaps {
 		t.Errorf("gaps declared: %t, want %t", declared, gaps)
 	}
