@@ -31,6 +31,8 @@ type attempt struct {
 	// wrote is set once something was sent that changes the cluster; nil where
 	// nobody asks.
 	wrote *atomic.Bool
+	// dry is set while what was sent last changes nothing, by its own word.
+	dry atomic.Bool
 }
 
 func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
@@ -84,6 +86,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a := attemptOf(ctx)
 	a.hear()
+	a.dry.Store(isDryRun(req))
 	if a.wrote != nil && writes(req) {
 		a.wrote.Store(true)
 	}
@@ -115,8 +118,10 @@ func writes(req *http.Request) bool {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return false
 	}
-	return !req.URL.Query().Has("dryRun")
+	return !isDryRun(req)
 }
+
+func isDryRun(req *http.Request) bool { return req.URL.Query().Has("dryRun") }
 
 // WrappedRoundTripper lets apimachinery see what is below.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }

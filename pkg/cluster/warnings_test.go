@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -82,4 +84,45 @@ func TestWarningWithoutObject(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// The webhook names the object, and we do. What it calls taken in a dry run nobody
+// took: diff, and an apply that ends with the conflict, would say what is not true.
+func TestWarningsOfTheWebhook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			resp := ok(req)
+			for _, text := range []string{
+				"ConfigMap/prod/a: .data.a taken from x by m", "ConfigMap/prod/a: +7 more taken",
+				"ConfigMap/prod/a: v1 is deprecated", "somebody's: no field is taken from anybody",
+			} {
+				resp.Header.Add("Warning", "299 - "+strconv.Quote(text))
+			}
+			return resp, nil
+		})
+		ref := refTo(configMaps, "a")
+		write := func(dry bool) {
+			t.Helper()
+			if _, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m", DryRun: dry}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(true)
+		want := []warning{{ref, "v1 is deprecated"}, {ref, "somebody's: no field is taken from anybody"}}
+		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+			t.Errorf("dry run (-want +got):\n%s", diff)
+		}
+		write(false)
+		want = append(want, warning{ref, ".data.a taken from x by m"}, warning{ref, "+7 more taken"})
+		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+			t.Errorf("write (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestWebhookNamesWhatIsInNoNamespace(t *testing.T) {
+	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: "prod"}
+	if rest, ours := withoutName(ref, "Namespace/-/prod: .metadata.labels.a taken from x by m"); !ours || !isTakeover(rest) {
+		t.Errorf("%q, %t", rest, ours)
+	}
 }

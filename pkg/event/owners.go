@@ -41,6 +41,9 @@ type Coverage struct {
 	// Since when; zero where it is not known, and Unknown says why.
 	Since   time.Time
 	Unknown string
+	// Until is when the webhook last noted down how far it has come, which it does
+	// every minute; zero where it has not.
+	Until time.Time
 	// Gaps are the times since in which it did not.
 	Gaps []Gap
 }

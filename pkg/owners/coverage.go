@@ -18,17 +18,23 @@ import (
 const (
 	trackerLabels = "k8sconnect.io/tracker=true"
 	coverageKey   = "coverage"
+	checkpointKey = "checkpoint"
 )
 
 // coverageOf reads when the webhook watched, or why that is not known: not
 // everybody may look into its namespace.
 func coverageOf(ctx context.Context, reader Reader) event.Coverage {
 	var texts []string
+	var until time.Time
 	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	err := reader.Select(ctx, configMaps, object.Selection{Labels: trackerLabels}, "", func(u *unstructured.Unstructured) {
 		text, _, _ := unstructured.NestedString(u.Object, "data", coverageKey)
 		if text != "" {
 			texts = append(texts, text)
+			checkpoint, _, _ := unstructured.NestedString(u.Object, "data", checkpointKey)
+			if at := notedAt(checkpoint); at.After(until) {
+				until = at
+			}
 		}
 	})
 	switch {
@@ -49,7 +55,27 @@ func coverageOf(ctx context.Context, reader Reader) event.Coverage {
 			out = read
 		}
 	}
+	out.Until = until
 	return out
+}
+
+// notedAt returns when a checkpoint was the present, zero where it does not say.
+func notedAt(checkpoint string) time.Time {
+	var noted struct {
+		Resources map[string]struct {
+			Time time.Time `json:"time"`
+		} `json:"resources"`
+	}
+	var last time.Time
+	if err := json.Unmarshal([]byte(checkpoint), &noted); err != nil {
+		return last
+	}
+	for _, mark := range noted.Resources {
+		if mark.Time.After(last) {
+			last = mark.Time
+		}
+	}
+	return last
 }
 
 func parseCoverage(text string) (event.Coverage, error) {

@@ -56,6 +56,7 @@ type transitionEntry struct {
 
 type coverageEntry struct {
 	Since   *time.Time `json:"since,omitempty"`
+	Until   *time.Time `json:"until,omitempty"`
 	Gaps    []gapEntry `json:"gaps,omitempty"`
 	Unknown string     `json:"unknown,omitempty"`
 }
@@ -114,7 +115,7 @@ func transitionEntryOf(tr event.Transition) transitionEntry {
 }
 
 func coverageEntryOf(c event.Coverage) *coverageEntry {
-	out := &coverageEntry{Since: timeOf(c.Since), Unknown: c.Unknown}
+	out := &coverageEntry{Since: timeOf(c.Since), Until: timeOf(c.Until), Unknown: c.Unknown}
 	for _, gap := range c.Gaps {
 		out.Gaps = append(out.Gaps, gapEntry{From: gap.From.UTC(), To: gap.To.UTC()})
 	}

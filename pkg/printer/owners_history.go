@@ -37,6 +37,10 @@ func (t *ownersTable) history(h event.History) string {
 	return b.String()
 }
 
+// stale is how old the webhook's last note has to be before somebody is told. It
+// takes one every minute, however little happens.
+const stale = 3 * time.Minute
+
 // coverageLines say when somebody watched, for what is not recorded may still
 // have happened.
 func coverageLines(c event.Coverage, now time.Time) []string {
@@ -46,6 +50,9 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 	text := []string{"watched since " + moment(c.Since, now)}
 	for _, gap := range c.Gaps {
 		text = append(text, "not watched from "+stamp(gap.From)+" to "+moment(gap.To, now))
+	}
+	if !c.Until.IsZero() && now.Sub(c.Until) > stale {
+		text = append(text, "nothing noted down since "+moment(c.Until, now)+"; does the webhook run?")
 	}
 	return text
 }

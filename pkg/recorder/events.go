@@ -13,7 +13,6 @@ import (
 const (
 	// eventReason is what describe shows, and what Events are selected by.
 	eventReason = "FieldOwnershipTaken"
-	eventAction = "Take"
 	// eventTakeovers is how many takeovers an Event names.
 	eventTakeovers = 5
 	// eventNote is how many bytes of text the API server takes.
@@ -28,7 +27,7 @@ func (r *Recorder) announce(o ownership.Object, fresh []ownership.Entry) {
 		return
 	}
 	object := &corev1.ObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.UID}
-	r.opts.Events.Eventf(object, nil, corev1.EventTypeWarning, eventReason, eventAction, "%s", eventText(taken))
+	r.opts.Events.Eventf(object, corev1.EventTypeWarning, eventReason, "%s", eventText(taken))
 }
 
 // eventText names takeovers as warnings do: as many as there is room for, and how

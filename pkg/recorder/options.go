@@ -32,9 +32,10 @@ type Options struct {
 	Limits Limits
 }
 
-// Events takes Events; client-go's tools/events has one.
+// Events takes Events, as client-go's tools/record does. That of tools/events would
+// count the second one on an object within minutes, and drop its text.
 type Events interface {
-	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
+	Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 }
 
 // Limits bound a journal (edge case 81). What goes beyond them is lost, counted,

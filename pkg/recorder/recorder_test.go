@@ -39,9 +39,9 @@ type desk struct {
 }
 
 // Eventf takes an Event.
-func (d *desk) Eventf(regarding, _ runtime.Object, eventtype, reason, _, note string, args ...any) {
-	o := regarding.(*corev1.ObjectReference)
-	fmt.Fprintf(&d.events, "%s %s on %s/%s: %s\n", eventtype, reason, o.Kind, o.Name, fmt.Sprintf(note, args...))
+func (d *desk) Eventf(object runtime.Object, eventtype, reason, text string, args ...any) {
+	o := object.(*corev1.ObjectReference)
+	fmt.Fprintf(&d.events, "%s %s on %s/%s: %s\n", eventtype, reason, o.Kind, o.Name, fmt.Sprintf(text, args...))
 }
 
 // notes is what is written from any goroutine.

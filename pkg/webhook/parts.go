@@ -10,13 +10,15 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clientmetadata "k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/certificates"
@@ -123,7 +125,8 @@ func newKeeper(client kubernetes.Interface, opts Options, setup Setup) (*certifi
 type history struct {
 	tracker  *tracker.Tracker
 	recorder *recorder.Recorder
-	events   events.EventBroadcaster
+	events   record.EventBroadcaster
+	client   kubernetes.Interface
 	// finish ends recording: it writes what is pending, and waits for that.
 	finish func()
 }
@@ -138,12 +141,12 @@ func newHistory(config *rest.Config, client kubernetes.Interface, registry prome
 		return nil, err
 	}
 	h := &history{
-		events: events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}),
+		events: record.NewBroadcaster(), client: client,
 		finish: func() {},
 	}
 	metrics := recorder.NewMetrics()
 	h.recorder = recorder.New(store, recorder.Options{
-		Namespace: opts.Namespace, Events: h.events.NewRecorder(scheme.Scheme, reporter),
+		Namespace: opts.Namespace, Events: h.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: reporter}),
 		Transitions: setup.Transitions, Log: slogOf(opts.Log), Metrics: metrics, WritesPerSecond: setup.RecordsPerSecond,
 	})
 	h.tracker, err = tracker.New(tracker.Options{
@@ -160,9 +163,7 @@ func newHistory(config *rest.Config, client kubernetes.Interface, registry prome
 // Run tracks and records until the context ends. What is tracked until then is
 // recorded still, and the last checkpoint knows it (edge case 82).
 func (h *history) Run(ctx context.Context) error {
-	if err := h.events.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("send Events: %w", err)
-	}
+	h.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: h.client.CoreV1().Events("")})
 	defer h.events.Shutdown()
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var records errgroup.Group

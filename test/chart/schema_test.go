@@ -12,6 +12,13 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"a webhook that denies when it is gone": {"admission.failurePolicy=Fail", "failurePolicy"},
 		"a longer wait":                         {"admission.timeoutSeconds=3", "timeoutSeconds"},
 		"no time-out at all":                    {"admission.timeoutSeconds=0", "timeoutSeconds"},
+		// Helm takes null for no value, and the API server Fail and 10 s for none.
+		"no failure policy":            {"admission.failurePolicy=null", "failurePolicy"},
+		"no time-out":                  {"admission.timeoutSeconds=null", "timeoutSeconds"},
+		"nothing said of admission":    {"admission=null", "admission"},
+		"nothing said of Secrets":      {"tracking.secrets=null", "secrets"},
+		"nothing said of exclusion":    {"exclude=null", "exclude"},
+		"no list of namespaces at all": {"exclude.namespaces=null", "namespaces"},
 		// Edge case 78: there is no value by which these would be matched.
 		"namespaces that replace those left out": {"admission.namespaceSelector.matchLabels.a=b", "namespaceSelector"},
 		"rules of one's own":                     {"admission.rules[0]=leases", "rules"},

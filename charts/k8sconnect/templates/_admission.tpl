@@ -1,9 +1,10 @@
 {{/* What both entries of the webhook configuration have in common. */}}
 {{- define "k8sconnect.entry" -}}
 admissionReviewVersions: [v1]
-# A promise, and no choice: the cluster does not notice when the webhook is gone.
-failurePolicy: {{ .Values.admission.failurePolicy }}
-timeoutSeconds: {{ .Values.admission.timeoutSeconds }}
+# A promise, and no choice: the cluster does not notice when the webhook is gone. No
+# value is read here that may be null, for which the API server puts Fail and 10 s.
+failurePolicy: Ignore
+timeoutSeconds: {{ .Values.admission.timeoutSeconds | default 2 }}
 sideEffects: NoneOnDryRun
 matchPolicy: Equivalent
 namespaceSelector:

@@ -5,19 +5,22 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/recorder"
@@ -120,10 +123,19 @@ func TestRecord(t *testing.T) {
 					t.Errorf("%q is not in the table:\n%s", want, table)
 				}
 			}
-			eventually(t, "the Event is there", func() bool {
-				text := l.kubectl(t, "", "describe", tt.subject.kind.Resource, tt.subject.live.GetName(), "-n", tt.subject.live.GetNamespace())
-				return strings.Contains(text, "FieldOwnershipTaken") && strings.Contains(text, tt.path+" taken from first (Apply) by flux (Apply)")
-			})
+			described := func(takeovers ...string) func() bool {
+				return func() bool {
+					text := l.kubectl(t, "", "describe", tt.subject.kind.Resource, tt.subject.live.GetName(), "-n", tt.subject.live.GetNamespace())
+					return strings.Contains(text, "FieldOwnershipTaken") &&
+						!slices.ContainsFunc(takeovers, func(s string) bool { return !strings.Contains(text, tt.path+s) })
+				}
+			}
+			first := " taken from first (Apply) by flux (Apply)"
+			eventually(t, "the Event is there", described(first))
+			// Soon after, and not only as a number beside what happened first.
+			s.tell(tt.subject.apply(t, "helm", "2"))
+			s.settle(t)
+			eventually(t, "both Events are there", described(first, " taken from flux (Apply) by helm (Apply)"))
 			tt.subject.delete(t)
 			eventually(t, "the record is collected", func() bool { return tt.subject.recordOf(t) == nil })
 		})
@@ -143,12 +155,10 @@ func (l *lab) events(t *testing.T) recorder.Events {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	if err := broadcaster.StartRecordingToSinkWithContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	t.Cleanup(broadcaster.Shutdown)
-	return broadcaster.NewRecorder(scheme.Scheme, "k8sconnect")
+	return broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "k8sconnect"})
 }
 
 // Two recorders that write the same records at the same time count everything
