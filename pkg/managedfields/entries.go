@@ -1,7 +1,6 @@
 package managedfields
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,15 +70,10 @@ func typedFields(f *metav1.ManagedFieldsEntry) (*Set, error) {
 	if f.FieldsType != "FieldsV1" {
 		return nil, fmt.Errorf("fieldsType is %q, not FieldsV1", f.FieldsType)
 	}
-	set := fieldpath.NewSet()
 	if f.FieldsV1 == nil {
-		return set, nil
+		return fieldpath.NewSet(), nil
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(f.FieldsV1.GetRawBytes(), &tree); err != nil {
-		return nil, fmt.Errorf("fieldsV1: %w", err)
-	}
-	return set, decodeFields(set, tree)
+	return scanFields(f.FieldsV1.GetRawString())
 }
 
 // Managed returns what a manager holds by applying the main resource. It is

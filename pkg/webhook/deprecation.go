@@ -35,11 +35,10 @@ func (j notices) judge(r *request) ([]warning, error) {
 	if r.RequestKind != nil { // What the client wrote, before it was converted for us.
 		kind = schema.GroupVersionKind(*r.RequestKind)
 	}
-	m, err := readMetadata(r.Object)
-	if err != nil {
-		return nil, err
+	if r.Object.err != nil {
+		return nil, r.Object.err
 	}
-	name := nameOf(kind.Kind, m)
+	name := nameOf(kind.Kind, r.Object.metadata)
 	var out []warning
 	if text, ok := j.deprecations.Notice(kind); ok {
 		out = append(out, warning{aboutVersion, name + ": " + text})
@@ -47,7 +46,7 @@ func (j notices) judge(r *request) ([]warning, error) {
 	if !create {
 		return out, nil
 	}
-	object, err := readObject(r.Object)
+	object, err := r.Object.read()
 	if err != nil || object == nil {
 		return out, err
 	}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -23,26 +24,22 @@ type takings struct {
 }
 
 func (j takings) judge(r *request) ([]warning, error) {
-	if r.Operation != admissionv1.Update || isNull(r.Object) || isNull(r.OldObject) {
+	if r.Operation != admissionv1.Update || r.Object.isNull() || r.OldObject.isNull() {
 		return nil, nil
 	}
-	was, err := readMetadata(r.OldObject)
-	if err != nil {
-		return nil, err
-	}
-	is, err := readMetadata(r.Object)
-	if err != nil {
+	was, is := r.OldObject.metadata, r.Object.metadata
+	if err := errors.Join(r.OldObject.err, r.Object.err); err != nil {
 		return nil, err
 	}
 	before, after := ownership.Compact(was.ManagedFields), ownership.Compact(is.ManagedFields)
 	if before.Equal(after) {
 		return nil, nil
 	}
-	old, err := readObject(r.OldObject)
+	old, err := r.OldObject.read()
 	if err != nil {
 		return nil, err
 	}
-	now, err := readObject(r.Object)
+	now, err := r.Object.read()
 	if err != nil {
 		return nil, err
 	}
