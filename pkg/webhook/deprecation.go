@@ -46,7 +46,7 @@ func (j notices) judge(r *request) ([]warning, error) {
 	if !create {
 		return out, nil
 	}
-	object, err := r.Object.read()
+	object, err := r.Object.read(nil)
 	if err != nil || object == nil {
 		return out, err
 	}

@@ -72,14 +72,14 @@ func trimmed(v []byte) jsontext.Value { return bytes.TrimLeft(v, ": \t\r\n") }
 
 func (s *subject) isNull() bool { return len(s.raw) == 0 || s.raw.Kind() == 'n' }
 
-// read reads all of an object but its managed fields; nil where there is none.
-// Integers are int64, as everywhere in Kubernetes.
-func (s *subject) read() (*unstructured.Unstructured, error) {
+// read reads what is wanted of an object, never its managed fields; nil where there
+// is none. Integers are int64, as everywhere in Kubernetes.
+func (s *subject) read(w *wanted) (*unstructured.Unstructured, error) {
 	if s.isNull() {
 		return nil, nil
 	}
 	r := reader{jsontext.NewDecoder(bytes.NewBuffer(s.raw), lenient())}
-	value, err := r.value()
+	value, err := r.value(w)
 	if err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}
@@ -90,21 +90,30 @@ func (s *subject) read() (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
+// readBoth reads what is wanted of two objects.
+func readBoth(a, b *subject, w *wanted) (was, is *unstructured.Unstructured, err error) {
+	if was, err = a.read(w); err != nil {
+		return nil, nil, err
+	}
+	is, err = b.read(w)
+	return was, is, err
+}
+
 // reader reads JSON into maps and lists.
 type reader struct{ *jsontext.Decoder }
 
-func (r reader) value() (any, error) {
+func (r reader) value(w *wanted) (any, error) {
 	token, err := r.ReadToken()
 	if err != nil {
 		return nil, err
 	}
 	switch token.Kind() {
 	case '{':
-		return r.object()
+		return r.object(w)
 	case '[':
 		list := []any{}
 		for r.PeekKind() != ']' {
-			item, err := r.value()
+			item, err := r.value(w)
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +135,7 @@ func (r reader) value() (any, error) {
 	}
 }
 
-func (r reader) object() (any, error) {
+func (r reader) object(w *wanted) (any, error) {
 	object := map[string]any{}
 	for r.PeekKind() != '}' {
 		token, err := r.ReadToken()
@@ -134,7 +143,14 @@ func (r reader) object() (any, error) {
 			return nil, err
 		}
 		name := token.String()
-		if object[name], err = r.value(); err != nil {
+		below, ok := w.of(name)
+		if !ok {
+			if err := r.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if object[name], err = r.value(below); err != nil {
 			return nil, err
 		}
 	}

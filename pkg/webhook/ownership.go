@@ -6,7 +6,9 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -35,15 +37,9 @@ func (j takings) judge(r *request) ([]warning, error) {
 	if before.Equal(after) {
 		return nil, nil
 	}
-	old, err := r.OldObject.read()
-	if err != nil {
-		return nil, err
-	}
-	now, err := r.Object.read()
-	if err != nil {
-		return nil, err
-	}
-	transitions, err := ownership.BetweenObjects(before, after, old, now)
+	transitions, err := ownership.BetweenObjects(before, after, func(paths []managedfields.Path) (old, now *unstructured.Unstructured, err error) {
+		return readBoth(&r.OldObject, &r.Object, wantedFor(paths))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +51,25 @@ func (j takings) judge(r *request) ([]warning, error) {
 	}
 	name := nameOf(r.Kind.Kind, is)
 	out := ownersWarnings(name, takeovers(transitions))
-	if j.deprecations != nil && slices.ContainsFunc(transitions, isClaim) {
-		out = append(out, fieldWarnings(name, j.deprecations.Fields(old, now))...)
+	if j.deprecations == nil || !slices.ContainsFunc(transitions, isClaim) {
+		return out, nil
 	}
-	return out, nil
+	texts, err := j.fields(r)
+	return append(out, fieldWarnings(name, texts)...), err
+}
+
+// fields returns what there is to say of deprecated fields that the new object has
+// and the old one had not. Few objects have any, so the new one is looked at first.
+func (j takings) fields(r *request) ([]string, error) {
+	now, err := r.Object.read(nil)
+	if err != nil || len(j.deprecations.Fields(nil, now)) == 0 {
+		return nil, err
+	}
+	old, err := r.OldObject.read(nil)
+	if err != nil {
+		return nil, err
+	}
+	return j.deprecations.Fields(old, now), nil
 }
 
 func (j takings) hint(h ownership.Hint) {

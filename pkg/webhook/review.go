@@ -143,6 +143,10 @@ func readReview(r *http.Request) (*review, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the review: %w", err)
 	}
+	return parseReview(body)
+}
+
+func parseReview(body []byte) (*review, error) {
 	var out review
 	if err := json.Unmarshal(body, &out, lenient()); err != nil {
 		return nil, fmt.Errorf("read the review: %w", err)
