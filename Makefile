@@ -34,7 +34,7 @@ demo: build cluster-build ## see it work: a real control plane, a conflict, and 
 	@bash test/demo/demo.sh
 
 .PHONY: test
-test: cluster-build $(BIN)/helm ## all tests, on a real control plane
+test: build cluster-build $(BIN)/helm ## all tests, on a real control plane
 	$(GO) test -timeout 20m ./...
 
 .PHONY: test-unit
@@ -102,8 +102,16 @@ cluster-status: ## say whether it runs
 bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdown; three quarters of an hour (BENCHFLAGS=-help)
 	$(GO) build -o $(BIN)/bench ./test/bench
 	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect $(BENCHFLAGS)
+	@$(if $(BENCHFLAGS),,$(MAKE) bench-webhook)
+
+.PHONY: bench-webhook
+bench-webhook: build $(BIN)/helm cluster-build ## what the webhook costs who writes, and the tracker's memory, as Markdown; a quarter of an hour
+	$(GO) build -o $(BIN)/admission ./test/bench/admission
+	$(BIN)/admission -webhook $(BIN)/webhook -helm $(BIN)/helm $(BENCHFLAGS)
 
 .PHONY: bench-short
-bench-short: build cluster-build ## the same with small sets, once: it fails on wrong results, never on time
+bench-short: build $(BIN)/helm cluster-build ## the same with small sets, once: it fails on wrong results, never on time
 	$(GO) build -o $(BIN)/bench ./test/bench
 	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -short $(BENCHFLAGS)
+	$(GO) build -o $(BIN)/admission ./test/bench/admission
+	$(BIN)/admission -webhook $(BIN)/webhook -helm $(BIN)/helm -short

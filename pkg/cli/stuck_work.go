@@ -55,6 +55,9 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 	if len(found)+len(faults) > 0 || unread == nil {
 		o.tell(found, faults, len(scopes) > 0)
 	}
+	if len(found)+len(faults) == 0 && unread == nil {
+		o.lookedOnlyAt(c, scopes)
+	}
 	if !slices.ContainsFunc(found, isStuck) {
 		return unread
 	}
@@ -82,6 +85,16 @@ func (o *stuckOptions) tell(found []stuck.Explained, faults []event.Stuck, roote
 	for _, root := range stuck.Roots(found) {
 		o.out.Print(event.Rooted{Cause: root.Cause, Holds: root.Holds})
 	}
+}
+
+// lookedOnlyAt says where nothing was found, if nobody asked for that namespace: what
+// hangs may be in another one.
+func (o *stuckOptions) lookedOnlyAt(c *connection, scopes []stuck.Scope) {
+	namespace, asked, err := c.namespace()
+	if err != nil || asked || !slices.ContainsFunc(scopes, func(s stuck.Scope) bool { return s.Selection.Namespace == namespace }) {
+		return
+	}
+	o.out.Print(event.Warned{Text: "only the namespace " + namespace + " was looked at; -A is for the whole cluster"})
 }
 
 // isStuck tells stuck from slow.

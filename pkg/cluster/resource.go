@@ -185,11 +185,11 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	fullKind, kind := schema.ParseKindArg(text)
 	if fullKind != nil {
 		if mapping, err := t.mapper.RESTMappingWithContext(ctx, fullKind.GroupKind(), fullKind.Version); err == nil {
-			return mapping.GroupVersionKind, nil
+			return t.mapper.KindForWithContext(ctx, mapping.Resource) // A mapping has the kind as it was typed.
 		}
 	}
 	if mapping, kindErr := t.mapper.RESTMappingWithContext(ctx, kind); kindErr == nil {
-		return mapping.GroupVersionKind, nil
+		return t.mapper.KindForWithContext(ctx, mapping.Resource)
 	}
 	return schema.GroupVersionKind{}, err
 }

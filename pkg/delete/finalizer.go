@@ -94,8 +94,13 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	e.mu.Lock()
 	live := t.live
 	e.mu.Unlock()
-	for range attempts {
-		if err := refuse(live, e.Finalizer); err != nil {
+	for again := range attempts {
+		switch err := refuse(live, e.Finalizer); {
+		case err == nil:
+		case again > 0 && live.GetDeletionTimestamp() != nil:
+			e.released(t, live) // Somebody was faster: we, perhaps, by a request whose answer was lost.
+			return
+		default:
 			e.end(t, event.Deleted{Action: event.Failed, Err: err})
 			return
 		}

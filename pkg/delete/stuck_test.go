@@ -221,6 +221,14 @@ func TestRemoveFinalizer(t *testing.T) {
 			meddle: func(f *fake) { f.objects["a"].SetResourceVersion("99") },
 			calls:  []string{"watch prod/a", "release a x/one", "get a", "release a x/one"},
 		},
+		"removed meanwhile": { // as by a request of ours whose answer was lost
+			object: held, want: "a terminating",
+			meddle: func(f *fake) {
+				f.objects["a"].SetResourceVersion("99")
+				f.objects["a"].SetFinalizers([]string{"x/two"})
+			},
+			calls: []string{"watch prod/a", "release a x/one", "get a"},
+		},
 		"another one meanwhile": {
 			object: held, want: "a deleted",
 			meddle: func(f *fake) {

@@ -85,8 +85,8 @@ func sameCause(a, b []event.Cause) bool {
 
 // terminatingFor says how long an object has been going.
 func terminatingFor(since, now time.Time) string {
-	if since.IsZero() {
+	if since.IsZero() || since.After(now) {
 		return ""
 	}
-	return " for " + duration.HumanDuration(max(0, now.Sub(since)))
+	return " for " + duration.HumanDuration(now.Sub(since))
 }

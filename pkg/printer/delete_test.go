@@ -114,6 +114,16 @@ func TestStuckGolden(t *testing.T) {
 	}
 }
 
+// The end of a pod's grace period is no time since which it goes.
+func TestNotYetForAnyTime(t *testing.T) {
+	got := run(t, printer.ForStuck, printer.Options{}, []event.Event{
+		event.Planned{}, event.Stuck{Ref: widget("w"), Since: ago(-time.Minute), Causes: []event.Cause{gone("w")}},
+	})
+	if strings.Contains(got.out, " for ") {
+		t.Errorf("what is within its grace period goes for some time:\n%s", got.out)
+	}
+}
+
 // However many objects wait for the same, the cause is told once, and again in the
 // results.
 func TestOneCauseOfMany(t *testing.T) {

@@ -99,6 +99,12 @@ func TestLastAppliedIsFolded(t *testing.T) {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{managedfields.LastAppliedAnnotation: text}}}
 	}
 	const text = `{"kind":"ConfigMap"}`
+	masked := run(t, printer.ForDiff, printer.Options{}, []event.Event{
+		event.Compared{Ref: config("a"), Action: event.Update, Before: annotated("***"), After: map[string]any{}},
+	})
+	if strings.Contains(masked.out, "bytes") {
+		t.Errorf("the size of a mask is told:\n%s", masked.out)
+	}
 	for name, tt := range map[string]struct {
 		after map[string]any
 		want  string

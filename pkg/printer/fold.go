@@ -7,6 +7,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
+// masked stands where a value of a Secret was, before the printer ever saw it.
+const masked = "***"
+
 // foldLastApplied returns the live side of a diff with but the size of a last-applied
 // annotation that goes. It holds the whole object once more, as client-side apply
 // last saw it, and goes whenever an object is adopted: nobody wants to read it.
@@ -14,7 +17,7 @@ func foldLastApplied(before, after map[string]any) map[string]any {
 	path := managedfields.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
 	was, _ := path.Get(before)
 	text, ok := was.(string)
-	if _, stays := path.Get(after); !ok || stays {
+	if _, stays := path.Get(after); !ok || stays || text == masked {
 		return before
 	}
 	meta, _ := before["metadata"].(map[string]any)

@@ -139,6 +139,32 @@ func TestOwnersGolden(t *testing.T) {
 	}
 }
 
+func TestLongNamesKeepTheirEnds(t *testing.T) {
+	story := []event.Event{event.Planned{}, owned(t, fieldsOf(t, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, namespace: prod}
+data: {a-long-name-with-much-in-it.example.com_Application: x, a-long-name-with-much-in-it.example.com_Rollout: z}`))}
+	got := run(t, printer.ForOwners, printer.Options{Width: columns(40)}, story)
+	for _, end := range []string{"Application: x\n", "Rollout: z\n"} {
+		if !strings.Contains(got.out, end) {
+			t.Errorf("no line ends with %q:\n%s", end, got.out)
+		}
+	}
+}
+
+// What is masked has no size to tell: it would be that of the mask.
+func TestMaskedLastApplied(t *testing.T) {
+	story := []event.Event{event.Planned{}, owned(t, fieldsOf(t, `
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: prod, annotations: {kubectl.kubernetes.io/last-applied-configuration: "***"}}`))}
+	got := run(t, printer.ForOwners, printer.Options{}, story)
+	if !strings.Contains(got.out, "last-applied-configuration: '***'") {
+		t.Errorf("no mask in:\n%s", got.out)
+	}
+}
+
 func TestOwnersColourSaysNothingOfItsOwn(t *testing.T) {
 	plain := run(t, printer.ForOwners, printer.Options{}, ownedStory(t)).out
 	coloured := run(t, printer.ForOwners, printer.Options{Color: true}, ownedStory(t)).out

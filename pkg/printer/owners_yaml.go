@@ -24,18 +24,23 @@ type yamlLine struct {
 
 // within returns the line for a terminal that has so many columns left, 0 for any
 // number. A value that is too long is cut in its middle, for the end of it is what
-// tells two images apart.
+// tells two images apart; and so is a name that leaves no room for its value.
 func (l yamlLine) within(width int) string {
 	text := strings.ReplaceAll(l.text, "\t", "    ")
 	if width == 0 || cells(text) <= width {
 		return text
 	}
-	head := len(text) - len(strings.TrimLeft(text, " -"))
-	if i := strings.Index(text[head:], ": "); i >= 0 {
-		head += i + len(": ")
+	before := text[:len(text)-len(strings.TrimLeft(text, " -"))]
+	key, value := "", text[len(before):]
+	if i := strings.Index(value, ": "); i >= 0 {
+		key, value = value[:i+len(": ")], value[i+len(": "):]
 	}
-	if room := width - cells(text[:head]); room >= leastValue {
-		return text[:head] + cutMiddle(text[head:], room)
+	if room := width - cells(before+key); room >= leastValue {
+		return before + key + cutMiddle(value, room)
+	}
+	value = cutMiddle(value, leastValue)
+	if room := width - cells(before) - len(": ") - cells(value); room >= leastValue && key != "" {
+		return before + cutMiddle(strings.TrimSuffix(key, ": "), room) + ": " + value
 	}
 	return cut(text, max(width, leastValue))
 }
@@ -66,7 +71,7 @@ func (y yamlWriter) lines(nodes []managedfields.Node) []yamlLine {
 func (y yamlWriter) field(name string, n managedfields.Node) []yamlLine {
 	key := scalar(name) + ":"
 	if len(n.Below) == 0 {
-		if text, ok := n.Value.(string); ok && y.fold && name == managedfields.LastAppliedAnnotation {
+		if text, ok := n.Value.(string); ok && y.fold && text != masked && name == managedfields.LastAppliedAnnotation {
 			n.Value = "(" + count(len(text), "byte") + ")" // the whole object once more
 		}
 		return owned(n, y.value(key, n.Value, true))

@@ -46,7 +46,10 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	tried := d.standIn(u, finalizer, hooks)
 	err := d.replay(tried, finalizer)
 	switch {
-	case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
+	case err == nil:
+		return nil
+	case deniedByHook(err): // With whatever code it pleases; by default, 400.
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsForbidden(err) && !d.mayPatch(tried), apierrors.IsBadRequest(err):
 		// Not tried: we may not, or a webhook has side effects and knows no dry runs.
@@ -126,12 +129,25 @@ func quotedIn(hooks []hook, text string) (hook, bool) {
 	return hooks[i], true
 }
 
+// deniedByHook tells that a webhook was asked and said no. The code of the answer
+// is the webhook's own choice, so that it tells nothing.
+func deniedByHook(err error) bool {
+	_, of, ok := strings.Cut(err.Error(), "admission webhook \"")
+	return ok && strings.Contains(of, "\" denied the request")
+}
+
+// denied tells whether a text says that this webhook was asked and said no.
+func (h hook) denied(text string) bool {
+	return strings.Contains(text, "admission webhook "+strconv.Quote(h.name)+" denied the request")
+}
+
 // saying is what an error about the object says, without values of a Secret.
 func saying(ref object.Ref, err error) string { return quote(redact.Refusal(ref, err).Error()) }
 
 // refusedBy: a webhook refuses the update, or can not be asked.
 func (d *diagnosis) refusedBy(h hook, err error, purpose, said string) finding {
-	if apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err) {
+	unanswered := apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err)
+	if unanswered && !deniedByHook(err) {
 		return d.unreachable(h, said)
 	}
 	return finding{rank: rankAdmission, Cause: event.Cause{

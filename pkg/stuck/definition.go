@@ -85,7 +85,7 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 		at = "service " + s.name + " -n " + s.namespace
 	}
 	failure := d.unlisted(crd)
-	if terminatingFailure := conditionOf(crd, "Terminating"); terminatingFailure.reason == "InstanceDeletionFailed" {
+	if terminatingFailure := conditionOf(crd, "Terminating"); terminatingFailure.reason == "InstanceDeletionFailed" && ofConversion(terminatingFailure.message) {
 		failure = append(failure, "Terminating: "+terminatingFailure.String())
 	}
 	if !b.dead && len(failure) == 0 {
@@ -112,7 +112,7 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	gvk, _ := instances(crd)
 	var said []string
 	for q, err := range d.blind {
-		if q.gvk.GroupKind() == gvk.GroupKind() && q.verb != replay && troubled(err) {
+		if q.gvk.GroupKind() == gvk.GroupKind() && q.verb != replay && troubled(err) && ofConversion(err.Error()) {
 			said = append(said, q.String()+": "+quote(err.Error()))
 			d.excused[q] = true
 		}
@@ -123,3 +123,7 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	slices.Sort(said)
 	return some(said, 2)
 }
+
+// ofConversion tells whether it is a conversion webhook that the server complains
+// of: there are other reasons why instances can not be listed or deleted.
+func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }

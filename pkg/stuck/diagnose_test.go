@@ -25,6 +25,8 @@ type situation struct {
 	codes []string
 	// says are texts of the first cause, in any of its fields.
 	says []string
+	// never are texts that no cause may say.
+	never []string
 	// blockedBy the first cause.
 	blockedBy string
 }
@@ -49,6 +51,11 @@ func (s situation) run(t *testing.T) {
 	for _, say := range s.says {
 		if !strings.Contains(text, say) {
 			t.Errorf("does not say %q:\n%s", say, text)
+		}
+	}
+	for _, never := range s.never {
+		if all := fmt.Sprint(causes); strings.Contains(all, never) {
+			t.Errorf("says %q:\n%s", never, all)
 		}
 	}
 	if got := blockedBy(first); got != s.blockedBy {
@@ -216,6 +223,20 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 			objects: by("manager") + strings.ReplaceAll(operatorWith("{}", 0), "widget-operator", "anything") + updater,
 			codes:   []string{FinalizerControllerScaledDown}, says: []string{"what may be the controller"}, blockedBy: "Deployment/ops/anything",
 		},
+		"who serves a webhook for the kind is not who was given the rights on it": {
+			objects: by("manager") + strings.ReplaceAll(operatorWith("{readyReplicas: 1}", 1), "widget-operator", "anything") +
+				strings.Replace(updater, "resources: [widgets]", "resources: [widgets, widgets/finalizers]", 1) + webhook + `
+---
+{apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {selector: {app: policy}}}` +
+				strings.NewReplacer("widget-operator", "policy", "app: op", "app: policy", "serviceAccountName: op, ", "").Replace(operatorWith("{}", 0)),
+			answers: answers{may: []string{mayUpdate, " patch"}},
+			codes:   []string{FinalizerControllerSilent}, blockedBy: "Deployment/ops/anything",
+		},
+		"rights on its own kinds are not told as rights on those of Kubernetes": {
+			objects: `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, ` + dying + `, finalizers: [example.com/hold]}}` +
+				strings.ReplaceAll(operatorWith("{readyReplicas: 1}", 1), "widget-operator", "anything") + updater,
+			codes: []string{FinalizerControllerForbidden}, says: []string{"was given rights on kinds of example.com, by clusterrole/up"}, blockedBy: "ServiceAccount/ops/op",
+		},
 		"known operator": {
 			objects: `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: argocd, ` + dying + `, finalizers: [resources-finalizer.argocd.argoproj.io]}}`,
 			codes:   []string{FinalizerControllerGone}, says: []string{"Argo CD's: it is not installed"},
@@ -223,6 +244,32 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 		"may not look": { // edge case 67
 			objects: held, answers: answers{failing: map[string]error{"Deployment": forbidden("deployments"), "Lease": forbidden("leases")}},
 			codes: []string{FinalizerUnknown, NotPermitted}, says: []string{"could not be found out"},
+			never: []string{"no Deployment", "no service account"},
+		},
+		"may not look for the cloud controller": { // edge case 67
+			objects: `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}`,
+			answers: answers{failing: map[string]error{"Deployment": forbidden("deployments"), "Lease": forbidden("leases")}},
+			codes:   []string{FinalizerUnknown, NotPermitted}, never: []string{"no workload"},
+		},
+		"a pod of its own runs as its service account": {
+			objects: by("manager") + updater + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op}, status: {conditions: [{type: Ready, status: "True"}]}}`,
+			answers: answers{may: []string{mayUpdate}},
+			codes:   []string{FinalizerControllerSilent}, says: []string{"kubectl logs pod/op -n ops"}, blockedBy: "Pod/ops/op",
+		},
+		"a pod of its own crashes": {
+			objects: by("manager") + updater + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op},
+ status: {containerStatuses: [{name: manager, restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}}}]}}`,
+			codes: []string{FinalizerControllerCrashing}, says: []string{"kubectl logs pod/op -n ops -c manager --previous"}, blockedBy: "Pod/ops/op",
+		},
+		"a pod that came to its end is nobody": {
+			objects: by("manager") + updater + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op}, status: {phase: Succeeded}}`,
+			codes: []string{FinalizerControllerGone}, says: []string{"no workload runs as it"},
 		},
 		"built in": {
 			objects: `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, ` + dying + `, finalizers: [batch.kubernetes.io/job-tracking]}}`,
@@ -258,6 +305,14 @@ webhooks:
   sideEffects: None
   admissionReviewVersions: [v1]`
 
+// denial is what the server answers where the webhook says no, with the webhook's code.
+func denial(code int32, reason metav1.StatusReason) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: "Failure", Code: code, Reason: reason,
+		Message: `admission webhook "guard.example.com" denied the request: not on Fridays`,
+	}}
+}
+
 // Edge case 61.
 func TestAdmission(t *testing.T) {
 	unreachable := apierrors.NewInternalError(errors.New(`failed calling webhook "guard.example.com": connection refused`))
@@ -278,11 +333,32 @@ func TestAdmission(t *testing.T) {
 		},
 		"webhook refuses, the controller waits in vain": {
 			objects: held + webhook + operatorWith("{readyReplicas: 1}", 1),
-			answers: answers{may: append(may, "system:serviceaccount:ops:op update"), refusal: &apierrors.StatusError{ErrStatus: metav1.Status{
-				Status: "Failure", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
-				Message: `admission webhook "guard.example.com" denied the request: not on Fridays`,
+			answers: answers{may: append(may, "system:serviceaccount:ops:op update"), refusal: denial(http.StatusForbidden, metav1.StatusReasonForbidden)},
+			codes:   []string{WebhookRefuses}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"with the code of a request that is none, as where a webhook gives no code": {
+			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusBadRequest, metav1.StatusReasonBadRequest)},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"with that of an error of its own: it has answered": {
+			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusInternalServerError, metav1.StatusReasonInternalError)},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"with that of an object that is not there": {
+			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusNotFound, metav1.StatusReasonNotFound)},
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"it knows no dry runs": {
+			objects: held + webhook, answers: answers{may: may, refusal: apierrors.NewBadRequest(`admission webhook "guard.example.com" does not support dry run`)},
+			codes: []string{WebhookUnreachable, FinalizerControllerGone}, says: []string{"not tried"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+		},
+		"webhook refuses with the code of an error": {
+			objects: held + webhook,
+			answers: answers{may: may, refusal: &apierrors.StatusError{ErrStatus: metav1.Status{
+				Status: "Failure", Code: http.StatusInternalServerError,
+				Message: `admission webhook "guard.example.com" denied the request: no database`,
 			}}},
-			codes: []string{WebhookRefuses}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"no database"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"not valid any more": {
 			objects: held, answers: answers{may: may, refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Widget"}, "w",
@@ -314,6 +390,7 @@ func TestHooksMatch(t *testing.T) {
 		"another version":         {change: [2]string{"[v1], resources", "[v2], resources"}, want: 1}, // equivalent is the default
 		"another version, exact":  {change: [2]string{"  sideEffects", "  matchPolicy: Exact\n  rules: [{operations: [UPDATE], apiGroups: [example.com], apiVersions: [v2], resources: [widgets]}]\n  sideEffects"}},
 		"a subresource":           {change: [2]string{"[widgets]", "[widgets/status]"}},
+		"all of its parts":        {change: [2]string{"[widgets]", "['widgets/*']"}, want: 1},
 		"of the cluster":          {change: [2]string{"{operations", "{scope: Cluster, operations"}},
 		"other labels":            {change: [2]string{"  sideEffects", "  objectSelector: {matchLabels: {a: b}}\n  sideEffects"}},
 		"in a namespace like it":  {change: [2]string{"  sideEffects", "  namespaceSelector: {matchLabels: {tier: prod}}\n  sideEffects"}, want: 1},

@@ -75,6 +75,26 @@ func TestNamespaces(t *testing.T) {
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {type: ExternalName, externalName: a.example.com}}`,
 			codes: []string{WebhookRefuses, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"refuses the deletion"},
 		},
+		"a webhook that is called at a URL refuses it": {
+			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'admission webhook "guard.example.com" denied the request: never'}`, "kubernetes") +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
+				strings.NewReplacer("UPDATE", "DELETE", "service: {namespace: ops, name: guard}", `url: "https://guard.example.com"`).Replace(webhook),
+			codes: []string{WebhookRefuses, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"refuses the deletion"},
+		},
+		"a webhook at a URL does not answer": {
+			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'failed calling webhook "guard.example.com": connection refused'}`, "kubernetes") +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
+				strings.NewReplacer("UPDATE", "DELETE", "service: {namespace: ops, name: guard}", `url: "https://guard.example.com"`).Replace(webhook),
+			codes: []string{WebhookUnreachable, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"it is called at"},
+		},
+		"a webhook that is there does not answer for what is in it": {
+			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'Internal error occurred: failed calling webhook "guard.example.com": timeout'}`, "kubernetes") +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
+				strings.ReplaceAll(webhook, "UPDATE", "DELETE") + `
+---
+{apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {type: ExternalName, externalName: a.example.com}}`,
+			codes: []string{WebhookUnreachable, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"does not answer"},
+		},
 		"what is in it can not be deleted": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: "no"}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
@@ -114,6 +134,18 @@ func TestDefinitions(t *testing.T) {
 		"conversion has no service": {
 			objects: definition + converted, codes: []string{ConversionWebhookDown},
 			says: []string{"service/convert -n ops does not exist", `"strategy":"None"`}, blockedBy: "CustomResourceDefinition/widgets.example.com",
+		},
+		"conversion works, and something else refuses": {
+			objects: strings.TrimSuffix(definition, "\n") + "\n" + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
+				`status: {conditions: [{type: Terminating, status: "True", reason: InstanceDeletionFailed, message: 'admission webhook "guard.example.com" denied the request'}]}` +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
+			codes: []string{InstancesRemain}, says: []string{"denied the request"},
+		},
+		"the server is busy, which says nothing of the conversion": {
+			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
+				"---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
+			answers: answers{failing: map[string]error{"Widget": apierrors.NewTooManyRequests("later", 1)}},
+			codes:   []string{ServerThrottling},
 		},
 		"conversion fails": { // k/k#71925; it is no failure of the server
 			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
@@ -270,7 +302,7 @@ func TestPods(t *testing.T) {
 		},
 		"its node is not ready, and a budget is suspected": { // edge case 65
 			objects: pod(past, running) + dark + "\n---\n{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: shop}, spec: {selector: {matchLabels: {a: b}}}}",
-			codes:   []string{NodeNotReady}, says: []string{"PodDisruptionBudget b is not the reason"}, blockedBy: "Node/node-1",
+			codes:   []string{NodeNotReady}, says: []string{"PodDisruptionBudget b is not the reason", "none once the machine is off"}, blockedBy: "Node/node-1",
 		},
 		"its node is gone": {objects: pod(past, running), codes: []string{NodeGone}, blockedBy: "Node/node-1"},
 		"its node may not be read": { // edge case 67

@@ -138,7 +138,7 @@ func (h hook) hears(kind object.Kind, operation admissionv1.OperationType) bool 
 		return scoped && has(r.Operations, operation, admissionv1.OperationAll) &&
 			has(r.APIGroups, kind.GVK.Group, "*") &&
 			(h.equivalent || has(r.APIVersions, kind.GVK.Version, "*")) &&
-			(has(r.Resources, kind.Resource, "*") || slices.Contains(r.Resources, "*/*"))
+			(has(r.Resources, kind.Resource, "*") || has(r.Resources, kind.Resource+"/*", "*/*")) // the object itself among its parts
 	})
 }
 

@@ -21,7 +21,10 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 		}
 	}
 	leases, sureOfLeases := d.leases()
-	s := search{sure: sure && sureOfLeases, evidence: []string{"no workload and no lease is called " + cloudController}}
+	s := search{sure: sure && sureOfLeases}
+	if s.sure {
+		s.evidence = []string{"no workload and no lease is called " + cloudController}
+	}
 	for _, l := range leases {
 		if !strings.Contains(l.ref.Name, cloudController) {
 			continue

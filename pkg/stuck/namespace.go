@@ -135,7 +135,8 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 		if !ok {
 			continue
 		}
-		if h.service == nil || d.backend(*h.service).dead {
+		unasked := h.service == nil || strings.Contains(failure.message, "failed calling webhook") || d.backend(*h.service).dead
+		if unasked && !h.denied(failure.message) {
 			return []finding{d.unreachable(h, said)}
 		}
 		return []finding{d.refusedBy(h, nil, "the deletion of what is in the namespace", said)}

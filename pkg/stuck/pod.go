@@ -46,6 +46,7 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	case n.code != "":
 		f.Code, f.rank = n.code, rankBroken
 		f.Message = "it runs on node " + quote(p.Spec.NodeName) + ", which " + n.how + ": nobody says that its containers have stopped"
+		f.Risk = "none once the machine is off: find that out first; while it is on, " + f.Risk
 		if n.code == NodeGone {
 			f.Risk = "none if the machine is gone for good; if it only lost its name, its containers go on running there"
 		}

@@ -19,17 +19,26 @@ type account struct {
 	granted bool
 }
 
-// accounts are those that were given rights on the kind in particular: who may do
-// everything need not have to do with it.
+// accounts are those that were given rights on the groups in particular: who may do
+// everything need not have to do with it. Nor need it be rights on the very kind:
+// who adds kinds of his own also puts finalizers on those of Kubernetes.
 func (d *diagnosis) accounts(u *unstructured.Unstructured, finalizer string) ([]account, bool) {
-	groups := []string{domainOf(finalizer)}
-	if group := u.GroupVersionKind().Group; strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
-		groups = append(groups, group)
-	}
+	groups := groupsBy(u, finalizer)
 	r := once(d, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return d.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
 	})
 	return r.items, r.sure
+}
+
+// groupsBy are the API groups on which its controller has rights: that of the
+// finalizer's name, and that of the object, unless it is Kubernetes' own.
+func groupsBy(u *unstructured.Unstructured, finalizer string) []string {
+	groups := []string{domainOf(finalizer)}
+	group := u.GroupVersionKind().Group
+	if group != groups[0] && strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
+		groups = append(groups, group)
+	}
+	return groups
 }
 
 // readAccounts follows what rules give to service accounts; of bindings in a

@@ -44,6 +44,10 @@ func Roots(objects []Explained) []Root {
 		if byKey[key] == nil {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
+		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
+			// Of who waits for it himself: what waits for him has that as evidence, too.
+			byKey[key].Cause = o.Causes[0]
+		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)
 	}
 	roots := make([]Root, 0, len(byKey))

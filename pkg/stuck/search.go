@@ -42,12 +42,13 @@ type candidate struct {
 }
 
 // What a clue is worth. A name that the finalizer's owner goes by says most; the
-// right to update is given to many.
+// right to update is given to many; and who checks objects of a kind need not be
+// the one who looks after them, as a policy does not.
 const (
 	worthName  = 4
 	worthLease = 3
-	worthHook  = 3
 	worthGrant = 3
+	worthHook  = 2
 	worthRight = 1
 )
 
@@ -66,22 +67,33 @@ func (d *diagnosis) search(u *unstructured.Unstructured, finalizer string) searc
 	hooks := d.hooksOf(u)
 
 	names := append(managers(u, finalizer), op.workloads...)
-	domain := domainOf(finalizer)
+	domain, groups := domainOf(finalizer), groupsBy(u, finalizer)
 	var found []candidate
 	for _, w := range workloads {
 		c := candidate{workload: w}
 		c.byName(names)
 		c.byLease(leases, names, domain)
-		c.byAccount(accounts)
+		c.byAccount(accounts, groups)
 		c.byHook(d, hooks)
 		if c.score > 0 {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 0 { // He need not be a workload: a pod may run by itself, or for a Job or another's kind.
+		pods, sure := d.podsAs(accounts)
+		s.sure = s.sure && sure
+		for _, w := range pods {
+			c := candidate{workload: w}
+			c.byAccount(accounts, groups)
 			found = append(found, c)
 		}
 	}
 	s.workloads = best(found)
 	if len(s.workloads) == 0 {
 		s.lease = leaseFor(leases, names, domain)
-		s.evidence = notFound(names, domain, accounts, hooks)
+		if s.sure { // Of what could not be read, nobody can tell what is not there.
+			s.evidence = notFound(names, groups, accounts, hooks)
+		}
 		s.proven = len(names)+len(accounts) > 0 || op.name != ""
 		s.alive = d.alive(u, finalizer)
 		if !s.proven {
@@ -126,14 +138,14 @@ func (c *candidate) byLease(leases []lease, names []string, domain string) {
 	}
 }
 
-func (c *candidate) byAccount(accounts []account) {
+func (c *candidate) byAccount(accounts []account, groups []string) {
 	for _, a := range accounts {
 		if a.namespace == c.ref.Namespace && a.name == c.account {
 			worth := worthRight
 			if a.granted {
 				worth = worthGrant
 			}
-			c.clue(worth, "its service account was given rights on the kind, by "+quote(a.role))
+			c.clue(worth, "its service account was given rights on "+kindsOf(groups)+", by "+quote(a.role))
 			return
 		}
 	}
@@ -200,13 +212,13 @@ func related(a, b string) bool {
 }
 
 // notFound says where nothing was found.
-func notFound(names []string, domain string, accounts []account, hooks []hook) []string {
-	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(names) + ", and no lease of " + quote(domain)}
+func notFound(names, groups []string, accounts []account, hooks []hook) []string {
+	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(names) + ", and no lease of " + quote(groups[0])}
 	if len(accounts) == 0 {
-		return append(evidence, "no service account was given rights on its kind in particular")
+		return append(evidence, "no service account was given rights on "+kindsOf(groups)+" in particular")
 	}
 	for _, a := range accounts {
-		evidence = append(evidence, fmt.Sprintf("service account %s -n %s was given rights on the kind (%s), but no workload runs as it", quote(a.name), quote(a.namespace), quote(a.role)))
+		evidence = append(evidence, fmt.Sprintf("service account %s -n %s was given rights on %s (%s), but no workload runs as it", quote(a.name), quote(a.namespace), kindsOf(groups), quote(a.role)))
 	}
 	for _, h := range hooks {
 		if h.service != nil {
@@ -215,6 +227,8 @@ func notFound(names []string, domain string, accounts []account, hooks []hook) [
 	}
 	return some(evidence, 5)
 }
+
+func kindsOf(groups []string) string { return "kinds of " + quote(strings.Join(groups, " or ")) }
 
 func called(names []string) string {
 	if len(names) == 0 {

@@ -24,7 +24,7 @@ type Scope struct {
 // Explained is an object that is terminating, and why it does not go.
 type Explained struct {
 	Ref object.Ref
-	// Since is when its deletion was asked for.
+	// Since is its deletion timestamp, as the server has it: the end of a grace period.
 	Since  time.Time
 	Causes []event.Cause
 }
@@ -67,7 +67,7 @@ func (g *Gatherer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained
 	run := func(d *diagnosis) {
 		out = make([]Explained, len(objects))
 		for i, u := range objects {
-			out[i] = Explained{Ref: object.RefOf(u), Since: since(u), Causes: sorted(d.causes(u))}
+			out[i] = Explained{Ref: object.RefOf(u), Since: u.GetDeletionTimestamp().Time, Causes: sorted(d.causes(u))}
 		}
 	}
 	if err := g.fill(ctx, known, run); err != nil {

@@ -50,6 +50,18 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
+// A pod is told with the same time whether somebody named it or not.
+func TestSurveyTellsTheServersTime(t *testing.T) {
+	m := memory{objects: read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, deletionTimestamp: "2026-01-01T11:50:00Z", deletionGracePeriodSeconds: 600}}`)}
+	_, objects, err := (&Gatherer{Reader: &m, Now: now}).Survey(t.Context(), Scope{})
+	if err != nil || len(objects) != 1 {
+		t.Fatalf("%d objects, %v", len(objects), err)
+	}
+	if got := objects[0].Since.UTC().Format(time.RFC3339); got != "2026-01-01T11:50:00Z" {
+		t.Errorf("since %s", got)
+	}
+}
+
 // Edge case 67: kinds that could not be looked at are told, and the rest counts.
 func TestSurveyUnread(t *testing.T) {
 	m := memory{
@@ -93,6 +105,16 @@ func TestRoots(t *testing.T) {
 		{Ref: ref("e"), Causes: []event.Cause{{Code: "B", Message: "other"}}},
 		{Ref: ref("f")},
 	})
+	waits := event.Cause{Code: "A", BlockedBy: ref("x"), Evidence: []string{"deleted"}}
+	behind := event.Cause{Code: "A", BlockedBy: ref("x"), Evidence: []string{"holds back 1 object in it: a", "deleted"}}
+	for _, found := range [][]Explained{
+		{{Ref: ref("ns"), Causes: []event.Cause{behind}}, {Ref: ref("a"), Causes: []event.Cause{waits}}},
+		{{Ref: ref("a"), Causes: []event.Cause{waits}}, {Ref: ref("ns"), Causes: []event.Cause{behind}}},
+	} {
+		if got := Roots(found)[0].Cause.Evidence; !slices.Equal(got, waits.Evidence) {
+			t.Errorf("the root's evidence is %q, want that of what waits for it itself", got)
+		}
+	}
 	var got []string
 	for _, r := range roots {
 		got = append(got, fmt.Sprint(r.Cause.Code, r.Total, r.Holds[0].Name))

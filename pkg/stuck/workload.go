@@ -1,6 +1,7 @@
 package stuck
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,7 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// workload is a Deployment, a StatefulSet or a DaemonSet: what they have in common.
+// workload is a Deployment, a StatefulSet, a DaemonSet, or a pod that is none of
+// theirs: what they have in common.
 type workload struct {
 	ref object.Ref
 	// names that it goes by: its own, those of its containers, that of its app.
@@ -136,8 +138,32 @@ func (d *diagnosis) state(w workload) state {
 	return s
 }
 
+// podsAs are the pods that run as one of the accounts, each a workload by itself.
+func (d *diagnosis) podsAs(accounts []account) (found []workload, sure bool) {
+	sure = true
+	for _, a := range accounts {
+		objects, known := d.list(kindOf("v1", "Pod"), a.namespace)
+		sure = sure && known
+		for _, p := range all[corev1.Pod](objects) {
+			if cmp.Or(p.Spec.ServiceAccountName, "default") != a.name || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+				continue
+			}
+			w := workload{ref: refOf("v1", "Pod", p.Namespace, p.Name), account: a.name, labels: p.Labels, wanted: 1}
+			if slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }) {
+				w.ready = 1
+			}
+			found = append(found, w)
+		}
+	}
+	return found, sure
+}
+
 // podsOf are the pods that the workload's selector selects.
 func (d *diagnosis) podsOf(w workload) []corev1.Pod {
+	if w.ref.GVK.Kind == "Pod" {
+		objects, _ := d.list(w.ref.GVK, w.ref.Namespace)
+		return slices.DeleteFunc(all[corev1.Pod](objects), func(p corev1.Pod) bool { return p.Name != w.ref.Name })
+	}
 	selector, err := metav1.LabelSelectorAsSelector(w.selector)
 	if err != nil || selector.Empty() {
 		return nil

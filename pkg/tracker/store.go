@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
 // What the ConfigMap of the checkpoint holds, and the label by which it is found.
@@ -17,6 +18,9 @@ const (
 	CoverageKey   = "coverage"
 	Label         = "k8sconnect.io/tracker"
 )
+
+// fieldManager owns the label and the data.
+const fieldManager = "k8sconnect-tracker"
 
 // kept is what is stored.
 type kept struct {
@@ -86,15 +90,17 @@ func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, gaps []Span)
 	if c.Data[CheckpointKey] == k.configMap.Data[CheckpointKey] && c.Data[CoverageKey] == k.configMap.Data[CoverageKey] {
 		return nil
 	}
-	if _, err := t.opts.ConfigMaps.Update(ctx, c, metav1.UpdateOptions{}); err != nil {
+	if _, err := t.opts.ConfigMaps.Update(ctx, c, metav1.UpdateOptions{FieldManager: fieldManager}); err != nil {
 		return fmt.Errorf("update config map %s: %w", t.opts.Name, err)
 	}
 	return nil
 }
 
+// create makes the ConfigMap by apply: RBAC can permit that for one name.
 func (t *Tracker) create(ctx context.Context) (*corev1.ConfigMap, error) {
-	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: t.opts.Name, Labels: map[string]string{Label: "true"}}}
-	c, err := t.opts.ConfigMaps.Create(ctx, c, metav1.CreateOptions{})
+	empty := applycorev1.ConfigMap(t.opts.Name, "").WithLabels(map[string]string{Label: "true"})
+	empty.Namespace = nil // It is that of the client.
+	c, err := t.opts.ConfigMaps.Apply(ctx, empty, metav1.ApplyOptions{FieldManager: fieldManager})
 	if err != nil {
 		return nil, fmt.Errorf("create config map %s: %w", t.opts.Name, err)
 	}

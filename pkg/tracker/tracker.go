@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/metadata"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
@@ -40,7 +41,7 @@ type Discovery interface {
 // ConfigMaps are those of the namespace that the checkpoint is kept in.
 type ConfigMaps interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.ConfigMap, error)
-	Create(ctx context.Context, c *corev1.ConfigMap, opts metav1.CreateOptions) (*corev1.ConfigMap, error)
+	Apply(ctx context.Context, c *applycorev1.ConfigMapApplyConfiguration, opts metav1.ApplyOptions) (*corev1.ConfigMap, error)
 	Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)
 }
 

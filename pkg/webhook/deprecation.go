@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -47,8 +48,8 @@ func (j notices) judge(r *request) ([]warning, error) {
 		return out, nil
 	}
 	object, err := r.Object.read(nil)
-	if err != nil || object == nil {
-		return out, err
+	if err != nil || object == nil || metav1.GetControllerOf(object) != nil {
+		return out, err // Who writes what a controller makes was told of the template.
 	}
 	return append(out, fieldWarnings(name, j.deprecations.Fields(nil, object))...), nil
 }

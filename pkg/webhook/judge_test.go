@@ -167,6 +167,9 @@ func TestNotices(t *testing.T) {
 			[]string{"Thing/n/x: example.com/v1 is deprecated; use v2", "Thing/n/x: .spec.old is deprecated"},
 		},
 		"created at the new version": {write(admissionv1.Create, "v2", named), []string{"Thing/n/x: .spec.old is deprecated"}},
+		"made by a controller, whose template was told": {
+			write(admissionv1.Create, "v2", `{"metadata":{"name":"x","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"1","controller":true}]},"spec":{"old":1}}`), nil,
+		},
 		"to be named (edge case 76)": {
 			write(admissionv1.Create, "v1", `{"metadata":{"generateName":"x-","namespace":"n"}}`),
 			[]string{"Thing/n/x-*: example.com/v1 is deprecated; use v2"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
@@ -164,10 +165,15 @@ func (h *history) Run(ctx context.Context) error {
 	}
 	defer h.events.Shutdown()
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
-	recorded := make(chan error, 1)
-	go func() { recorded <- h.recorder.Run(recording) }()
-	h.finish = func() { stop(); <-recorded }
-	return h.tracker.Run(ctx)
+	var records errgroup.Group
+	records.Go(func() error { return h.recorder.Run(recording) })
+	var ended error
+	h.finish = func() {
+		stop()
+		ended = records.Wait()
+	}
+	err := h.tracker.Run(ctx)
+	return errors.Join(err, ended)
 }
 
 // lead makes this replica the one that records what nobody had a hint for.

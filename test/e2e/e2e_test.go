@@ -70,7 +70,7 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	env.Setenv("KUBECONFIG", c.KubeconfigPath)
 	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("CORPUS", corpus())
-	crds, err := filepath.Abs(filepath.Join("..", "..", "charts", "k8sconnect", "crds"))
+	crds, err := filepath.Abs(filepath.Join("..", "..", "charts", "k8sconnect", "files"))
 	if err != nil {
 		return err
 	}

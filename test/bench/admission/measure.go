@@ -70,6 +70,10 @@ func costs(ctx context.Context, o options, r *results) error {
 func (r *results) measure(ctx context.Context, o options, labs []*lab, work string) error {
 	writers := map[*lab]*writer{}
 	before := map[*lab]float64{}
+	heard, err := labs[len(labs)-1].heard(ctx)
+	if err != nil {
+		return err
+	}
 	for _, l := range labs {
 		w := &writer{client: l.client.Resource(deployments()).Namespace("default"), work: work, setup: "w"}
 		writers[l] = w
@@ -107,6 +111,35 @@ func (r *results) measure(ctx context.Context, o options, labs []*lab, work stri
 		case want == 0 && row.calls != 0, want > 0 && row.calls < want:
 			r.wrong("%s, %s: %.2f calls a write instead of %g", work, l.setup, row.calls, want)
 		}
+	}
+	return r.heard(ctx, o, labs[len(labs)-1], work, heard)
+}
+
+// hearing is what our webhook has done about takeovers so far.
+type hearing struct{ warnings, records float64 }
+
+func (l *lab) heard(ctx context.Context) (h hearing, err error) {
+	if h.warnings, err = l.replica.Metric(ctx, "k8sconnect_warnings_total", `about="takeover"`); err != nil {
+		return h, err
+	}
+	h.records, err = l.replica.Metric(ctx, "k8sconnect_records_written_total")
+	return h, err
+}
+
+// heard holds that each takeover was warned of, and that what nobody fights over
+// is recorded nowhere.
+func (r *results) heard(ctx context.Context, o options, l *lab, work string, before hearing) error {
+	after, err := l.heard(ctx)
+	if err != nil {
+		return err
+	}
+	warnings, records := after.warnings-before.warnings, after.records-before.records
+	writes := float64(o.rounds * (o.writes + o.writes/o.writers*o.writers))
+	switch {
+	case work == workTake && warnings < writes:
+		r.wrong("%g of %g takeovers were warned of", warnings, writes)
+	case work != workTake && (warnings != 0 || records != 0):
+		r.wrong("%s: %g warnings and %g records of what was not taken", work, warnings, records)
 	}
 	return nil
 }

@@ -82,6 +82,7 @@ func fill(ctx context.Context, c *cluster.Cluster, n int) error {
 	if err != nil {
 		return err
 	}
+	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err

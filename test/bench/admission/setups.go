@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -53,6 +54,7 @@ func newLab(ctx context.Context, setup string, o options) (_ *lab, err error) {
 	if err != nil {
 		return nil, err
 	}
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	if l.client, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}

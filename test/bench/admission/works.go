@@ -21,7 +21,9 @@ const (
 	workCreate = "create"
 )
 
-func allWorks() []string { return []string{workSame, workTake, workCreate} }
+// allWorks are in the order in which they are done: what takeovers leave to be
+// recorded goes on for a while.
+func allWorks() []string { return []string{workSame, workCreate, workTake} }
 
 func deployments() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}

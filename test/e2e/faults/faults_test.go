@@ -72,7 +72,7 @@ func begin(t *testing.T, options cluster.Options, args ...string) *trial {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		tr.Companion.Close()
+		tr.Close()
 		if t.Failed() {
 			t.Logf("the webhook said:\n%s", tr.log.tail(60))
 		}
@@ -163,6 +163,9 @@ func (tr *trial) expect(t *testing.T, gaps bool) {
 		t.Error(difference)
 	}
 	t.Logf("settled after %s", time.Since(started).Round(time.Millisecond))
+	for len(tr.coverage(t).Gaps) == 0 && gaps && ctx.Err() == nil {
+		time.Sleep(time.Second) // They are stored with the next checkpoint.
+	}
 	if declared := len(tr.coverage(t).Gaps) > 0; declared != gaps {
 		t.Errorf("gaps declared: %t, want %t", declared, gaps)
 	}
@@ -242,5 +245,5 @@ func (l *lockedBuffer) tail(lines int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := bytes.Split(bytes.TrimSpace(l.b.Bytes()), []byte("\n"))
-	return fmt.Sprintf("%s", bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
+	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
 }

@@ -43,7 +43,7 @@ const patience = 90 * time.Second
 
 // definition is where the definition of records is.
 func definition() string {
-	return filepath.Join("..", "..", "..", "charts", "k8sconnect", "crds", "ownershiprecords.yaml")
+	return filepath.Join("..", "..", "..", "charts", "k8sconnect", "files", "ownershiprecords.yaml")
 }
 
 // lab is a cluster with the definition of records.

@@ -18,7 +18,7 @@ import (
 func TestStore(t *testing.T) {
 	c := shared.Cluster(t)
 	admin := newClient(t, c.KubeconfigPath)
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "charts", "k8sconnect", "crds", "ownershiprecords.yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "charts", "k8sconnect", "files", "ownershiprecords.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
