@@ -253,9 +253,13 @@ func decodeFields(set *Set, tree map[string]any) error {
 	return nil
 }
 
-// decodeElement reads one key of a fieldsV1. Most keys of list items are one
-// text that is spelt as it is, for which no JSON reader is needed.
+// decodeElement reads one key of a fieldsV1. Most are names of fields, and most keys
+// of list items are one text that is spelt as it is, for which no JSON reader is
+// needed.
 func decodeElement(key string) (fieldpath.PathElement, error) {
+	if name, ok := strings.CutPrefix(key, "f:"); ok {
+		return fieldpath.PathElement{FieldName: &name}, nil
+	}
 	if text, ok := strings.CutPrefix(key, `k:{"`); ok {
 		name, v, found := strings.Cut(text, `":"`)
 		v, ends := strings.CutSuffix(v, `"}`)

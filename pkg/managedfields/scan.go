@@ -112,12 +112,12 @@ func (s *scanner) key() (string, error) {
 	if !s.take(`"`) {
 		return "", errScan
 	}
-	start, finer := s.pos, false
+	start, quotes, finer := s.pos, false, false
 	for ; s.pos < len(s.text) && s.text[s.pos] != '"'; s.pos++ {
 		switch c := s.text[s.pos]; {
 		case c == '\\':
 			s.pos++
-			finer = finer || s.pos >= len(s.text) || s.text[s.pos] != '"'
+			quotes, finer = true, finer || s.pos >= len(s.text) || s.text[s.pos] != '"'
 		case c < ' ' || c > '~':
 			finer = true
 		}
@@ -126,11 +126,13 @@ func (s *scanner) key() (string, error) {
 		return "", errScan
 	}
 	key := s.text[start:s.pos]
-	if s.pos++; finer {
+	s.pos++
+	switch {
+	case finer:
 		if err := json.Unmarshal([]byte(s.text[start-1:s.pos]), &key); err != nil {
 			return "", err
 		}
-	} else {
+	case quotes:
 		key = strings.ReplaceAll(key, `\"`, `"`)
 	}
 	if s.space(); !s.take(":") {
