@@ -183,7 +183,7 @@ func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
 func (r *running) await(t *testing.T) {
 	t.Helper()
 	var err error
-	for i := range 300 {
+	for i := range 3000 {
 		u := object("v1", "ConfigMap", `
 metadata: {name: probe-`+fmt.Sprint(i/2)+`, namespace: default}
 data: {a: "`+fmt.Sprint(i)+`"}`)
