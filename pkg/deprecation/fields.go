@@ -75,11 +75,15 @@ func Fields(u *unstructured.Unstructured, server Release) []FieldNotice {
 // NewFields returns what [Fields] does for the new version of an object, without
 // what the old one had set already.
 func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldNotice {
+	found := Fields(updated, server)
+	if len(found) == 0 {
+		return nil // Most objects have none: the old one need not be looked at.
+	}
 	had := map[string]bool{}
 	for _, n := range Fields(old, server) {
 		had[n.spot] = true
 	}
-	return slices.DeleteFunc(Fields(updated, server), func(n FieldNotice) bool { return had[n.spot] })
+	return slices.DeleteFunc(found, func(n FieldNotice) bool { return had[n.spot] })
 }
 
 // rule is a deprecated field, and how it is recognised.

@@ -1,7 +1,6 @@
 package managedfields
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,15 +70,10 @@ func typedFields(f *metav1.ManagedFieldsEntry) (*Set, error) {
 	if f.FieldsType != "FieldsV1" {
 		return nil, fmt.Errorf("fieldsType is %q, not FieldsV1", f.FieldsType)
 	}
-	set := fieldpath.NewSet()
 	if f.FieldsV1 == nil {
-		return set, nil
+		return fieldpath.NewSet(), nil
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(f.FieldsV1.GetRawBytes(), &tree); err != nil {
-		return nil, fmt.Errorf("fieldsV1: %w", err)
-	}
-	return set, decodeFields(set, tree)
+	return scanFields(f.FieldsV1.GetRawString())
 }
 
 // Managed returns what a manager holds by applying the main resource. It is
@@ -259,9 +253,13 @@ func decodeFields(set *Set, tree map[string]any) error {
 	return nil
 }
 
-// decodeElement reads one key of a fieldsV1. Most keys of list items are one
-// text that is spelt as it is, for which no JSON reader is needed.
+// decodeElement reads one key of a fieldsV1. Most are names of fields, and most keys
+// of list items are one text that is spelt as it is, for which no JSON reader is
+// needed.
 func decodeElement(key string) (fieldpath.PathElement, error) {
+	if name, ok := strings.CutPrefix(key, "f:"); ok {
+		return fieldpath.PathElement{FieldName: &name}, nil
+	}
 	if text, ok := strings.CutPrefix(key, `k:{"`); ok {
 		name, v, found := strings.Cut(text, `":"`)
 		v, ends := strings.CutSuffix(v, `"}`)

@@ -24,8 +24,7 @@ type values struct {
 	version string
 }
 
-func (j judge) all(before, after []managedfields.Entry) []Transition {
-	handovers := managedfields.Handovers(before, after)
+func (j judge) all(handovers []managedfields.Handover) []Transition {
 	out := make([]Transition, 0, len(handovers))
 	for _, h := range handovers {
 		out = append(out, j.judge(h))

@@ -72,12 +72,17 @@ func (o Owners) Without(subresource string) Owners {
 // known: whose path somebody else holds now is taken, and a path that nobody
 // holds any more is removed.
 func Between(old, new Owners) ([]Transition, error) {
-	return BetweenObjects(old, new, nil, nil)
+	return BetweenObjects(old, new, nil)
 }
 
+// Values returns two versions of an object. They need to have their API version, and
+// at the paths what they have there; of lists on the way, all items with their keys.
+type Values func(paths []managedfields.Path) (old, new *unstructured.Unstructured, err error)
+
 // BetweenObjects returns what [Transitions] does of two objects, for who has their
-// owners already: what the objects say of managed fields does not count.
-func BetweenObjects(before, after Owners, old, new *unstructured.Unstructured) ([]Transition, error) {
+// owners already: what the objects say of managed fields does not count. Values are
+// asked for once, and only where somebody lost a path; nil is [Between].
+func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
 	if before.Equal(after) {
 		return nil, nil
 	}
@@ -90,7 +95,25 @@ func BetweenObjects(before, after Owners, old, new *unstructured.Unstructured) (
 	if err != nil {
 		return nil, fmt.Errorf("new version: %w", err)
 	}
-	return judgeOf(was, is, old, new).all(was, is), nil
+	handovers := managedfields.Handovers(was, is)
+	var old, new *unstructured.Unstructured
+	if paths := lost(handovers); values != nil && len(paths) > 0 {
+		if old, new, err = values(paths); err != nil {
+			return nil, err
+		}
+	}
+	return judgeOf(was, is, old, new).all(handovers), nil
+}
+
+// lost returns the paths that somebody does not hold any more.
+func lost(handovers []managedfields.Handover) []managedfields.Path {
+	var paths []managedfields.Path
+	for _, h := range handovers {
+		if len(without(h.Before, h.After)) > 0 {
+			paths = append(paths, h.Path)
+		}
+	}
+	return paths
 }
 
 // Entries reads the field sets.

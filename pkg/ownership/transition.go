@@ -102,7 +102,7 @@ func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new object: %w", err)
 	}
-	return judgeOf(before, after, old, new).all(before, after), nil
+	return judgeOf(before, after, old, new).all(managedfields.Handovers(before, after)), nil
 }
 
 func judgeOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) judge {

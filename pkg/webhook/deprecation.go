@@ -36,11 +36,10 @@ func (j notices) judge(r *request) ([]warning, error) {
 	if r.RequestKind != nil { // What the client wrote, before it was converted for us.
 		kind = schema.GroupVersionKind(*r.RequestKind)
 	}
-	m, err := readMetadata(r.Object)
-	if err != nil {
-		return nil, err
+	if r.Object.err != nil {
+		return nil, r.Object.err
 	}
-	name := nameOf(kind.Kind, m)
+	name := nameOf(kind.Kind, r.Object.metadata)
 	var out []warning
 	if text, ok := j.deprecations.Notice(kind); ok {
 		out = append(out, warning{aboutVersion, name + ": " + text})
@@ -48,7 +47,7 @@ func (j notices) judge(r *request) ([]warning, error) {
 	if !create {
 		return out, nil
 	}
-	object, err := readObject(r.Object)
+	object, err := r.Object.read(nil)
 	if err != nil || object == nil || metav1.GetControllerOf(object) != nil {
 		return out, err // Who writes what a controller makes was told of the template.
 	}

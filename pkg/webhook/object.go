@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -13,40 +14,72 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// subject is an object of a request. Its metadata is read together with the request;
+// the rest is looked at once it is known to be of interest.
+type subject struct {
+	metadata metadata
+	// err says what of the metadata could not be understood.
+	err error
+	// raw is the object without its managed fields; "null" or nothing where there
+	// is none, as the new one of a DELETE (edge case 76).
+	raw jsontext.Value
+	// whole is where in the body the object is, and fields where in it the value of
+	// its managed fields is, with the colon.
+	whole, fields span
+}
+
 // metadata is what is always read of an object. Its field sets are kept as the
 // bytes that they came as, which is what makes two of them comparable at once.
 type metadata struct {
-	Name            string                      `json:"name"`
-	GenerateName    string                      `json:"generateName"`
-	Namespace       string                      `json:"namespace"`
-	UID             types.UID                   `json:"uid"`
-	ResourceVersion string                      `json:"resourceVersion"`
-	ManagedFields   []metav1.ManagedFieldsEntry `json:"managedFields"`
+	Name            string
+	GenerateName    string
+	Namespace       string
+	UID             types.UID
+	ResourceVersion string
+	ManagedFields   []metav1.ManagedFieldsEntry
 }
 
-// readMetadata reads an object's metadata; there is none in a null object, as the
-// new one of a DELETE (edge case 76).
-func readMetadata(raw jsontext.Value) (metadata, error) {
-	var object struct {
-		Metadata metadata `json:"metadata"`
+// span is a part of a body, from one byte to another.
+type span struct{ from, to int64 }
+
+// UnmarshalJSONFrom reads the metadata and finds the rest.
+func (s *subject) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	r := &metadataReader{Decoder: d}
+	kind := d.PeekKind()
+	started := d.InputOffset()
+	if err := r.object(&s.metadata); err != nil {
+		return err
 	}
-	if isNull(raw) {
-		return object.Metadata, nil
+	s.whole, s.fields = span{started, d.InputOffset()}, r.fields
+	if s.err = r.odd; kind == 'n' {
+		s.err = nil
 	}
-	if err := json.Unmarshal(raw, &object, lenient()); err != nil {
-		return object.Metadata, fmt.Errorf("read metadata: %w", err)
-	}
-	return object.Metadata, nil
+	return nil
 }
 
-// readObject reads all of an object but its managed fields; nil where there is
-// none. Integers are int64, as everywhere in Kubernetes.
-func readObject(raw jsontext.Value) (*unstructured.Unstructured, error) {
-	if isNull(raw) {
+// of takes the object out of the body that it was found in.
+func (s *subject) of(body []byte) {
+	if s.fields == (span{}) {
+		s.raw = trimmed(body[s.whole.from:s.whole.to])
+		return
+	}
+	s.raw = trimmed(slices.Concat(body[s.whole.from:s.fields.from], []byte(":null"), body[s.fields.to:s.whole.to]))
+}
+
+// trimmed leaves out the colon before a value, which counts as a part of what is
+// between the name and the end of the value.
+func trimmed(v []byte) jsontext.Value { return bytes.TrimLeft(v, ": \t\r\n") }
+
+func (s *subject) isNull() bool { return len(s.raw) == 0 || s.raw.Kind() == 'n' }
+
+// read reads what is wanted of an object, never its managed fields; nil where there
+// is none. Integers are int64, as everywhere in Kubernetes.
+func (s *subject) read(w *wanted) (*unstructured.Unstructured, error) {
+	if s.isNull() {
 		return nil, nil
 	}
-	r := reader{jsontext.NewDecoder(bytes.NewBuffer(raw), lenient())}
-	value, err := r.value()
+	r := reader{jsontext.NewDecoder(bytes.NewBuffer(s.raw), lenient())}
+	value, err := r.value(w)
 	if err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}
@@ -57,21 +90,30 @@ func readObject(raw jsontext.Value) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
+// readBoth reads what is wanted of two objects.
+func readBoth(a, b *subject, w *wanted) (was, is *unstructured.Unstructured, err error) {
+	if was, err = a.read(w); err != nil {
+		return nil, nil, err
+	}
+	is, err = b.read(w)
+	return was, is, err
+}
+
 // reader reads JSON into maps and lists.
 type reader struct{ *jsontext.Decoder }
 
-func (r reader) value() (any, error) {
+func (r reader) value(w *wanted) (any, error) {
 	token, err := r.ReadToken()
 	if err != nil {
 		return nil, err
 	}
 	switch token.Kind() {
 	case '{':
-		return r.object()
+		return r.object(w)
 	case '[':
 		list := []any{}
 		for r.PeekKind() != ']' {
-			item, err := r.value()
+			item, err := r.value(w)
 			if err != nil {
 				return nil, err
 			}
@@ -93,7 +135,7 @@ func (r reader) value() (any, error) {
 	}
 }
 
-func (r reader) object() (any, error) {
+func (r reader) object(w *wanted) (any, error) {
 	object := map[string]any{}
 	for r.PeekKind() != '}' {
 		token, err := r.ReadToken()
@@ -101,13 +143,14 @@ func (r reader) object() (any, error) {
 			return nil, err
 		}
 		name := token.String()
-		if name == "managedFields" && r.StackPointer() == "/metadata/managedFields" {
+		below, ok := w.of(name)
+		if !ok {
 			if err := r.SkipValue(); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if object[name], err = r.value(); err != nil {
+		if object[name], err = r.value(below); err != nil {
 			return nil, err
 		}
 	}
@@ -119,8 +162,6 @@ func (r reader) object() (any, error) {
 func lenient() json.Options {
 	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
-
-func isNull(raw jsontext.Value) bool { return len(raw) == 0 || raw.Kind() == 'n' }
 
 // nameOf returns what an object is called in warnings: Kind/namespace/name, with -
 // for no namespace, and prefix* for a name that the API server is yet to make.

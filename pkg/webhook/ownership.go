@@ -1,11 +1,14 @@
 package webhook
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -23,30 +26,20 @@ type takings struct {
 }
 
 func (j takings) judge(r *request) ([]warning, error) {
-	if r.Operation != admissionv1.Update || isNull(r.Object) || isNull(r.OldObject) {
+	if r.Operation != admissionv1.Update || r.Object.isNull() || r.OldObject.isNull() {
 		return nil, nil
 	}
-	was, err := readMetadata(r.OldObject)
-	if err != nil {
-		return nil, err
-	}
-	is, err := readMetadata(r.Object)
-	if err != nil {
+	was, is := r.OldObject.metadata, r.Object.metadata
+	if err := errors.Join(r.OldObject.err, r.Object.err); err != nil {
 		return nil, err
 	}
 	before, after := ownership.Compact(was.ManagedFields), ownership.Compact(is.ManagedFields)
 	if before.Equal(after) {
 		return nil, nil
 	}
-	old, err := readObject(r.OldObject)
-	if err != nil {
-		return nil, err
-	}
-	now, err := readObject(r.Object)
-	if err != nil {
-		return nil, err
-	}
-	transitions, err := ownership.BetweenObjects(before, after, old, now)
+	transitions, err := ownership.BetweenObjects(before, after, func(paths []managedfields.Path) (old, now *unstructured.Unstructured, err error) {
+		return readBoth(&r.OldObject, &r.Object, wantedFor(paths))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +51,25 @@ func (j takings) judge(r *request) ([]warning, error) {
 	}
 	name := nameOf(r.Kind.Kind, is)
 	out := ownersWarnings(name, takeovers(transitions))
-	if j.deprecations != nil && slices.ContainsFunc(transitions, isClaim) {
-		out = append(out, fieldWarnings(name, j.deprecations.Fields(old, now))...)
+	if j.deprecations == nil || !slices.ContainsFunc(transitions, isClaim) {
+		return out, nil
 	}
-	return out, nil
+	texts, err := j.fields(r)
+	return append(out, fieldWarnings(name, texts)...), err
+}
+
+// fields returns what there is to say of deprecated fields that the new object has
+// and the old one had not. Few objects have any, so the new one is looked at first.
+func (j takings) fields(r *request) ([]string, error) {
+	now, err := r.Object.read(nil)
+	if err != nil || len(j.deprecations.Fields(nil, now)) == 0 {
+		return nil, err
+	}
+	old, err := r.OldObject.read(nil)
+	if err != nil {
+		return nil, err
+	}
+	return j.deprecations.Fields(old, now), nil
 }
 
 func (j takings) hint(h ownership.Hint) {

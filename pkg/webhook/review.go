@@ -50,7 +50,7 @@ type review struct {
 	Request    *request `json:"request"`
 }
 
-// request is what is read of an admission request. The objects are not read yet.
+// request is what is read of an admission request.
 type request struct {
 	UID         types.UID                `json:"uid"`
 	Kind        metav1.GroupVersionKind  `json:"kind"`
@@ -59,9 +59,9 @@ type request struct {
 	UserInfo    struct {
 		Username string `json:"username"`
 	} `json:"userInfo"`
-	Object    jsontext.Value `json:"object"`
-	OldObject jsontext.Value `json:"oldObject"`
-	DryRun    bool           `json:"dryRun"`
+	Object    subject `json:"object"`
+	OldObject subject `json:"oldObject"`
+	DryRun    bool    `json:"dryRun"`
 }
 
 // answer is an AdmissionReview that allows.
@@ -143,6 +143,10 @@ func readReview(r *http.Request) (*review, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the review: %w", err)
 	}
+	return parseReview(body)
+}
+
+func parseReview(body []byte) (*review, error) {
 	var out review
 	if err := json.Unmarshal(body, &out, lenient()); err != nil {
 		return nil, fmt.Errorf("read the review: %w", err)
@@ -153,6 +157,8 @@ func readReview(r *http.Request) (*review, error) {
 	case out.Request == nil || out.Request.UID == "":
 		return nil, errors.New("read the review: it has no request")
 	}
+	out.Request.Object.of(body)
+	out.Request.OldObject.of(body)
 	return &out, nil
 }
 

@@ -44,7 +44,7 @@ func TestFaultsAllow(t *testing.T) {
 			judge: func(*request) ([]warning, error) { panic("secret value of a field") }, fault: faultPanic,
 		},
 		"panic of the runtime": {
-			judge: func(r *request) ([]warning, error) { return nil, errors.New(string(r.Object[7])) }, fault: faultPanic,
+			judge: func(r *request) ([]warning, error) { return nil, errors.New(string(r.Object.raw[7])) }, fault: faultPanic,
 		},
 		"error": {
 			judge: func(*request) ([]warning, error) { return nil, errors.New("unreadable") }, fault: faultObject,

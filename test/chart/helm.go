@@ -73,6 +73,19 @@ func (h *Helm) Run(t testing.TB, args ...string) string {
 	return out
 }
 
+// Said runs Helm, and returns what it said beside its output, such as the warnings
+// of the API server. It fails the test if Helm fails.
+func (h *Helm) Said(t testing.TB, args ...string) string {
+	t.Helper()
+	var said bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), h.binary, args...)
+	cmd.Env, cmd.Stderr = h.env, &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, said.String())
+	}
+	return said.String()
+}
+
 // Render returns the objects of a release "release" in the namespace "home".
 func (h *Helm) Render(t testing.TB, args ...string) []*unstructured.Unstructured {
 	t.Helper()

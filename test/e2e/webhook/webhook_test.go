@@ -4,7 +4,7 @@ package webhook_test
 
 import (
 	"context"
-	"encoding/json"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"os"
@@ -22,10 +22,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/cert"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -162,30 +162,20 @@ spec: {ports: [{port: 443}]}`)
 // passed over: whatever is wrong with an answer is to be seen.
 func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "webhooks.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	objects := chart.NewHelm(t, "").Render(t, "--namespace", systemNamespace, "--set", "fullnameOverride="+serviceName)
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "ValidatingWebhookConfiguration" })
+	if i < 0 {
+		t.Fatal("the chart calls no webhook")
 	}
-	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(text, &u.Object); err != nil {
-		t.Fatal(err)
-	}
-	webhooks, _, _ := unstructured.NestedSlice(u.Object, "webhooks")
+	webhooks, _, _ := unstructured.NestedSlice(objects[i].Object, "webhooks")
 	for _, w := range webhooks {
 		entry := w.(map[string]any)
 		entry["failurePolicy"] = "Fail"
 		entry["timeoutSeconds"] = int64(20) // Machines that run tests are slow at times.
-		entry["clientConfig"].(map[string]any)["caBundle"] = authority
+		entry["clientConfig"].(map[string]any)["caBundle"] = base64.StdEncoding.EncodeToString(authority)
 	}
-	u.Object["webhooks"] = webhooks
-	plain, err := json.Marshal(u) // bytes become base64
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(plain, &u.Object); err != nil {
-		t.Fatal(err)
-	}
-	return u
+	objects[i].Object["webhooks"] = webhooks
+	return objects[i]
 }
 
 // await writes until the webhook was called for both of its paths, and no call
@@ -193,9 +183,9 @@ func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
 func (r *running) await(t *testing.T) {
 	t.Helper()
 	var err error
-	for i := range 300 {
+	for i := range 3000 {
 		u := object("v1", "ConfigMap", `
-metadata: {name: probe, namespace: default}
+metadata: {name: probe-`+fmt.Sprint(i/2)+`, namespace: default}
 data: {a: "`+fmt.Sprint(i)+`"}`)
 		_, err = r.admin.tryApply(u, fmt.Sprint("probe-", i%2), false)
 		if err == nil && r.calls(t, "ownership") > 0 && r.calls(t, "deprecation") > 0 {

@@ -1,0 +1,59 @@
+package webhook
+
+import "github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+
+// wanted is what is to be read of a value: of a map the fields that it names, of a
+// list those of each item. Nil is all of it.
+type wanted struct {
+	fields map[string]*wanted
+	whole  bool
+}
+
+// wantedFor returns what to read of an object so that there is the same at the paths
+// as in all of it.
+func wantedFor(paths []managedfields.Path) *wanted {
+	root := &wanted{}
+	root.field("apiVersion").whole = true
+	for _, p := range paths {
+		root.add(p)
+	}
+	return root
+}
+
+func (w *wanted) add(p managedfields.Path) {
+	for _, element := range p {
+		switch {
+		case element.FieldName != nil:
+			w = w.field(*element.FieldName)
+		case element.Key != nil: // An item is found by its key, whatever else it has.
+			for _, f := range *element.Key {
+				w.field(f.Name).whole = true
+			}
+		default:
+			w.whole = true
+		}
+	}
+	w.whole = true
+}
+
+// field returns what is wanted of a field, which is wanted from now on.
+func (w *wanted) field(name string) *wanted {
+	below, ok := w.fields[name]
+	if !ok {
+		if w.fields == nil {
+			w.fields = map[string]*wanted{}
+		}
+		below = &wanted{}
+		w.fields[name] = below
+	}
+	return below
+}
+
+// of tells whether a field is wanted, and what of it.
+func (w *wanted) of(name string) (*wanted, bool) {
+	if w == nil || w.whole {
+		return nil, true
+	}
+	below, ok := w.fields[name]
+	return below, ok
+}

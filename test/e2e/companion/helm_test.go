@@ -1,0 +1,40 @@
+package companion_test
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+)
+
+// Helm upgrades over what somebody has changed with kubectl. It is told, whichever
+// way it writes, and prints it; the other object of the chart is not spoken of.
+func TestHelmUpgrade(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"server": {"--server-side=true", "--force-conflicts"},
+		"client": {"--server-side=false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClient(t, "")
+			release := "pair-" + name
+			c.namespace(t, release)
+			h := chart.NewHelm(t, c.KubeconfigPath)
+			in := []string{release, "testdata/pair", "--namespace", release}
+			h.Run(t, append([]string{"install", flags[0]}, in...)...)
+			c.kubectl(t, "patch", "configmap", release, "--namespace", release, "--patch", `{"data":{"level":"debug"}}`)
+			o, err := c.Resource(configMaps).Namespace(release).Get(t.Context(), release, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.awaitTaken(t, o, taking{".data.level", "helm", "kubectl-patch", "kubernetes-admin"})
+			said := h.Said(t, append(append([]string{"upgrade", "--set", "level=warn,replicas=2"}, flags...), in...)...)
+			want := "ConfigMap/" + release + "/" + release + ": .data.level taken from kubectl-patch by helm"
+			if strings.Count(said, want) != 1 || strings.Count(said, "taken from") != 1 {
+				t.Errorf("Helm says\n%s\nwant once, and nothing else of the sort:\n%s", said, want)
+			}
+			c.awaitTaken(t, o, taking{".data.level", "kubectl-patch", "helm", "kubernetes-admin"})
+		})
+	}
+}

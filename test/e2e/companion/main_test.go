@@ -1,0 +1,222 @@
+package companion_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+)
+
+var shared = site{Shared: cluster.Shared{Options: cluster.Options{Controllers: true, Nodes: 1}}}
+
+func TestMain(m *testing.M) {
+	status := shared.Main(m)
+	if shared.webhook != nil {
+		shared.webhook.Close()
+	}
+	os.Exit(status)
+}
+
+// What the tests write to.
+var (
+	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	services    = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	quotas      = schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	autoscalers = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
+	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	birds       = schema.GroupVersionResource{Group: "example.com", Version: "v1beta1", Resource: "birds"}
+	records     = schema.GroupVersionResource{Group: ownership.RecordGroup, Version: ownership.RecordVersion, Resource: ownership.RecordPlural}
+)
+
+// site is a cluster with the webhook, for all tests.
+type site struct {
+	cluster.Shared
+
+	once    sync.Once
+	webhook *companion.Companion
+	replica *companion.Replica
+	err     error
+}
+
+// client writes to it, and hears the warnings.
+type client struct {
+	dynamic.Interface
+	*cluster.Cluster
+	replica *companion.Replica
+
+	mu       sync.Mutex
+	warnings []string
+}
+
+// newClient returns one that writes as a user, the administrator if it is empty.
+// The webhook runs, and has begun to watch.
+func newClient(t *testing.T, user string) *client {
+	t.Helper()
+	c := &client{Cluster: shared.Cluster(t)}
+	shared.once.Do(func() { shared.err = shared.install(t.Context(), c.Cluster) })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	c.replica = shared.replica
+	config, err := c.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS, config.WarningHandler = -1, c
+	if user != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	}
+	if c.Interface, err = dynamic.NewForConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (s *site) install(ctx context.Context, c *cluster.Cluster) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	var err error
+	options := companion.Options{Args: []string{"--records-per-second=1000"}}
+	if s.webhook, err = companion.Install(ctx, c, options); err != nil {
+		return err
+	}
+	if s.replica, err = s.webhook.Start(ctx); err != nil {
+		return err
+	}
+	config, err := c.RESTConfig()
+	if err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	if err := patient(ctx, client); err != nil {
+		return err
+	}
+	for { // What happens before the first checkpoint is nobody's promise.
+		list, err := client.Resource(configMaps).Namespace(companion.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "k8sconnect.io/tracker=true"})
+		if err != nil || len(list.Items) > 0 {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// patient has the API server wait for longer than the chart allows: a call that is
+// not answered in time is passed over, and machines that run tests are slow at times.
+func patient(ctx context.Context, client dynamic.Interface) error {
+	configurations := client.Resource(schema.GroupVersionResource{
+		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations",
+	})
+	patch := `[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/1/timeoutSeconds","value":20}]`
+	_, err := configurations.Patch(ctx, companion.Release, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// HandleWarningHeader keeps a warning.
+func (c *client) HandleWarningHeader(_ int, _, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.warnings = append(c.warnings, text)
+}
+
+// told returns the warnings since it was last called.
+func (c *client) told() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.warnings
+	c.warnings = nil
+	return out
+}
+
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	var o unstructured.Unstructured
+	if err := yaml.UnmarshalStrict([]byte(text), &o.Object); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return &o
+}
+
+// try applies by force what text describes.
+func (c *client) try(t *testing.T, gvr schema.GroupVersionResource, text, manager string) (*unstructured.Unstructured, error) {
+	t.Helper()
+	o := object(t, text)
+	return c.Resource(gvr).Namespace(o.GetNamespace()).Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: manager, Force: true})
+}
+
+func (c *client) apply(t *testing.T, gvr schema.GroupVersionResource, text, manager string) *unstructured.Unstructured {
+	t.Helper()
+	applied, err := c.try(t, gvr, text, manager)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return applied
+}
+
+func (c *client) namespace(t *testing.T, name string) {
+	t.Helper()
+	c.apply(t, namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}", "setup")
+	c.told()
+}
+
+// record returns what is recorded of an object; nothing where there is no record.
+func (c *client) record(t *testing.T, o *unstructured.Unstructured) []ownership.Entry {
+	t.Helper()
+	list, err := c.Resource(records).Namespace(o.GetNamespace()).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range list.Items {
+		var r ownership.Record
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Object.UID == o.GetUID() {
+			return r.Entries
+		}
+	}
+	return nil
+}
+
+// kubectl runs kubectl, and returns what it says on stderr.
+func (c *client) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath, "--cache-dir", t.TempDir())...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, said.String())
+	}
+	return said.String()
+}
+
+// eventually waits until done says so.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in two minutes: %s", what)
+		}
+	}
+}
