@@ -90,6 +90,34 @@ func TestLost(t *testing.T) {
 	})
 }
 
+// A record that somebody has edited to be of another object, of a kind that makes no
+// name, does not keep the gap from being dealt with.
+func TestGapEditedRecord(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		d.tell("web", "alice", taken("a", 0, 1))
+		after(time.Second)
+		r := d.memory.all()[0]
+		r.Object.Kind = "a/../b"
+		if err := d.memory.write(&r); err != nil {
+			t.Fatal(err)
+		}
+		d.misbehave(func(operation string) error {
+			if operation != "list" {
+				return errDown
+			}
+			return nil
+		})
+		live := func(types.UID) (ownership.Owners, string, bool) {
+			return ownership.Compact([]metav1.ManagedFieldsEntry{{
+				Manager: "helm", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:a":{}}}`),
+			}}), "999", true
+		}
+		if err := d.Gap(t.Context(), live); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // After a gap, what changed in all is in the records that there are, after what is
 // known of the time before it.
 func TestGap(t *testing.T) {
