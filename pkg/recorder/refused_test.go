@@ -96,9 +96,9 @@ func TestGapEditedRecord(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))
 		after(time.Second)
-		r := d.memory.all()[0]
+		r := d.all()[0]
 		r.Object.Kind = "a/../b"
-		if err := d.memory.write(&r); err != nil {
+		if err := d.write(&r); err != nil {
 			t.Fatal(err)
 		}
 		d.misbehave(func(operation string) error {
