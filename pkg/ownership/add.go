@@ -104,6 +104,18 @@ func (e *Entry) follow(earlier Entry) {
 	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
 }
 
+// Covers tells whether all that happened to the object at a resource version is
+// in the record, or was given up by who wrote it: writers report what they know of an
+// object all at once.
+func (r *Record) Covers(version string) bool {
+	for _, e := range r.Entries {
+		if older(version, e.version()) {
+			return true
+		}
+	}
+	return false
+}
+
 // forgot tells whether an occurrence at a resource version would be older than
 // all that the entry remembers.
 func (e Entry) forgot(version string) bool {
