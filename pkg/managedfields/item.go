@@ -219,7 +219,9 @@ func find(list []any, pe fieldpath.PathElement) int {
 // Get returns the value at the path in an object, and whether there is one. A
 // list item that leaves part of its key to the server's defaults is found where
 // no other item can be meant.
-func (p Path) Get(object map[string]any) (any, bool) {
+func (p Path) Get(object map[string]any) (any, bool) { return p.get(object, find) }
+
+func (p Path) get(object map[string]any, find func([]any, fieldpath.PathElement) int) (any, bool) {
 	var v any = object
 	for _, pe := range p {
 		switch c := v.(type) {

@@ -58,7 +58,7 @@ func entryOf(t Transition, at Occasion) Entry {
 	return Entry{
 		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
 		Forced: t.Forced, Gap: at.Gap, User: cut(at.User, maxUser),
-		Cut:   max(len(t.Before), len(t.After)) > maxHolders,
+		Cut:   tooMuch(t.Before) || tooMuch(t.After),
 		First: when, Last: when, Count: 1,
 		ResourceVersions: []string{at.ResourceVersion},
 	}
@@ -104,6 +104,18 @@ func (e *Entry) follow(earlier Entry) {
 	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
 }
 
+// Covers tells whether all that happened to the object at a resource version is
+// in the record, or was given up by who wrote it: writers report what they know of an
+// object all at once.
+func (r *Record) Covers(version string) bool {
+	for _, e := range r.Entries {
+		if older(version, e.version()) {
+			return true
+		}
+	}
+	return false
+}
+
 // forgot tells whether an occurrence at a resource version would be older than
 // all that the entry remembers.
 func (e Entry) forgot(version string) bool {
@@ -142,11 +154,34 @@ func cut(text string, length int) string {
 	return strings.ToValidUTF8(text[:length], "") + "…"
 }
 
+// tooMuch tells whether owners are too many, or say too much, to be kept as they
+// are.
+func tooMuch(owners []managedfields.Owner) bool {
+	return len(owners) > maxHolders || slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
+		return holderOf(o) != Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
+	})
+}
+
 func holders(owners []managedfields.Owner) []Holder {
 	owners = owners[:min(len(owners), maxHolders)]
 	out := make([]Holder, len(owners))
 	for i, o := range owners {
-		out[i] = Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
+		out[i] = holderOf(o)
 	}
 	return out
+}
+
+func holderOf(o managedfields.Owner) Holder {
+	return Holder{
+		Manager: fit(o.Manager, maxManager), Operation: o.Operation,
+		Subresource: fit(o.Subresource, maxSubresource), APIVersion: fit(o.APIVersion, maxAPIVersion),
+	}
+}
+
+// fit cuts a text to a number of bytes, or to the character that says so.
+func fit(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	return cut(text, length-len("…"))
 }

@@ -40,11 +40,13 @@ func NewRecord(o Object, clusterScoped string) *Record {
 		namespace = clusterScoped
 	}
 	gvk := RecordGVK()
+	owner := metav1.OwnerReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: o.UID}
+	o.Name = fit(o.Name, maxName)
 	return &Record{
 		TypeMeta: metav1.TypeMeta{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: RecordName(o.Kind, o.UID), Namespace: namespace,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: o.UID}},
+			OwnerReferences: []metav1.OwnerReference{owner},
 		},
 		Object: o,
 	}

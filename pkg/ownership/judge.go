@@ -18,7 +18,7 @@ type judge struct {
 }
 
 type values struct {
-	old, new map[string]any
+	old, new *managedfields.Lookup
 	// version is that of both objects. Paths of entries of other versions name
 	// nothing in them.
 	version string
@@ -103,7 +103,7 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 // removed, as it is but for what the server sets to a default at once.
 func (j judge) abandoned(h managedfields.Handover) Kind {
 	if j.values != nil {
-		if _, there := h.Path.Get(j.values.new); there {
+		if _, there := j.values.new.Get(h.Path); there {
 			return Released
 		}
 	}
@@ -126,7 +126,7 @@ func (j judge) changed(h managedfields.Handover) answer {
 		return no // There is nothing to it but that it is there.
 	case j.values == nil:
 		return unknown
-	case h.Path.Same(j.values.old, j.values.new), h.Inner && j.values.sameSort(h.Path):
+	case j.values.old.Same(h.Path, j.values.new), h.Inner && j.values.sameSort(h.Path):
 		return no
 	}
 	return yes
@@ -135,8 +135,8 @@ func (j judge) changed(h managedfields.Handover) answer {
 // sameSort tells whether a path is a map in both objects, or a list in both. What
 // is in them is held path by path.
 func (v *values) sameSort(p managedfields.Path) bool {
-	was, _ := p.Get(v.old)
-	is, _ := p.Get(v.new)
+	was, _ := v.old.Get(p)
+	is, _ := v.new.Get(p)
 	_, wasMap := was.(map[string]any)
 	_, isMap := is.(map[string]any)
 	_, wasList := was.([]any)

@@ -67,6 +67,15 @@ func (o Owners) Without(subresource string) Owners {
 	return Owners{entries: slices.Clip(slices.DeleteFunc(slices.Clone(o.entries), by))}
 }
 
+// Size is how many bytes their field sets take, if nobody has the same.
+func (o Owners) Size() int {
+	size := 0
+	for _, c := range o.entries {
+		size += len(c.fields.Value())
+	}
+	return size
+}
+
 // Between returns the transitions from one version of an object to a later one,
 // as [Transitions] does but without their values, as where only metadata is
 // known: whose path somebody else holds now is taken, and a path that nobody

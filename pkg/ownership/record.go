@@ -28,6 +28,13 @@ const (
 	maxUser = 256
 	// maxHolders is how many owners of a path are kept.
 	maxHolders = 16
+	// maxName is how many bytes of an object's name are kept. Of the kinds of RBAC,
+	// names may be of any length.
+	maxName = 253
+	// maxManager, maxSubresource and maxAPIVersion are how many bytes of an owner
+	// are kept. The API server takes longer ones than an owner of its own making
+	// has; one that did not fit would keep the whole record from being written.
+	maxManager, maxSubresource, maxAPIVersion = 128, 253, 317
 )
 
 // Record is the OwnershipRecord of one object: who took which path from whom. It

@@ -264,6 +264,26 @@ func TestRecordBoundedOwners(t *testing.T) {
 	}
 }
 
+// The API server takes subresources of 256 bytes in managed fields, and names of any
+// length where RBAC is concerned. A record of them is refused where it says more than
+// its definition allows, and with it all else that it says.
+func TestRecordBoundedNames(t *testing.T) {
+	tr := taken("a", "flux", "argo")
+	tr.After[0].Subresource = strings.Repeat("s", 256)
+	r := ownership.NewRecord(ownership.Object{Kind: "ClusterRole", Name: strings.Repeat("x", 1000), UID: "u"}, "system")
+	r.Add(tr, minute(0))
+	if e := r.Entries[0]; len(e.To[0].Subresource) > 253 || !e.Cut {
+		t.Errorf("%d bytes of a subresource, cut: %v", len(e.To[0].Subresource), e.Cut)
+	}
+	if len(r.Object.Name) > 253 || len(r.OwnerReferences[0].Name) != 1000 {
+		t.Errorf("the record names %d bytes, and its owner %d", len(r.Object.Name), len(r.OwnerReferences[0].Name))
+	}
+	r.Add(taken("b", "flux", strings.Repeat("m", 128)), minute(1))
+	if e := r.Entries[1]; e.Cut {
+		t.Errorf("an owner of usual length is cut: %v", e.To)
+	}
+}
+
 // What became of the paths of a record while nobody watched.
 func TestNet(t *testing.T) {
 	held := func(manager, fields string) string { return applied(manager, fields) }

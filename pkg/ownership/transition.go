@@ -108,7 +108,7 @@ func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
 func judgeOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) judge {
 	j := judge{reset: len(after) == 0 && len(before) > 0}
 	if old != nil && new != nil && old.GetAPIVersion() == new.GetAPIVersion() {
-		j.values = &values{old: old.Object, new: new.Object, version: new.GetAPIVersion()}
+		j.values = &values{old: managedfields.NewLookup(old.Object), new: managedfields.NewLookup(new.Object), version: new.GetAPIVersion()}
 	}
 	return j
 }

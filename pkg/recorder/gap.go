@@ -21,7 +21,7 @@ type Live = func(uid types.UID) (owners ownership.Owners, resourceVersion string
 func (r *Recorder) Gap(ctx context.Context, live Live) error {
 	var changed []ownership.Object
 	err := r.writer.store.List(ctx, func(record *ownership.Record) error {
-		if r.addNet(record.DeepCopy(), live) {
+		if r.writer.isOurs(record) && r.addNet(record.DeepCopy(), live) {
 			changed = append(changed, record.Object)
 		}
 		return ctx.Err()

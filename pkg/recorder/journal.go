@@ -23,7 +23,7 @@ type journal struct {
 	// notes is how many there are, pending and taken.
 	notes int
 	// gaps is what was lost of objects for which nothing is pending.
-	gaps map[types.UID]int
+	gaps map[types.UID]loss
 	// lost counts, in all, what there was no room for.
 	lost int
 	// crowded is when it was last found that no object makes room.
@@ -36,7 +36,7 @@ type journal struct {
 type batch struct {
 	object ownership.Object
 	notes  []note
-	lost   int
+	lost   loss
 }
 
 // outcome is how a write went.
@@ -55,7 +55,7 @@ const (
 func newJournal(limits Limits) *journal {
 	return &journal{
 		limits: limits.orDefaults(), objects: map[types.UID]*pending{},
-		taken: map[types.UID]batch{}, gaps: map[types.UID]int{},
+		taken: map[types.UID]batch{}, gaps: map[types.UID]loss{},
 	}
 }
 
@@ -111,9 +111,9 @@ func (j *journal) lose(uid types.UID, p *pending, n note) {
 	case !j.leads && !n.ours():
 		return
 	case p != nil:
-		p.lost++
-	case j.gaps[uid] > 0 || len(j.gaps) < j.limits.Objects:
-		j.gaps[uid]++
+		p.lost = p.lost.and(loss{1, n.ResourceVersion})
+	case j.gaps[uid].count > 0 || len(j.gaps) < j.limits.Objects:
+		j.gaps[uid] = j.gaps[uid].and(loss{1, n.ResourceVersion})
 	}
 	j.lost++
 }
@@ -171,8 +171,8 @@ func (j *journal) takeOf(o ownership.Object) batch {
 	b := batch{object: o, lost: j.gaps[o.UID]}
 	delete(j.gaps, o.UID)
 	if p := j.objects[o.UID]; p != nil {
-		b.notes, b.lost = p.notes, b.lost+p.lost
-		p.notes, p.lost = nil, 0
+		b.notes, b.lost = p.notes, b.lost.and(p.lost)
+		p.notes, p.lost = nil, loss{}
 	}
 	j.taken[o.UID] = b
 	return b
@@ -220,7 +220,7 @@ func (j *journal) answer(b batch, o outcome, now time.Time) {
 }
 
 func (j *journal) refuse(p *pending, b batch, now time.Time) {
-	p.lost += b.lost
+	p.lost = p.lost.and(b.lost)
 	if !p.failed(now) {
 		p.notes = slices.Concat(b.notes, p.notes)
 		j.trim(p)
@@ -241,7 +241,7 @@ func (j *journal) refuse(p *pending, b batch, now time.Time) {
 func (j *journal) rest(p *pending) {
 	uid := p.object.UID
 	delete(j.objects, uid)
-	if p.lost > 0 && len(j.gaps) < j.limits.Objects {
+	if p.lost.count > 0 && len(j.gaps) < j.limits.Objects {
 		j.gaps[uid] = p.lost
 	}
 }

@@ -167,7 +167,7 @@ func TestJournalRefused(t *testing.T) {
 	}
 	d.come("a", "alice", 3*time.Hour)
 	b, ok := d.take(noon.Add(4 * time.Hour))
-	if !ok || b.lost != 1 || len(b.notes) != 1 {
+	if !ok || b.lost.count != 1 || len(b.notes) != 1 {
 		t.Errorf("the next write is of %+v", b)
 	}
 }
@@ -199,7 +199,7 @@ func TestJournalBounded(t *testing.T) {
 				t.Fatal("nothing is lost, so nothing is bounded")
 			}
 			for _, b := range d.drain() {
-				declared += b.lost
+				declared += b.lost.count
 				wrote += len(slices.DeleteFunc(slices.Clone(b.notes), func(n note) bool { return !leads && !n.ours() }))
 				d.answer(b, written, noon)
 			}

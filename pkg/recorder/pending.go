@@ -3,6 +3,8 @@ package recorder
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -18,13 +20,29 @@ type note struct {
 // does.
 func (n note) ours() bool { return n.User != "" }
 
+// loss is how many transitions of an object there was no room for, and at which of
+// its resource versions the newest of them was.
+type loss struct {
+	count   int
+	version string
+}
+
+func (l loss) and(other loss) loss {
+	sum := l.count + other.count
+	if order, err := resourceversion.CompareResourceVersion(l.version, other.version); l.count == 0 || err == nil && order < 0 {
+		l = other
+	}
+	l.count = sum
+	return l
+}
+
 // pending is what is known of one object and not written, and how its last
 // writes went.
 type pending struct {
 	object ownership.Object
 	notes  []note
 	// lost is how many there was no room for, since the last write.
-	lost int
+	lost loss
 
 	wrote time.Time     // zero if never
 	pause time.Duration // after wrote

@@ -156,8 +156,11 @@ func (r *Recorder) flush(ctx context.Context) {
 // write writes a batch, and whatever more there is to change, and answers for it.
 func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	fresh, result, err := r.writer.write(ctx, b.object, func(record *ownership.Record) bool {
-		changed := b.lost > 0
-		record.Lost += b.lost
+		// Another replica may have written what there was no room for here.
+		changed := b.lost.count > 0 && !record.Covers(b.lost.version)
+		if changed {
+			record.Lost += b.lost.count
+		}
 		for _, n := range b.notes {
 			changed = record.Add(n.Transition, n.Occasion) || changed
 		}

@@ -1,6 +1,7 @@
 package recorder_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -86,6 +87,64 @@ func TestLost(t *testing.T) {
 		}
 		if len(records) != 1 || records[0].Lost != 20 || len(records[0].Entries) != 10 || d.settled.Load() != 30 {
 			t.Errorf("%d settled, records %+v", d.settled.Load(), records)
+		}
+	})
+}
+
+// Of two replicas that see the same, one had no room. What it lost, the other has
+// written: the record does not say that it is missing.
+func TestLostByOneOfTwo(t *testing.T) {
+	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
+		d.Lead(true)
+		other := recorder.New(&handle{memory: d.memory}, recorder.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- other.Run(ctx) }()
+		d.misbehave(func(string) error { return errDown })
+		for n := range 30 {
+			o := ownership.Occurrence{
+				Object:     ownership.Object{APIVersion: "v1", Kind: "Thing", Namespace: "prod", Name: "web", UID: "web"},
+				Transition: taken("a", n%2, (n+1)%2),
+				Occasion:   ownership.Occasion{ResourceVersion: fmt.Sprint(200 + n), Time: time.Now(), User: "alice"},
+			}
+			d.Record(o, nil)
+			other.Record(o, nil)
+		}
+		after(time.Minute)
+		d.misbehave(nil)
+		after(time.Hour)
+		if r := d.all()[0]; r.Lost != 0 || r.Entries[0].Count != 30 {
+			t.Errorf("%d are lost, %d are counted", r.Lost, r.Entries[0].Count)
+		}
+		cancel()
+		<-ended
+	})
+}
+
+// A record that somebody has edited to be of another object, of a kind that makes no
+// name, does not keep the gap from being dealt with.
+func TestGapEditedRecord(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		d.tell("web", "alice", taken("a", 0, 1))
+		after(time.Second)
+		r := d.all()[0]
+		r.Object.Kind = "a/../b"
+		if err := d.write(&r); err != nil {
+			t.Fatal(err)
+		}
+		d.misbehave(func(operation string) error {
+			if operation != "list" {
+				return errDown
+			}
+			return nil
+		})
+		live := func(types.UID) (ownership.Owners, string, bool) {
+			return ownership.Compact([]metav1.ManagedFieldsEntry{{
+				Manager: "helm", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:a":{}}}`),
+			}}), "999", true
+		}
+		if err := d.Gap(t.Context(), live); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -83,6 +83,13 @@ func (w writer) attempt(ctx context.Context, o ownership.Object, apply change) (
 	return fresh, written, w.store.Update(ctx, r)
 }
 
+// isOurs tells whether a record is where that of its object would be written. One
+// that somebody made, or has edited, may say anything.
+func (w writer) isOurs(r *ownership.Record) bool {
+	own := ownership.NewRecord(r.Object, w.clusterScoped)
+	return r.Namespace == own.Namespace && r.Name == own.Name
+}
+
 // isMissing tells whether the record that was read is not there any more.
 func isMissing(err error) bool {
 	details := detailsOf(err)

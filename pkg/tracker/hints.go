@@ -15,6 +15,9 @@ const (
 	hintLife = 2 * time.Minute
 	// maxHints are kept at once; the oldest goes for the next one.
 	maxHints = 20_000
+	// maxHintBytes is how much the field sets of all of them may take. A write that
+	// fails after admission leaves a hint, and an object may have megabytes of them.
+	maxHintBytes = 64 << 20
 )
 
 // hints are what admission saw, until it is seen to be committed or too old.
@@ -28,12 +31,14 @@ type hints struct {
 	of    map[types.UID][]ownership.Hint
 	order []held // as they came, with those that joined since
 	count int
+	bytes int // of order
 }
 
 type held struct {
 	uid     types.UID
 	request types.UID
 	came    time.Time
+	bytes   int
 }
 
 // add keeps a hint, and tells whether another one had to go for it.
@@ -43,9 +48,11 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	}
 	hint.Owners = hint.Owners.Without(status)
 	h.of[hint.UID] = append(h.of[hint.UID], hint)
-	h.order = append(h.order, held{hint.UID, hint.Request, now})
+	size := hint.Owners.Size()
+	h.order = append(h.order, held{hint.UID, hint.Request, now, size})
 	h.count++
-	for len(h.order) > maxHints {
+	h.bytes += size
+	for len(h.order) > maxHints || h.bytes > maxHintBytes {
 		dropped = h.oldest() || dropped
 	}
 	return dropped
@@ -84,6 +91,7 @@ func (h *hints) expire(now time.Time) (expired int) {
 func (h *hints) oldest() bool {
 	oldest, before := h.order[0], h.count
 	h.order = h.order[1:]
+	h.bytes -= oldest.bytes
 	h.keep(oldest.uid, func(hint ownership.Hint) bool { return hint.Request != oldest.request })
 	return h.count < before
 }

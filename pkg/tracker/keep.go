@@ -33,8 +33,15 @@ func (t *Tracker) load(ctx context.Context) error {
 // what the leader has stored.
 func (t *Tracker) keep(ctx context.Context) {
 	var next time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
+	pauses, compare := newComparisons(), time.Time{}
 	for sleep(ctx, min(t.opts.StoreEvery, time.Second)) == nil {
-		t.gaps(ctx)
+		if !time.Now().Before(compare) {
+			if t.gaps(ctx) == nil {
+				pauses = newComparisons()
+			} else {
+				compare = time.Now().Add(pauses.Step())
+			}
+		}
 		if time.Now().Before(next) || !t.Ready() {
 			continue
 		}
@@ -54,16 +61,23 @@ func (t *Tracker) keep(ctx context.Context) {
 	}
 }
 
-// gaps tells the sink of what was lost, when there is all to compare with.
-func (t *Tracker) gaps(ctx context.Context) {
+// newComparisons are the pauses between attempts to compare all that was recorded,
+// for which all of it is read.
+func newComparisons() wait.Backoff {
+	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 5 * time.Minute}
+}
+
+// gaps tells the sink of what was lost, when there is all to compare with. An error
+// was logged.
+func (t *Tracker) gaps(ctx context.Context) error {
 	if !t.Ready() {
-		return
+		return nil
 	}
 	t.mu.Lock()
 	gaps, blind := t.book.lost()
 	t.mu.Unlock()
 	if len(gaps) == 0 {
-		return
+		return nil
 	}
 	var err error
 	if blind {
@@ -74,9 +88,10 @@ func (t *Tracker) gaps(ctx context.Context) {
 	if err != nil {
 		t.opts.Log.Error(err, "compare what was recorded with what is there")
 		t.book.undealt(gaps)
-		return
+		return err
 	}
 	t.book.dealt(gaps)
+	return nil
 }
 
 // last stores the checkpoint that the next start begins at.

@@ -77,6 +77,7 @@ const queuedHints = 4096
 type Tracker struct {
 	opts    Options
 	queue   chan ownership.Hint
+	queued  atomic.Int64 // bytes of the field sets in queue
 	ready   atomic.Bool
 	changed chan struct{} // the kinds that there are may have changed
 	lists   chan struct{} // a place for each list that may be read at once
@@ -134,12 +135,16 @@ func (t *Tracker) Run(ctx context.Context) error {
 // Hint tells what admission saw, and whether there was room for it. It never
 // blocks.
 func (t *Tracker) Hint(h ownership.Hint) bool {
-	select {
-	case t.queue <- h:
-		return true
-	default:
-		return false
+	size := int64(h.Owners.Size())
+	if t.queued.Add(size) <= maxHintBytes {
+		select {
+		case t.queue <- h:
+			return true
+		default:
+		}
 	}
+	t.queued.Add(-size)
+	return false
 }
 
 // Lead says whether this replica leads. Before it is said, it does not.
@@ -177,6 +182,7 @@ func (t *Tracker) attend(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case h := <-t.queue:
+			t.queued.Add(-int64(h.Owners.Size()))
 			t.mu.Lock()
 			t.book.hint(h, time.Now())
 			t.mu.Unlock()

@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +25,15 @@ import (
 // which is what the API server takes, and the request around them.
 const maxReview = 7 << 20
 
+const (
+	// readTimeout is how long a review may take to come. The API server waits two
+	// seconds for the answer.
+	readTimeout = 10 * time.Second
+	// firstRead is how much memory is set aside for a review before it comes: what it
+	// says of its length is not to be believed.
+	firstRead = 64 << 10
+)
+
 // admission answers the reviews that come to one path. Nothing in it says "no":
 // what can be read is allowed, even when judging it panics, and what can not be
 // read has an HTTP error for an answer, which failurePolicy Ignore passes over.
@@ -36,6 +47,8 @@ type admission struct {
 	log   logr.Logger
 	// draining is set when connections are to go elsewhere.
 	draining *atomic.Bool
+	// patience is for how long a review may come; 0 is readTimeout.
+	patience time.Duration
 }
 
 // judge returns what to warn of. Its error is that of an object that it does not
@@ -83,6 +96,9 @@ func (a *admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.draining.Load() {
 		w.Header().Set("Connection", "close") // On HTTP/2, this is GOAWAY.
 	}
+	// Who sends no further is not waited for. The error is that of a connection that
+	// has no deadlines, as in tests.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.patience, readTimeout)))
 	review, err := readReview(r)
 	if err != nil {
 		a.count.fault(a.name, faultReview)
@@ -164,10 +180,11 @@ func parseReview(body []byte) (*review, error) {
 
 func readBody(r *http.Request) ([]byte, error) {
 	limited := http.MaxBytesReader(nil, r.Body, maxReview)
-	if r.ContentLength <= 0 || r.ContentLength > maxReview {
-		return io.ReadAll(limited)
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), firstRead)) + bytes.MinRead)
+	n, err := body.ReadFrom(limited)
+	if err == nil && r.ContentLength <= maxReview && n < r.ContentLength {
+		err = io.ErrUnexpectedEOF
 	}
-	body := make([]byte, r.ContentLength)
-	_, err := io.ReadFull(limited, body)
-	return body, err
+	return body.Bytes(), err
 }

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -69,6 +73,38 @@ func TestFaultsAllow(t *testing.T) {
 				t.Errorf("%v faults are counted", n)
 			}
 		})
+	}
+}
+
+// Who announces a large review and sends none of it keeps neither a connection nor
+// memory.
+func TestReviewThatDoesNotCome(t *testing.T) {
+	a := newAdmission(t, func(*request) ([]warning, error) { return nil, nil })
+	a.patience = 50 * time.Millisecond
+	server := httptest.NewServer(a)
+	defer server.Close()
+	c, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: webhook\r\nContent-Length: %d\r\n\r\n{", maxReview); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 400") {
+		t.Errorf("the answer is %q, %v", got, err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{"))
+	r.ContentLength = maxReview
+	if _, err := readReview(r); err == nil {
+		t.Error("a part of a review is read")
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+		t.Errorf("%d bytes are set aside for what did not come", took)
 	}
 }
 

@@ -1,0 +1,41 @@
+package ownership_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// The time to judge a takeover grows with a list, and not with its square: the API
+// server takes lists of this length, and admission has two seconds.
+func TestLongList(t *testing.T) {
+	const items = 30_000
+	version := func(manager string, value int64) (ownership.Owners, *unstructured.Unstructured) {
+		var fields []string
+		var list []any
+		for i := range items {
+			fields = append(fields, fmt.Sprintf(`"k:{\"name\":\"%d\"}":{"f:v":{}}`, i))
+			list = append(list, map[string]any{"name": fmt.Sprint(i), "v": value})
+		}
+		set := &metav1.FieldsV1{}
+		set.SetRawString(`{"f:l":{` + strings.Join(fields, ",") + `}}`)
+		return ownership.Compact([]metav1.ManagedFieldsEntry{{Manager: manager, Operation: "Apply", APIVersion: "v1", FieldsV1: set}}),
+			&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "l": list}}
+	}
+	before, old := version("argo", 1)
+	after, now := version("flux", 2)
+	began := time.Now()
+	got, err := ownership.BetweenObjects(before, after, old, now)
+	if err != nil || len(got) != items || got[0].Kind != ownership.Taken {
+		t.Fatalf("%d transitions, %v", len(got), err)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,0 +1,20 @@
+package recorder
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// Of an owner's subresource, the API server checks nothing but its length. Who reads
+// Events reads them at a terminal.
+func TestEventTextPrints(t *testing.T) {
+	e := ownership.Entry{
+		Path: ".data.a", Kind: ownership.Taken, From: []ownership.Holder{{Manager: "argo", Operation: "Apply"}},
+		To: []ownership.Holder{{Manager: "flux", Operation: "Update", Subresource: "\x1b[2J\u202e\n"}},
+	}
+	if got := eventText([]ownership.Entry{e}); strings.ContainsAny(got, "\x1b\u202e\n") || !strings.Contains(got, "flux") {
+		t.Errorf("an Event says %q", got)
+	}
+}

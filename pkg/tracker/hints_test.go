@@ -1,0 +1,56 @@
+package tracker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// large is a hint of an object whose field set has a megabyte.
+func large(n int) ownership.Hint {
+	set := &metav1.FieldsV1{}
+	set.SetRawString(fmt.Sprintf(`{"f:%d%s":{}}`, n, strings.Repeat("x", 1<<20)))
+	id := types.UID(fmt.Sprint(n))
+	return ownership.Hint{UID: id, Request: id, Owners: ownership.Compact([]metav1.ManagedFieldsEntry{
+		{Manager: "argo", Operation: metav1.ManagedFieldsOperationApply, FieldsV1: set},
+	})}
+}
+
+// Hints of large objects, whose writes may all have failed, take no more memory than
+// is set aside for them.
+func TestHintsBounded(t *testing.T) {
+	var h hints
+	now := time.Now()
+	dropped := 0
+	for n := range 100 {
+		if h.add(large(n), now) {
+			dropped++
+		}
+	}
+	if h.bytes > maxHintBytes || h.count > 64 || dropped < 36 {
+		t.Errorf("%d hints of %d bytes are kept, %d were dropped", h.count, h.bytes, dropped)
+	}
+	if h.expire(now.Add(hintLife)); h.bytes != 0 || h.count != 0 {
+		t.Errorf("%d hints of %d bytes are left in the end", h.count, h.bytes)
+	}
+}
+
+// The same is so of those that nobody has looked at yet.
+func TestQueueBounded(t *testing.T) {
+	tracker := &Tracker{queue: make(chan ownership.Hint, queuedHints)}
+	taken := 0
+	for n := range 100 {
+		if tracker.Hint(large(n)) {
+			taken++
+		}
+	}
+	if taken > 64 || taken < 60 {
+		t.Errorf("%d hints of a megabyte are queued", taken)
+	}
+}
