@@ -39,6 +39,8 @@ type follower struct {
 	first bool
 	// lost is set when history cannot be taken up, until all is listed.
 	lost bool
+	// told is set once it was said that the kind may not be watched.
+	told bool
 	// What the server has shown not to understand.
 	unstreamed, unselected bool
 }
@@ -62,9 +64,8 @@ func (f *follower) run(ctx context.Context) {
 		switch {
 		case err == nil, errors.Is(err, errTooOld):
 		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
-			if pause = refusals.Step(); pause > refusedLong {
-				f.refuse(err)
-			}
+			pause = refusals.Step()
+			f.refuse(err, pause > refusedLong)
 		default:
 			f.count(func(c *counts) { c.errors++ })
 			f.opts.Log.Info("watch ended", "resource", f.resource.String(), "error", err.Error())
@@ -86,6 +87,7 @@ func (f *follower) pass(ctx context.Context) error {
 	}
 	f.listedOnce()
 	f.setRefused(false)
+	f.told = false
 	err := f.watch(ctx)
 	if tooOld(err) {
 		f.lost = true
@@ -195,18 +197,19 @@ func (f *follower) listedOnce() {
 	f.ready.Store(f.pending <= 0)
 }
 
-// refuse says once that a kind cannot be watched.
-func (f *follower) refuse(err error) {
-	if !f.setRefused(true) {
+// refuse notes that a kind cannot be watched, and says it once if that lasts.
+func (f *follower) refuse(err error, lasts bool) {
+	f.setRefused(true)
+	if lasts && !f.told {
+		f.told = true
 		f.opts.Log.Info("not tracked", "resource", f.resource.String(), "error", err.Error())
 	}
 }
 
-func (f *follower) setRefused(refused bool) (was bool) {
+func (f *follower) setRefused(refused bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	was, f.refused = f.refused, refused
-	return was
+	f.refused = refused
 }
 
 func tooOld(err error) bool {
