@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,7 @@ type Server struct {
 	manager  manager.Manager
 	opts     Options
 	draining atomic.Bool
+	busy     sync.WaitGroup // the runners
 }
 
 // New returns the webhook for the cluster of config, made up of its parts.
@@ -59,7 +61,33 @@ func (s *Server) Start(ctx context.Context) error {
 		case <-running.Done():
 		}
 	})()
-	return s.manager.Start(running)
+	err := s.manager.Start(running)
+	stop()
+	s.finish(stopTimeout)
+	return err
+}
+
+// finish waits for the runners to end. The manager waits for nobody once the lease is
+// lost, but what is not recorded then is told by nobody else with its user.
+func (s *Server) finish(timeout time.Duration) {
+	ended := make(chan struct{})
+	go func() {
+		s.busy.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(timeout):
+	}
+}
+
+// run keeps finish waiting until a runner ends.
+func (s *Server) run(r Runner) everywhere {
+	return func(ctx context.Context) error {
+		s.busy.Add(1)
+		defer s.busy.Done()
+		return r.Run(ctx)
+	}
 }
 
 func (s *Server) assemble(config *rest.Config, parts Parts) error {
@@ -129,7 +157,7 @@ func (s *Server) addChecks(started healthz.Checker, ready []func() bool) error {
 func (s *Server) addRunners(parts Parts) error {
 	var errs []error
 	for _, r := range parts.Runners {
-		errs = append(errs, s.manager.Add(everywhere(r.Run)))
+		errs = append(errs, s.manager.Add(s.run(r)))
 	}
 	if parts.Definitions != nil {
 		watch := definitions{cache: s.manager.GetCache(), to: parts.Definitions, log: s.opts.Log}
