@@ -4,7 +4,7 @@
 //
 //	r := recorder.New(store, recorder.Options{Namespace: "k8sconnect", Events: events})
 //	go r.Run(ctx)
-//	r.Record(occurrence, func() { … }) // never blocks; the function is called when it is settled
+//	r.Record(occurrence, func(done bool) { … }) // never blocks; the function is called when it is settled
 //	r.Lead(true)                       // from now on, also what nobody has a hint for
 //
 // A journal keeps what is not written yet: bounded, per object, and written at

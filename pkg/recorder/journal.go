@@ -98,7 +98,7 @@ func (j *journal) shed(p *pending, which func(note) bool) {
 			return false
 		}
 		j.notes--
-		j.settle(n)
+		j.leave(n)
 		return true
 	})
 }
@@ -106,10 +106,12 @@ func (j *journal) shed(p *pending, which func(note) bool) {
 // lose lets go of a note. Who does not lead loses nothing by what is not his: the
 // leader writes it.
 func (j *journal) lose(uid types.UID, p *pending, n note) {
+	if !j.leads && !n.ours() {
+		j.leave(n)
+		return
+	}
 	j.settle(n)
 	switch {
-	case !j.leads && !n.ours():
-		return
 	case p != nil:
 		p.lost = p.lost.and(loss{1, n.ResourceVersion})
 	case j.gaps[uid].count > 0 || len(j.gaps) < j.limits.Objects:
@@ -118,11 +120,13 @@ func (j *journal) lose(uid types.UID, p *pending, n note) {
 	j.lost++
 }
 
+// leave lets go of a note that the leader should have written: whether he has, is
+// not known here.
+func (j *journal) leave(n note) { j.done = append(j.done, n.calls(false)) }
+
 func (j *journal) settle(notes ...note) {
 	for _, n := range notes {
-		if n.settled != nil {
-			j.done = append(j.done, n.settled)
-		}
+		j.done = append(j.done, n.calls(true))
 	}
 }
 

@@ -25,7 +25,7 @@ type diary struct {
 }
 
 func (d *diary) come(object, user string, at time.Duration) {
-	n := note{Occasion: ownership.Occasion{User: user}, settled: func() { d.settled++ }}
+	n := note{Occasion: ownership.Occasion{User: user}, settled: func(bool) { d.settled++ }}
 	d.add(ownership.Object{UID: types.UID(object)}, n, noon.Add(at))
 }
 

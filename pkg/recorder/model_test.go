@@ -93,7 +93,7 @@ func (r *replica) see(m *model, i int, withHint bool) {
 		o.User = ""
 	}
 	r.seen++
-	r.Record(o, func() { r.settled.Store(n, true) })
+	r.Record(o, func(bool) { r.settled.Store(n, true) })
 }
 
 // happens lets a path of an object change hands.

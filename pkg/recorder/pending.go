@@ -13,7 +13,7 @@ type note struct {
 	ownership.Transition
 	ownership.Occasion
 	came    time.Time
-	settled func()
+	settled func(done bool)
 }
 
 // ours tells whether to write it without being the leader: who has the hint
@@ -34,6 +34,14 @@ func (l loss) and(other loss) loss {
 	}
 	l.count = sum
 	return l
+}
+
+// calls returns the call that says what became of it.
+func (n note) calls(done bool) func() {
+	if n.settled == nil {
+		return func() {}
+	}
+	return func() { n.settled(done) }
 }
 
 // pending is what is known of one object and not written, and how its last

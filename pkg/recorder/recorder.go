@@ -50,14 +50,15 @@ func New(store Store, opts Options) *Recorder {
 }
 
 // Record notes an occurrence, and calls settled, which may be nil, when nothing
-// is to be done about it any more: it is written, it is nothing to write, its
-// object is gone, or it is lost. It never blocks.
-func (r *Recorder) Record(o ownership.Occurrence, settled func()) {
+// more will be done about it here: done says that it is written, is nothing to write,
+// or is declared to be lost; otherwise it was left to the leader, and whether he has
+// written it is not known. It never blocks.
+func (r *Recorder) Record(o ownership.Occurrence, settled func(done bool)) {
 	r.opts.Metrics.transition(o.Kind, o.Why)
 	r.log(o)
 	if !o.Notable() {
 		if settled != nil {
-			settled()
+			settled(true)
 		}
 		return
 	}

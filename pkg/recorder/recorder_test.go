@@ -92,7 +92,7 @@ func (d *desk) tell(object, user string, tr ownership.Transition) {
 		Object:     ownership.Object{APIVersion: "v1", Kind: "Thing", Namespace: "prod", Name: object, UID: types.UID(object)},
 		Transition: tr,
 		Occasion:   ownership.Occasion{ResourceVersion: fmt.Sprint(d.version), Time: time.Now(), User: user},
-	}, func() { d.settled.Add(1) })
+	}, func(bool) { d.settled.Add(1) })
 }
 
 // entries are those of all records, one a line.

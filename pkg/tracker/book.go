@@ -179,8 +179,21 @@ func (b *book) declare(m *matter) {
 	b.counts.gaps++
 }
 
-// lead is told whether this replica leads.
-func (b *book) lead(leading bool) { b.leading = leading }
+// lead is told whether this replica leads. What was left to a leader who did not come
+// is a gap then.
+func (b *book) lead(leading bool, now time.Time) {
+	b.leading = leading
+	if !leading {
+		return
+	}
+	for _, w := range b.resources {
+		if m := w.left; m != nil && !m.settled {
+			m.gap = &gap{Span: Span{m.before.Time, now}, blind: true}
+			b.declare(m)
+			w.left = nil
+		}
+	}
+}
 
 // give returns a matter as one to be recorded, if it still is.
 func give(m *matter) []*matter {
@@ -191,11 +204,19 @@ func give(m *matter) []*matter {
 	return []*matter{m}
 }
 
-// settle is told that one occurrence of a matter is written, or lost for ever.
-func (b *book) settle(m *matter) {
-	if m.unsettled--; m.unsettled <= 0 {
-		m.settled, m.occurrences = true, nil
+// settle is told that nothing more is done about one occurrence of a matter: it is
+// written, or lost for ever, or was left to the leader.
+func (b *book) settle(m *matter, done bool) {
+	m.left = m.left || !done
+	if m.unsettled--; m.unsettled > 0 || m.settled {
+		return
 	}
+	m.occurrences = nil
+	if m.left {
+		m.leave(m)
+		return
+	}
+	m.settled = true
 }
 
 // passed is told of a leader's checkpoint: what lies before it is written.

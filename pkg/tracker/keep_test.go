@@ -46,7 +46,7 @@ func TestGapsAreRetriedSeldom(t *testing.T) {
 		tracker.ready.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		tracker.book.lead(true)
+		tracker.book.lead(true, time.Now())
 		tracker.book.declare(&matter{gap: &gap{blind: true}})
 		tracker.keep(ctx)
 		if sink.asked < 10 || sink.asked > 30 {

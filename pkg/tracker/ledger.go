@@ -17,6 +17,9 @@ type ledger struct {
 	seen mark
 	// open matters, oldest first. Settled ones may stay until all before them are.
 	open []*matter
+	// left is the open matter of all that was left to the leader, and that no
+	// checkpoint of his has passed.
+	left *matter
 }
 
 // mark is a place in the history of a resource.
@@ -41,6 +44,7 @@ type matter struct {
 
 	unsettled int
 	joined    bool // its user is known
+	left      bool // to the leader
 	settled   bool
 	given     bool
 	due       time.Time
@@ -103,4 +107,17 @@ func (l *ledger) sweep() {
 	}
 	clear(l.open[:n])
 	l.open = l.open[n:]
+}
+
+// leave keeps one matter open for all that were left to the leader: until his
+// checkpoint has passed the newest of them, nobody knows that they are written.
+func (l *ledger) leave(m *matter) {
+	if first := l.left; first != nil && !first.settled && first.gap == nil {
+		if newer(m.version, first.version) {
+			first.version = m.version
+		}
+		m.settled = true
+		return
+	}
+	l.left = m
 }

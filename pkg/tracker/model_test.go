@@ -111,7 +111,7 @@ func (m *model) write() {
 			}
 			m.recorded[fmt.Sprintf("%s@%s %s>%s", o.Object.UID, o.ResourceVersion, o.Before[0].Manager, o.After[0].Manager)] = true
 		}
-		m.settle(x)
+		m.settle(x, true)
 		return true
 	})
 }
@@ -120,7 +120,7 @@ func (m *model) write() {
 func (m *model) kill(forgotten bool) {
 	from := m.checkpoint().Resources["configmaps"]
 	m.tale = begin(from)
-	m.lead(true)
+	m.lead(true, m.now)
 	version := 0
 	_, _ = fmt.Sscan(from.Version, &version)
 	if from.Version == "" || forgotten {
@@ -151,7 +151,7 @@ func TestModel(t *testing.T) {
 			tale: begin(mark{}), random: random, recorded: map[string]bool{},
 			truth: &truth{objects: map[string]*metav1.PartialObjectMetadata{}, owner: map[string]string{}},
 		}
-		m.lead(true)
+		m.lead(true, m.now)
 		m.truth.write(random)
 		m.relist(0)
 		for range 400 {

@@ -91,7 +91,7 @@ func TestSizedProcess(t *testing.T) {
 
 type nowhere struct{}
 
-func (nowhere) Record(_ ownership.Occurrence, settled func()) { settled() }
+func (nowhere) Record(_ ownership.Occurrence, settled func(bool)) { settled(true) }
 func (nowhere) Gap(context.Context, func(types.UID) (ownership.Owners, string, bool)) error {
 	return nil
 }

@@ -91,7 +91,7 @@ func (s *tale) take(given []*matter) {
 
 func (s *tale) settleAll() {
 	for _, m := range s.given {
-		s.settle(m)
+		s.settle(m, true)
 	}
 	s.given = nil
 }
@@ -107,7 +107,7 @@ func TestStories(t *testing.T) {
 		at string
 	}{
 		"an object that is new is nobody's loss": {
-			tell: func(s *tale) { s.list(9); s.lead(true); s.change("a", 10, "argo"); s.wait(grace) },
+			tell: func(s *tale) { s.list(9); s.lead(true, s.now); s.change("a", 10, "argo"); s.wait(grace) },
 			at:   "10",
 		},
 		"the user of a hint, at once": {
@@ -121,7 +121,7 @@ func TestStories(t *testing.T) {
 		"a hint that comes after the change": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.change("a", 10, "flux")
 				s.admit("a", 5, "flux", "alice")
 				s.wait(grace)
@@ -131,7 +131,7 @@ func TestStories(t *testing.T) {
 		"without a hint, when it has waited": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.change("a", 10, "flux")
 				s.wait(grace)
 			},
@@ -156,14 +156,14 @@ func TestStories(t *testing.T) {
 				s.change("a", 11, "argo")
 				s.wait(grace)
 				s.passed(Checkpoint{Resources: map[string]mark{"configmaps": {Version: "10"}}})
-				s.lead(true)
+				s.lead(true, s.now)
 			},
 			want: []string{"a@10 argo>flux", "a@11 flux>argo"}, at: "10",
 		},
 		"edge case 72: a write that was refused, and another one that was not": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.admit("a", 5, "mallory", "mallory")
 				s.change("a", 10, "flux")
 				s.wait(grace)
@@ -187,7 +187,7 @@ func TestStories(t *testing.T) {
 		"two users with the same change: one of them was committed, and nobody knows who": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.admit("a", 5, "flux", "alice")
 				s.admit("a", 5, "flux", "bob")
 				s.change("a", 10, "flux")
@@ -198,7 +198,7 @@ func TestStories(t *testing.T) {
 		"the same event twice, and an old one again": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.change("a", 10, "flux")
 				s.change("a", 10, "flux")
 				s.change("a", 5, "argo")
@@ -209,7 +209,7 @@ func TestStories(t *testing.T) {
 		"a list after a watch broke": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"), fields("c", 7, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.list(20, fields("a", 15, "flux"), fields("b", 6, "argo"), fields("d", 16, "flux"))
 				s.wait(grace)
 			},
@@ -218,7 +218,7 @@ func TestStories(t *testing.T) {
 		"a list of a history that was undone": {
 			tell: func(s *tale) {
 				s.list(99, fields("a", 95, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.list(20, fields("a", 15, "flux"))
 				s.wait(grace)
 				s.settleAll()
@@ -230,7 +230,7 @@ func TestStories(t *testing.T) {
 		"deleted, and replaced under the same name": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.gone(s.w, "a", "10", s.now)
 				s.change("b", 11, "flux")
 				s.wait(grace)
@@ -240,11 +240,11 @@ func TestStories(t *testing.T) {
 		"a bookmark moves the checkpoint, but not past what is not settled": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"), fields("b", 5, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.change("a", 10, "flux")
 				s.change("b", 12, "flux")
 				s.wait(grace)
-				s.settle(s.given[1])
+				s.settle(s.given[1], true)
 				s.bookmark(s.w, "30", s.now)
 			},
 			want: []string{"a@10 argo>flux", "b@12 argo>flux"}, at: "9",
@@ -252,7 +252,7 @@ func TestStories(t *testing.T) {
 		"all settled": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
-				s.lead(true)
+				s.lead(true, s.now)
 				s.change("a", 10, "flux")
 				s.wait(grace)
 				s.settleAll()
@@ -266,7 +266,7 @@ func TestStories(t *testing.T) {
 				s.resume(s.w)
 				s.take(s.see(s.w, fields("a", 5, "argo"), true, s.now))
 				s.resumed(s.w)
-				s.lead(true)
+				s.lead(true, s.now)
 				s.change("a", 10, "flux")
 				s.wait(grace)
 			},
@@ -284,6 +284,51 @@ func TestStories(t *testing.T) {
 			}
 			if got := s.at(); got != tt.at {
 				t.Errorf("checkpoint at %q, want %q", got, tt.at)
+			}
+		})
+	}
+}
+
+// What was left to a leader is known once his checkpoint has passed it. If he did
+// not come, it is a gap, from the first of it on.
+func TestLeft(t *testing.T) {
+	tests := map[string]struct {
+		passed int // by a leader's checkpoint
+		gaps   int
+		at     string
+	}{
+		"all passed":            {11, 0, "30"},
+		"not the last of it":    {10, 1, "9"},
+		"nobody led meanwhile":  {0, 1, "9"},
+		"passed, and far ahead": {25, 0, "30"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(mark{"9", noon})
+			s.list(9, fields("a", 5, "argo"))
+			s.dealt(s.gaps) // of before
+			s.gaps = nil
+			s.change("a", 10, "flux")
+			s.change("a", 11, "argo")
+			s.wait(grace)
+			for _, m := range s.given {
+				s.settle(m, false)
+			}
+			if tt.passed > 0 {
+				s.passed(Checkpoint{Resources: map[string]mark{"configmaps": {Version: fmt.Sprint(tt.passed)}}})
+			}
+			s.bookmark(s.w, "30", s.now)
+			s.lead(true, s.now)
+			gaps, blind := s.lost()
+			if len(gaps) != tt.gaps || blind != (tt.gaps > 0) {
+				t.Errorf("%d gaps, blind %t", len(gaps), blind)
+			}
+			if at := s.at(); at != tt.at {
+				t.Errorf("checkpoint at %s, want %s", at, tt.at)
+			}
+			s.dealt(gaps)
+			if at := s.at(); at != "30" {
+				t.Errorf("once dealt with, the checkpoint is at %s", at)
 			}
 		})
 	}

@@ -23,9 +23,10 @@ import (
 // Sink is where what was tracked is written.
 type Sink interface {
 	// Record takes a transition to be written. It never blocks. It calls settled
-	// once, from whatever goroutine, when it is written, found written, or lost for
-	// good; until then the checkpoint waits for it.
-	Record(o ownership.Occurrence, settled func())
+	// once, from whatever goroutine, when it is written, found written, or declared
+	// lost; until then the checkpoint waits for it. If it is not done, it was left to
+	// the leader for longer than anybody keeps it.
+	Record(o ownership.Occurrence, settled func(done bool))
 	// Gap says that changes were lost of which nothing is known, for it to compare
 	// the owners that it wrote last with those there are now. Live returns them; not
 	// ok where no such object is tracked. Only the leader is told. After an error it
@@ -151,7 +152,7 @@ func (t *Tracker) Hint(h ownership.Hint) bool {
 func (t *Tracker) Lead(leading bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.book.lead(leading)
+	t.book.lead(leading, time.Now())
 }
 
 // Ready tells whether the first list of every kind was read, or refused.
@@ -199,11 +200,11 @@ func (t *Tracker) do(tell func(*book) []*matter) {
 	t.mu.Unlock()
 	for _, m := range given {
 		for _, o := range m.occurrences {
-			t.opts.Sink.Record(o, sync.OnceFunc(func() {
+			t.opts.Sink.Record(o, func(done bool) {
 				t.mu.Lock()
 				defer t.mu.Unlock()
-				t.book.settle(m)
-			}))
+				t.book.settle(m, done)
+			})
 		}
 	}
 }

@@ -151,13 +151,13 @@ type sink struct {
 	live    func(types.UID) (ownership.Owners, string, bool)
 }
 
-func (s *sink) Record(o ownership.Occurrence, settled func()) {
+func (s *sink) Record(o ownership.Occurrence, settled func(done bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.told = append(s.told, o)
 	if !s.deaf {
 		go func() {
-			settled()
+			settled(true)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.settled++
