@@ -34,12 +34,15 @@ type writer struct {
 	client dynamic.ResourceInterface
 	work   string
 	setup  string // in the names, so that the setups never meet
-	// turn counts the writes, so that each has a value of its own.
+	// turn counts the turns, so that each write has a value of its own.
 	turn int
+	// takeovers counts those of each object, so that who takes is never who has it.
+	takeovers []int
 }
 
 // prepare makes the objects that a work updates: one for each writer.
 func (w *writer) prepare(ctx context.Context, writers int) error {
+	w.takeovers = make([]int, writers)
 	if w.work == workCreate {
 		return nil
 	}
@@ -61,7 +64,8 @@ func (w *writer) write(ctx context.Context, by, n int) error {
 	case workCreate:
 		return w.apply(ctx, w.name(by)+fmt.Sprintf("-%d-%d", w.turn, n), "owner-a", n)
 	case workTake:
-		return w.apply(ctx, w.name(by), []string{"owner-b", "owner-a"}[n%2], w.turn*1_000_000+n+1)
+		w.takeovers[by]++
+		return w.apply(ctx, w.name(by), []string{"owner-a", "owner-b"}[w.takeovers[by]%2], w.turn*1_000_000+n+1)
 	default:
 		return w.apply(ctx, w.name(by), "owner-a", w.turn*1_000_000+n+1)
 	}
