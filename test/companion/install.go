@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -43,7 +45,7 @@ type Companion struct {
 	cluster    *cluster.Cluster
 	client     kubernetes.Interface
 	options    Options
-	args       []string
+	args, env  []string
 	kubeconfig string
 	balancer   *balancer
 	replicas   []*Replica // all that ever ran
@@ -112,7 +114,7 @@ func (w *Companion) read(ctx context.Context) error {
 		return fmt.Errorf("the chart has %d Deployments", len(list.Items))
 	}
 	pod := list.Items[0].Spec.Template.Spec
-	w.args = arguments(list.Items[0])
+	w.args, w.env = arguments(list.Items[0]), environment(pod.Containers[0])
 	account := "system:serviceaccount:" + Namespace + ":" + pod.ServiceAccountName
 	w.kubeconfig, err = w.cluster.KubeconfigFor(account, "system:serviceaccounts", "system:serviceaccounts:"+Namespace, "system:authenticated")
 	return err
@@ -136,6 +138,21 @@ func arguments(d appsv1.Deployment) []string {
 		args[i] = arg
 	}
 	return args
+}
+
+// environment is that of the container, as far as its values are known without a pod.
+func environment(c corev1.Container) []string {
+	var env []string
+	for _, e := range c.Env {
+		value := e.Value
+		if from := e.ValueFrom; from != nil && from.ResourceFieldRef != nil && from.ResourceFieldRef.Resource == "limits.memory" {
+			value = strconv.FormatInt(c.Resources.Limits.Memory().Value(), 10)
+		}
+		if value != "" {
+			env = append(env, e.Name+"="+value)
+		}
+	}
+	return env
 }
 
 // route leads the calls of the API server to the replicas.

@@ -56,7 +56,7 @@ func (w *Companion) Launch() (*Replica, error) {
 	}
 	args := append(append([]string{}, w.args...), "--host="+host, "--port="+port, "--health-address="+r.health, "--metrics-address="+r.metrics)
 	r.cmd = exec.Command(filepath.Join(w.options.Root, "bin/webhook"), append(args, w.options.Args...)...)
-	r.cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig)
+	r.cmd.Env = append(append(os.Environ(), w.env...), "KUBECONFIG="+w.kubeconfig)
 	r.cmd.Stdout, r.cmd.Stderr = w.options.Log, w.options.Log
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
