@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -72,12 +71,6 @@ func (r *Recorder) Record(o ownership.Occurrence, settled func(done bool)) {
 func (r *Recorder) Lead(leads bool) {
 	r.locked(func(j *journal) { j.leads = leads })
 	r.wake()
-}
-
-// Forget drops what is pending of an object that is gone: its record goes with
-// it.
-func (r *Recorder) Forget(uid types.UID) {
-	r.locked(func(j *journal) { j.forget(uid) })
 }
 
 // Run writes until the context ends, and then, within a bounded time, all that

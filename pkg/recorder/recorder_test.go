@@ -288,18 +288,6 @@ func (d *desk) metric(t *testing.T, name string, labels ...string) float64 {
 	return 0
 }
 
-// Whatever is pending of an object that is gone is settled.
-func TestForget(t *testing.T) {
-	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
-		d.tell("web", "alice", taken("a", 0, 1))
-		d.Forget("web")
-		after(time.Hour)
-		if d.settled.Load() != 1 || d.writes.Load() != 0 {
-			t.Errorf("%d settled, %d writes", d.settled.Load(), d.writes.Load())
-		}
-	})
-}
-
 // Every transition is in the log, in the order in which it came, whether it is
 // worth a record or not.
 func TestTransitionLog(t *testing.T) {
