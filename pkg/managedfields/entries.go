@@ -79,14 +79,18 @@ func typedFields(f *metav1.ManagedFieldsEntry) (*Set, error) {
 // Managed returns what a manager holds by applying the main resource. It is
 // empty, never nil, where the manager holds nothing.
 func Managed(entries []Entry, manager string) *Set {
+	return heldWhere(entries, func(e Entry) bool { return e.Is(manager) })
+}
+
+// heldWhere returns what all entries of some sort hold; it is never nil.
+func heldWhere(entries []Entry, of func(Entry) bool) *Set {
 	set := fieldpath.NewSet()
 	for _, e := range entries {
-		if !e.Is(manager) {
-			continue
-		}
-		if set.Empty() {
+		switch {
+		case !of(e):
+		case set.Empty():
 			set = e.Fields
-		} else {
+		default:
 			set = set.Union(e.Fields)
 		}
 	}

@@ -57,18 +57,7 @@ func (o Owner) Equal(other Owner) bool {
 
 // heldBy returns what one owner holds.
 func heldBy(entries []Entry, owner Owner) *Set {
-	set := fieldpath.NewSet()
-	for _, e := range entries {
-		if !e.Equal(owner) {
-			continue
-		}
-		if set.Empty() {
-			set = e.Fields
-		} else {
-			set = set.Union(e.Fields)
-		}
-	}
-	return set
+	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
 }
 
 // exactly returns, sorted and each once, the owners that hold the path itself,

@@ -200,7 +200,6 @@ func give(m *matter) []*matter {
 	if m.settled {
 		return nil
 	}
-	m.given = true
 	return []*matter{m}
 }
 

@@ -10,7 +10,6 @@ func (b *book) lost() (gaps []*matter, blind bool) {
 		if m.settled {
 			continue
 		}
-		m.given = true
 		gaps = append(gaps, m)
 		blind = blind || m.gap.blind
 	}
@@ -31,8 +30,5 @@ func (b *book) dealt(gaps []*matter) {
 
 // undealt is told that gaps have to be dealt with again.
 func (b *book) undealt(gaps []*matter) {
-	for _, m := range gaps {
-		m.given = false
-	}
 	b.gaps = append(gaps, b.gaps...)
 }

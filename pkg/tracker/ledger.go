@@ -46,7 +46,6 @@ type matter struct {
 	joined    bool // its user is known
 	left      bool // to the leader
 	settled   bool
-	given     bool
 	due       time.Time
 }
 
