@@ -53,6 +53,9 @@ type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
 	DryRun    DryRun
+	// PastConflicts goes on past objects in conflict: what does not need them is
+	// written. Otherwise nothing is, from the first phase that has a conflict on.
+	PastConflicts bool
 	// Namespace is what a kind that was not known when the plan was made needs to
 	// settle its scope.
 	Scope plan.Options
@@ -153,7 +156,15 @@ var (
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	targets := e.read(ctx, e.resolve(ctx, ph.Items))
 	targets = e.ask(ctx, targets)
-	if slices.ContainsFunc(targets, (*target).contested) {
+	switch contested := slices.ContainsFunc(targets, (*target).contested); {
+	case contested && e.PastConflicts:
+		targets = slices.DeleteFunc(targets, func(t *target) bool {
+			if t.contested() {
+				e.conflict(t)
+			}
+			return t.done
+		})
+	case contested:
 		e.looking = true
 		e.holdBack(ctx, targets, errSamePhase)
 		return false

@@ -17,6 +17,7 @@ type applyFlags struct {
 	predictFlags
 	awaitFlags
 	dryRun      string
+	goOn        bool
 	concurrency int
 	output      string
 }
@@ -69,6 +70,8 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	flags.awaitFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
 		"none, server (ask the server what would happen) or client (only tell what would be sent)")
+	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
+		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
 	outputFlag(cmd, &flags.output)
@@ -81,11 +84,12 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	awaited, awaitedErr := f.toAwaited()
 	dryRun, dryRunErr := dryRunOf(f.dryRun)
 	print, printErr := c.printing(streams, f.output)
+	print.PastConflicts = f.goOn
 	print.DryRun, print.Unasked = dryRun != apply.DryRunNone, dryRun == apply.DryRunClient
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
 		inputOptions: in,
-		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun},
+		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, PastConflicts: f.goOn},
 		awaited:      awaited,
 		concurrency:  f.concurrency,
 		run:          print.Run,
@@ -113,11 +117,11 @@ func dryRunOf(text string) (apply.DryRun, error) {
 
 // apply runs. ctx ends with the run's --timeout, patient does not.
 func (o *applyOptions) apply(ctx, patient context.Context, c *connection, streams genericiooptions.IOStreams) error {
-	if err := o.read(ctx, streams); err != nil {
+	if err := o.read(ctx, c, streams); err != nil {
 		return err
 	}
 	err := o.work(ctx, patient, c)
-	return finish(err, o.out.Close(ctx))
+	return o.incomplete(finish(err, o.out.Close(ctx)))
 }
 
 // work does the run, telling the printer of it.

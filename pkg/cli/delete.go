@@ -198,10 +198,10 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 
 func (o *deleteOptions) delete(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
 	if o.targets.inFiles {
-		if err := o.targets.files.read(ctx, streams); err != nil {
+		if err := o.targets.files.read(ctx, c, streams); err != nil {
 			return err
 		}
 	}
 	err := o.work(ctx, c)
-	return finish(err, o.out.Close(ctx))
+	return o.targets.files.incomplete(finish(err, o.out.Close(ctx)))
 }

@@ -96,11 +96,11 @@ func externalDiff(streams genericiooptions.IOStreams) (*printer.External, error)
 }
 
 func (o *diffOptions) diff(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
-	if err := o.read(ctx, streams); err != nil {
+	if err := o.read(ctx, c, streams); err != nil {
 		return err
 	}
 	err := o.work(ctx, c)
-	return finish(err, o.out.Close(ctx))
+	return o.incomplete(finish(err, o.out.Close(ctx)))
 }
 
 // work does the run, telling the printer of it.

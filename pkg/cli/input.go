@@ -29,6 +29,7 @@ type input struct {
 	kustomize      string
 	selector       string
 	skipNonObjects bool
+	skipInvalid    bool
 }
 
 // inputOptions is what those flags mean.
@@ -37,6 +38,8 @@ type inputOptions struct {
 	scope     plan.Options
 	manifests []object.Manifest
 	warnings  []manifest.Warning
+	// invalid are the faults of what was left out with --skip-invalid.
+	invalid []error
 }
 
 func (f *input) add(cmd *cobra.Command) {
@@ -47,6 +50,8 @@ func (f *input) add(cmd *cobra.Command) {
 	flags.StringVarP(&f.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
 		"Leave out files of a folder that hold no Kubernetes object, and say which")
+	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
+		"Leave out what is broken, or there twice with other content, say which, do the rest, and exit with 1")
 	// They only fail for a flag that there is not.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.MarkFlagDirname("kustomize")
@@ -59,8 +64,9 @@ func (f *input) toOptions(streams genericiooptions.IOStreams) (inputOptions, err
 	return inputOptions{
 		files: manifest.Options{
 			Filenames: filenames(f.filenames), Recursive: f.recursive, Kustomize: f.kustomize,
-			Selector: f.selector, SkipNonObjects: f.skipNonObjects, In: streams.In,
+			Selector: f.selector, SkipNonObjects: f.skipNonObjects, SkipInvalid: f.skipInvalid, In: streams.In,
 		},
+		scope: plan.Options{SkipInvalid: f.skipInvalid},
 	}, nil
 }
 
@@ -79,16 +85,32 @@ func filenames(given []string) []string {
 	return all
 }
 
-// read reads the manifests, and says on stderr what was left out of them.
-func (o *inputOptions) read(ctx context.Context, streams genericiooptions.IOStreams) error {
+// errBroken ends the faults of an input that also holds sound objects.
+var errBroken error = &hintedError{
+	err:  errors.New("nothing was done: the input has to be mended first"),
+	hint: "--skip-invalid leaves out what is at fault, and does the rest",
+}
+
+// read reads the manifests, and says on stderr which files hold none. The error has
+// every fault that can be found without a server.
+func (o *inputOptions) read(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
 	result, err := manifest.Read(ctx, o.files)
+	if err != nil && ctx.Err() == nil {
+		scope := o.scope
+		scope.Namespace, scope.Enforced, _ = c.namespace() // Whether the kubeconfig is sound is not the question yet.
+		faults := plan.Faults(result.Objects, scope)
+		if len(result.Objects) > 0 && len(result.Invalid)+len(faults) > 0 {
+			faults = append(faults, errBroken)
+		}
+		return errors.Join(append([]error{err}, faults...)...)
+	}
 	if err != nil {
 		return err
 	}
 	for _, skipped := range result.Skipped {
 		fmt.Fprintf(streams.ErrOut, "skipped %s\n", printer.Plain(skipped.Source.String()+": "+skipped.Reason))
 	}
-	o.manifests, o.warnings = result.Objects, result.Warnings
+	o.manifests, o.warnings, o.invalid = result.Objects, result.Warnings, result.Invalid
 	return nil
 }
 
@@ -104,6 +126,15 @@ func (o *inputOptions) plan(
 	return p, checkChoices(p, choices, emit)
 }
 
+// incomplete is the end of a run that left something out: what it says of the rest,
+// or a no.
+func (o *inputOptions) incomplete(end error) error {
+	if end == nil && len(o.invalid) > 0 {
+		return errNo
+	}
+	return end
+}
+
 // order asks the cluster for the kinds of the manifests and puts them in order.
 func (o *inputOptions) order(ctx context.Context, c *connection, client *cluster.Client, emit func(event.Event)) (*plan.Plan, error) {
 	for _, w := range o.warnings {
@@ -117,10 +148,17 @@ func (o *inputOptions) order(ctx context.Context, c *connection, client *cluster
 		return nil, err
 	}
 	p, err := plan.Build(o.manifests, o.scope)
+	if _, circle := errors.AsType[*plan.CycleError](err); err != nil && !circle {
+		err = errors.Join(err, errBroken)
+	}
 	if err != nil {
 		return nil, err
 	}
 	o.manifests = nil // The plan has them now.
+	o.invalid = append(o.invalid, p.Invalid...)
+	for _, fault := range o.invalid {
+		emit(event.LeftOut{Err: fault})
+	}
 	for _, w := range p.Warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text})
 	}

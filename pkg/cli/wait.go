@@ -151,12 +151,12 @@ func parseConditions(flag string, texts []string) ([]condition.Spec, error) {
 func (o *waitOptions) wait(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
 	began := time.Now()
 	if o.targets.inFiles {
-		if err := o.targets.files.read(ctx, streams); err != nil {
+		if err := o.targets.files.read(ctx, c, streams); err != nil {
 			return err
 		}
 	}
 	err := o.work(ctx, c, began)
-	return finish(err, o.out.Close(ctx))
+	return o.targets.files.incomplete(finish(err, o.out.Close(ctx)))
 }
 
 // work does the run, telling the printer of it. The time counts from when the verb

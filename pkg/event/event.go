@@ -108,6 +108,12 @@ type Warned struct {
 	Text string
 }
 
+// LeftOut says that something of the input was left out because it is at fault.
+// Err tells what, where it is written, and why.
+type LeftOut struct {
+	Err error
+}
+
 // Retrying says that a request did not come through for a reason that may pass.
 type Retrying struct {
 	// Ref of the object concerned; zero when the server as a whole is away.
@@ -131,5 +137,6 @@ func (Started) event()      {}
 func (Applied) event()      {}
 func (Compared) event()     {}
 func (Warned) event()       {}
+func (LeftOut) event()      {}
 func (Retrying) event()     {}
 func (Waiting) event()      {}

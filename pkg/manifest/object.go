@@ -100,7 +100,10 @@ func foreign(value any, file string) string {
 			missing = append(missing, key)
 		}
 	}
+	kind, _ := fields["kind"].(string)
 	switch {
+	case len(missing) == 1 && missing[0] == "metadata" && isConfiguration(fields):
+		return "a configuration file (" + kind + " of " + fields["apiVersion"].(string) + ")"
 	case len(missing) < 2:
 		return ""
 	case slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(file)):
@@ -108,6 +111,22 @@ func foreign(value any, file string) string {
 	default:
 		return "a document without " + strings.Join(missing, ", ")
 	}
+}
+
+// isConfiguration reports whether a document is written like an object, with an
+// apiVersion and a kind, but configures a program: of a component of Kubernetes, by
+// the convention that its group ends so, or of a tool that makes clusters. No API
+// server serves these groups. Sources: KEP-115 (component configuration),
+// https://kind.sigs.k8s.io/docs/user/configuration/,
+// https://kubernetes.io/docs/reference/config-api/.
+func isConfiguration(fields map[string]any) bool {
+	apiVersion, _ := fields["apiVersion"].(string)
+	group, _, _ := strings.Cut(apiVersion, "/")
+	switch group {
+	case "kind.x-k8s.io", "kubeadm.k8s.io", "k3d.io", "audit.k8s.io", "eksctl.io":
+		return true
+	}
+	return strings.HasSuffix(group, ".config.k8s.io")
 }
 
 // kustomizationFile is what a file is that kustomize reads.

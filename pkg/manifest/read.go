@@ -32,6 +32,9 @@ type Options struct {
 	// [Result].Skipped, where they otherwise are errors. A file that holds an
 	// object, even a broken one, is never skipped.
 	SkipNonObjects bool
+	// SkipInvalid leaves the faults of what was read out of the error. A name that
+	// cannot be read stays an error.
+	SkipInvalid bool
 	// In is standard input.
 	In io.Reader
 	// Client fetches URLs; nil stands for one that gives up on a request after a
@@ -45,6 +48,9 @@ type Result struct {
 	Objects []object.Manifest
 	// Skipped are the files that hold no object, with [Options].SkipNonObjects.
 	Skipped []Skipped
+	// Invalid are the faults of what was read and is not among the Objects, one line
+	// each.
+	Invalid []error
 	// Warnings tell what of an object was left out.
 	Warnings []Warning
 }
@@ -69,9 +75,9 @@ type Warning struct {
 //
 // The error joins one error of one line for each fault: first those of names that
 // can not be read, then those of what was read, in its order. Many have a
-// Hint() string. With an error, Objects are not to be used;
-// Skipped and Warnings may be shown. An input without a single object is an
-// error too.
+// Hint() string. With an error, Objects are those that are sound, for whoever
+// looks for further faults among them; Skipped and Warnings may be shown. An input
+// without a single object is an error too.
 //
 // When ctx ends, Read returns at once, even while standard input or a
 // kustomization is silent; what reads them ends with the process.
@@ -85,19 +91,24 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
-	faults := []error{expandErr, decodeErr}
 	s := sieve{selector: selector, skip: o.SkipNonObjects}
+	var faults []error
 	for _, f := range files {
-		faults = append(faults, s.add(f))
+		faults = append(faults, s.add(f)...)
 	}
-	if err := errors.Join(faults...); err != nil {
-		return s.Result, err
+	s.Invalid = faults
+	unread := errors.Join(expandErr, decodeErr)
+	if !o.SkipInvalid {
+		unread = errors.Join(append([]error{unread}, faults...)...)
+	}
+	if unread != nil {
+		return s.Result, unread
 	}
 	if len(s.Objects) == 0 && s.unmatched > 0 {
 		return s.Result, &inputError{where: "-l " + o.Selector, text: "no object of the input has such labels"}
 	}
 	if len(s.Objects) == 0 {
-		return s.Result, &inputError{text: "no Kubernetes object in the input"}
+		return s.Result, errors.Join(append(s.Invalid, &inputError{text: "no Kubernetes object in the input"})...)
 	}
 	return s.Result, nil
 }
@@ -148,7 +159,7 @@ type sieve struct {
 }
 
 // add takes over the documents of one file, and returns its faults.
-func (s *sieve) add(file []*outcome) error {
+func (s *sieve) add(file []*outcome) []error {
 	var foreign []*outcome
 	holdsObject := false
 	for _, o := range file {
@@ -163,7 +174,7 @@ func (s *sieve) add(file []*outcome) error {
 			s.Skipped = append(s.Skipped, Skipped{Source: foreign[0].source, Reason: foreign[0].foreign})
 			return nil
 		}
-		return foreign[0].noObject("--skip-non-objects leaves such files out")
+		return []error{foreign[0].noObject("--skip-non-objects leaves such files out")}
 	}
 	var faults []error
 	for _, o := range file {
@@ -175,7 +186,7 @@ func (s *sieve) add(file []*outcome) error {
 			s.keep(f)
 		}
 	}
-	return errors.Join(faults...)
+	return faults
 }
 
 func (s *sieve) keep(f found) {

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -15,30 +16,60 @@ import (
 // the set. One that has no definition either does not fail the plan: an operator
 // of the set may install it, so it comes last, with an empty Kind.
 //
+// An object that is in the set twice with the same content counts once, and is
+// warned of. With other content (or at another version) it is a fault: nothing
+// tells which of the two is meant.
+//
 // The error joins all faults: namespaces that contradict -n, objects that are in
-// the set twice (versions do not make a difference), malformed depends-on
-// annotations, and, if there are none of these, a *[CycleError] for each circle
-// of needs.
+// the set twice, malformed depends-on annotations, and, if there are none of
+// these, a *[CycleError] for each circle of needs.
 func Build(manifests []object.Manifest, o Options) (*Plan, error) {
-	b := builder{
-		options:     o,
-		definitions: definitionsOf(manifests),
-		index:       make(map[object.Key]int, len(manifests)),
+	b, faults := gather(manifests, o, nil)
+	if !o.SkipInvalid && len(faults) > 0 {
+		return nil, errors.Join(faults...)
 	}
-	var faults []error
-	for _, m := range manifests {
-		faults = append(faults, b.add(m))
-	}
-	for i := range b.nodes {
-		faults = append(faults, b.link(i))
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, err
+	if len(faults) > 0 {
+		// The needs of what is left do not include what was left out.
+		b, _ = gather(manifests, o, b.faulty)
 	}
 	if err := b.arrange(); err != nil {
 		return nil, err
 	}
-	return &Plan{Phases: b.phases(), Warnings: b.warnings}, nil
+	return &Plan{Phases: b.phases(), Warnings: b.warnings, Invalid: faults}, nil
+}
+
+// Faults returns those faults of the manifests that no cluster is needed to find:
+// what Build finds whatever kinds the cluster serves. A broken input is told whole
+// by them, without a server being asked.
+func Faults(manifests []object.Manifest, o Options) []error {
+	o.Kinds = nil
+	_, faults := gather(manifests, o, nil)
+	return faults
+}
+
+// gather makes a graph of the manifests but for some objects, and tells what is
+// wrong with them.
+func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*builder, []error) {
+	b := &builder{
+		options:     o,
+		definitions: definitionsOf(manifests),
+		index:       make(map[object.Key]int, len(manifests)),
+		but:         but,
+		faulty:      map[object.Key]bool{},
+	}
+	var faults []error
+	for _, m := range manifests {
+		if err := b.add(m); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	for i := range b.nodes {
+		if errs := b.link(i); len(errs) > 0 {
+			b.faulty[b.identity(b.nodes[i].Item)] = true
+			faults = append(faults, errs...)
+		}
+	}
+	return b, faults
 }
 
 // builder holds the set as a graph: nodes are items, edges are needs.
@@ -47,6 +78,8 @@ type builder struct {
 	definitions map[groupKind]definition
 	nodes       []node
 	index       map[object.Key]int
+	// but are objects to leave out; faulty are those found to be at fault.
+	but, faulty map[object.Key]bool
 	warnings    []Warning
 }
 
@@ -64,12 +97,35 @@ func (b *builder) add(m object.Manifest) error {
 		return err
 	}
 	key := b.identity(it)
+	if b.but[key] {
+		return nil
+	}
 	if first, twice := b.index[key]; twice {
-		return &itemError{it: it, text: "the same object is in the input twice, first at " + b.nodes[first].Source.String()}
+		return b.again(b.nodes[first].Item, it)
 	}
 	b.index[key] = len(b.nodes)
 	b.nodes = append(b.nodes, node{Item: it})
 	return nil
+}
+
+// again looks at an object that is in the set already.
+func (b *builder) again(first, it Item) error {
+	// Where the scope is not known yet, an object may be written with the namespace
+	// and without.
+	namespace := b.identity(it).Namespace
+	if reflect.DeepEqual(inNamespace(first.Object, namespace).Object, inNamespace(it.Object, namespace).Object) {
+		b.warnings = append(b.warnings, Warning{
+			Ref: it.Ref, Source: it.Source,
+			Text: fmt.Sprintf("is in the input twice with the same content, at %s and %s; it counts once", first.Source, it.Source),
+		})
+		return nil
+	}
+	b.faulty[b.identity(it)] = true
+	return &itemError{
+		it:   it,
+		text: "the same object is in the input twice, first at " + first.Source.String() + ", with other content",
+		hint: "remove one of them: nothing tells which is meant",
+	}
 }
 
 // identity is the key under which an item is found. Where the scope is not
@@ -84,14 +140,14 @@ func (b *builder) identity(it Item) object.Key {
 }
 
 // link finds the needs of a node among the others.
-func (b *builder) link(i int) error {
+func (b *builder) link(i int) []error {
 	it := b.nodes[i].Item
 	for _, key := range b.references(it) {
 		if on, ok := b.index[key]; ok {
 			b.need(i, on)
 		}
 	}
-	named, err := dependsOn(it)
+	named, faults := dependsOn(it)
 	for _, key := range named {
 		on, ok := b.find(key)
 		if !ok {
@@ -105,7 +161,7 @@ func (b *builder) link(i int) error {
 		}
 		b.need(i, on)
 	}
-	return err
+	return faults
 }
 
 // find looks up an object as somebody named it. One whose scope is not known

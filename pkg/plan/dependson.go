@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -16,7 +15,7 @@ const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
 // dependsOn reads the annotation. Every reference that is malformed is an error:
 // the order that its author relies on would be lost.
-func dependsOn(it Item) ([]object.Key, error) {
+func dependsOn(it Item) ([]object.Key, []error) {
 	value := annotation(it, dependsOnAnnotation)
 	if strings.TrimSpace(value) == "" {
 		return nil, nil
@@ -35,7 +34,7 @@ func dependsOn(it Item) ([]object.Key, error) {
 		}
 		keys = append(keys, key)
 	}
-	return keys, errors.Join(faults...)
+	return keys, faults
 }
 
 func parseRef(ref string) (object.Key, bool) {

@@ -16,23 +16,22 @@ func TestFaults(t *testing.T) {
 		want []string
 	}{
 		"edge case 22: the same object twice": {
-			in: shorts("v1 ConfigMap prod/c", "v1 Secret c", "v1 ConfigMap c", "v1 ConfigMap c"),
+			in: shorts("v1 ConfigMap prod/c", "v1 Secret c", "v1 ConfigMap c /namespaces/prod/Secret/c"),
 			want: []string{
-				"in.yaml:3: ConfigMap/prod/c: the same object is in the input twice, first at in.yaml:1",
-				"in.yaml:4: ConfigMap/prod/c: the same object is in the input twice, first at in.yaml:1",
+				"in.yaml:3: ConfigMap/prod/c: the same object is in the input twice, first at in.yaml:1, with other content",
 			},
 		},
 		"edge case 22: at two versions": {
 			in: crd + "\n---\n" + strings.ReplaceAll(crd, "apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n") +
 				"\n---\n" + shorts("x.io/v1 Thing t", "x.io/v2 Thing prod/t"),
 			want: []string{
-				"in.yaml:4: Thing/prod/t: the same object is in the input twice, first at in.yaml:3",
+				"in.yaml:4: Thing/prod/t: the same object is in the input twice, first at in.yaml:3, with other content",
 			},
 		},
 		"edge case 22: without a namespace of its own": {
-			in: shorts("v1 Namespace a/x", "v1 Namespace b/x"),
+			in: shorts("v1 Namespace a/x", "v1 Namespace b/x /Namespace/default"),
 			want: []string{
-				"in.yaml:2: Namespace/x: the same object is in the input twice, first at in.yaml:1",
+				"in.yaml:2: Namespace/x: the same object is in the input twice, first at in.yaml:1, with other content",
 			},
 		},
 		"depends-on that names nothing": {
@@ -112,5 +111,74 @@ func TestDependsOnAbsent(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// Edge case 22, the other half: a copy with the same content is no riddle.
+func TestSameContentTwice(t *testing.T) {
+	in := manifests(t, shorts("v1 ConfigMap c", "v1 Secret s", "v1 ConfigMap prod/c", "v1 Namespace x", "v1 Namespace prod/x", "x.io/v1 Thing t", "x.io/v1 Thing prod/t"))
+	p, err := plan.Build(in, plan.Options{Kinds: builtIn(t), Namespace: "prod"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	for _, w := range p.Warnings {
+		warnings = append(warnings, w.Ref.String()+" "+w.Text)
+	}
+	want := []string{
+		"ConfigMap/prod/c is in the input twice with the same content, at in.yaml:1 and in.yaml:3; it counts once",
+		"Namespace/x is in the input twice with the same content, at in.yaml:4 and in.yaml:5; it counts once",
+		"Thing/prod/t is in the input twice with the same content, at in.yaml:6 and in.yaml:7; it counts once",
+	}
+	if diff := cmp.Diff(want, warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if n := len(names(p)); n != 4 {
+		t.Errorf("%d objects in the plan, want 4: %v", n, names(p))
+	}
+}
+
+func names(p *plan.Plan) []string {
+	var all []string
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			all = append(all, it.Ref.String())
+		}
+	}
+	return all
+}
+
+// What is at fault is left out, both copies of what is there twice included; the
+// needs of what is left do not name it.
+func TestSkipInvalid(t *testing.T) {
+	in := manifests(t, shorts(
+		"v1 ConfigMap twice", "v1 ConfigMap twice /namespaces/prod/Secret/s", "v1 Secret s nonsense",
+		"v1 ConfigMap other/ns", "v1 ConfigMap good /namespaces/prod/ConfigMap/twice"))
+	o := plan.Options{Kinds: builtIn(t), Namespace: "prod", Enforced: true, SkipInvalid: true}
+	p, err := plan.Build(in, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap/prod/good"}, names(p)); diff != "" {
+		t.Errorf("planned (-want +got):\n%s", diff)
+	}
+	if len(p.Invalid) != 3 {
+		t.Errorf("faults %v, want three", p.Invalid)
+	}
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "depends on /namespaces/prod/ConfigMap/twice, which is not in the input") {
+		t.Errorf("warnings %v: want one of the order that is not assured", p.Warnings)
+	}
+	o.SkipInvalid = false
+	if _, err := plan.Build(in, o); len(strings.Split(message(err), "\n")) != 3 {
+		t.Errorf("without leaving out: %v", err)
+	}
+}
+
+// What needs no server to be found is found without one.
+func TestFaultsWithoutKinds(t *testing.T) {
+	in := manifests(t, shorts("apps/v1 Deployment web", "apps/v1 Deployment prod/web web", "v1 Secret s"))
+	faults := plan.Faults(in, plan.Options{Namespace: "prod"})
+	if len(faults) != 1 || !strings.Contains(faults[0].Error(), "twice") {
+		t.Errorf("faults %v, want the two deployments", faults)
 	}
 }

@@ -17,6 +17,10 @@ type Options struct {
 	Namespace string
 	// Enforced makes another namespace in a manifest an error: the user gave -n.
 	Enforced bool
+	// SkipInvalid leaves out the objects at fault, and tells them in
+	// [Plan].Invalid, where they otherwise fail the plan. A circle of needs always
+	// does.
+	SkipInvalid bool
 }
 
 // Plan is a set of objects in order.
@@ -25,6 +29,9 @@ type Plan struct {
 	Phases []Phase
 	// Warnings, in the order of the input.
 	Warnings []Warning
+	// Invalid are the faults of the objects that were left out, with
+	// [Options].SkipInvalid.
+	Invalid []error
 }
 
 // Phase is objects that may be applied side by side.

@@ -68,6 +68,8 @@ func (t *applyTable) nothingWritten() string {
 		written = "would be written"
 	}
 	switch last := len(t.course.phases) - 1; {
+	case t.PastConflicts:
+		return "Nothing of what is in conflict, or needs it, " + written + "."
 	case t.changed[first]: // Somebody was faster than the look at the phase.
 		return "Nothing of what is in conflict " + written + "."
 	case last <= 0:

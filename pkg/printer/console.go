@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -75,6 +76,8 @@ func (c *console) take(e event.Event) {
 		c.report()
 	case event.Warned:
 		c.warn(e)
+	case event.LeftOut:
+		c.leftOut(e)
 	case event.Retrying:
 		c.retrying(e)
 	case event.Waiting:
@@ -101,6 +104,12 @@ func (c *console) warn(e event.Warned) {
 		return
 	}
 	c.warnings.add(c.course.place(e.Ref), clean(e.Ref.String()+": "+e.Text))
+}
+
+// leftOut tells at once what of the input nothing is made of.
+func (c *console) leftOut(e event.LeftOut) {
+	text := explain(e.Err)
+	c.screen.note("left out: " + strings.Join(text, "\n  ") + "\n")
 }
 
 func (c *console) flush() {

@@ -89,6 +89,14 @@ func faultOf(err error) *fault {
 	return &fault{Reason: reason(err), Message: err.Error(), Hint: strings.Join(hints(err), "\n")}
 }
 
+func faultsOf(errs []error) []*fault {
+	var list []*fault
+	for _, err := range errs {
+		list = append(list, faultOf(err))
+	}
+	return list
+}
+
 func sourceOf(s object.Source) string {
 	if s.File == "" {
 		return ""

@@ -26,6 +26,8 @@ type course struct {
 	underway             []object.Ref // the longest first
 	// waits: the results are those of a wait.
 	waits bool
+	// leftOut is what of the input nothing is made of.
+	leftOut []error
 	// waited counts results of waiting for what was applied.
 	waited map[event.Action]int
 	// lacking is what objects lack that are waited for; news counts what was heard.
@@ -74,6 +76,8 @@ func (c *course) take(e event.Event) {
 		c.result(e.Ref, e.Action)
 	case event.Owned:
 		c.begun = true
+	case event.LeftOut:
+		c.leftOut = append(c.leftOut, e.Err)
 	case event.Awaited:
 		c.total++
 	case event.Judged:
@@ -180,6 +184,14 @@ func (p *planned[T]) drain() []T {
 	}
 	p.items = nil
 	return values
+}
+
+// unmade counts, for the last line, what of the input nothing is made of.
+func (c *course) unmade() []string {
+	if n := len(c.leftOut); n > 0 {
+		return []string{fmt.Sprintf("%d left out", n)}
+	}
+	return nil
 }
 
 // title names the phase that is under way: "phase 2 of 5, workloads".

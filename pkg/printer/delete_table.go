@@ -172,6 +172,7 @@ func deleteSummary(c *course, dryRun bool) string {
 	if missing := c.total - c.done; missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d not reached", missing))
 	}
+	parts = append(parts, c.unmade()...)
 	if len(parts) == 0 {
 		parts = []string{"nothing to delete"}
 	}

@@ -22,6 +22,7 @@ type applyResult struct {
 	Run        string          `json:"run"`
 	DryRun     bool            `json:"dryRun,omitempty"`
 	Warnings   []string        `json:"warnings,omitempty"` // of the run as a whole
+	LeftOut    []*fault        `json:"leftOut,omitempty"`  // of the input, with --skip-invalid
 	Objects    []appliedObject `json:"objects"`
 	Summary    summary         `json:"summary"`
 }
@@ -32,6 +33,7 @@ type diffResult struct {
 	Kind       string           `json:"kind"`
 	Run        string           `json:"run,omitempty"`
 	Warnings   []string         `json:"warnings,omitempty"`
+	LeftOut    []*fault         `json:"leftOut,omitempty"` // of the input, with --skip-invalid
 	Objects    []comparedObject `json:"objects"`
 	Summary    summary          `json:"summary"`
 }
@@ -102,7 +104,7 @@ func (d *applyDocument) finish(context.Context) error {
 		o.value.Warnings, o.value.Wait = d.warnings.of(o.ref), d.waited[o.ref.Key()]
 		result.Objects = append(result.Objects, o.value)
 	}
-	result.Warnings = d.warnings.rest()
+	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
 	if d.Format == JUnit {
 		return d.junit(applySuite(result))
 	}
@@ -121,7 +123,7 @@ func (d *diffDocument) finish(context.Context) error {
 		o.value.Warnings = d.warnings.of(o.ref)
 		result.Objects = append(result.Objects, o.value)
 	}
-	result.Warnings = d.warnings.rest()
+	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
 	if d.Format == JUnit {
 		return d.junit(diffSuite(result))
 	}

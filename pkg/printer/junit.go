@@ -165,6 +165,12 @@ func xmlText(texts []string) string {
 }
 
 func (b base) junit(suite junitSuite) error {
+	for _, f := range faultsOf(b.course.leftOut) {
+		suite.add(junitCase{
+			Class: suite.Name + ".input", Name: clean(f.Message),
+			Error: &junitProblem{Type: "leftOut", Message: clean(f.Message), Text: xmlText([]string{f.Message, f.Hint})},
+		})
+	}
 	text, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write results: %w", err)

@@ -51,6 +51,8 @@ type Options struct {
 	// Unasked tells that in a dry run the server is not asked either what it would
 	// do.
 	Unasked bool
+	// PastConflicts tells that the run goes on past objects in conflict.
+	PastConflicts bool
 	// External is the user's own diff program, which replaces the text of a diff
 	// in the table format.
 	External *External

@@ -71,6 +71,8 @@ func (s *stream) take(e event.Event) {
 		s.write(streamLine{Type: "waited", Object: waitedOf(e)})
 	case event.Warned:
 		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.Text})
+	case event.LeftOut:
+		s.write(streamLine{Type: "leftOut", Error: faultOf(e.Err)})
 	case event.Waiting:
 		s.write(streamLine{Type: "waiting", Object: objectOrNil(e.Ref), For: e.For})
 	case event.Retrying:

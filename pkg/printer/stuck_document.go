@@ -14,7 +14,8 @@ type stuckResult struct {
 	Run        string        `json:"run,omitempty"`
 	DryRun     bool          `json:"dryRun,omitempty"`
 	Warnings   []string      `json:"warnings,omitempty"`
-	Roots      []rootEntry   `json:"roots,omitempty"` // of stuck -A
+	LeftOut    []*fault      `json:"leftOut,omitempty"` // of the input, with --skip-invalid
+	Roots      []rootEntry   `json:"roots,omitempty"`   // of stuck -A
 	Objects    []stuckObject `json:"objects"`
 	Summary    any           `json:"summary"`
 }
@@ -95,7 +96,7 @@ func (d *deleteDocument) finish(context.Context) error {
 		o.value.Warnings = d.warnings.of(o.ref)
 		result.Objects = append(result.Objects, o.value)
 	}
-	result.Warnings = d.warnings.rest()
+	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
 	if d.Format == JUnit {
 		return d.junit(deleteSuite(result))
 	}

@@ -54,6 +54,7 @@ func applySummary(c *course, o Options) string {
 	if missing := c.total - c.done; missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d not reached", missing))
 	}
+	parts = append(parts, c.unmade()...)
 	if len(parts) == 0 {
 		parts = []string{"nothing to apply"}
 	}
@@ -88,6 +89,7 @@ func diffSummary(c *course) string {
 	if missing := c.total - c.done; missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d not reached", missing))
 	}
+	parts = append(parts, c.unmade()...)
 	if len(parts) == 0 {
 		return "nothing to compare"
 	}

@@ -12,6 +12,7 @@ type waitResult struct {
 	Kind       string         `json:"kind"`
 	Run        string         `json:"run,omitempty"`
 	Warnings   []string       `json:"warnings,omitempty"`
+	LeftOut    []*fault       `json:"leftOut,omitempty"` // of the input, with --skip-invalid
 	Objects    []waitedObject `json:"objects"`
 	Summary    summary        `json:"summary"`
 }
@@ -43,7 +44,7 @@ func (d *waitDocument) finish(context.Context) error {
 		o.value.Warnings = d.warnings.of(o.ref)
 		result.Objects = append(result.Objects, o.value)
 	}
-	result.Warnings = d.warnings.rest()
+	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
 	if d.Format == JUnit {
 		return d.junit(waitSuite(result))
 	}

@@ -155,10 +155,14 @@ func waitActions() []event.Action {
 
 // waitSummary is the last line of a wait: "3 met, 1 not met in time".
 func waitSummary(c *course) string {
+	parts := c.unmade()
 	if text := tallyOf(c.tally); text != "" {
-		return text
+		parts = append([]string{text}, parts...)
 	}
-	return "nothing to wait for"
+	if len(parts) == 0 {
+		return "nothing to wait for"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // tallyOf counts results of waiting.
