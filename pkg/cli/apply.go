@@ -121,7 +121,25 @@ func (o *applyOptions) apply(ctx, patient context.Context, c *connection, stream
 		return err
 	}
 	err := o.work(ctx, patient, c)
-	return o.incomplete(finish(err, o.out.Close(ctx)))
+	return o.incomplete(finish(unfinished(err), o.out.Close(ctx)))
+}
+
+// unfinishedError ends an apply that was out of time: nothing was refused, and what
+// is left was told.
+type unfinishedError struct{ error }
+
+func (e *unfinishedError) Unwrap() error { return e.error }
+
+// Hint says what to do about it.
+func (e *unfinishedError) Hint() string { return "run it again: it goes on where it was" }
+
+// unfinished tells the end of a run that had too little time from one of which
+// nothing can be said.
+func unfinished(err error) error {
+	if over, ok := errors.AsType[*overError](err); ok {
+		return &unfinishedError{over}
+	}
+	return err
 }
 
 // work does the run, telling the printer of it.

@@ -71,10 +71,14 @@ func (c *connection) run(ctx context.Context, streams genericiooptions.IOStreams
 		ctx, cancel := context.WithCancel(ctx)
 		return ctx, cancel, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout,
-		fmt.Errorf("the run's --timeout of %s is over", c.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, &overError{c.timeout})
 	return ctx, cancel, nil
 }
+
+// overError says that the time of the whole run is over.
+type overError struct{ timeout time.Duration }
+
+func (e *overError) Error() string { return fmt.Sprintf("the run's --timeout of %s is over", e.timeout) }
 
 // namespace returns the namespace for objects that name none, and whether the
 // user asked for it with -n.

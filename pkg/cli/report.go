@@ -86,8 +86,12 @@ func status(streams genericiooptions.IOStreams, err error) int {
 	}
 }
 
-// isLate tells whether what a selector waited for never came: that is a no.
+// isLate reports whether the time was over before all was done, or before what a
+// selector waited for came: that is a no.
 func isLate(err error) bool {
+	if errors.As(err, new(*unfinishedError)) {
+		return true
+	}
 	nothing, ok := errors.AsType[*wait.NothingError](err)
 	return ok && nothing.Late
 }

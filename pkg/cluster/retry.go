@@ -120,11 +120,15 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 	if err := c.outage.wait(ctx); err != nil {
 		return 0, 0, err
 	}
+	if ctx.Err() != nil { // Nothing begins that nobody waits for.
+		return 0, 0, context.Cause(ctx)
+	}
 	a := &attempt{about: r.about, quiet: r.quiet, wrote: r.wrote}
 	if a.about == nil && r.ref.Name != "" {
 		a.about = []object.Ref{r.ref}
 	}
-	ctx = withAttempt(ctx, a)
+	ctx, done := toTheEnd(withAttempt(ctx, a), a)
+	defer done()
 	if c.attempt > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.attempt)

@@ -278,6 +278,48 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
+// Who is out of time while a write is under way hears what became of it, if that
+// comes soon; nothing that changes the cluster is cut off in mid-air. What was not
+// sent yet is not sent any more.
+func TestFinishesWhatIsUnderWay(t *testing.T) {
+	for name, tt := range map[string]struct {
+		takes time.Duration
+		how   object.Write
+		done  bool
+		after time.Duration // when the call returns
+	}{
+		"answered a second late": {takes: 3 * time.Second, done: true, after: 3 * time.Second},
+		"not answered":           {takes: time.Minute, after: 2*time.Second + lastWord},
+		"dry run":                {takes: 3 * time.Second, how: object.Write{DryRun: true}, after: 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					select {
+					case <-time.After(tt.takes):
+						return ok(req), nil
+					case <-req.Context().Done():
+						return nil, req.Context().Err()
+					}
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				began := time.Now()
+				err := apply(tt.how)(ctx, c)
+				if took := time.Since(began); (err == nil) != tt.done || took != tt.after {
+					t.Errorf("after %s: %v", took, err)
+				}
+				if err := apply(tt.how)(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("a request after the end: %v", err)
+				}
+				if f.count("PATCH /api") != 1 {
+					t.Errorf("sent %v, want one write", f.seen)
+				}
+			})
+		})
+	}
+}
+
 func apply(how object.Write) func(context.Context, *Client) error {
 	return func(ctx context.Context, c *Client) error {
 		_, err := c.Apply(ctx, configMaps, newObject(configMaps, "a"), how)

@@ -24,6 +24,9 @@ type Fault struct {
 	// AnswerLost lets the API server carry out the request, and fails it
 	// afterwards: the client cannot know that it was done.
 	AnswerLost bool
+	// Slow carries the request out after the delay, and answers as the API server
+	// does.
+	Slow bool
 }
 
 // Match chooses requests. It must not read the body.

@@ -132,12 +132,19 @@ func (p *HTTPProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		entry.User = r.TLS.PeerCertificates[0].Subject.CommonName
 	}
 	fault, faulty := p.log(entry, r)
-	if !faulty {
+	carry := func() {
 		p.forward.ServeHTTP(&statusWriter{ResponseWriter: w, status: func(code int) { p.setStatus(entry, code) }}, r)
+	}
+	if !faulty {
+		carry()
 		return
 	}
 	p.setStatus(entry, fault.Status)
 	if !sleep(r.Context(), fault.Delay) {
+		return
+	}
+	if fault.Slow {
+		carry()
 		return
 	}
 	if fault.AnswerLost {

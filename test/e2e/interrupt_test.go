@@ -58,15 +58,15 @@ func TestInterruptedTwice(t *testing.T) {
 	}
 }
 
-// --timeout bounds the run: what was done stays and is told, and the status says
-// that nobody can tell about the rest.
+// --timeout bounds the run: what was done stays and is told, and so is what is left;
+// nothing was refused, so the status is 1.
 func TestTimeout(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(20, 1, "1"))
 	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0010"), cluster.Fault{Status: 503, Delay: time.Minute})
-	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=2s", "-o", "json").ends(t, 2)
-	r.says(t, "the run's --timeout of 2s is over")
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=2s", "-o", "json").ends(t, 1)
+	r.says(t, "the run's --timeout of 2s is over").says(t, "run it again: it goes on where it was")
 	out, there := r.report(t), len(uids(t, c, ns))
 	if out.Summary["created"] != there || out.Summary["skipped"] != 20-there {
 		t.Errorf("summary %v, but %d of 20 are there: %s", out.Summary, there, r)
@@ -74,4 +74,33 @@ func TestTimeout(t *testing.T) {
 	p.Heal()
 	want := fmt.Sprintf("%d created, %d unchanged", 20-there, there)
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=1m").ends(t, 0).says(t, want)
+}
+
+// A run that is out of time starts no more writes, and tells what became of those that
+// were under way.
+func TestTimeoutAmidWrites(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	const n = 200
+	set := file(t, configMaps(n, 1, "1"))
+	// How long it takes to begin is the machine's affair: the time grows until some
+	// writes, and not all, were sent in it.
+	for timeout := 2 * time.Second; ; timeout *= 2 {
+		ns := namespace(t, c)
+		path := cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/")
+		p.Fail(-1, path, cluster.Fault{Delay: timeout / 2, Slow: true})
+		before := p.Count("PATCH", "/api/v1/namespaces/"+ns)
+		r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout="+timeout.String(), "-o", "json").ends(t, 1)
+		p.Heal()
+		sent, there := p.Count("PATCH", "/api/v1/namespaces/"+ns)-before, len(uids(t, c, ns))
+		if sent == 0 && timeout < time.Minute {
+			continue
+		}
+		out, unsure := r.report(t), strings.Count(r.String(), "may have been written")
+		created := out.Summary["created"]
+		if sent == 0 || sent == n || created+unsure != sent || out.Summary["skipped"] != n-created || there < created || there > sent {
+			t.Errorf("%d writes sent, %d objects there, %d unsure, summary %v", sent, there, unsure, out.Summary)
+		}
+		return
+	}
 }
