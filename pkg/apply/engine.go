@@ -56,6 +56,8 @@ type Engine struct {
 	// PastConflicts goes on past objects in conflict: what does not need them is
 	// written. Otherwise nothing is, from the first phase that has a conflict on.
 	PastConflicts bool
+	// Objects asks for the objects themselves in the events.
+	Objects bool
 	// Namespace is what a kind that was not known when the plan was made needs to
 	// settle its scope.
 	Scope plan.Options

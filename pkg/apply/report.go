@@ -97,7 +97,7 @@ func (e *Engine) conflict(t *target) {
 func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.Unstructured) {
 	out := event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
-		Yielded: t.Yielded,
+		Yielded: t.Yielded, Object: e.shown(answer),
 	}
 	if t.Live != nil {
 		if err := e.compare(t, answer, &out); err != nil {
@@ -167,6 +167,16 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 		out.Action = event.Configured
 	}
 	return nil
+}
+
+// shown returns an object as it may be shown, where that was asked for.
+func (e *Engine) shown(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if !e.Objects || u == nil {
+		return nil
+	}
+	u = redact.Object(u).DeepCopy()
+	u.SetManagedFields(nil)
+	return u
 }
 
 // unchecked says why the server was not asked about the item.

@@ -89,7 +89,7 @@ func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.U
 	if p.Verdict == managedfields.Settled {
 		e.finish(event.Applied{
 			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,
-			Yielded: p.Yielded,
+			Yielded: p.Yielded, Object: e.shown(live),
 		})
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -18,6 +19,7 @@ type applyFlags struct {
 	awaitFlags
 	dryRun      string
 	goOn        bool
+	serverSide  bool
 	concurrency int
 	output      string
 }
@@ -74,7 +76,10 @@ each contested field is shown with both values, its owners, and the ways out.`,
 		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
-	outputFlag(cmd, &flags.output)
+	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+printer.Objects+", "+printer.ObjectsJSON+", "+
+		printer.JSONPath+"=TEMPLATE or "+printer.GoTemplate+"=TEMPLATE")
+	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "It always is; for who is used to kubectl")
+	_ = cmd.Flags().MarkHidden("server-side") // It only fails for a flag that there is not.
 	return cmd
 }
 
@@ -89,17 +94,26 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
 		inputOptions: in,
-		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, PastConflicts: f.goOn},
+		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, PastConflicts: f.goOn, Objects: printer.IsOfObjects(f.output)},
 		awaited:      awaited,
 		concurrency:  f.concurrency,
 		run:          print.Run,
 		out:          out,
 	}
-	var concurrencyErr error
+	var concurrencyErr, sideErr error
+	if !f.serverSide {
+		sideErr = errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
+	}
 	if f.concurrency < 0 {
 		concurrencyErr = errors.New("--concurrency must not be negative")
 	}
-	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, printErr, flagError("-o", outErr), c.check())
+	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, sideErr, printErr, flagError("-o", outErr), c.check())
+}
+
+// errNoDryRun: the flag was given without its value.
+var errNoDryRun error = &hintedError{
+	err:  errors.New("--dry-run needs a value"),
+	hint: "--dry-run=server asks the server what would happen, --dry-run=client only compares",
 }
 
 func dryRunOf(text string) (apply.DryRun, error) {
@@ -111,6 +125,9 @@ func dryRunOf(text string) (apply.DryRun, error) {
 	case "client":
 		return apply.DryRunClient, nil
 	default:
+		if strings.HasPrefix(text, "-") { // It took the next flag for its value.
+			return "", errNoDryRun
+		}
 		return "", fmt.Errorf("--dry-run must be none, server or client, not %q", text)
 	}
 }

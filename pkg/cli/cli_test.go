@@ -105,8 +105,8 @@ func TestUsageErrors(t *testing.T) {
 			"error: unknown flag: --prune-everything\n" + strings.ReplaceAll(help, "%s", "diff "),
 		},
 		"flag of kubectl apply": {
-			[]string{"apply", "--server-side", "-f", "x.yaml"},
-			"error: unknown flag: --server-side\n  hint: leave it out: it is always server-side\n",
+			[]string{"apply", "--server-side", "-f", "x.yaml", "--force"},
+			"error: unknown flag: --force\n  hint: no object is deleted to be created again: kubectl delete does the first half\n",
 		},
 		"flag of kubectl that takes all": {
 			[]string{"diff", "--force-conflicts"},
@@ -143,6 +143,14 @@ func TestUsageErrors(t *testing.T) {
 		"dry run without a value": {
 			[]string{"apply", "-f", "x.yaml", "--dry-run"},
 			"error: flag needs an argument: --dry-run\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
+		"dry run without a value, before another flag": {
+			[]string{"apply", "--dry-run", "-f", "x.yaml"},
+			"error: --dry-run needs a value\n  hint: --dry-run=server asks the server what would happen, --dry-run=client only compares\n",
+		},
+		"not server-side": {
+			[]string{"apply", "-f", "x.yaml", "--server-side=false"},
+			"error: --server-side=false: there is no client-side apply here; kubectl apply has it\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"validate": {
 			[]string{"diff", "-f", "x.yaml", "--validate=lax"},

@@ -78,7 +78,9 @@ func (c *connection) run(ctx context.Context, streams genericiooptions.IOStreams
 // overError says that the time of the whole run is over.
 type overError struct{ timeout time.Duration }
 
-func (e *overError) Error() string { return fmt.Sprintf("the run's --timeout of %s is over", e.timeout) }
+func (e *overError) Error() string {
+	return fmt.Sprintf("the run's --timeout of %s is over", e.timeout)
+}
 
 // namespace returns the namespace for objects that name none, and whether the
 // user asked for it with -n.

@@ -17,7 +17,11 @@ func foreignHint(err error) string {
 	case "force-conflicts":
 		return "--take=all takes every contested field, --take=PATH one of them"
 	case "server-side":
-		return "leave it out: it is always server-side"
+		return "leave it out: what is asked is always asked of the server"
+	case "interactive":
+		return "--dry-run=server shows what would be deleted; nothing is asked one by one"
+	case "raw":
+		return "kubectl delete --raw sends a request to a path of the API server; no object is named by it"
 	case "prune", "prune-allowlist", "applyset":
 		return "kubectl delete removes what left the manifests"
 	case "wait":

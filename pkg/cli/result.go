@@ -13,12 +13,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// outputFlag is -o of the verbs whose results a printer prints.
-func outputFlag(cmd *cobra.Command, output *string) {
+// outputFlag is -o of the verbs whose results a printer prints. more ends its usage.
+func outputFlag(cmd *cobra.Command, output *string, more ...string) {
 	formats := []string{printer.Table, printer.JSON, printer.YAML, printer.Name, printer.Stream, printer.JUnit}
 	last := len(formats) - 1
 	cmd.Flags().StringVarP(output, "output", "o", printer.Table,
-		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last])
+		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+strings.Join(more, ""))
 	words(cmd, "output", formats...)
 }
 

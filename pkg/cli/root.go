@@ -89,6 +89,9 @@ func (r *root) misuse(args []string, err error) error {
 	if hint := foreignHint(err); hint != "" {
 		return &hintedError{err: err, hint: hint}
 	}
+	if hintOf(err) != "" {
+		return err
+	}
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	err = fmt.Errorf("%s", text)
 	at, rest, notFound := r.Find(args)
@@ -107,6 +110,9 @@ func (r *root) misuse(args []string, err error) error {
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if f := cmd.Flags().Lookup("dry-run"); f != nil && strings.HasPrefix(f.Value.String(), "-") {
+		return errNoDryRun
 	}
 	if cmd.Flags().Lookup("filename") == nil {
 		return fmt.Errorf("unexpected argument %q", args[0])

@@ -3,6 +3,8 @@ package event
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -82,6 +84,10 @@ type Applied struct {
 	Yielded []managedfields.Path
 	// Adopted are the managers whose fields became ours in this run.
 	Adopted []string
+	// Object is the object as the server has it then, or would have it, without its
+	// managed fields and with the values of a Secret masked. Nil where it was not
+	// asked for, or not applied.
+	Object *unstructured.Unstructured
 }
 
 // Compared is the result of one object of a diff.

@@ -142,7 +142,7 @@ func names(p *plan.Plan) []string {
 	var all []string
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {
-			all = append(all, it.Ref.String())
+			all = append(all, it.String())
 		}
 	}
 	return all

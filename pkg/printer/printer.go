@@ -88,9 +88,14 @@ type base struct {
 }
 
 // ForApply returns a printer for the events of an apply. The error names a
-// format that there is not.
+// format that there is not, or what is wrong with a template.
 func ForApply(o Options) (*Printer, error) {
-	return newPrinter(o, func(b base) results {
+	var fault error
+	p, err := newPrinter(o, func(b base) results {
+		var writer *objectWriter
+		if writer, fault = objectFormat(b); writer != nil {
+			return newAppliedObjects(b, writer)
+		}
 		switch b.Format {
 		case Table:
 			return newApplyTable(b)
@@ -104,6 +109,10 @@ func ForApply(o Options) (*Printer, error) {
 			return nil
 		}
 	})
+	if fault != nil {
+		return nil, fault
+	}
+	return p, err
 }
 
 // ForDiff returns a printer for the events of a diff. The error names a format

@@ -8,24 +8,24 @@ import (
 )
 
 // ForWait returns a printer for the events of a wait. Its formats yaml and
-// jsonpath=TEMPLATE are the objects that met their conditions; the report about
+// those of objects are the objects that met their conditions; the report about
 // them is in json, junit and stream. The error names a format that there is not, or
 // what is wrong with the template.
 func ForWait(o Options) (*Printer, error) {
 	var fault error
 	p, err := newPrinter(o, func(b base) results {
-		template, isPath := strings.CutPrefix(b.Format, JSONPath+"=")
+		if b.Format == YAML {
+			b.Format = Objects
+		}
+		var writer *objectWriter
+		writer, fault = objectFormat(b)
 		switch {
-		case isPath:
-			var met *metObjects
-			met, fault = newMetPaths(b, template)
-			return met
+		case writer != nil:
+			return newMetObjectsAs(b, writer)
 		case b.Format == Table:
 			return &waitTable{base: b}
 		case b.Format == JSON, b.Format == JUnit:
 			return &waitDocument{base: b, warnings: warnings{}}
-		case b.Format == YAML:
-			return newMetYAML(b)
 		case b.Format == Name:
 			return newMetNames(b)
 		case b.Format == Stream:
@@ -43,10 +43,8 @@ func ForWait(o Options) (*Printer, error) {
 	return p, err
 }
 
-// WantsObjects tells whether a format of ForWait prints the objects themselves.
-func WantsObjects(format string) bool {
-	return format == YAML || strings.HasPrefix(format, JSONPath+"=")
-}
+// WantsObjects reports whether a format of ForWait prints the objects themselves.
+func WantsObjects(format string) bool { return format == YAML || IsOfObjects(format) }
 
 // waitTable is what a person reads: one line an object; below those that are not
 // met what their conditions read, and the causes.
