@@ -41,6 +41,13 @@ test: build cluster-build $(BIN)/helm ## all tests, on a real control plane
 test-unit: ## the tests that need no control plane
 	$(GO) test -short ./...
 
+# How many random histories each property looks at in `make test-long`.
+CASES ?= 20000
+
+.PHONY: test-long
+test-long: ## the properties of test/property over CASES random objects each (SEED=… for others); an hour
+	CASES=$(CASES) $(GO) test -count 1 -timeout 6h ./test/property
+
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME
 	@set -e; for p in $$($(GO) list ./pkg/...); do \

@@ -1,0 +1,246 @@
+package crdserver
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Server serves the kind Thing. Its methods are those that the engines need of a
+// cluster; more than one goroutine may call them.
+type Server struct {
+	definition *apiextensionsv1.CustomResourceDefinition
+	versions   map[string]*version
+
+	mu      sync.Mutex
+	objects map[types.NamespacedName]*unstructured.Unstructured // at v1
+	counter int
+	writes  int
+}
+
+// New returns a server without objects.
+func New() (*Server, error) {
+	crd, versions, err := read()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{definition: crd, versions: versions, objects: map[types.NamespacedName]*unstructured.Unstructured{}}, nil
+}
+
+// Empty returns a server of the same kind without objects. It costs nothing.
+func (s *Server) Empty() *Server {
+	return &Server{definition: s.definition, versions: s.versions, objects: map[types.NamespacedName]*unstructured.Unstructured{}}
+}
+
+// Writes returns how many requests have been accepted that were no dry runs.
+func (s *Server) Writes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
+// Apply is a server-side apply.
+func (s *Server) Apply(_ context.Context, _ object.Kind, manifest *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	return s.write(manifest, how.DryRun, func(v *version, live *unstructured.Unstructured, sent *unstructured.Unstructured) (runtime.Object, error) {
+		if !s.exists(manifest) {
+			how.Force = false
+		}
+		version := sent.GetResourceVersion()
+		sent.SetResourceVersion("")
+		out, err := v.managers[""].Apply(live, sent, how.Manager, how.Force)
+		if err == nil && version != "" {
+			out.(*unstructured.Unstructured).SetResourceVersion(version)
+		}
+		return out, err
+	})
+}
+
+// Update is a PUT of the object, or of its status.
+func (s *Server) Update(_ context.Context, _ object.Kind, u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	return s.update(u, how, "")
+}
+
+// UpdateStatus is a PUT of the status alone.
+func (s *Server) UpdateStatus(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	return s.update(u, how, "status")
+}
+
+func (s *Server) update(u *unstructured.Unstructured, how object.Write, subresource string) (*unstructured.Unstructured, error) {
+	return s.write(u, how.DryRun, func(v *version, live *unstructured.Unstructured, sent *unstructured.Unstructured) (runtime.Object, error) {
+		v.decode(sent.Object)
+		asGoType(sent.Object)
+		kept, from := "status", live.Object
+		if subresource == "status" {
+			kept, from = "status", sent.Object
+			whole := live.DeepCopy()
+			whole.SetManagedFields(sent.GetManagedFields())
+			whole.SetResourceVersion(sent.GetResourceVersion())
+			sent = whole
+		}
+		if status, ok := from[kept]; ok {
+			sent.Object[kept] = runtime.DeepCopyJSONValue(status)
+		} else {
+			delete(sent.Object, kept)
+		}
+		return v.managers[subresource].UpdateNoErrors(live, sent, how.Manager), nil
+	})
+}
+
+// SetManagedFields replaces the managed fields of the object at its resource
+// version.
+func (s *Server) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
+	u := live.DeepCopy()
+	if err := unstructured.SetNestedSlice(u.Object, fields, "metadata", "managedFields"); err != nil {
+		return nil, err
+	}
+	return s.Update(ctx, kind, u, object.Write{Manager: "kubectl-k8sconnect"})
+}
+
+// change is what a request makes of the live object. Both live and sent are at the
+// request's version, and it may change them.
+type change func(v *version, live, sent *unstructured.Unstructured) (runtime.Object, error)
+
+func (s *Server) write(sent *unstructured.Unstructured, dryRun bool, do change) (*unstructured.Unstructured, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent, err := roundTrip(sent)
+	if err != nil {
+		return nil, err
+	}
+	name := sent.GroupVersionKind().Version
+	v, ok := s.versions[name]
+	if !ok {
+		return nil, fmt.Errorf("version %q is not served", name)
+	}
+	was := s.objects[nameOf(sent)]
+	live := s.at(was, name)
+	if was == nil {
+		live = &unstructured.Unstructured{}
+		live.SetGroupVersionKind(sent.GroupVersionKind())
+	}
+	out, err := do(v, live.DeepCopy(), sent)
+	if err != nil {
+		return nil, err
+	}
+	next, err := s.settle(v, was, out.(*unstructured.Unstructured))
+	if err != nil {
+		return nil, err
+	}
+	if !dryRun {
+		s.writes++
+		s.objects[nameOf(next)] = s.at(next, "v1")
+	}
+	return s.at(next, name), nil
+}
+
+// settle does with an object what comes after its field manager.
+func (s *Server) settle(v *version, was, next *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	gvk := s.kind("v1").GVK
+	next, err := roundTrip(next)
+	if err != nil {
+		return nil, err
+	}
+	if version := next.GetResourceVersion(); version != "" && (was == nil || version != was.GetResourceVersion()) {
+		return nil, apierrors.NewConflict(s.kind("v1").GVR().GroupResource(), next.GetName(),
+			fmt.Errorf("the object has been modified"))
+	}
+	if errs := validation.ValidateCustomResource(nil, next.UnstructuredContent(), v.validator); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(gvk.GroupKind(), next.GetName(), errs)
+	}
+	v.decode(next.Object)
+	asGoType(next.Object)
+	next.SetGroupVersionKind(gvk)
+	if was == nil {
+		next.SetUID(types.UID("u" + next.GetName()))
+	} else {
+		next.SetUID(was.GetUID())
+		next.SetResourceVersion(was.GetResourceVersion())
+		keepTimes(was, next)
+		if reflect.DeepEqual(was.Object, next.Object) {
+			return was, nil
+		}
+	}
+	s.counter++
+	next.SetResourceVersion(strconv.Itoa(s.counter))
+	return next, nil
+}
+
+// keepTimes gives entries that did not change their time back, as the server does
+// so that nothing is written for a new time alone.
+func keepTimes(was, next *unstructured.Unstructured) {
+	before, after := was.GetManagedFields(), next.GetManagedFields()
+	for i := range after {
+		for _, b := range before {
+			a := after[i]
+			a.Time, b.Time = nil, nil
+			if reflect.DeepEqual(a, b) {
+				for _, b := range before {
+					if same(after[i], b) {
+						after[i].Time = b.Time
+					}
+				}
+			}
+		}
+	}
+	next.SetManagedFields(after)
+}
+
+func same(a, b metav1.ManagedFieldsEntry) bool {
+	return a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource && a.APIVersion == b.APIVersion
+}
+
+// at returns a copy of an object at a version; nil for nil.
+func (s *Server) at(u *unstructured.Unstructured, version string) *unstructured.Unstructured {
+	if u == nil {
+		return nil
+	}
+	out := u.DeepCopy()
+	out.SetGroupVersionKind(s.kind(version).GVK)
+	s.versions[version].decode(out.Object)
+	return out
+}
+
+func (s *Server) exists(u *unstructured.Unstructured) bool { return s.objects[nameOf(u)] != nil }
+
+func nameOf(u *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
+}
+
+// roundTrip copies an object by way of JSON, as a request does.
+func roundTrip(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	text, err := json.Marshal(u.Object)
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.Unstructured{}
+	return out, json.Unmarshal(text, &out.Object)
+}
+
+func (s *Server) kind(version string) object.Kind {
+	names := s.definition.Spec.Names
+	return object.Kind{
+		GVK:      schema.GroupVersionKind{Group: s.definition.Spec.Group, Version: version, Kind: names.Kind},
+		Resource: names.Plural, Namespaced: true,
+	}
+}
+
+// SetEntries replaces the managed fields of an object, as they are given.
+func (s *Server) SetEntries(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return s.write(u, false, func(v *version, live, sent *unstructured.Unstructured) (runtime.Object, error) {
+		return v.managers[""].UpdateNoErrors(live, sent, "hand"), nil
+	})
+}

@@ -1,0 +1,48 @@
+package crdserver_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
+)
+
+// The server defaults, keeps Go types, knows who owns what at any version, and writes
+// nothing where nothing changes.
+func TestServer(t *testing.T) {
+	s, err := crdserver.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`{apiVersion: example.com/v1, kind: Thing, metadata: {name: x, namespace: shop},
+		spec: {mapb: [{v: x}], typed: {quantity: 1024Mi, zero: 0, ref: {path: x}}}}`), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Apply(t.Context(), object.Kind{}, u, object.Write{Manager: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"mapb":   []any{map[string]any{"k": "a", "v": "x"}},
+		"preset": "d",
+		"typed":  map[string]any{"quantity": "1Gi", "ref": map[string]any{"apiVersion": "v1", "path": "x"}},
+	}
+	if diff := cmp.Diff(want, first.Object["spec"]); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+	other := u.DeepCopy()
+	other.SetAPIVersion("example.com/v2")
+	if _, err := s.Apply(t.Context(), object.Kind{}, other, object.Write{Manager: "b"}); !apierrors.IsConflict(err) {
+		t.Errorf("another manager's apply: %v, want a conflict", err)
+	}
+	again, err := s.Apply(t.Context(), object.Kind{}, u, object.Write{Manager: "a"})
+	if err != nil || again.GetResourceVersion() != first.GetResourceVersion() {
+		t.Errorf("the same apply again: %v, version %s after %s", err, again.GetResourceVersion(), first.GetResourceVersion())
+	}
+}

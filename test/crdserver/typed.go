@@ -1,0 +1,47 @@
+package crdserver
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// asGoType keeps spec.typed as an API server keeps its own kinds, which it holds as
+// Go types: a quantity has one spelling, and what is zero, null or empty is left
+// out. It happens after the field manager has seen what was sent.
+func asGoType(object map[string]any) {
+	typed, ok, _ := unstructured.NestedMap(object, "spec", "typed")
+	if !ok {
+		return
+	}
+	canonical(typed, "quantity")
+	if limits, ok := typed["limits"].(map[string]any); ok {
+		for name := range limits {
+			canonical(limits, name)
+		}
+	}
+	for name, v := range typed {
+		empty := v == nil || v == int64(0)
+		switch v := v.(type) {
+		case map[string]any:
+			empty = len(v) == 0
+		case []any:
+			empty = len(v) == 0
+		}
+		if empty {
+			delete(typed, name)
+		}
+	}
+	_ = unstructured.SetNestedMap(object, typed, "spec", "typed") // spec is a map, or there would be no typed
+}
+
+func canonical(m map[string]any, name string) {
+	v, ok := m[name]
+	if !ok || v == nil {
+		return
+	}
+	if q, err := resource.ParseQuantity(fmt.Sprint(v)); err == nil {
+		m[name] = q.String()
+	}
+}

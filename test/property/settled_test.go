@@ -1,0 +1,80 @@
+package property_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+func gvk(version string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "example.com", Version: version, Kind: "Thing"}
+}
+
+// ask is a dry run of an apply.
+func (h *history) ask(t *testing.T, body *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
+	t.Helper()
+	return h.Apply(t.Context(), object.Kind{}, body, object.Write{Manager: us, Force: force, DryRun: true})
+}
+
+// Settled is a no-op, and Clear meets no conflict.
+func TestVerdict(t *testing.T) {
+	verdicts := map[managedfields.Verdict]int{}
+	cases := eachHistory(t, func(t *testing.T, h *history) {
+		verdict, _ := managedfields.Judge(h.live, h.manifest, us)
+		verdicts[verdict]++
+		answer, err := h.ask(t, h.manifest, false)
+		switch {
+		case verdict == managedfields.Doubtful:
+		case len(causes(err)) > 0:
+			t.Errorf("%v, but %v", verdict, err)
+		case verdict == managedfields.Clear:
+		case err != nil:
+			t.Errorf("settled, but refused: %v", err)
+		case !sameContent(h.live, answer):
+			t.Errorf("settled, but it changes (-live +answer):\n%s", cmp.Diff(content(h.live), content(answer)))
+		case !sameOwners(h.live, answer):
+			t.Errorf("settled, but its owners change (-live +answer):\n%s", cmp.Diff(owned(h.live), owned(answer)))
+		}
+	})
+	t.Log(verdicts)
+	if cases >= 300 && (verdicts[managedfields.Settled] < cases/20 || verdicts[managedfields.Clear] < cases/20) {
+		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
+	}
+}
+
+// What Taken reports of a forced apply is what the same apply without force is
+// refused for, wherever anybody owns anything.
+func TestTaken(t *testing.T) {
+	met := 0
+	cases := eachHistory(t, func(t *testing.T, h *history) {
+		_, refusal := h.ask(t, h.manifest, false)
+		answer, err := h.ask(t, h.manifest, true)
+		if err != nil || len(h.live.GetManagedFields()) == 0 {
+			return
+		}
+		taken, err := managedfields.Taken(h.live, answer, h.manifest, us)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range taken {
+			got = append(got, fieldpath.Path(c.Path).String())
+		}
+		slices.Sort(got)
+		want := causes(refusal)
+		met += len(want)
+		if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+			t.Errorf("conflicts (-server +taken):\n%s", diff)
+		}
+	})
+	if cases >= 300 && met < cases/10 {
+		t.Errorf("%d conflicts are too few to prove anything", met)
+	}
+}
