@@ -129,7 +129,7 @@ func (c *contest) items(path Path, list, live []any, ours *Set, sets []*Set) boo
 		}
 		// The server may complete the key to any of these.
 		for _, pe := range els {
-			if matchItem(item, pe, names) == mayMatch {
+			if matchItem(item, pe, names).isPossible() {
 				c.item(path, pe, item, live, names, ours, sets)
 			}
 		}

@@ -107,7 +107,8 @@ func keyNames(elements []fieldpath.PathElement) []string {
 }
 
 // elementOf returns the element of a list item as far as the item says it, and
-// whether it says all of the key. Without any of it there is no element.
+// whether it says all of the key. An item that says nothing of it, since all of its
+// key is default, has an element without a key. Without names there is no element.
 func elementOf(item any, names []string) (pe fieldpath.PathElement, complete, ok bool) {
 	m, isMap := item.(map[string]any)
 	if !isMap {
@@ -122,7 +123,7 @@ func elementOf(item any, names []string) (pe fieldpath.PathElement, complete, ok
 			key = append(key, value.Field{Name: name, Value: value.NewValueInterface(v)})
 		}
 	}
-	return fieldpath.PathElement{Key: &key}, len(key) == len(names), len(key) > 0
+	return fieldpath.PathElement{Key: &key}, len(key) == len(names), len(names) > 0
 }
 
 // match says how well a list item fits an element.
@@ -130,6 +131,9 @@ type match int
 
 const (
 	noMatch match = iota
+	// bareMatch: the item says nothing of the key, and the server's defaults may be
+	// all of it (edge case 88).
+	bareMatch
 	// mayMatch: all that the item says of the key fits, and the server's default
 	// may supply the rest (edge case 3).
 	mayMatch
@@ -165,11 +169,18 @@ func matchItem(item any, pe fieldpath.PathElement, names []string) match {
 			result = mayMatch
 		}
 	}
+	if said == 0 && result == mayMatch {
+		return bareMatch
+	}
 	if said == 0 {
 		return noMatch
 	}
 	return result
 }
+
+// isPossible reports whether the server's defaults may complete an item to an
+// element.
+func (m match) isPossible() bool { return m == bareMatch || m == mayMatch }
 
 func keyField(pe fieldpath.PathElement, name string) (any, bool) {
 	for _, f := range *pe.Key {
@@ -181,24 +192,25 @@ func keyField(pe fieldpath.PathElement, name string) (any, bool) {
 }
 
 // findItem returns the position of the one item that an element names, or -1.
-// An item that matches exactly goes before those that may match; of the latter
-// there must be only one.
+// An item that matches exactly goes before those that may match, and these before
+// those that say nothing; of either there must be only one.
 func findItem(list []any, pe fieldpath.PathElement, names []string) int {
-	may, several := -1, false
+	best, at, several := noMatch, -1, false
 	for i, item := range list {
-		switch matchItem(item, pe, names) {
-		case exactMatch:
+		m := matchItem(item, pe, names)
+		switch {
+		case m == exactMatch:
 			return i
-		case mayMatch:
-			several = may >= 0
-			may = i
-		case noMatch:
+		case m > best:
+			best, at, several = m, i, false
+		case m != noMatch && m == best:
+			several = true
 		}
 	}
 	if several {
 		return -1
 	}
-	return may
+	return at
 }
 
 // find returns the position of the value at one element of a path, in a list of

@@ -94,7 +94,7 @@ func defaulted(item any, list []any, els []fieldpath.PathElement, names []string
 	var found fieldpath.PathElement
 	n := 0
 	for _, pe := range els {
-		if matchItem(item, pe, names) == mayMatch && !claimed(list, pe, names) {
+		if matchItem(item, pe, names).isPossible() && !claimed(list, pe, names) {
 			found = pe
 			n++
 		}

@@ -62,7 +62,7 @@ func (s *settler) itemElement(item any, els []fieldpath.PathElement, names []str
 	m, _ := item.(map[string]any)
 	found, n := 0, 0
 	for i, pe := range els {
-		if matchItem(item, pe, names) == mayMatch && defaultsProven(m, pe, set) {
+		if matchItem(item, pe, names).isPossible() && defaultsProven(m, pe, set) {
 			found = i
 			n++
 		}

@@ -77,7 +77,7 @@ func (b *treeBuilder) items(p Path, list []any, held []holding) []Node {
 	for i, item := range list {
 		pe, ok := heldElement(item, list, els, names, all)
 		if !ok {
-			if pe, _, ok = elementOf(item, names); !ok {
+			if pe, _, ok = elementOf(item, names); !ok || pe.Key != nil && len(*pe.Key) == 0 {
 				pe = fieldpath.PathElement{Index: &i}
 			}
 		}

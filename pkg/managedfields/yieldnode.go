@@ -1,0 +1,331 @@
+package managedfields
+
+import (
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// node is a path with what the manifest and the live object have there, and who
+// holds it.
+type node struct {
+	pe           fieldpath.PathElement
+	stated, live side
+	// ours is what we hold below the path, if anything; oursHere tells that we hold
+	// the path itself.
+	ours     *Set
+	oursHere bool
+	others   []holder
+	// atomic: the value lies inside an atomic one.
+	atomic bool
+}
+
+// holder is what the others of one API version hold. The server keeps what they
+// own version by version: it does not see that one version's owners keep the parent
+// of what another version's own.
+type holder struct {
+	version string
+	// here tells that one of them holds the path itself; below is what each of them
+	// holds below it, as far as that is anything.
+	here  bool
+	below []*Set
+}
+
+// holdersOf groups entries by API version.
+func holdersOf(entries []Entry) []holder {
+	var out []holder
+	for _, e := range entries {
+		i := slices.IndexFunc(out, func(h holder) bool { return h.version == e.APIVersion })
+		if i < 0 {
+			i = len(out)
+			out = append(out, holder{version: e.APIVersion})
+		}
+		out[i].below = append(out[i].below, e.Fields)
+	}
+	return out
+}
+
+// down returns the node at an element below.
+func (n node) down(pe fieldpath.PathElement, stated, live side) node {
+	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole()}
+	if n.ours != nil {
+		next.oursHere = n.ours.Members.Has(pe)
+	}
+	if n.ours != nil {
+		next.ours, _ = below(n.ours, pe)
+	}
+	for _, h := range n.others {
+		at := holder{version: h.version}
+		at.here = slices.ContainsFunc(h.below, func(s *Set) bool { return s.Members.Has(pe) })
+		if _, at.below = descend(pe, nil, h.below); at.here || len(at.below) > 0 {
+			next.others = append(next.others, at)
+		}
+	}
+	return next
+}
+
+func (n node) othersHere() bool {
+	return slices.ContainsFunc(n.others, func(h holder) bool { return h.here })
+}
+
+// sets returns all that is held below the path.
+func (n node) sets() []*Set {
+	var out []*Set
+	for _, h := range n.others {
+		out = append(out, h.below...)
+	}
+	return with(out, n.ours)
+}
+
+// isWhole tells whether the value is held as one.
+func (n node) isWhole() bool { return (n.oursHere || n.othersHere()) && n.shape() == leaf }
+
+func (n node) shape() shape { return shapeOf(n.sets()...) }
+
+// isOurs tells whether we hold the path or something below it, so that the server
+// removes it with all that is in it when we do not state it any more.
+func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
+
+// isKept tells whether others keep the server from removing the path. Who holds
+// something below it keeps it as well, unless the path is a key of a map: such a
+// one is held by itself, and is there in our set.
+func (n node) isKept() bool {
+	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
+}
+
+// at yields what the rest of a path names below a node. It returns what the
+// node's value becomes in the manifest, whether anything is left of it, and whether
+// the manifest states the path at all.
+func (n node) at(rest Path) (v any, keep, found bool) {
+	if len(rest) == 0 {
+		v, keep = n.yield()
+		return v, keep, true
+	}
+	pe := rest[0]
+	switch v := n.stated.value.(type) {
+	case map[string]any:
+		if pe.FieldName == nil {
+			break
+		}
+		name := *pe.FieldName
+		next, keep, found := n.down(pe, at(v, name), at(n.live.value, name)).at(rest[1:])
+		if !found {
+			return v, true, false
+		}
+		if keep {
+			v[name] = next
+		} else {
+			delete(v, name)
+		}
+		if len(v) == 0 && n.pe.Key != nil { // All of its key was default.
+			v = keyOf(n.pe)
+		}
+		return v, len(v) > 0 || n.staysEmpty(), true
+	case []any:
+		i := n.statedItem(v, pe, keyNames([]fieldpath.PathElement{pe}))
+		if i < 0 {
+			break
+		}
+		live := side{}
+		if list, ok := n.live.value.([]any); ok {
+			if at := find(list, pe); at >= 0 {
+				live = side{list[at], true}
+			}
+		}
+		next, keep, found := n.down(pe, side{v[i], true}, live).at(rest[1:])
+		if !found {
+			return v, true, false
+		}
+		if keep {
+			v[i] = next
+		} else {
+			v = slices.Delete(v, i, i+1)
+		}
+		return v, len(v) > 0 || n.staysEmpty(), true
+	}
+	return n.stated.value, true, false
+}
+
+// at returns what a map has under a name.
+func at(v any, name string) side {
+	m, _ := v.(map[string]any)
+	below, has := m[name]
+	return side{below, has}
+}
+
+// keyOf returns the fields by which a list item is known.
+func keyOf(pe fieldpath.PathElement) map[string]any {
+	key := make(map[string]any, len(*pe.Key))
+	for _, f := range *pe.Key {
+		key[f.Name] = f.Value.Unstructured()
+	}
+	return key
+}
+
+// staysEmpty tells whether a map or list of which the manifest states nothing any
+// more has to be stated all the same: something is left in it that the server would
+// remove with it. Where nothing is left, to state it would make the server refuse
+// the object: it takes what it has emptied for null.
+func (n node) staysEmpty() bool {
+	switch {
+	case !isContainer(n.live.value):
+		return false
+	case n.atomic || n.isWhole():
+		return true
+	case n.pe.Key != nil:
+		return !n.othersHoldItem()
+	default:
+		return n.isOurs() && !n.isKept() && n.leavesSomething()
+	}
+}
+
+// leavesSomething tells whether the live value has, or is, something that does not
+// go when we state nothing of it.
+func (n node) leavesSomething() bool {
+	if isEmpty(n.live.value) || n.ours == nil || len(n.others) > 0 {
+		return true
+	}
+	switch live := n.live.value.(type) {
+	case map[string]any:
+		for name := range live {
+			if !n.down(fieldpath.FieldNameElement(name), side{}, side{}).isOurs() {
+				return true
+			}
+		}
+	case []any:
+		names := keyNames(elements(n.ours))
+		for _, item := range live {
+			if pe, _, ok := elementOf(item, names); !ok || !n.down(pe, side{}, side{}).isOurs() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// statedItem returns the position of the manifest's item that an element names, or
+// -1. An item that leaves out part of its key is that one only if the server's
+// defaults can be the rest: what we held below the element shows when they are not.
+func (n node) statedItem(list []any, pe fieldpath.PathElement, names []string) int {
+	i := findItem(list, pe, names)
+	if i < 0 || matchItem(list[i], pe, names) == exactMatch || n.ours == nil {
+		return i
+	}
+	child, held := below(n.ours, pe)
+	if !held {
+		return i
+	}
+	m, _ := list[i].(map[string]any)
+	for _, f := range *pe.Key {
+		if _, stated := m[f.Name]; !stated && child.Members.Has(fieldpath.FieldNameElement(f.Name)) {
+			return -1
+		}
+	}
+	return i
+}
+
+// yield returns what to state for a path so that it keeps its live value, and
+// whether to state anything.
+func (n node) yield() (any, bool) {
+	shape := n.shape()
+	switch live := n.live.value.(type) {
+	case map[string]any:
+		if shape == fields && !n.atomic {
+			return n.fields(live)
+		}
+	case []any:
+		if (shape == keyed || shape == values) && !n.atomic {
+			return n.items(live)
+		}
+	}
+	switch {
+	case !n.live.has:
+		return nil, false
+	case !n.atomic && n.isKept():
+		return nil, false
+	default:
+		return clone(n.live.value), true
+	}
+}
+
+// fields yields what is in a map. The key of a list item stays as long as
+// another field of the item does, or nobody else owns the key: who holds but a
+// field of the item, as "kubectl set image" does, would be left with an item that
+// is not valid without it.
+func (n node) fields(live map[string]any) (any, bool) {
+	stated, _ := n.stated.value.(map[string]any)
+	out := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(live)) {
+		if n.pe.Key != nil {
+			if _, isKey := keyField(n.pe, name); isKey {
+				continue
+			}
+		}
+		next := n.down(fieldpath.FieldNameElement(name), at(stated, name), at(live, name))
+		if !next.stated.has && !next.isOurs() {
+			continue // Nothing that we apply reaches it.
+		}
+		if v, keep := next.yield(); keep {
+			out[name] = v
+		}
+	}
+	if len(out) == 0 && !n.staysEmpty() {
+		return nil, false
+	}
+	if n.pe.Key != nil {
+		for name, v := range keyOf(n.pe) {
+			if _, said := stated[name]; said || !n.isDefault(name) {
+				out[name] = v
+			}
+		}
+	}
+	return out, true
+}
+
+// isDefault tells whether the manifest leaves a field of a list item's key to the
+// server, and did so before.
+func (n node) isDefault(name string) bool {
+	return n.stated.has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldNameElement(name)))
+}
+
+// items yields what is in a list, in its live order. Where the list would go with
+// what we hold of it, all of it has to be named.
+func (n node) items(live []any) (any, bool) {
+	stated, _ := n.stated.value.([]any)
+	names := keyNames(elements(n.sets()...))
+	out := make([]any, 0, len(live))
+	for _, item := range live {
+		pe, _, ok := elementOf(item, names)
+		if !ok {
+			return clone(live), true
+		}
+		next := n.down(pe, side{}, side{item, true})
+		if i := n.statedItem(stated, pe, names); i >= 0 {
+			next.stated = side{stated[i], true}
+		}
+		if !next.stated.has && !next.isOurs() && (len(next.others) > 0 || n.isKept()) {
+			continue
+		}
+		if v, keep := next.yield(); keep {
+			out = append(out, v)
+		}
+	}
+	return out, len(out) > 0 || n.staysEmpty()
+}
+
+// othersHoldItem tells whether other owners hold a list item itself, or all of its
+// key, wherever they hold anything of it.
+func (n node) othersHoldItem() bool {
+	return len(n.others) > 0 && !slices.ContainsFunc(n.others, func(h holder) bool {
+		return !h.here && !slices.ContainsFunc(h.below, n.hasKey)
+	})
+}
+
+// hasKey tells whether a set holds all of the key of a list item.
+func (n node) hasKey(s *Set) bool {
+	return !slices.ContainsFunc(*n.pe.Key, func(f value.Field) bool {
+		return !s.Members.Has(fieldpath.FieldNameElement(f.Name))
+	})
+}

@@ -1,0 +1,114 @@
+package property_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Whatever is yielded keeps the value it has, whoever owns it and whatever lies
+// around it (edge case 83).
+func TestYield(t *testing.T) {
+	yielded, refused := 0, 0
+	cases := eachHistory(t, func(t *testing.T, h *history) {
+		answer, err := h.ask(t, h.manifest, true)
+		if err != nil {
+			return
+		}
+		entries, err := managedfields.Entries(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stated := fieldpath.NewSet()
+		managedfields.Managed(entries, us).Iterate(func(p fieldpath.Path) {
+			for n := 2; n <= len(p); n++ { // the parents too
+				stated.Insert(p[:n].Copy())
+			}
+		})
+		stated.Iterate(func(p fieldpath.Path) {
+			switch h.yields(t, managedfields.Path(p.Copy())) {
+			case kept:
+				yielded++
+			case refusedByServer:
+				refused++
+			case notYielded:
+			}
+		})
+	})
+	t.Logf("%d paths yielded, %d refused", yielded, refused)
+	// The server itself fails on some that are valid, such as an item that another
+	// version's owner alone keeps. That is loud, and writes nothing.
+	if refused > yielded/100 {
+		t.Errorf("%d of %d are refused", refused, yielded+refused)
+	}
+	if yielded < cases {
+		t.Errorf("%d paths are too few to prove anything", yielded)
+	}
+}
+
+// outcome of a yield.
+type outcome int
+
+const (
+	notYielded outcome = iota
+	refusedByServer
+	kept
+)
+
+// yields yields one path, and looks at what it is then.
+func (h *history) yields(t *testing.T, p managedfields.Path) outcome {
+	body, yielded, err := managedfields.Yield(h.manifest, h.live, us, []managedfields.Path{p})
+	if errors.As(err, new(*managedfields.KeyError)) {
+		return notYielded
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(yielded) == 0 {
+		// Which item is meant by a key that is all default, only the schema tells if
+		// we stated that key before.
+		if !leavesKey(h.manifest.Object, p) {
+			t.Errorf("%s is stated, and could not be yielded", p)
+		}
+		return notYielded
+	}
+	answer, err := h.ask(t, body, true)
+	if err != nil {
+		return refusedByServer
+	}
+	// What is not there may come with the server's default, once its parent comes.
+	if was, had := p.Get(h.live.Object); had && !sameAt(p, h.live, answer) {
+		is, _ := p.Get(answer.Object)
+		t.Errorf("%s was %v, and yielded it is %v\nsent %v", p, was, is, body.Object)
+	}
+	return kept
+}
+
+func sameAt(p managedfields.Path, a, b *unstructured.Unstructured) bool {
+	was, had := p.Get(a.Object)
+	is, has := p.Get(b.Object)
+	return had == has && reflect.DeepEqual(was, is)
+}
+
+// leavesKey tells whether the manifest leaves part of the key of a list item on the
+// path to the server's defaults.
+func leavesKey(object map[string]any, p managedfields.Path) bool {
+	for i, pe := range p {
+		if pe.Key == nil {
+			continue
+		}
+		v, _ := p[:i+1].Get(object)
+		item, _ := v.(map[string]any)
+		for _, f := range *pe.Key {
+			if _, stated := item[f.Name]; !stated {
+				return true
+			}
+		}
+	}
+	return false
+}
