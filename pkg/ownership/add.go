@@ -11,10 +11,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Add notes a transition, and tells whether the record is another one for it. It
+// Add notes a transition, and reports whether the record is another one for it. It
 // is not where the transition is not [Transition.Notable], or was noted before:
 // the same path at the same resource version is the same transition. Who reports
-// it again may know the user, which is then added.
+// it again may know the user, or that what was noted as [Lost] was taken or released;
+// that is then added.
 //
 // Which of two transitions is the later one, their resource versions say
 // (KEP-5504). What is older than all that an entry remembers, or than all that a
@@ -30,10 +31,10 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 			return old.complete(e)
 		}
 	}
+	if slices.ContainsFunc(r.Entries, func(old Entry) bool { return old.between(e) && old.forgot(at.ResourceVersion) }) {
+		return false
+	}
 	if i := slices.IndexFunc(r.Entries, e.SameParties); i >= 0 {
-		if r.Entries[i].forgot(at.ResourceVersion) {
-			return false
-		}
 		e.follow(r.Entries[i])
 		r.Entries = slices.Delete(r.Entries, i, i+1)
 	} else if r.Dropped > 0 && len(r.Entries) == maxEntries && e.before(r.Entries[0]) {
@@ -57,31 +58,41 @@ func entryOf(t Transition, at Occasion) Entry {
 	when := metav1.NewTime(at.Time.UTC().Truncate(time.Second))
 	return Entry{
 		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
-		Forced: t.Forced, Gap: at.Gap, User: cut(at.User, maxUser),
+		Forced: t.Forced, Gap: at.Gap, User: FitUser(at.User),
 		Cut:   tooMuch(t.Before) || tooMuch(t.After),
 		First: when, Last: when, Count: 1,
 		ResourceVersions: []string{at.ResourceVersion},
 	}
 }
 
-// complete adds the user to what was noted without, if the entry still tells of
+// complete adds what was not known when it was noted, if the entry still tells of
 // that transition.
 func (e *Entry) complete(again Entry) bool {
-	if e.User != "" || again.User == "" || e.version() != again.version() {
+	if e.version() != again.version() {
 		return false
 	}
-	e.User = again.User
-	return true
+	judged := e.Kind == Lost && (again.Kind == Taken || again.Kind == Released && e.Count == 1)
+	if judged {
+		e.Kind, e.Forced = again.Kind, again.Forced
+	}
+	named := e.User == "" && again.User != ""
+	if named {
+		e.User = again.User
+	}
+	return judged || named
 }
 
-// SameParties tells whether two entries are of one path and between the same
-// owners, in whichever direction.
+// SameParties reports whether two entries are one, if there were no bound to it: they
+// are of one path and between the same owners, in whichever direction. Where it is not
+// known whether the path was taken, it may have been.
 func (e Entry) SameParties(other Entry) bool {
-	if e.Path != other.Path || e.Kind != other.Kind {
-		return false
-	}
-	return slices.Equal(e.From, other.From) && slices.Equal(e.To, other.To) ||
-		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From)
+	return e.between(other) && (e.Kind == other.Kind || e.Kind != Released && other.Kind != Released)
+}
+
+// between reports whether two entries are of one path and the same owners.
+func (e Entry) between(other Entry) bool {
+	return e.Path == other.Path && (slices.Equal(e.From, other.From) && slices.Equal(e.To, other.To) ||
+		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From))
 }
 
 // follow makes the entry the next occurrence of an earlier one; of two that were
@@ -144,6 +155,9 @@ func older(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
 }
+
+// FitUser cuts the name of a user to what a record keeps of it.
+func FitUser(name string) string { return cut(name, maxUser) }
 
 func pathText(p managedfields.Path) string { return cut(p.String(), maxPath) }
 

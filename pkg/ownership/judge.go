@@ -15,6 +15,9 @@ type judge struct {
 	// values are those of both objects; nil where they are not known.
 	values *values
 	reset  bool
+	// apart is set where versions between the two are not known.
+	apart bool
+	moves []move
 }
 
 type values struct {
@@ -49,44 +52,74 @@ func (j judge) judge(h managedfields.Handover) Transition {
 
 // loss judges a path that somebody does not hold any more.
 func (j judge) loss(h managedfields.Handover, lost, gained []managedfields.Owner) (Kind, Why) {
+	moved, byOneTool := j.moved(h, lost)
 	switch {
 	case j.reset:
 		return Unclear, Reset
-	case j.crossesVersions(lost, gained):
-		return Unclear, CrossVersion
+	case j.crossesVersions(h, lost, gained):
+		return j.across(h, lost, gained)
 	case len(explained(lost, gained)) == 0:
 		return Unclear, Bookkeeping
 	case len(h.After) == 0:
 		return j.abandoned(h), ""
+	case byOneTool:
+		return Unclear, Migration
 	case len(gained) > 0 && !slices.ContainsFunc(gained, isReal):
 		return Released, ""
 	}
-	switch j.changed(h) {
-	case yes:
+	switch changed := j.changed(h); {
+	case changed == yes:
 		return Taken, ""
-	case no:
-		if len(gained) > 0 {
-			return Unclear, SameValue
-		}
-		return Released, ""
-	case unknown:
-	}
-	if len(gained) > 0 {
+	case moved:
+		return Unclear, Migration
+	case changed == unknown && !j.apart && slices.ContainsFunc(gained, updatesSubresource):
 		return Taken, ""
+	case changed == unknown:
+		return Lost, ""
+	case len(gained) > 0:
+		return Unclear, SameValue
 	}
 	return Released, ""
 }
 
-// crossesVersions tells whether who lost and who gained a path do not speak of it
-// at one version (edge case 7). What was lost at another version than the
-// object's may have been dropped with that version (edge case 9).
-func (j judge) crossesVersions(lost, gained []managedfields.Owner) bool {
-	version := lost[0].APIVersion
+// updatesSubresource reports whether an owner wrote through a subresource, such as
+// scale. The API server gives it what it changed and nothing else, and nobody moves
+// entries there by hand.
+func updatesSubresource(o managedfields.Owner) bool {
+	return o.Operation == managedfields.Update && o.Subresource != ""
+}
+
+// across judges a path that one owner held at another version than the next one
+// does. The names of two versions need not mean the same, so the path is taken only
+// where it is in both objects with another value. An owner that goes to another
+// version takes nothing from itself (edge case 7), and what vanished without anybody
+// gaining it may have been dropped with its version (edge case 9).
+func (j judge) across(h managedfields.Handover, lost, gained []managedfields.Owner) (Kind, Why) {
+	others := slices.ContainsFunc(explained(lost, gained), func(l managedfields.Owner) bool {
+		return !slices.ContainsFunc(gained, func(g managedfields.Owner) bool { return isSameAtOther(l, g) })
+	})
+	if others && j.values != nil && slices.ContainsFunc(gained, isReal) && j.values.both(h.Path) && j.changed(h) == yes {
+		return Taken, ""
+	}
+	return Unclear, CrossVersion
+}
+
+// isSameAtOther reports whether two owners are one that writes at another version.
+func isSameAtOther(o, other managedfields.Owner) bool {
+	o.APIVersion = other.APIVersion
+	return o.Equal(other)
+}
+
+// crossesVersions reports whether who lost a path and who has it now do not speak of
+// it at one version (edge case 7). What was lost at another version than the object's
+// may have been dropped with that version (edge case 9).
+func (j judge) crossesVersions(h managedfields.Handover, lost, gained []managedfields.Owner) bool {
+	version, now := lost[0].APIVersion, h.After
 	if j.values != nil {
-		version = j.values.version
+		version, now = j.values.version, gained
 	}
 	other := func(o managedfields.Owner) bool { return o.APIVersion != version }
-	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(gained, other)
+	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(now, other)
 }
 
 // explained returns the owners whose loss is not the API server's own doing: what
@@ -130,6 +163,13 @@ func (j judge) changed(h managedfields.Handover) answer {
 		return no
 	}
 	return yes
+}
+
+// both reports whether a path is in both objects.
+func (v *values) both(p managedfields.Path) bool {
+	_, was := v.old.Get(p)
+	_, is := v.new.Get(p)
+	return was && is
 }
 
 // sameSort tells whether a path is a map in both objects, or a list in both. What

@@ -36,7 +36,7 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 		if slices.EqualFunc(h.Before, h.After, managedfields.Owner.Equal) {
 			continue
 		}
-		out = append(out, judge{reset: len(entries) == 0}.judge(h))
+		out = append(out, judge{reset: len(entries) == 0, apart: true}.judge(h))
 	}
 	slices.SortFunc(out, func(a, b Transition) int { return a.Path.Compare(b.Path) })
 	return out, nil
@@ -46,8 +46,11 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 func (e Entry) String() string {
 	lost := slices.DeleteFunc(slices.Clone(e.From), func(h Holder) bool { return slices.Contains(e.To, h) })
 	text := e.Path + " " + string(e.Kind)
-	if e.Kind == Taken {
+	switch e.Kind {
+	case Taken:
 		return text + " from " + names(owners(lost)) + " by " + names(owners(e.To))
+	case Lost:
+		return text + " by " + names(owners(lost)) + " to " + names(owners(e.To))
 	}
 	return text + " by " + names(owners(lost))
 }

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Hint is what admission knows of a write that would change owners: who sent it.
-// The write may still be refused, and is then sent again with another hint, or
+// Hint is what admission knows of a write that would change owners: who sent it, and,
+// since it saw the values, what becomes of each path. The write may still be refused, and is then sent again with another hint, or
 // never.
 type Hint struct {
 	UID types.UID // of the object
@@ -16,12 +16,23 @@ type Hint struct {
 	ResourceVersion string
 	// Owners of the object after the write, if it is committed as admitted.
 	Owners Owners
+	// Verdicts on the transitions that lead there, without the owners that are not
+	// tracked on either side.
+	Verdicts Verdicts
 	// User who sent the request.
 	User string
 	// Request is the UID of the admission request.
 	Request types.UID
 	Time    time.Time
 }
+
+// Size is about how many bytes it takes.
+func (h Hint) Size() int {
+	return hintSize + h.Owners.Size() + h.Verdicts.Size() + len(h.User) + len(h.UID) + len(h.Request)
+}
+
+// hintSize is what a hint takes beside what it says.
+const hintSize = 400
 
 // Occurrence is a transition that is committed: where, when and by whom.
 type Occurrence struct {

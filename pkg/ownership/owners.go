@@ -58,8 +58,15 @@ func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
-// Without leaves out the owners by way of a subresource.
-func (o Owners) Without(subresource string) Owners {
+// status is the subresource whose owners are not tracked: who writes a status
+// owns it, and it is written all the time.
+const status = "status"
+
+// Tracked is [Compact] without the owners by way of status.
+func Tracked(fields []metav1.ManagedFieldsEntry) Owners { return Compact(fields).without(status) }
+
+// without leaves out the owners by way of a subresource.
+func (o Owners) without(subresource string) Owners {
 	by := func(c compact) bool { return c.owner.Value().Subresource == subresource }
 	if !slices.ContainsFunc(o.entries, by) {
 		return o
@@ -67,21 +74,31 @@ func (o Owners) Without(subresource string) Owners {
 	return Owners{entries: slices.Clip(slices.DeleteFunc(slices.Clone(o.entries), by))}
 }
 
-// Size is how many bytes their field sets take, if nobody has the same.
+// Size is how many bytes they take, if nobody has the same.
 func (o Owners) Size() int {
 	size := 0
 	for _, c := range o.entries {
-		size += len(c.fields.Value())
+		owner := c.owner.Value()
+		size += entrySize + len(c.fields.Value()) + len(owner.Manager) + len(owner.Subresource) + len(owner.APIVersion)
 	}
 	return size
 }
 
-// Between returns the transitions from one version of an object to a later one,
-// as [Transitions] does but without their values, as where only metadata is
-// known: whose path somebody else holds now is taken, and a path that nobody
-// holds any more is removed.
+// entrySize is about what an entry takes beside its texts.
+const entrySize = 200
+
+// Between returns the transitions from one version of an object to the next, as
+// [Transitions] does but without their values, as where only metadata is known:
+// whose path somebody else holds now has [Lost] it, and a path that nobody holds any
+// more is removed. What comes to an updater by way of a subresource is taken all the
+// same, since nothing else gives it that.
 func Between(old, new Owners) ([]Transition, error) {
 	return BetweenObjects(old, new, nil)
+}
+
+// Apart is [Between] where versions between the two are not known.
+func Apart(old, new Owners) ([]Transition, error) {
+	return between(old, new, true, nil)
 }
 
 // Values returns two versions of an object. They need to have their API version, and
@@ -92,6 +109,10 @@ type Values func(paths []managedfields.Path) (old, new *unstructured.Unstructure
 // owners already: what the objects say of managed fields does not count. Values are
 // asked for once, and only where somebody lost a path; nil is [Between].
 func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
+	return between(before, after, false, values)
+}
+
+func between(before, after Owners, apart bool, values Values) ([]Transition, error) {
 	if before.Equal(after) {
 		return nil, nil
 	}
@@ -111,7 +132,9 @@ func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
 			return nil, err
 		}
 	}
-	return judgeOf(was, is, old, new).all(handovers), nil
+	j := judgeOf(was, is, old, new)
+	j.apart = apart
+	return j.all(handovers), nil
 }
 
 // lost returns the paths that somebody does not hold any more.

@@ -67,11 +67,13 @@ type Object struct {
 // owners.
 type Entry struct {
 	Path string `json:"path"`
-	Kind Kind   `json:"kind"`
+	// Kind says how it last happened: taken, released, or lost, where nobody saw the
+	// values.
+	Kind Kind `json:"kind"`
 	// From and To are the owners before and after it last happened.
 	From []Holder `json:"from"`
 	To   []Holder `json:"to"`
-	// Forced is set if it was by force when it last happened.
+	// Forced is set if an applier took it when it last happened, which needs force.
 	Forced bool `json:"forced,omitempty"`
 	// Gap is set if it, or one of those that Count counts, happened while nobody
 	// watched: it is what changed in all, and the way there is not known.
@@ -81,7 +83,8 @@ type Entry struct {
 	User string `json:"user,omitempty"`
 	// Cut is set if there were more owners than From and To keep.
 	Cut bool `json:"cut,omitempty"`
-	// Count is how often it happened, there and back each counted.
+	// Count is how often the path went from the one to the other, there and back each
+	// counted, in whichever way.
 	Count int         `json:"count"`
 	First metav1.Time `json:"first"`
 	Last  metav1.Time `json:"last"`

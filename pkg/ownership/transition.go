@@ -21,9 +21,14 @@ const (
 	// Taken: an owner lost the path, and somebody else holds it with another
 	// value.
 	Taken Kind = "taken"
-	// Released: an owner let go. The path remains, with other owners or with none.
+	// Released: an owner let go. The path remains, with other owners or with none, as
+	// what the server sets to its default.
 	Released Kind = "released"
-	// Removed: the path left the object, and its owners with it.
+	// Lost: an owner does not hold the path any more, and somebody else does. Whether
+	// it was taken or let go is not known: only the owners were seen, not the values.
+	Lost Kind = "lost"
+	// Removed: the path left the object, and its owners with it. Where no values were
+	// seen, nobody holds it any more, which is all that is known.
 	Removed Kind = "removed"
 	// Unclear: the owners are others, and it is not shown that anybody took the
 	// path or let go of it. Why says what else may be the reason.
@@ -43,6 +48,9 @@ const (
 	Bookkeeping Why = "bookkeeping"
 	// Reset: all managed fields were cleared.
 	Reset Why = "reset"
+	// Migration: a tool went from client-side to server-side apply and took its entry
+	// along, or moved that of another tool as a whole.
+	Migration Why = "migration"
 	// SameValue: the value did not change. Entries were edited, or a mutating
 	// webhook put the value back that it had (k/k#129960).
 	SameValue Why = "same value"
@@ -62,9 +70,11 @@ type Transition struct {
 	Forced bool
 }
 
-// Notable tells whether the transition is worth a record: somebody lost a path
-// that is still there.
-func (t Transition) Notable() bool { return t.Kind == Taken || t.Kind == Released }
+// Notable reports whether the transition is worth a record: somebody lost a path
+// that somebody else holds.
+func (t Transition) Notable() bool {
+	return len(t.After) > 0 && (t.Kind == Taken || t.Kind == Released || t.Kind == Lost)
+}
 
 // Lost returns the owners that do not hold the path any more.
 func (t Transition) Lost() []managedfields.Owner { return without(t.Before, t.After) }
@@ -82,6 +92,8 @@ func (t Transition) String() string {
 		text += " from " + names(t.Lost()) + " by " + names(t.After)
 	case Released, Removed:
 		text += " by " + names(t.Lost())
+	case Lost:
+		text += " by " + names(t.Lost()) + " to " + names(t.After)
 	case Unclear:
 		text = fmt.Sprintf("%s from %s to %s, unclear: %s", t.Path, names(t.Before), names(t.After), t.Why)
 	}
@@ -106,7 +118,7 @@ func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
 }
 
 func judgeOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) judge {
-	j := judge{reset: len(after) == 0 && len(before) > 0}
+	j := judge{reset: len(after) == 0 && len(before) > 0, moves: movesOf(before, after)}
 	if old != nil && new != nil && old.GetAPIVersion() == new.GetAPIVersion() {
 		j.values = &values{old: managedfields.NewLookup(old.Object), new: managedfields.NewLookup(new.Object), version: new.GetAPIVersion()}
 	}

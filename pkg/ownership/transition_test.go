@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -79,11 +80,13 @@ var stories = map[string]struct {
 		before: []string{updated("kubectl-edit", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
 		after: []string{updated("kubectl-edit", `{f:b: {}}`), applied("flux", `{f:a: {}}`)}, then: `{a: 2, b: 1}`,
 		want: []string{".spec.a taken from kubectl-edit (Update) by flux (Apply)"}, forced: true,
+		blind: []string{".spec.a lost by kubectl-edit (Update) to flux (Apply)"},
 	},
 	"updated": {
 		before: []string{applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{updated("kubectl-edit", `{f:a: {}}`)}, then: `{a: 2}`,
-		want: []string{".spec.a taken from flux (Apply) by kubectl-edit (Update)"},
+		want:  []string{".spec.a taken from flux (Apply) by kubectl-edit (Update)"},
+		blind: []string{".spec.a lost by flux (Apply) to kubectl-edit (Update)"},
 	},
 	"scaled, by an entry without time (edge case 8)": {
 		before: []string{applied("flux", `{f:replicas: {}}`)}, spec: `{replicas: 1}`,
@@ -100,12 +103,13 @@ var stories = map[string]struct {
 		before: []string{applied("argo", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 2}`,
 		want: []string{".spec.a taken from argo (Apply) by flux (Apply)"}, forced: true,
-		blind: []string{".spec.a released by argo (Apply)"},
+		blind: []string{".spec.a lost by argo (Apply) to flux (Apply)"},
 	},
 	"let go, and others keep it": {
 		before: []string{applied("argo", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 1}`,
-		want: []string{".spec.a released by argo (Apply)"},
+		want:  []string{".spec.a released by argo (Apply)"},
+		blind: []string{".spec.a lost by argo (Apply) to flux (Apply)"},
 	},
 	"let go, and the server sets its default": {
 		before: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 3, b: 1}`,
@@ -119,9 +123,54 @@ var stories = map[string]struct {
 		want: []string{".spec.a removed by flux (Apply)"},
 	},
 	"one manager's updates and applies are two owners (edge case 6)": {
-		before: []string{updated("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
-		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 2}`,
+		before: []string{updated("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
+		after: []string{updated("flux", `{f:b: {}}`), applied("flux", `{f:a: {}}`)}, then: `{a: 2, b: 1}`,
 		want: []string{".spec.a taken from flux (Update) by flux (Apply)"}, forced: true,
+		blind: []string{".spec.a lost by flux (Update) to flux (Apply)"},
+	},
+	"kubectl goes to server-side apply (edge case 97)": {
+		before: []string{updated("kubectl-client-side-apply", `{f:a: {}}`), updated("edit", `{f:b: {}}`)}, spec: `{a: 1, b: 1}`,
+		after: []string{applied("kubectl", `{f:a: {}}`), updated("edit", `{f:b: {}}`)}, then: `{a: 1, b: 1}`,
+		want: []string{".spec.a from kubectl-client-side-apply (Update) to kubectl (Apply), unclear: migration"},
+	},
+	"a tool goes to server-side apply, and changes a value of its own (edge case 97)": {
+		before: []string{updated("helm", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("helm", `{f:a: {}, f:b: {}}`)}, then: `{a: 2, b: 1}`,
+		want: []string{".spec.a from helm (Update) to helm (Apply), unclear: migration", ".spec.b claimed by helm (Apply)"},
+	},
+	"another tool's entry is adopted as a whole (edge case 97)": {
+		before: []string{updated("kubectl-client-side-apply", `{f:m: {.: {}, f:a: {}}}`)}, spec: `{m: {a: 1}}`,
+		after: []string{applied("k8sconnect", `{f:m: {.: {}, f:a: {}}}`)}, then: `{m: {a: 1}}`,
+		want: []string{
+			".spec.m from kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
+			".spec.m.a from kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
+		},
+	},
+	"adopted by who shares it already (edge case 97)": {
+		before: []string{updated("kubectl-client-side-apply", `{f:m: {.: {}, f:a: {}}}`), applied("k8sconnect", `{f:m: {.: {}, f:a: {}}}`)}, spec: `{m: {a: 1}}`,
+		after: []string{applied("k8sconnect", `{f:m: {.: {}, f:a: {}}}`)}, then: `{m: {a: 1}}`,
+		want: []string{
+			".spec.m from k8sconnect (Apply), kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
+			".spec.m.a from k8sconnect (Apply), kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
+		},
+	},
+	"all values of another tool taken by force: it keeps the map that holds them": {
+		before: []string{updated("kubectl-client-side-apply", `{f:m: {.: {}, f:a: {}}}`)}, spec: `{m: {a: 1}}`,
+		after: []string{updated("kubectl-client-side-apply", `{f:m: {.: {}}}`), applied("flux", `{f:m: {f:a: {}}}`)}, then: `{m: {a: 2}}`,
+		want: []string{".spec.m.a taken from kubectl-client-side-apply (Update) by flux (Apply)"}, forced: true,
+		blind: []string{".spec.m.a lost by kubectl-client-side-apply (Update) to flux (Apply)"},
+	},
+	"another tool's entry edited over, with another value": {
+		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}}`)}, spec: `{m: {a: 1}}`,
+		after: []string{applied("flux", `{f:m: {.: {}, f:a: {}}}`)}, then: `{m: {a: 2}}`,
+		want: []string{
+			".spec.m from helm (Update) to flux (Apply), unclear: migration",
+			".spec.m.a taken from helm (Update) by flux (Apply)",
+		}, forced: true,
+		blind: []string{
+			".spec.m from helm (Update) to flux (Apply), unclear: migration",
+			".spec.m.a from helm (Update) to flux (Apply), unclear: migration",
+		},
 	},
 	"the item of a list let go while what is in it changes": {
 		before: []string{
@@ -136,6 +185,11 @@ var stories = map[string]struct {
 			`.spec.c[name="x"].image removed by argo (Apply)`,
 			`.spec.c[name="x"].name released by argo (Apply)`,
 		},
+		blind: []string{
+			`.spec.c[name="x"] released by argo (Apply)`,
+			`.spec.c[name="x"].image removed by argo (Apply)`,
+			`.spec.c[name="x"].name lost by argo (Apply) to edit (Update)`,
+		},
 	},
 	"items of a set list (edge case 2)": {
 		before: []string{updated("a", `{f:f: {'v:"x"': {}, 'v:"y"': {}}}`)}, spec: `{f: [x, y]}`,
@@ -147,16 +201,27 @@ var stories = map[string]struct {
 		after: []string{at("v2", "flux", "Apply", `{f:a: {}}`)}, then: `{a: 2}`, version: "v2", thenVersion: "v2",
 		want: []string{".spec.a from flux (Apply) to flux (Apply), unclear: cross-version"},
 	},
-	"another version overwrites (edge case 7)": {
+	"another version overwrites, with the same value (edge case 7)": {
+		before: []string{at("v1", "flux", "Apply", `{f:a: {}}`)}, spec: `{a: 1}`,
+		after: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, then: `{a: 1}`, version: "v2", thenVersion: "v2",
+		want: []string{".spec.a from flux (Apply) to argo (Apply), unclear: cross-version"},
+	},
+	"another version overwrites, with another value (edge case 7)": {
 		before: []string{at("v1", "flux", "Apply", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, then: `{a: 2}`, version: "v2", thenVersion: "v2",
+		want: []string{".spec.a taken from flux (Apply) by argo (Apply)"}, forced: true,
+		blind: []string{".spec.a from flux (Apply) to argo (Apply), unclear: cross-version"},
+	},
+	"a path that only one version has (edge case 7)": {
+		before: []string{at("v1", "flux", "Apply", `{f:a: {}}`)}, spec: `{b: 1}`,
+		after: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, then: `{a: 2, b: 1}`, version: "v2", thenVersion: "v2",
 		want: []string{".spec.a from flux (Apply) to argo (Apply), unclear: cross-version"},
 	},
 	"an entry vanishes with its version (edge case 9)": {
 		before: []string{at("v1", "flux", "Apply", `{f:a: {}}`), at("v2", "argo", "Apply", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, then: `{a: 2}`, version: "v2", thenVersion: "v2",
 		want:  []string{".spec.a from argo (Apply), flux (Apply) to argo (Apply), unclear: cross-version"},
-		blind: []string{".spec.a released by flux (Apply)"},
+		blind: []string{".spec.a from argo (Apply), flux (Apply) to argo (Apply), unclear: cross-version"},
 	},
 	"first applied where nobody was known (edge case 9)": {
 		spec:  `{a: 1, b: 1}`,
@@ -175,6 +240,7 @@ var stories = map[string]struct {
 			".spec.a from oldest (Update) to ancient-changes (Update), unclear: bookkeeping",
 			".spec.b taken from flux (Apply) by newest (Update)",
 		},
+		blind: []string{".spec.a from oldest (Update) to ancient-changes (Update), unclear: bookkeeping", ".spec.b lost by flux (Apply) to newest (Update)"},
 	},
 	"from ancient-changes (edge case 9)": {
 		before: []string{updated("ancient-changes", `{f:a: {}}`)}, spec: `{a: 1}`,
@@ -190,18 +256,19 @@ var stories = map[string]struct {
 		before: []string{applied("argo", `{f:a: {}}`)}, spec: `{a: rewritten}`,
 		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: rewritten}`,
 		want:  []string{".spec.a from argo (Apply) to flux (Apply), unclear: same value"},
-		blind: []string{".spec.a taken from argo (Apply) by flux (Apply)"},
+		blind: []string{".spec.a lost by argo (Apply) to flux (Apply)"},
 	},
 	"numbers are compared by value": {
 		before: []string{applied("argo", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 1.0}`,
 		want:  []string{".spec.a from argo (Apply) to flux (Apply), unclear: same value"},
-		blind: []string{".spec.a taken from argo (Apply) by flux (Apply)"},
+		blind: []string{".spec.a lost by argo (Apply) to flux (Apply)"},
 	},
 	"an atomic value is one path (edge case 5)": {
 		before: []string{applied("argo", `{f:selector: {}}`)}, spec: `{selector: {a: b}}`,
 		after: []string{applied("flux", `{f:selector: {}}`)}, then: `{selector: {a: b, c: d}}`,
 		want: []string{".spec.selector taken from argo (Apply) by flux (Apply)"}, forced: true,
+		blind: []string{".spec.selector lost by argo (Apply) to flux (Apply)"},
 	},
 	"a granular map becomes something else": {
 		before: []string{applied("argo", `{f:m: {.: {}, f:x: {}}}`)}, spec: `{m: {x: 1}}`,
@@ -220,17 +287,11 @@ var stories = map[string]struct {
 func TestTransitions(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
-			version := func(v string) string {
-				if v == "" {
-					return "v1"
-				}
-				return v
-			}
-			old := thing(t, version(tt.version), tt.before, tt.spec)
+			old := thing(t, orV1(tt.version), tt.before, tt.spec)
 			if tt.spec == "" {
 				old = nil
 			}
-			got, err := ownership.Transitions(old, thing(t, version(tt.thenVersion), tt.after, tt.then))
+			got, err := ownership.Transitions(old, thing(t, orV1(tt.thenVersion), tt.after, tt.then))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -255,12 +316,16 @@ func texts(transitions []ownership.Transition) []string {
 }
 
 func TestNotable(t *testing.T) {
+	somebody := []managedfields.Owner{{Manager: "flux", Operation: "Apply"}}
 	for kind, want := range map[ownership.Kind]bool{
-		ownership.Claimed: false, ownership.Shared: false, ownership.Taken: true,
+		ownership.Claimed: false, ownership.Shared: false, ownership.Taken: true, ownership.Lost: true,
 		ownership.Released: true, ownership.Removed: false, ownership.Unclear: false,
 	} {
-		if got := (ownership.Transition{Kind: kind}).Notable(); got != want {
+		if got := (ownership.Transition{Kind: kind, After: somebody}).Notable(); got != want {
 			t.Errorf("%s: notable is %v", kind, got)
+		}
+		if (ownership.Transition{Kind: kind}).Notable() {
+			t.Errorf("%s: notable, and nobody holds it", kind)
 		}
 	}
 }

@@ -90,7 +90,8 @@ func (r *replica) see(m *model, i int, withHint bool) {
 	n := r.seen
 	o := m.happened[n]
 	if !withHint || m.hinted[n] != i {
-		o.User = ""
+		// Who has no hint saw no values either.
+		o.User, o.Kind, o.Forced = "", ownership.Lost, false
 	}
 	r.seen++
 	r.Record(o, func(bool) { r.settled.Store(n, true) })
@@ -237,6 +238,9 @@ func told(t *testing.T, m *model) map[string]tally {
 			out[key] = tally{Count: e.Count, First: e.First.UTC().Format(time.RFC3339), Last: e.Last.UTC().Format(time.RFC3339), To: e.To[0].Manager}
 			last := e.ResourceVersions[len(e.ResourceVersions)-1]
 			i := slices.IndexFunc(m.happened, func(o ownership.Occurrence) bool { return o.ResourceVersion == last })
+			if judged := e.Kind == ownership.Taken; judged != e.Forced || e.User != "" && !judged {
+				t.Errorf("%s: %s, forced: %v, by %q", key, e.Kind, e.Forced, e.User)
+			}
 			if e.User != "" && e.User != m.happened[i].User {
 				t.Errorf("%s: by %q, was by %q", key, e.User, m.happened[i].User)
 			}

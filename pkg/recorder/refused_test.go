@@ -184,10 +184,10 @@ func TestGap(t *testing.T) {
 		after(time.Hour)
 		want := []string{
 			"db: .spec.a taken from argo (Apply) by flux (Apply) ×1 alice",
-			"db: .spec.a taken from flux (Apply) by helm (Apply) ×1 ",
+			"db: .spec.a lost by flux (Apply) to helm (Apply) ×1 ",
 			"gone: .spec.a taken from argo (Apply) by flux (Apply) ×1 alice",
 			"web: .spec.a taken from flux (Apply) by argo (Apply) ×2 alice",
-			"web: .spec.a taken from argo (Apply) by helm (Apply) ×1 ",
+			"web: .spec.a lost by argo (Apply) to helm (Apply) ×1 ",
 		}
 		if diff := cmp.Diff(want, d.entries()); diff != "" {
 			t.Errorf("entries (-want +got):\n%s", diff)

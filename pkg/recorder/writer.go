@@ -75,7 +75,10 @@ func (w writer) attempt(ctx context.Context, o ownership.Object, apply change) (
 		return nil, known, nil
 	}
 	fresh := slices.DeleteFunc(slices.Clone(r.Entries), func(e ownership.Entry) bool {
-		return slices.ContainsFunc(before, e.SameParties)
+		return slices.ContainsFunc(before, func(old ownership.Entry) bool {
+			foundTaken := e.Kind == ownership.Taken && old.Kind == ownership.Lost
+			return e.SameParties(old) && !foundTaken
+		})
 	})
 	if isNew {
 		return fresh, written, w.store.Create(ctx, r)

@@ -86,48 +86,62 @@ func (b *book) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now ti
 		return nil
 	}
 	w.missed = w.missed || gap
-	transitions, err := ownership.Between(was.owners, is.owners)
+	between := ownership.Between
+	if gap {
+		between = ownership.Apart
+	}
+	transitions, err := between(was.owners, is.owners)
 	if err != nil {
 		b.counts.unreadable++
 		return nil
 	}
-	m := &matter{watched: w, version: is.version, uid: o.UID, from: was.version, to: is.owners}
-	for _, t := range transitions {
-		if t.Notable() {
-			m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
-		}
-	}
-	if len(m.occurrences) == 0 {
+	if len(transitions) == 0 {
 		return nil
 	}
-	m.unsettled = len(m.occurrences)
-	w.add(m)
+	m := &matter{watched: w, version: is.version, uid: o.UID, from: was.version, to: is.owners}
+	for _, t := range transitions {
+		m.contested = m.contested || len(t.Lost()) > 0 && len(t.After) > 0
+		m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
+	}
+	if m.contested {
+		w.add(m)
+	}
 	return b.hinted(m, now)
 }
 
-// hinted returns the matter with its user if a hint says who it was, and else lets
-// it wait for one. What changed an object is told in its order: who records it
-// takes what is older than what he has written for known.
+// hinted returns the matter with what a hint says of it, if there is one, or where
+// nobody lost anything; else it waits for one. What changed an object is told in its
+// order: who records it takes what is older than what it has written for known.
 func (b *book) hinted(m *matter, now time.Time) []*matter {
-	if b.join(m) && b.waitingOf[m.uid] == 0 {
+	ready := b.join(m) || !m.contested
+	if ready && b.waitingOf[m.uid] == 0 {
 		return give(m)
 	}
-	m.due = now.Add(b.grace)
+	m.due = now
+	if !ready {
+		m.due = now.Add(b.grace)
+	}
 	b.waiting = append(b.waiting, m)
 	b.waitingOf[m.uid]++
 	return nil
 }
 
-// join gives the matter its user, if a hint says who it was.
+// join gives the matter its user, and the verdicts of who saw the values, if there is
+// a hint.
 func (b *book) join(m *matter) bool {
-	user, ok := b.hints.take(m.uid, m.from, m.to)
+	hint, ok := b.hints.take(m.uid, m.from, m.to)
 	if !ok {
 		return false
 	}
 	b.counts.joined++
 	m.joined = true
+	transitions := make([]ownership.Transition, len(m.occurrences))
+	for i, o := range m.occurrences {
+		transitions[i] = o.Transition
+	}
+	hint.Verdicts.On(transitions)
 	for i := range m.occurrences {
-		m.occurrences[i].User = user
+		m.occurrences[i].Transition, m.occurrences[i].User = transitions[i], hint.User
 	}
 	return true
 }
@@ -195,11 +209,18 @@ func (b *book) lead(leading bool, now time.Time) {
 	}
 }
 
-// give returns a matter as one to be recorded, if it still is.
+// give returns a matter as one to be told, if it still is. It is settled when all in
+// it that is to be recorded is.
 func give(m *matter) []*matter {
 	if m.settled {
 		return nil
 	}
+	for _, o := range m.occurrences {
+		if o.Notable() {
+			m.unsettled++
+		}
+	}
+	m.settled = m.unsettled == 0
 	return []*matter{m}
 }
 
@@ -210,7 +231,6 @@ func (b *book) settle(m *matter, done bool) {
 	if m.unsettled--; m.unsettled > 0 || m.settled {
 		return
 	}
-	m.occurrences = nil
 	if m.left {
 		m.leave(m)
 		return

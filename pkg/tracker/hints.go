@@ -15,8 +15,8 @@ const (
 	hintLife = 2 * time.Minute
 	// maxHints are kept at once; the oldest goes for the next one.
 	maxHints = 20_000
-	// maxHintBytes is how much the field sets of all of them may take. A write that
-	// fails after admission leaves a hint, and an object may have megabytes of them.
+	// maxHintBytes is how much all of them may take. A write that fails after admission
+	// leaves a hint, and an object may have megabytes of field sets.
 	maxHintBytes = 64 << 20
 )
 
@@ -46,9 +46,8 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	if h.of == nil {
 		h.of = map[types.UID][]ownership.Hint{}
 	}
-	hint.Owners = hint.Owners.Without(status)
 	h.of[hint.UID] = append(h.of[hint.UID], hint)
-	size := hint.Owners.Size()
+	size := hint.Size()
 	h.order = append(h.order, held{hint.UID, hint.Request, now, size})
 	h.count++
 	h.bytes += size
@@ -58,23 +57,30 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// take returns the user who changed an object, from a version to owners, and
-// whether that is known. It is not where two users sent the same change at the
-// same time: only one of them was committed.
-func (h *hints) take(uid types.UID, from string, to ownership.Owners) (user string, ok bool) {
+// take returns the hint at a change of an object, from a version to owners, and
+// whether there is one. Where two users sent the same change at the same time, only one
+// of them was committed, and nobody knows who: the hint has no user then, and no verdicts
+// if theirs differ.
+func (h *hints) take(uid types.UID, from string, to ownership.Owners) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
 		if hint.ResourceVersion != from || !hint.Owners.Equal(to) {
 			continue
 		}
-		if ok && hint.User != user {
-			return "", false
+		if !ok {
+			found, ok = hint, true
+			continue
 		}
-		user, ok = hint.User, true
+		if hint.User != found.User {
+			found.User = ""
+		}
+		if hint.Verdicts != found.Verdicts {
+			found.Verdicts = ownership.Verdicts{}
+		}
 	}
 	if ok {
 		h.keep(uid, func(hint ownership.Hint) bool { return hint.ResourceVersion != from })
 	}
-	return user, ok
+	return found, ok
 }
 
 // expire drops what came too long ago, and returns how many never joined.

@@ -38,12 +38,13 @@ type matter struct {
 	uid         types.UID
 	from        string // version of the object before
 	to          ownership.Owners
-	occurrences []ownership.Occurrence
+	occurrences []ownership.Occurrence // until they are told
+	contested   bool                   // somebody lost what others hold
 
 	gap *gap
 
 	unsettled int
-	joined    bool // its user is known
+	joined    bool // a hint was found
 	left      bool // to the leader
 	settled   bool
 	due       time.Time

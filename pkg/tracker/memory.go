@@ -9,10 +9,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// status is the subresource whose owners are not tracked: who writes a status
-// owns it, and it is written all the time.
-const status = "status"
-
 // memory is what is remembered of the objects of one resource.
 type memory struct {
 	objects map[types.UID]remembered
@@ -34,7 +30,7 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 		namespace: unique.Make(o.Namespace),
 		name:      o.Name,
 		version:   o.ResourceVersion,
-		owners:    ownership.Compact(o.ManagedFields).Without(status),
+		owners:    ownership.Tracked(o.ManagedFields),
 	}
 }
 

@@ -24,6 +24,8 @@ type tale struct {
 	now   time.Time
 	given []*matter
 	lines []string
+	// others is how many transitions were told that are not recorded.
+	others int
 	// admitted are the versions of objects that hints were given for.
 	admitted map[string]bool
 }
@@ -57,11 +59,19 @@ func (s *tale) change(uid string, version int, manager string) {
 	s.take(s.see(s.w, fields(uid, version, manager), false, s.now))
 }
 
+// admit is told of a write that would have another owner, and take the key from the
+// one that has it.
 func (s *tale) admit(uid string, from int, manager, user string) {
+	s.judged(uid, from, manager, user, ownership.Taken, "")
+}
+
+// judged is told of a write, and of what admission makes of it.
+func (s *tale) judged(uid string, from int, manager, user string, kind ownership.Kind, why ownership.Why) {
 	s.admitted[fmt.Sprint(uid, "@", from)] = true
 	s.hint(ownership.Hint{
-		UID: types.UID(uid), ResourceVersion: fmt.Sprint(from), User: user, Request: types.UID(fmt.Sprint(user, from, s.hints.count)),
-		Owners: ownership.Compact(fields(uid, from+1, manager).ManagedFields),
+		Verdicts: ownership.VerdictsOn([]ownership.Transition{{Kind: kind, Why: why, Forced: kind == ownership.Taken}}),
+		UID:      types.UID(uid), ResourceVersion: fmt.Sprint(from), User: user, Request: types.UID(fmt.Sprint(user, from, s.hints.count)),
+		Owners: ownership.Tracked(fields(uid, from+1, manager).ManagedFields),
 	}, s.now)
 }
 
@@ -74,6 +84,10 @@ func (s *tale) take(given []*matter) {
 	s.given = append(s.given, given...)
 	for _, m := range given {
 		for _, o := range m.occurrences {
+			if !o.Notable() {
+				s.others++
+				continue
+			}
 			line := fmt.Sprintf("%s@%s %s>%s", o.Object.Name, o.ResourceVersion, o.Before[0].Manager, o.After[0].Manager)
 			if o.User != "" {
 				line += " by " + o.User
@@ -83,6 +97,9 @@ func (s *tale) take(given []*matter) {
 			}
 			if o.Gap {
 				line += " gap"
+			}
+			if want := o.User != ""; o.Kind == ownership.Taken != want || o.Forced != want {
+				line += " " + string(o.Kind)
 			}
 			s.lines = append(s.lines, line)
 		}
@@ -117,6 +134,34 @@ func TestStories(t *testing.T) {
 				s.change("a", 10, "flux")
 			},
 			want: []string{"a@10 argo>flux by alice"},
+		},
+		"what admission saw to be nobody's loss is told, and not recorded": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.judged("a", 5, "flux", "alice", ownership.Unclear, ownership.SameValue)
+				s.change("a", 10, "flux")
+				if s.others != 1 {
+					s.lines = append(s.lines, "not told")
+				}
+			},
+			at: "10",
+		},
+		"a path that nobody had is told, and holds nothing back": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.change("a", 10, "flux")
+				s.wait(grace)
+				s.settleAll()
+				more := fields("a", 11, "flux")
+				more.ManagedFields[0].FieldsV1.SetRawString(`{"f:data":{"f:k":{},"f:l":{}}}`)
+				s.take(s.see(s.w, more, false, s.now))
+				if s.others != 1 {
+					s.lines = append(s.lines, "not told")
+				}
+			},
+			want: []string{"a@10 argo>flux"}, at: "11",
 		},
 		"a hint that comes after the change": {
 			tell: func(s *tale) {
@@ -193,7 +238,7 @@ func TestStories(t *testing.T) {
 				s.change("a", 10, "flux")
 				s.wait(grace)
 			},
-			want: []string{"a@10 argo>flux"}, at: "9",
+			want: []string{"a@10 argo>flux taken"}, at: "9",
 		},
 		"the same event twice, and an old one again": {
 			tell: func(s *tale) {

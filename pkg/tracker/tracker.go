@@ -22,10 +22,11 @@ import (
 
 // Sink is where what was tracked is written.
 type Sink interface {
-	// Record takes a transition to be written. It never blocks. It calls settled
-	// once, from whatever goroutine, when it is written, found written, or declared
-	// lost; until then the checkpoint waits for it. If it is not done, it was left to
-	// the leader for longer than anybody keeps it.
+	// Record takes a transition: every one, in the order of each object's versions. It
+	// never blocks. Of one that is to be written, it calls settled once, from whatever
+	// goroutine, when it is written, found written, or declared lost; until then the
+	// checkpoint waits for it. If it is not done, it was left to the leader for longer
+	// than anybody keeps it. Of the others, settled is nil.
 	Record(o ownership.Occurrence, settled func(done bool))
 	// Gap says that changes were lost of which nothing is known, for it to compare
 	// the owners that it wrote last with those there are now. Live returns them; not
@@ -78,7 +79,7 @@ const queuedHints = 4096
 type Tracker struct {
 	opts    Options
 	queue   chan ownership.Hint
-	queued  atomic.Int64 // bytes of the field sets in queue
+	queued  atomic.Int64 // bytes of what is in queue
 	ready   atomic.Bool
 	changed chan struct{} // the kinds that there are may have changed
 	lists   chan struct{} // a place for each list that may be read at once
@@ -136,7 +137,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 // Hint tells what admission saw, and whether there was room for it. It never
 // blocks.
 func (t *Tracker) Hint(h ownership.Hint) bool {
-	size := int64(h.Owners.Size())
+	size := int64(h.Size())
 	if t.queued.Add(size) <= maxHintBytes {
 		select {
 		case t.queue <- h:
@@ -183,7 +184,7 @@ func (t *Tracker) attend(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case h := <-t.queue:
-			t.queued.Add(-int64(h.Owners.Size()))
+			t.queued.Add(-int64(h.Size()))
 			t.mu.Lock()
 			t.book.hint(h, time.Now())
 			t.mu.Unlock()
@@ -197,9 +198,17 @@ func (t *Tracker) attend(ctx context.Context) {
 func (t *Tracker) do(tell func(*book) []*matter) {
 	t.mu.Lock()
 	given := tell(t.book)
+	told := make([][]ownership.Occurrence, len(given))
+	for i, m := range given {
+		told[i], m.occurrences = m.occurrences, nil
+	}
 	t.mu.Unlock()
-	for _, m := range given {
-		for _, o := range m.occurrences {
+	for i, m := range given {
+		for _, o := range told[i] {
+			if !o.Notable() {
+				t.opts.Sink.Record(o, nil)
+				continue
+			}
 			t.opts.Sink.Record(o, func(done bool) {
 				t.mu.Lock()
 				defer t.mu.Unlock()

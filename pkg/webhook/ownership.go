@@ -33,7 +33,8 @@ func (j takings) judge(r *request) ([]warning, error) {
 	if err := errors.Join(r.OldObject.err, r.Object.err); err != nil {
 		return nil, err
 	}
-	before, after := ownership.Compact(was.ManagedFields), ownership.Compact(is.ManagedFields)
+	// Warnings and hints leave out whom the records leave out.
+	before, after := ownership.Tracked(was.ManagedFields), ownership.Tracked(is.ManagedFields)
 	if before.Equal(after) {
 		return nil, nil
 	}
@@ -45,8 +46,8 @@ func (j takings) judge(r *request) ([]warning, error) {
 	}
 	if !r.DryRun && slices.ContainsFunc(transitions, isLoss) {
 		j.hint(ownership.Hint{
-			UID: is.UID, ResourceVersion: was.ResourceVersion, Owners: after,
-			User: r.UserInfo.Username, Request: r.UID, Time: time.Now(),
+			UID: is.UID, ResourceVersion: was.ResourceVersion, Owners: after, Verdicts: ownership.VerdictsOn(transitions),
+			User: ownership.FitUser(r.UserInfo.Username), Request: r.UID, Time: time.Now(),
 		})
 	}
 	name := nameOf(r.Kind.Kind, is)
@@ -78,12 +79,9 @@ func (j takings) hint(h ownership.Hint) {
 	}
 }
 
-// isLoss tells whether somebody lost a path that may still be there. Who watches
-// sees no values, and may call it taken or released where they show that it is
-// neither.
-func isLoss(t ownership.Transition) bool {
-	return t.Kind != ownership.Removed && len(t.Lost()) > 0
-}
+// isLoss reports whether somebody lost a path that others hold. Who watches sees no
+// values, and cannot say whether it was taken, let go, or neither.
+func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.After) > 0 }
 
 // isClaim tells whether somebody holds a path who did not before.
 func isClaim(t ownership.Transition) bool { return len(t.Gained()) > 0 }

@@ -177,7 +177,7 @@ func TestTwoWriters(t *testing.T) {
 			happened := s.apply(t, []string{"flux", "argo"}[n%2], fmt.Sprint(n+1))
 			hintless := make([]ownership.Occurrence, len(happened))
 			for i, o := range happened {
-				o.User = ""
+				o.User, o.Kind, o.Forced = "", ownership.Lost, false
 				hintless[i] = o
 			}
 			if n%3 == 0 { // as if each had admitted some of them
@@ -196,7 +196,7 @@ func TestTwoWriters(t *testing.T) {
 			t.Errorf("%s: %+v", r.Object.Name, r.Entries)
 		}
 		for _, e := range r.Entries {
-			if e.User != e.To[0].Manager+"@example.com" {
+			if e.User != e.To[0].Manager+"@example.com" || e.Kind != ownership.Taken {
 				t.Errorf("%s: by %q", e, e.User)
 			}
 		}
@@ -333,7 +333,7 @@ func TestGap(t *testing.T) {
 		t.Fatalf("record %+v", r.Entries)
 	}
 	for _, e := range r.Entries[2:] {
-		if want := e.Path + " taken from flux (Apply) by helm (Apply)"; e.String() != want || !e.Gap || e.Count != 1 {
+		if want := e.Path + " lost by flux (Apply) to helm (Apply)"; e.String() != want || !e.Gap || e.Count != 1 {
 			t.Errorf("%s, gap: %v, ×%d", e, e.Gap, e.Count)
 		}
 	}

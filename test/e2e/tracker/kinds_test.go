@@ -39,7 +39,7 @@ func TestDefinition(t *testing.T) {
 		eventually(t, "watched", func() bool { return w.checkpoint(t).Resources["widgets.example.com"].Version != "" })
 		w.apply(t, "argo", resource, work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 1}}`)
 		w.apply(t, "flux", resource, work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 2}}`)
-		r.expect(t, "Widget/one: .spec.k taken from argo (Apply) by flux (Apply)")
+		r.expect(t, "Widget/one: .spec.k lost by argo (Apply) to flux (Apply)")
 		if err := w.dynamic.Resource(definitions).Delete(t.Context(), "widgets.example.com", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-const taken = "ConfigMap/%s: .data.k taken from argo (Apply) by flux (Apply)"
+// lost is what a watch of metadata shows of a takeover.
+const lost = "ConfigMap/%s: .data.k lost by argo (Apply) to flux (Apply)"
 
 // takeOver has flux take the key of as many config maps as are named, and returns
 // what should be told of it.
@@ -20,7 +21,7 @@ func (w *world) takeOver(t *testing.T, names ...string) (want []string) {
 	t.Helper()
 	for _, name := range names {
 		w.set(t, "flux", name, "2")
-		want = append(want, fmt.Sprintf(taken, name))
+		want = append(want, fmt.Sprintf(lost, name))
 	}
 	return want
 }
@@ -44,7 +45,7 @@ func TestRestart(t *testing.T) {
 		want := w.takeOver(t, "b", "c")
 		w.set(t, "argo", "b", "3")
 		w.set(t, "new", "d", "1")
-		want = append(want, "ConfigMap/b: .data.k taken from flux (Apply) by argo (Apply)")
+		want = append(want, "ConfigMap/b: .data.k lost by flux (Apply) to argo (Apply)")
 		second := w.track(t, true)
 		second.expect(t, want...)
 		if gaps := w.coverage(t).Gaps; len(gaps) > 0 {

@@ -14,10 +14,15 @@ import (
 
 // admitted is the hint that admission would give of a write from one version of
 // an object to what a dry run says will be the next.
-func admitted(was, will *unstructured.Unstructured, user, request string) ownership.Hint {
+func admitted(t *testing.T, was, will *unstructured.Unstructured, user, request string) ownership.Hint {
+	t.Helper()
+	transitions, err := ownership.Transitions(was, will)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return ownership.Hint{
 		UID: was.GetUID(), ResourceVersion: was.GetResourceVersion(),
-		Owners: ownership.Compact(will.GetManagedFields()),
+		Owners: ownership.Tracked(will.GetManagedFields()), Verdicts: ownership.VerdictsOn(transitions),
 		User:   user, Request: types.UID(request), Time: time.Now(),
 	}
 }
@@ -26,11 +31,21 @@ func TestSeen(t *testing.T) {
 	w := newWorld(t, cluster.Options{})
 	r := w.track(t, true)
 
-	t.Run("by apply, with the user that the hint names", func(t *testing.T) {
+	t.Run("by apply, with the user and the verdict of the hint", func(t *testing.T) {
 		was := w.set(t, "argo", "one", "1")
-		r.Hint(admitted(was, w.set(t, "flux", "one", "2", "All"), "alice", "1"))
+		r.Hint(admitted(t, was, w.set(t, "flux", "one", "2", "All"), "alice", "1"))
 		w.set(t, "flux", "one", "2")
 		r.expect(t, "ConfigMap/one: .data.k taken from argo (Apply) by flux (Apply) as alice")
+	})
+
+	// Edge case 98: without values, it looks as if the co-owner had let go.
+	t.Run("from a co-owner, as admission saw it", func(t *testing.T) {
+		w.set(t, "argo", "shared", "1")
+		was := w.set(t, "flux", "shared", "1")
+		r.forget()
+		r.Hint(admitted(t, was, w.set(t, "flux", "shared", "2", "All"), "alice", "1"))
+		w.set(t, "flux", "shared", "2")
+		r.expect(t, "ConfigMap/shared: .data.k taken from argo (Apply) by flux (Apply) as alice")
 	})
 
 	// Edge case 72: a write that was admitted and then refused leaves no trace; the
@@ -38,9 +53,9 @@ func TestSeen(t *testing.T) {
 	t.Run("not by who was refused", func(t *testing.T) {
 		r.forget()
 		was := w.set(t, "argo", "two", "1")
-		r.Hint(admitted(was, w.set(t, "mallory", "two", "2", "All"), "mallory", "1"))
+		r.Hint(admitted(t, was, w.set(t, "mallory", "two", "2", "All"), "mallory", "1"))
 		w.set(t, "flux", "two", "3")
-		r.expect(t, "ConfigMap/two: .data.k taken from argo (Apply) by flux (Apply)")
+		r.expect(t, "ConfigMap/two: .data.k lost by argo (Apply) to flux (Apply)")
 	})
 
 	// Edge case 71: what changes by way of /scale is not in any admission review.

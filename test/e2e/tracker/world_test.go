@@ -152,6 +152,9 @@ type sink struct {
 }
 
 func (s *sink) Record(o ownership.Occurrence, settled func(done bool)) {
+	if settled == nil { // It is counted and logged, and not recorded.
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.told = append(s.told, o)

@@ -1,0 +1,72 @@
+package ownership
+
+import (
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// move is an entry of an updater that became part of an applier's, with all that
+// it held: what every tool does to the entries when it goes from client-side to
+// server-side apply.
+type move struct {
+	from, to managedfields.Owner
+}
+
+// kubectl is what kubectl calls itself where it applies server-side.
+const kubectl = "kubectl"
+
+// byOneTool reports whether both sides are one tool.
+func (m move) byOneTool() bool {
+	return m.from.Manager == m.to.Manager || m.from.Manager == managedfields.ClientSideApply && m.to.Manager == kubectl
+}
+
+// movesOf finds the moves between two versions of an object. Of two tools, a move is
+// one only where it is proven: whoever applies with force takes the values of others
+// and leaves them the maps and list items that hold these, so an entry that went with
+// both was moved by an edit of the entries.
+func movesOf(before, after []managedfields.Entry) []move {
+	var out []move
+	for _, was := range before {
+		if !movable(was, managedfields.Update) || slices.ContainsFunc(after, func(e managedfields.Entry) bool { return e.Equal(was.Owner) }) {
+			continue
+		}
+		for _, is := range after {
+			if !movable(is, managedfields.Apply) || is.APIVersion != was.APIVersion || !was.Fields.Difference(is.Fields).Empty() {
+				continue
+			}
+			if m := (move{was.Owner, is.Owner}); m.byOneTool() || holdsOthers(was.Fields) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+func movable(e managedfields.Entry, operation string) bool {
+	return e.Operation == operation && e.Subresource == "" && !e.Fields.Empty() && isReal(e.Owner)
+}
+
+// holdsOthers reports whether a set has a path together with others below it.
+func holdsOthers(set *managedfields.Set) bool {
+	for path := range set.All() {
+		for n := len(path) - 1; n > 0; n-- {
+			if set.Has(path[:n]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// moved reports whether all who lost a path had it moved to somebody who holds it
+// now, and whether each of them to another name of itself.
+func (j judge) moved(h managedfields.Handover, lost []managedfields.Owner) (moved, byOneTool bool) {
+	moved, byOneTool = true, true
+	for _, l := range lost {
+		i := slices.IndexFunc(j.moves, func(m move) bool { return m.from.Equal(l) && has(h.After, m.to) })
+		moved = moved && i >= 0
+		byOneTool = moved && byOneTool && j.moves[i].byOneTool()
+	}
+	return moved, byOneTool
+}

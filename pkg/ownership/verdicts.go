@@ -1,0 +1,54 @@
+package ownership
+
+import "slices"
+
+// Verdicts are what was made of each transition of one write: its kind, why, and
+// whether it was by force. They take one byte a transition, whatever its path, so that
+// many can be kept until their write is seen to be committed.
+type Verdicts struct{ codes string }
+
+// verdict is one; its code is where it is among all.
+type verdict struct {
+	kind   Kind
+	why    Why
+	forced bool
+}
+
+// verdicts are all that there may be.
+func verdicts() []verdict {
+	return []verdict{
+		{kind: Claimed}, {kind: Shared}, {kind: Taken}, {kind: Taken, forced: true},
+		{kind: Lost}, {kind: Released}, {kind: Removed},
+		{kind: Unclear, why: CrossVersion}, {kind: Unclear, why: Bookkeeping}, {kind: Unclear, why: Reset},
+		{kind: Unclear, why: Migration}, {kind: Unclear, why: SameValue},
+	}
+}
+
+// VerdictsOn returns the verdicts on the transitions between two versions, as
+// [BetweenObjects] returns them.
+func VerdictsOn(transitions []Transition) Verdicts {
+	all := verdicts()
+	codes := make([]byte, len(transitions))
+	for i, t := range transitions {
+		codes[i] = byte(slices.Index(all, verdict{t.Kind, t.Why, t.Forced}))
+	}
+	return Verdicts{string(codes)}
+}
+
+// Size is how many bytes they take.
+func (v Verdicts) Size() int { return len(v.codes) }
+
+// On puts the verdicts in the place of those on transitions between the same two
+// versions, which were found without values. It reports whether there is one for each;
+// else nothing changes.
+func (v Verdicts) On(transitions []Transition) bool {
+	all := verdicts()
+	if len(v.codes) != len(transitions) || slices.ContainsFunc([]byte(v.codes), func(c byte) bool { return int(c) >= len(all) }) {
+		return false
+	}
+	for i := range transitions {
+		t, is := &transitions[i], all[v.codes[i]]
+		t.Kind, t.Why, t.Forced = is.kind, is.why, is.forced
+	}
+	return true
+}

@@ -1,0 +1,50 @@
+package ownership_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// Who saw no values but has the verdicts of who did says the same (edge case 98), in a
+// byte a transition.
+func TestVerdicts(t *testing.T) {
+	for name, tt := range stories {
+		t.Run(name, func(t *testing.T) {
+			old, now := thing(t, orV1(tt.version), tt.before, orEmpty(tt.spec)), thing(t, orV1(tt.thenVersion), tt.after, orEmpty(tt.then))
+			before, after := ownership.Tracked(old.GetManagedFields()), ownership.Tracked(now.GetManagedFields())
+			seen, err := ownership.BetweenObjects(before, after, func([]managedfields.Path) (_, _ *unstructured.Unstructured, err error) { return old, now, nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			blind, err := ownership.Between(before, after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdicts := ownership.VerdictsOn(seen)
+			if !verdicts.On(blind) {
+				t.Fatal("the verdicts do not fit")
+			}
+			if diff := cmp.Diff(seen, blind); diff != "" {
+				t.Errorf("transitions (-seen +told):\n%s", diff)
+			}
+			if len(seen) > 0 && verdicts.On(seen[1:]) {
+				t.Error("verdicts on other transitions are taken")
+			}
+			if verdicts.Size() > len(seen) {
+				t.Errorf("%d bytes for %d transitions", verdicts.Size(), len(seen))
+			}
+		})
+	}
+}
+
+func orV1(version string) string {
+	if version == "" {
+		return "v1"
+	}
+	return version
+}

@@ -1,0 +1,172 @@
+package migration_test
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	yamltext "sigs.k8s.io/yaml"
+)
+
+// manifests is one set of manifests.
+type manifests struct {
+	name, namespace string
+	objects         []*unstructured.Unstructured
+	// text is what they are in a file.
+	text, file string
+}
+
+// readCorpus reads the corpus of real manifests, which is no part of the project
+// (CORPUS names its folder), or else the project's own samples.
+func readCorpus(t *testing.T) []manifests {
+	t.Helper()
+	dir := cmp.Or(os.Getenv("CORPUS"), filepath.Join("..", "..", "..", "..", "shared", "corpus"))
+	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {
+		dir = filepath.Join("..", "testdata")
+		t.Log("no corpus here: running on the project's own samples")
+	}
+	folders, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sets []manifests
+	for _, f := range folders {
+		set := manifests{name: f.Name(), namespace: "set-" + strings.ReplaceAll(f.Name(), ".", "-")}
+		if f.IsDir() {
+			set.read(t, filepath.Join(dir, f.Name()))
+		}
+		if len(set.objects) > 0 {
+			sets = append(sets, set)
+		}
+	}
+	if len(sets) == 0 {
+		t.Fatalf("no manifests in %s", dir)
+	}
+	return sets
+}
+
+func (m *manifests) read(t *testing.T, dir string) {
+	t.Helper()
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			m.readFile(path)
+		}
+		return nil
+	})
+	slices.SortStableFunc(m.objects, func(a, b *unstructured.Unstructured) int { return cmp.Compare(rank(a), rank(b)) })
+	var text strings.Builder
+	for _, u := range m.objects {
+		content, err := yamltext.Marshal(u.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString("---\n" + string(content))
+	}
+	m.text, m.file = text.String(), filepath.Join(t.TempDir(), "all.yaml")
+	if err := os.WriteFile(m.file, []byte(m.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readFile adds the objects of a file. What is no object is passed over.
+func (m *manifests) readFile(path string) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 1<<16)
+	for {
+		var u unstructured.Unstructured
+		switch err := d.Decode(&u.Object); {
+		case errors.Is(err, io.EOF), err != nil:
+			return
+		case u.IsList():
+			_ = u.EachListItem(func(o runtime.Object) error {
+				m.add(o.(*unstructured.Unstructured))
+				return nil
+			})
+		default:
+			m.add(&u)
+		}
+	}
+}
+
+// add leaves out what changes what the server admits or serves, and what is there
+// twice: in the second form, it would be another write.
+func (m *manifests) add(u *unstructured.Unstructured) {
+	if u.GetAPIVersion() == "" || u.GetName() == "" || u.GetKind() == "Namespace" || u.GetKind() == "APIService" ||
+		strings.HasPrefix(u.GetAPIVersion(), "admissionregistration.k8s.io/") ||
+		slices.ContainsFunc(m.objects, func(o *unstructured.Unstructured) bool {
+			return o.GetKind() == u.GetKind() && o.GetName() == u.GetName() && o.GetNamespace() == u.GetNamespace()
+		}) {
+		return
+	}
+	m.objects = append(m.objects, u)
+}
+
+func rank(u *unstructured.Unstructured) int {
+	switch u.GetKind() {
+	case "CustomResourceDefinition":
+		return 0
+	case "ServiceAccount", "PriorityClass", "StorageClass":
+		return 1
+	}
+	return 2
+}
+
+// namespaces makes those that a set needs.
+func (s *site) namespaces(t *testing.T, set manifests) {
+	t.Helper()
+	names := map[string]bool{set.namespace: true}
+	for _, u := range set.objects {
+		if u.GetNamespace() != "" {
+			names[u.GetNamespace()] = true
+		}
+	}
+	for name := range names {
+		s.run(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}", s.Binary("kubectl"), "apply", "--server-side", "--field-manager=setup", "-f", "-")
+		_, err := s.typed.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// definitions leaves to Helm what is served without the definitions of the set, and
+// makes these.
+func (m *manifests) definitions(t *testing.T, s *site) {
+	t.Helper()
+	var own, all strings.Builder
+	for _, u := range m.objects {
+		content, err := yamltext.Marshal(u.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.GetKind() == "CustomResourceDefinition" {
+			own.WriteString("---\n" + string(content))
+		}
+	}
+	if own.Len() > 0 {
+		s.run(t, own.String(), s.Binary("kubectl"), "apply", "--server-side", "-f", "-")
+		s.run(t, own.String(), s.Binary("kubectl"), "wait", "--for=condition=Established", "-f", "-")
+	}
+	served := s.run(t, "", s.Binary("kubectl"), "api-resources", "-o", "wide", "--no-headers")
+	for _, u := range m.objects {
+		content, _ := yamltext.Marshal(u.Object)
+		if u.GetKind() != "CustomResourceDefinition" && strings.Contains(served, " "+u.GetAPIVersion()+" ") {
+			all.WriteString("---\n" + string(content))
+		}
+	}
+	m.text = all.String()
+}

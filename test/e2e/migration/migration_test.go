@@ -1,0 +1,241 @@
+package migration_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+)
+
+// patience is for a machine that does much else.
+const patience = 5 * time.Minute
+
+// site is a cluster with two replicas of the webhook at the chart's defaults: of each
+// write, one of them has a hint, and the other has none.
+type site struct {
+	*cluster.Cluster
+	dynamic.Interface
+	typed    kubernetes.Interface
+	replicas []*companion.Replica
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{Cluster: cluster.ForTest(t, cluster.Options{})}
+	config, err := s.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	s.Interface, s.typed = dynamic.NewForConfigOrDie(config), kubernetes.NewForConfigOrDie(config)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	webhook, err := companion.Install(ctx, s.Cluster, companion.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(webhook.Close)
+	for range 2 {
+		replica, err := webhook.Start(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.replicas = append(s.replicas, replica)
+	}
+	return s
+}
+
+// Every tool moves every set of manifests.
+func TestMigration(t *testing.T) {
+	tools := map[string]func(*site, *testing.T, manifests){
+		"kubectl":    (*site).byKubectl,
+		"helm":       (*site).byHelm,
+		"k8sconnect": (*site).byUs,
+	}
+	for name, move := range tools {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			sets := readCorpus(t)
+			for _, set := range sets {
+				s.namespaces(t, set)
+				move(s, t, set)
+			}
+			s.settle(t)
+			if moved := s.metric(t, `kind="unclear"`); moved < 20 {
+				t.Errorf("%g paths moved: the test proves nothing", moved)
+			}
+			for _, kind := range []ownership.Kind{ownership.Taken, ownership.Lost} {
+				if n := s.metric(t, fmt.Sprintf(`kind="%s"`, kind)); n != 2 { // the last one, in both replicas
+					t.Errorf("%g paths were %s, not just the last one", n/2, kind)
+				}
+			}
+		})
+	}
+}
+
+func (s *site) byKubectl(t *testing.T, set manifests) {
+	s.run(t, "", s.Binary("kubectl"), "apply", "-f", set.file, "-n", set.namespace)
+	said := s.run(t, "", s.Binary("kubectl"), "apply", "--server-side", "-f", set.file, "-n", set.namespace)
+	calm(t, set, said)
+}
+
+func (s *site) byUs(t *testing.T, set manifests) {
+	s.run(t, "", s.Binary("kubectl"), "apply", "-f", set.file, "-n", set.namespace)
+	said := s.run(t, "", filepath.Join(filepath.Dir(chart.Dir(t)), "..", "bin", "kubectl-k8sconnect"), "apply", "-f", set.file, "-n", set.namespace)
+	calm(t, set, said)
+}
+
+// byHelm makes a chart of a set. What Helm does not install is left to the others.
+func (s *site) byHelm(t *testing.T, set manifests) {
+	set.definitions(t, s)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"Chart.yaml":              "{apiVersion: v2, name: moved, version: 0.1.0}",
+		"templates/all.yaml":      `{{ .Files.Get "files/all.yaml" }}`,
+		"files/all.yaml":          set.text,
+		"templates/settings.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := chart.NewHelm(t, s.KubeconfigPath)
+	in := []string{"moved", dir, "--namespace", set.namespace}
+	if said, err := h.Try(t.Context(), append([]string{"install", "--server-side=false"}, in...)...); err != nil {
+		t.Logf("%s is left out: %s", set.name, lastLine(said+err.Error()))
+		return
+	}
+	said, err := h.Try(t.Context(), append([]string{"upgrade", "--server-side=true"}, in...)...)
+	if err != nil {
+		t.Logf("%s: %s", set.name, lastLine(said+err.Error()))
+	}
+	calm(t, set, said)
+}
+
+// run runs a program, and returns what it says. That some of a corpus is refused is
+// known, and another test's.
+func (s *site) run(t *testing.T, stdin, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, append(args, "--kubeconfig", s.KubeconfigPath, "--cache-dir", t.TempDir())...)
+	cmd.Stdin = strings.NewReader(stdin)
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Logf("%s %s: %s", filepath.Base(program), args[0], lastLine(string(said)))
+	}
+	return string(said)
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// calm holds that nobody was told of a takeover.
+func calm(t *testing.T, set manifests, said string) {
+	t.Helper()
+	for line := range strings.Lines(said) {
+		if strings.Contains(line, " taken from ") {
+			t.Errorf("%s: %s", set.name, strings.TrimSpace(line))
+		}
+	}
+}
+
+// settle takes a field by force, waits until both replicas have nothing left to do, and
+// holds that this is all that is recorded and all that Events tell of.
+func (s *site) settle(t *testing.T) {
+	t.Helper()
+	configMaps := s.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(metav1.NamespaceDefault)
+	for i, by := range []string{"one", "another"} {
+		last := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "last"}, "data": map[string]any{"k": fmt.Sprint(i)},
+		}}
+		if _, err := configMaps.Apply(t.Context(), "last", last, metav1.ApplyOptions{FieldManager: by, Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records := s.Resource(schema.GroupVersionResource{Group: ownership.RecordGroup, Version: ownership.RecordVersion, Resource: ownership.RecordPlural})
+	names := func(kind string, list []unstructured.Unstructured) (names []string) {
+		for _, u := range list {
+			object, _, _ := unstructured.NestedString(u.Object, "object", "name")
+			names = append(names, cmp.Or(object, u.GetName()))
+		}
+		if len(names) > 1 {
+			t.Errorf("%d %s, such as of %s", len(names), kind, names[0])
+		}
+		return names
+	}
+	deadline := time.Now().Add(patience)
+	for s.gauge(t, "k8sconnect_tracker_unsettled")+s.gauge(t, "k8sconnect_records_pending") > 0 || s.metric(t, `kind="taken"`)+s.metric(t, `kind="lost"`) < 2 {
+		if time.Now().After(deadline) {
+			t.Fatal("never settled")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	list, err := records.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names("records", list.Items); len(got) != 1 || got[0] != "last" {
+		for _, u := range list.Items[:min(5, len(list.Items))] {
+			text, _ := json.Marshal(u.Object["transitions"])
+			t.Logf("%v: %.600s", u.Object["object"], text)
+		}
+		t.Errorf("records: %d, want one, of the last takeover", len(got))
+	}
+	var events []corev1.Event
+	for ; len(events) == 0 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		list, err := s.typed.CoreV1().Events("").List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FieldOwnershipTaken"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = list.Items
+	}
+	if len(events) != 1 || events[0].InvolvedObject.Name != "last" {
+		t.Errorf("%d Events, want one, of the last takeover", len(events))
+	}
+}
+
+func (s *site) metric(t *testing.T, labels ...string) float64 {
+	t.Helper()
+	return s.sum(t, "k8sconnect_ownership_transitions_total", labels...)
+}
+
+func (s *site) gauge(t *testing.T, name string) float64 {
+	t.Helper()
+	return s.sum(t, name)
+}
+
+// sum adds up a metric of all replicas.
+func (s *site) sum(t *testing.T, name string, labels ...string) (sum float64) {
+	t.Helper()
+	for _, r := range s.replicas {
+		v, err := r.Metric(t.Context(), name, labels...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += v
+	}
+	return sum
+}
