@@ -27,7 +27,12 @@ type notices struct {
 	deprecations Deprecations // nil is none
 }
 
-func (j notices) judge(r *request) ([]warning, error) {
+func (j notices) judge(r *request) (findings, error) {
+	warnings, err := j.warnings(r)
+	return findings{warnings: warnings}, err
+}
+
+func (j notices) warnings(r *request) ([]warning, error) {
 	create := r.Operation == admissionv1.Create
 	if j.deprecations == nil || !create && r.Operation != admissionv1.Update {
 		return nil, nil

@@ -25,24 +25,27 @@ type takings struct {
 	count        *metrics
 }
 
-func (j takings) judge(r *request) ([]warning, error) {
+func (j takings) judge(r *request) (out findings, err error) {
 	if r.Operation != admissionv1.Update || r.Object.isNull() || r.OldObject.isNull() {
-		return nil, nil
+		return out, nil
 	}
 	was, is := r.OldObject.metadata, r.Object.metadata
 	if err := errors.Join(r.OldObject.err, r.Object.err); err != nil {
-		return nil, err
+		return out, err
 	}
 	// Warnings and hints leave out whom the records leave out.
 	before, after := ownership.Tracked(was.ManagedFields), ownership.Tracked(is.ManagedFields)
 	if before.Equal(after) {
-		return nil, nil
+		return out, nil
 	}
 	transitions, err := ownership.BetweenObjects(before, after, func(paths []managedfields.Path) (old, now *unstructured.Unstructured, err error) {
 		return readBoth(&r.OldObject, &r.Object, wantedFor(paths))
 	})
 	if err != nil {
-		return nil, err
+		return out, err
+	}
+	if !r.DryRun {
+		out.audit = auditOf(transitions)
 	}
 	if !r.DryRun && slices.ContainsFunc(transitions, isLoss) {
 		j.hint(ownership.Hint{
@@ -51,12 +54,13 @@ func (j takings) judge(r *request) ([]warning, error) {
 		})
 	}
 	name := nameOf(r.Kind.Kind, is)
-	out := ownersWarnings(name, takeovers(transitions))
+	out.warnings = ownersWarnings(name, takeovers(transitions))
 	if j.deprecations == nil || !slices.ContainsFunc(transitions, isClaim) {
 		return out, nil
 	}
 	texts, err := j.fields(r)
-	return append(out, fieldWarnings(name, texts)...), err
+	out.warnings = append(out.warnings, fieldWarnings(name, texts)...)
+	return out, err
 }
 
 // fields returns what there is to say of deprecated fields that the new object has

@@ -51,9 +51,16 @@ type admission struct {
 	patience time.Duration
 }
 
-// judge returns what to warn of. Its error is that of an object that it does not
-// understand; what it has found until then is said all the same.
-type judge func(*request) ([]warning, error)
+// judge returns what there is to say of a request. Its error is that of an object that
+// it does not understand; what it has found until then is said all the same.
+type judge func(*request) (findings, error)
+
+// findings are what a judge has to say: to whoever sent the request, and to the audit
+// log.
+type findings struct {
+	warnings []warning
+	audit    map[string]string
+}
 
 // review is what is read of an AdmissionReview, whichever its version: they differ in
 // nothing that matters here, and each is answered at its own.
@@ -88,6 +95,9 @@ type response struct {
 	UID      types.UID `json:"uid"`
 	Allowed  bool      `json:"allowed"`
 	Warnings []string  `json:"warnings,omitempty"`
+	// AuditAnnotations are for the API server's audit log, which prefixes their keys with
+	// the webhook's name.
+	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
 }
 
 // ServeHTTP answers one review.
@@ -111,35 +121,35 @@ func (a *admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	texts, audit := a.judged(review.Request)
 	err = json.MarshalWrite(w, answer{review.APIVersion, review.Kind, response{
-		UID: review.Request.UID, Allowed: true, Warnings: a.warnings(review.Request),
+		UID: review.Request.UID, Allowed: true, Warnings: texts, AuditAnnotations: audit,
 	}}, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		a.count.fault(a.name, faultAnswer) // The API server has hung up.
 	}
 }
 
-// warnings never fails: of what goes wrong, the one who writes hears nothing.
-func (a *admission) warnings(r *request) (texts []string) {
+// judged never fails: of what goes wrong, the one who writes hears nothing.
+func (a *admission) judged(r *request) (texts []string, audit map[string]string) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.count.fault(a.name, faultPanic)
 			a.log.Error(panicError{p}, "panic, request allowed", "webhook", a.name, "stack", string(debug.Stack()))
-			texts = nil
+			texts, audit = nil, nil
 		}
 	}()
-	warnings, err := a.judge(r)
+	found, err := a.judge(r)
 	if err != nil {
 		a.count.fault(a.name, faultObject)
 		a.log.Error(err, "object not understood, request allowed", "webhook", a.name,
 			"kind", r.Kind.Kind, "request", r.UID)
 	}
-	warnings = bounded(warnings)
-	for _, w := range warnings {
+	for _, w := range bounded(found.warnings) {
 		a.count.warned(w.about)
 		texts = append(texts, w.text)
 	}
-	return texts
+	return texts, found.audit
 }
 
 // panicError says what somebody panicked with, if it can not be a part of an

@@ -45,17 +45,17 @@ func TestFaultsAllow(t *testing.T) {
 		want  []string
 	}{
 		"panic": {
-			judge: func(*request) ([]warning, error) { panic("secret value of a field") }, fault: faultPanic,
+			judge: func(*request) (findings, error) { panic("secret value of a field") }, fault: faultPanic,
 		},
 		"panic of the runtime": {
-			judge: func(r *request) ([]warning, error) { return nil, errors.New(string(r.Object.raw[7])) }, fault: faultPanic,
+			judge: func(r *request) (findings, error) { return findings{}, errors.New(string(r.Object.raw[7])) }, fault: faultPanic,
 		},
 		"error": {
-			judge: func(*request) ([]warning, error) { return nil, errors.New("unreadable") }, fault: faultObject,
+			judge: func(*request) (findings, error) { return findings{}, errors.New("unreadable") }, fault: faultObject,
 		},
 		"error after warnings": {
-			judge: func(*request) ([]warning, error) {
-				return []warning{{aboutVersion, "old"}}, errors.New("unreadable")
+			judge: func(*request) (findings, error) {
+				return findings{warnings: []warning{{aboutVersion, "old"}}}, errors.New("unreadable")
 			},
 			fault: faultObject, want: []string{"old"},
 		},
@@ -79,7 +79,7 @@ func TestFaultsAllow(t *testing.T) {
 // Who announces a large review and sends none of it keeps neither a connection nor
 // memory.
 func TestReviewThatDoesNotCome(t *testing.T) {
-	a := newAdmission(t, func(*request) ([]warning, error) { return nil, nil })
+	a := newAdmission(t, func(*request) (findings, error) { return findings{}, nil })
 	a.patience = 50 * time.Millisecond
 	server := httptest.NewServer(a)
 	defer server.Close()
@@ -145,7 +145,7 @@ func TestBadReviews(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			a := newAdmission(t, func(*request) ([]warning, error) { return nil, nil })
+			a := newAdmission(t, func(*request) (findings, error) { return findings{}, nil })
 			status, answer := ask(t, a, []byte(tt.body))
 			if status != tt.want {
 				t.Errorf("status %d, want %d", status, tt.want)
@@ -181,7 +181,7 @@ func TestBodyLengths(t *testing.T) {
 // Edge case 79: while it shuts down, the webhook asks with each answer to connect
 // anew; before, it does not.
 func TestDrainingCloses(t *testing.T) {
-	a := newAdmission(t, func(*request) ([]warning, error) { return nil, nil })
+	a := newAdmission(t, func(*request) (findings, error) { return findings{}, nil })
 	for _, draining := range []bool{false, true} {
 		a.draining.Store(draining)
 		w := httptest.NewRecorder()

@@ -1,0 +1,68 @@
+package webhook
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+const (
+	// auditTaken is the key under which the audit log has what a request takes.
+	auditTaken = "taken"
+	// maxAudit is about how many bytes it has of that; how much more there was, it says.
+	maxAudit = 8 << 10
+)
+
+// auditEntry is a path in the audit log, or how many more there were.
+type auditEntry struct {
+	Path   string   `json:"path,omitempty"`
+	From   []string `json:"from,omitempty"`
+	By     []string `json:"by,omitempty"`
+	Forced bool     `json:"forced,omitzero"`
+	More   int      `json:"more,omitzero"`
+}
+
+// auditOf returns what the audit log is to have of a request: what it takes from whom.
+// The log knows the user, and has it for good, whatever becomes of this process.
+func auditOf(transitions []ownership.Transition) map[string]string {
+	list, more := []byte{'['}, 0
+	add := func(e auditEntry) {
+		text, err := json.Marshal(e, jsontext.AllowInvalidUTF8(true))
+		if err != nil { // There is nothing in it that JSON does not have.
+			return
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, text...)
+	}
+	for _, t := range transitions {
+		switch {
+		case t.Kind != ownership.Taken:
+		case len(list) > maxAudit:
+			more++
+		default:
+			add(auditEntry{
+				Path: cut(t.Path.String(), maxLine), From: auditNames(t.Lost()), By: auditNames(t.After), Forced: t.Forced,
+			})
+		}
+	}
+	if more > 0 {
+		add(auditEntry{More: more})
+	}
+	if len(list) == 1 {
+		return nil
+	}
+	return map[string]string{auditTaken: string(append(list, ']'))}
+}
+
+// auditNames names some of the owners of a path, with how they came to it.
+func auditNames(owners []managedfields.Owner) []string {
+	out := make([]string, 0, min(len(owners), maxLines))
+	for _, o := range owners[:min(len(owners), maxLines)] {
+		out = append(out, cut(o.String(), maxLine))
+	}
+	return out
+}

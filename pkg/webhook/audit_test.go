@@ -1,0 +1,64 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// The audit log has what a request takes, for good; of a dry run, which takes nothing,
+// and of what is nobody's loss it has nothing.
+func TestAudit(t *testing.T) {
+	dryRun, dry := update(thing("argo", "1"), thing("flux", "2")), true
+	dryRun.DryRun = &dry
+	taken := map[string]string{"taken": `[{"path":".spec.a","from":["argo (Apply)"],"by":["flux (Apply)"],"forced":true}]`}
+	a := newAdmission(t, nil)
+	a.judge = takings{count: a.count}.judge
+	_, got := ask(t, a, reviewOf(t, update(thing("argo", "1"), thing("flux", "2"))))
+	if diff := cmp.Diff(taken, got.Response.AuditAnnotations); diff != "" {
+		t.Errorf("taken (-want +got):\n%s", diff)
+	}
+	_, got = ask(t, a, reviewOf(t, dryRun))
+	if len(got.Response.AuditAnnotations) > 0 {
+		t.Errorf("a dry run: %v", got.Response.AuditAnnotations)
+	}
+	_, got = ask(t, a, reviewOf(t, update(thing("argo", "1"), thing("flux", "1"))))
+	if len(got.Response.AuditAnnotations) > 0 {
+		t.Errorf("the same value: %v", got.Response.AuditAnnotations)
+	}
+	if problems := validation.IsQualifiedName("ownership.k8sconnect.io/" + auditTaken); len(problems) > 0 {
+		t.Errorf("the API server does not take the key: %v", problems)
+	}
+}
+
+// However much a request takes from however many, its audit event stays small, is JSON,
+// and says how much is missing.
+func TestAuditBounded(t *testing.T) {
+	var transitions []ownership.Transition
+	for n := range 5000 {
+		tr := ownership.Transition{Path: managedfields.Field("spec", fmt.Sprint(n)+strings.Repeat("ü", 1000)), Kind: ownership.Taken}
+		for m := range 50 {
+			tr.Before = append(tr.Before, managedfields.Owner{Manager: fmt.Sprint(m) + strings.Repeat("m\n", 300), Operation: "Apply"})
+		}
+		tr.After = []managedfields.Owner{{Manager: "flux", Operation: "Update"}}
+		transitions = append(transitions, tr)
+	}
+	text := auditOf(transitions)[auditTaken]
+	if len(text) > 2*maxAudit {
+		t.Errorf("%d bytes", len(text))
+	}
+	var entries []auditEntry
+	if err := json.Unmarshal([]byte(text), &entries); err != nil {
+		t.Fatal(err)
+	}
+	if last := entries[len(entries)-1]; last.More+len(entries)-1 != len(transitions) {
+		t.Errorf("%d entries, and %d more", len(entries)-1, last.More)
+	}
+}
