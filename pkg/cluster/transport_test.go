@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -284,22 +285,32 @@ func TestAuditIDs(t *testing.T) {
 // The limit that the user sets on a request holds, and a server that misses it is
 // asked whether it is there.
 func TestRequestTimeout(t *testing.T) {
-	l := newLoopback(t, true, func(n int64, w http.ResponseWriter, req *http.Request) {
-		if n == 1 {
-			<-req.Context().Done()
-			return
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 200 * time.Millisecond
+		f, says := &fake{answer: func(n int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path != "/readyz" && n == 1 {
+				return hang(req)
+			}
+			return ok(req), nil
+		}}, &told{}
+		c, err := New(says.options(Options{
+			REST:          &rest.Config{Host: "http://fake", Transport: f, Timeout: limit},
+			ServerTimeout: 30 * time.Second,
+		}))
+		if err != nil {
+			t.Fatal(err)
 		}
-		writeObject(w, req)
+		began := time.Now()
+		if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < limit || took > limit+time.Second {
+			t.Errorf("answer after %s, want a second try after %s", took, limit)
+		}
+		if f.count("GET /api") != 2 || f.count("GET /readyz") == 0 || len(says.retries) != 1 {
+			t.Errorf("asked %v, told %v", f.seen, says.retries)
+		}
 	})
-	config := l.config()
-	config.Timeout = 200 * time.Millisecond
-	c, says := l.client(t, Options{REST: config})
-	if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
-		t.Fatal(err)
-	}
-	if n := l.requests.Load(); n < 2 || len(says.retries) != int(n)-1 {
-		t.Errorf("%d requests, told %v", n, says.retries)
-	}
 }
 
 func TestRetryAfterForms(t *testing.T) {
