@@ -1,0 +1,242 @@
+package redact
+
+import (
+	"errors"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Deep masks every text in a value, however deep, errors and their hints among them;
+// map keys stay. What objects, paths and owners are called stays as well, and is
+// [Vault.Public] from then on. What needs no change is shared with the argument, which
+// itself is never changed.
+func (v *Vault) Deep(x any) any {
+	if v == nil || x == nil {
+		return x
+	}
+	out, _ := v.deep(reflect.ValueOf(x))
+	return out.Interface()
+}
+
+// Error returns err with the values masked in its text and in all that it wraps. It can
+// be told by type and reason as before.
+func (v *Vault) Error(err error) error {
+	if v == nil || err == nil || !v.quotes(err) {
+		return err
+	}
+	return v.masked(err)
+}
+
+func (v *Vault) deep(x reflect.Value) (out reflect.Value, changed bool) {
+	if isName(x.Type()) {
+		if ref, ok := x.Interface().(object.Ref); ok {
+			v.Public(ref.Name, ref.Namespace, ref.GVK.Kind, ref.GVK.Group)
+		}
+		return x, false
+	}
+	switch x.Kind() {
+	case reflect.String:
+		text := v.Text(x.String())
+		return reflect.ValueOf(text), text != x.String()
+	case reflect.Interface:
+		return v.deepInterface(x)
+	case reflect.Pointer:
+		return v.deepPointer(x)
+	case reflect.Struct, reflect.Slice, reflect.Map:
+		return v.deepParts(x)
+	default:
+		return x, false
+	}
+}
+
+// isName tells whether values of a type are what something is called: no text from
+// outside, and nothing of a Secret.
+func isName(t reflect.Type) bool {
+	switch {
+	case t.Kind() == reflect.String:
+		return t != reflect.TypeFor[string]()
+	case t == reflect.TypeFor[managedfields.Path](), t == reflect.TypeFor[managedfields.Owner]():
+		return true
+	}
+	return t.PkgPath() == reflect.TypeFor[object.Ref]().PkgPath()
+}
+
+func (v *Vault) deepInterface(x reflect.Value) (reflect.Value, bool) {
+	if x.IsNil() {
+		return x, false
+	}
+	if err, ok := x.Interface().(error); ok {
+		masked := v.Error(err)
+		return reflect.ValueOf(masked), v.quotes(err)
+	}
+	return v.deep(x.Elem())
+}
+
+func (v *Vault) deepPointer(x reflect.Value) (reflect.Value, bool) {
+	if x.IsNil() {
+		return x, false
+	}
+	if u, ok := x.Interface().(*unstructured.Unstructured); ok {
+		v.deep(reflect.ValueOf(object.RefOf(u)))
+		masked, changed := v.deep(reflect.ValueOf(u.Object))
+		if !changed {
+			return x, false
+		}
+		return reflect.ValueOf(&unstructured.Unstructured{Object: masked.Interface().(map[string]any)}), true
+	}
+	elem, changed := v.deep(x.Elem())
+	if !changed {
+		return x, false
+	}
+	out := reflect.New(x.Type().Elem())
+	out.Elem().Set(elem)
+	return out, true
+}
+
+// deepParts masks the parts of what has some, in a copy once one of them changes.
+func (v *Vault) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
+	out = x
+	switch x.Kind() {
+	case reflect.Struct:
+		for i := range x.NumField() {
+			if !x.Type().Field(i).IsExported() {
+				continue
+			}
+			if part, masked := v.deep(x.Field(i)); masked {
+				if !changed {
+					out, changed = reflect.New(x.Type()).Elem(), true
+					out.Set(x)
+				}
+				out.Field(i).Set(part)
+			}
+		}
+	case reflect.Slice:
+		for i := range x.Len() {
+			if part, masked := v.deep(x.Index(i)); masked {
+				if !changed {
+					out, changed = reflect.MakeSlice(x.Type(), x.Len(), x.Len()), true
+					reflect.Copy(out, x)
+				}
+				out.Index(i).Set(part)
+			}
+		}
+	default:
+		for _, key := range x.MapKeys() {
+			if part, masked := v.deep(x.MapIndex(key)); masked {
+				if !changed {
+					out, changed = reflect.MakeMapWithSize(x.Type(), x.Len()), true
+					for _, k := range x.MapKeys() {
+						out.SetMapIndex(k, x.MapIndex(k))
+					}
+				}
+				out.SetMapIndex(key, part)
+			}
+		}
+	}
+	return out, changed
+}
+
+// quotes tells whether an error, or one that it wraps, quotes a value.
+func (v *Vault) quotes(err error) bool {
+	text := err.Error()
+	if v.Text(text) != text {
+		return true
+	}
+	if hint := hintOf(err); hint != "" && v.Text(hint) != hint {
+		return true
+	}
+	for _, inner := range unwrapped(err) {
+		if inner != nil && v.quotes(inner) {
+			return true
+		}
+	}
+	return false
+}
+
+func unwrapped(err error) []error {
+	switch e := err.(type) { //nolint:errorlint // this is what unwraps
+	case interface{ Unwrap() error }:
+		return []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		return e.Unwrap()
+	}
+	return nil
+}
+
+func hintOf(err error) string {
+	if hinted, ok := err.(interface{ Hint() string }); ok { //nolint:errorlint // of this one alone
+		return hinted.Hint()
+	}
+	return ""
+}
+
+// vaultError is an error with its text masked. What asks for a type below it gets the
+// one that there is; what goes down the chain for texts finds only masked ones.
+type vaultError struct {
+	err   error
+	vault *Vault
+}
+
+func (e *vaultError) Error() string { return e.vault.Text(e.err.Error()) }
+
+// Hint is what the first error of the chain that has a hint says to do.
+func (e *vaultError) Hint() string {
+	var hinted interface{ Hint() string }
+	if !errors.As(e.err, &hinted) {
+		return ""
+	}
+	return e.vault.Text(hinted.Hint())
+}
+
+// As finds a type in the chain that is not masked.
+func (e *vaultError) As(target any) bool {
+	t := reflect.TypeOf(target).Elem()
+	if !reflect.TypeOf(e.err).AssignableTo(t) {
+		as, ok := e.err.(interface{ As(any) bool }) //nolint:errorlint // of this one alone
+		return ok && as.As(target)
+	}
+	reflect.ValueOf(target).Elem().Set(reflect.ValueOf(e.err))
+	return true
+}
+
+// Is compares with the error that is masked.
+func (e *vaultError) Is(target error) bool {
+	if reflect.TypeOf(e.err).Comparable() && e.err == target { //nolint:errorlint // the very same
+		return true
+	}
+	is, ok := e.err.(interface{ Is(error) bool }) //nolint:errorlint // of this one alone
+	return ok && is.Is(target)
+}
+
+// vaultErrors is a vaultError of an error that wraps any number.
+type vaultErrors struct{ vaultError }
+
+// masked wraps an error in its own shape: what joins several stays such a one.
+func (v *Vault) masked(err error) error {
+	one := vaultError{err: err, vault: v}
+	if _, joins := err.(interface{ Unwrap() []error }); joins { //nolint:errorlint // of this one alone
+		return &vaultErrors{one}
+	}
+	return &one
+}
+
+func (e *vaultError) Unwrap() error {
+	if below := unwrapped(e.err); len(below) > 0 && below[0] != nil {
+		return e.vault.masked(below[0])
+	}
+	return nil
+}
+
+func (e *vaultErrors) Unwrap() []error {
+	var below []error
+	for _, inner := range unwrapped(e.err) {
+		if inner != nil {
+			below = append(below, e.vault.masked(inner))
+		}
+	}
+	return below
+}

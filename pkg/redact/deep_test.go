@@ -1,0 +1,114 @@
+package redact_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+type hinted struct {
+	error
+	hint string
+}
+
+func (h *hinted) Hint() string { return h.hint }
+
+func (h *hinted) Unwrap() error { return h.error }
+
+func TestDeepMasksEveryTextOfAnEvent(t *testing.T) {
+	vault := redact.NewVault()
+	vault.Learn(aSecret("db", password+"-battery"))
+	const canary = password + "-battery"
+	web := object.Ref{Namespace: "shop", Name: "web"}
+	result := event.Applied{
+		Ref: web, Action: event.Failed, Reason: "was " + canary,
+		Err: fmt.Errorf("a: %w", &hinted{errors.New(canary), "try " + canary}),
+		Conflicts: []managedfields.Conflict{
+			{Path: managedfields.Field("data"), Yours: map[string]any{canary: []any{canary}}, Live: canary, HasLive: true},
+		},
+	}
+	before := fmt.Sprintf("%#v", result.Conflicts)
+	got := vault.Deep(result).(event.Applied)
+	if text := fmt.Sprintf("%+v %v", got, got.Err); leak(strings.ReplaceAll(text, "map["+canary, ""), canary) != "" {
+		t.Errorf("left: %s", text)
+	}
+	if after := fmt.Sprintf("%#v", result.Conflicts); after != before {
+		t.Error("the argument was changed")
+	}
+	if got.Ref != web || got.Conflicts[0].Path.String() != ".data" || !got.Conflicts[0].HasLive {
+		t.Errorf("got %+v", got)
+	}
+	waited := event.Waited{Ref: web, Object: &unstructured.Unstructured{Object: map[string]any{"status": canary, "spec": int64(3)}}}
+	masked := vault.Deep(waited).(event.Waited)
+	if diff := cmp.Diff(map[string]any{"status": "***", "spec": int64(3)}, masked.Object.Object); diff != "" {
+		t.Error(diff)
+	}
+	// Nothing to mask, nothing copied.
+	clean := event.Waited{Object: &unstructured.Unstructured{Object: map[string]any{"a": "nothing secret"}}}
+	if got := vault.Deep(clean).(event.Waited); got.Object != clean.Object {
+		t.Error("a clean object was copied")
+	}
+}
+
+// What an event names is public, also where a Secret has the same value.
+func TestDeepLeavesNames(t *testing.T) {
+	vault := redact.NewVault()
+	vault.Learn(aSecret("db", "shop-production"))
+	ref := object.Ref{Namespace: "shop-production", Name: "web"}
+	got := vault.Deep(event.Warned{Ref: ref, Text: `namespace "shop-production" is terminating`}).(event.Warned)
+	if got.Ref != ref || !strings.Contains(got.Text, "shop-production") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestVaultErrorIsTheSameError(t *testing.T) {
+	vault := redact.NewVault()
+	const canary = password + "-battery"
+	vault.Learn(aSecret("db", canary))
+	status := apierrors.NewBadRequest("has " + canary)
+	err := fmt.Errorf("x: %w", errors.Join(&hinted{status, "see " + canary}, context.DeadlineExceeded))
+	got := vault.Error(err)
+	if !apierrors.IsBadRequest(got) || !errors.Is(got, context.DeadlineExceeded) || !errors.Is(got, err) {
+		t.Error("it is another error")
+	}
+	var hint interface{ Hint() string }
+	if !errors.As(got, &hint) {
+		t.Error("the hint is lost")
+	}
+	// Whoever goes down the chain for texts meets no value.
+	var visit func(error)
+	visit = func(e error) {
+		if e == nil {
+			return
+		}
+		if leak(e.Error(), canary) != "" {
+			t.Errorf("%T says %q", e, e)
+		}
+		if h, ok := e.(interface{ Hint() string }); ok && leak(h.Hint(), canary) != "" {
+			t.Errorf("%T hints %q", e, h.Hint())
+		}
+		switch e := e.(type) {
+		case interface{ Unwrap() error }:
+			visit(e.Unwrap())
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				visit(inner)
+			}
+		}
+	}
+	visit(got)
+	if clean := errors.New("clean"); vault.Error(clean) != clean { //nolint:errorlint // the very same
+		t.Error("a clean error was wrapped")
+	}
+}

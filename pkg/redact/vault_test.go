@@ -1,0 +1,226 @@
+package redact_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// aSecret returns a Secret with the values below stringData.
+func aSecret(name string, values ...string) map[string]any {
+	data := map[string]any{}
+	for i, value := range values {
+		data["key"+strconv.Itoa(i)] = value
+	}
+	return map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata": map[string]any{"name": name, "namespace": "shop"}, "stringData": data,
+	}
+}
+
+// quotings are the ways in which somebody may quote a value.
+func quotings(value string) map[string]string {
+	inJSON := func(s string) string { text, _ := json.Marshal(s); return string(text) }
+	encoded := base64.StdEncoding.EncodeToString([]byte(value))
+	return map[string]string{
+		"plain":           "got " + value + " instead",
+		"Go":              fmt.Sprintf("got %q instead", value),
+		"JSON":            "got " + inJSON(value) + " instead",
+		"JSON in JSON":    "got " + inJSON(inJSON(value)) + " instead",
+		"JSON in Go":      fmt.Sprintf("body=%q", `{"data":`+inJSON(value)+`}`),
+		"YAML":            "got '" + strings.ReplaceAll(value, "'", "''") + "' instead",
+		"base64":          "got " + encoded + " instead",
+		"base64, bare":    "got " + strings.TrimRight(encoded, "=") + " instead",
+		"at the end":      "got " + value,
+		"glued":           "xx" + value + "yy",
+		"cut by a server": "got " + value[:len(value)*3/4] + "…",
+		"cut at the end":  "got " + value[:len(value)*3/4],
+		"cut in a log":    "got " + encoded[:len(encoded)*3/4] + " [truncated 12 chars]",
+	}
+}
+
+// leak returns a part of a value, in either form, that a text holds.
+func leak(text, value string) string {
+	const telling = 8
+	for _, form := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
+		for at := 0; at+telling <= len(form); at++ {
+			if part := form[at : at+telling]; strings.Contains(text, part) {
+				return part
+			}
+		}
+	}
+	return ""
+}
+
+// Edge case 86: however a value is quoted, no telling part of it is left.
+func TestVaultMasksEveryQuoting(t *testing.T) {
+	for name, value := range map[string]string{
+		"a password":  "correct-horse-battery",
+		"odd":         `tr0ub"d\or & <3 'quoted' ü`,
+		"many lines":  "first-line-of-it-all\nsecond-line-of-it-all\n\tthird-line-of-it-all\n",
+		"long":        strings.Repeat("0123456789abcdefghij-", 200),
+		"just long":   strings.Repeat("q7", 257),
+		"with blanks": "  padded-value-of-it  ",
+	} {
+		vault := redact.NewVault()
+		vault.Learn(aSecret("db", value))
+		for how, text := range quotings(value) {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				got := vault.Text(text)
+				if part := leak(got, strings.TrimSpace(value)); part != "" {
+					t.Errorf("%q is left: %.300q", part, got)
+				}
+				if !strings.Contains(got, redact.Mask) {
+					t.Errorf("nothing is masked: %.300q", got)
+				}
+			})
+		}
+	}
+}
+
+func TestVaultLearnsWhatASecretHolds(t *testing.T) {
+	const inner = "p4ss-of-the-registry"
+	docker := `{"auths":{"example.com":{"password":"` + inner + `"}}}`
+	secret := aSecret("db", "plain-value")
+	secret["data"] = map[string]any{"encoded": base64.StdEncoding.EncodeToString([]byte("decoded-value")), "docker": docker}
+	metadata := secret["metadata"].(map[string]any)
+	metadata["annotations"] = map[string]any{
+		"kubectl.kubernetes.io/last-applied-configuration": `{"stringData":{"a":"value-of-old"}}`,
+	}
+	list := map[string]any{"apiVersion": "v1", "kind": "SecretList", "items": []any{
+		map[string]any{"metadata": map[string]any{"name": "x"}, "data": map[string]any{"a": "of-a-typed-list"}},
+	}}
+	vault := redact.NewVault()
+	vault.Learn(secret)
+	vault.Learn(list)
+	vault.Learn(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "of-a-configmap"}})
+	for _, value := range []string{"plain-value", "decoded-value", "value-of-old", "of-a-typed-list", inner} {
+		if got := vault.Text("a " + value + " b"); got != "a *** b" {
+			t.Errorf("%s: %q", value, got)
+		}
+	}
+	if got := vault.Text("of-a-configmap"); got != "of-a-configmap" {
+		t.Errorf("a ConfigMap's value: %q", got)
+	}
+	var none *redact.Vault
+	none.Learn(secret)
+	none.Public("x")
+	if got := none.Text("plain-value"); got != "plain-value" {
+		t.Errorf("no vault: %q", got)
+	}
+}
+
+// What is no secret stays byte for byte the same: short values are everywhere, and what
+// something is called is printed anyway.
+func TestVaultLeavesTheRest(t *testing.T) {
+	vault := redact.NewVault()
+	vault.Learn(aSecret("postgres-main", "", " ", "a", "true", "1", "admin", "secret7", "postgres-main", "shop", "key0", "metadata"))
+	for _, text := range []string{
+		`Secret "postgres-main" is invalid: data: true, 1, a`, "namespace shop", "admin is forbidden",
+		"secret77 of mysecret7", "",
+	} {
+		if got := vault.Text(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	if got, want := vault.Text("the secret7."), "the ***."; got != want {
+		t.Errorf("a short value as a word: %q, want %q", got, want)
+	}
+	// A document of ours has such keys, and lines of a configuration.
+	vault.Learn(aSecret("config", "apiVersion: v1\nkind: Config\nnamespace: production\n", "production", "namespace"))
+	var b bytes.Buffer
+	const document = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  namespace: production\n"
+	w := vault.Writer(&b)
+	_, _ = w.Write([]byte(document))
+	_ = w.Flush()
+	if b.String() != document {
+		t.Errorf("got %q", b.String())
+	}
+}
+
+// A value is found however it is split into writes, and all else comes out as it went in.
+func TestWriterOfSplitValues(t *testing.T) {
+	const value, other = "correct-horse-battery", "correct-horse-other-one"
+	vault := redact.NewVault()
+	vault.Learn(aSecret("db", value, other))
+	text := "corr correct-hor correct-horse-x " + value + other + "\nc " + value + " correct-horse-batter"
+	want := "corr correct-hor correct-horse-x ******\nc *** ***"
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var b bytes.Buffer
+		w := vault.Writer(&b)
+		for rest := text; rest != ""; {
+			n := 1 + r.IntN(min(len(rest), 1+r.IntN(30)))
+			if _, err := w.Write([]byte(rest[:n])); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestWriterHoldsNothingItNeedNot(t *testing.T) {
+	vault := redact.NewVault()
+	var b bytes.Buffer
+	w := vault.Writer(&b)
+	_, _ = w.Write([]byte("before any Secret"))
+	vault.Learn(aSecret("db", "King-of-all-horses"))
+	for _, text := range []string{"Remove it? [y/N] ", "\r 3 of 7\x1b[K", "a line\n"} {
+		b.Reset()
+		if n, err := w.Write([]byte(text)); n != len(text) || err != nil || b.String() != text {
+			t.Errorf("%q: wrote %d, %v, %q", text, n, err, b.String())
+		}
+	}
+	if w.Unwrap() != &b {
+		t.Error("it wraps something else")
+	}
+}
+
+// BenchmarkVault is the price of 10,000 Secrets: to learn them, and to mask a report.
+func BenchmarkVault(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	secrets := make([]map[string]any, 10_000)
+	for i := range secrets {
+		secrets[i] = aSecret("s"+strconv.Itoa(i), fmt.Sprintf("%x-%x", r.Uint64(), r.Uint64()), strings.Repeat(fmt.Sprintf("%x", r.Uint64()), 64))
+	}
+	b.Run("learn", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			vault := redact.NewVault()
+			for _, secret := range secrets {
+				vault.Learn(secret)
+			}
+		}
+	})
+	vault := redact.NewVault()
+	for _, secret := range secrets {
+		vault.Learn(secret)
+	}
+	report := strings.Repeat("deployment.apps/web-123 -n shop  configured  nothing to see here\n", 1000)
+	b.Run("mask", func(b *testing.B) {
+		b.SetBytes(int64(len(report)))
+		for b.Loop() {
+			_ = vault.Text(report)
+		}
+	})
+	b.Run("write", func(b *testing.B) {
+		b.SetBytes(int64(len(report)))
+		w := vault.Writer(&bytes.Buffer{})
+		for b.Loop() {
+			_, _ = w.Write([]byte(report))
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package redact
+
+import (
+	"io"
+	"strings"
+	"sync"
+)
+
+// Writer returns what masks finished output on its way to w: the net below all that is
+// masked where it comes in. Only values that can hardly be anything else are looked for,
+// so that no word of ours, and no key of a document, is taken for one. A value is found
+// however it is split into writes: what may be the beginning of one is held back until
+// the next write, or [Writer.Flush].
+func (v *Vault) Writer(w io.Writer) *Writer { return &Writer{vault: v, w: w} }
+
+// Writer masks what is written to it.
+type Writer struct {
+	vault *Vault
+	w     io.Writer
+
+	mu   sync.Mutex
+	held string
+}
+
+// Unwrap returns what is written to.
+func (w *Writer) Unwrap() io.Writer { return w.w }
+
+// Write implements io.Writer.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.vault.mu.RLock()
+	x := &w.vault.sure
+	if len(x.forms) == 0 && w.held == "" {
+		w.vault.mu.RUnlock()
+		return w.w.Write(p)
+	}
+	text := w.held + string(p)
+	end := len(text)
+	if !strings.HasSuffix(text, eraseLine) {
+		end = x.open(text)
+	}
+	// What is held back must not cut a value in two that is there already.
+	for from, to := 0, 0; ; {
+		if from, to = x.next(text, to, w.vault.public); from == to || to > end {
+			if from < to {
+				end = min(end, from)
+			}
+			break
+		}
+	}
+	w.held = text[end:]
+	text = x.mask(text[:end], w.vault.public)
+	w.vault.mu.RUnlock()
+	if text != "" {
+		if _, err := io.WriteString(w.w, text); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// eraseLine ends each drawing of a live line, which is nothing to hold back of.
+const eraseLine = "\x1b[K"
+
+// Flush writes what was held back.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held == "" {
+		return nil
+	}
+	w.vault.mu.RLock()
+	text := w.vault.sure.mask(w.held, w.vault.public)
+	w.vault.mu.RUnlock()
+	w.held = ""
+	_, err := io.WriteString(w.w, text)
+	return err
+}
