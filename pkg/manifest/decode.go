@@ -53,6 +53,9 @@ func (d *document) quotesKeys() bool {
 // finds fault with two things that kubectl lets pass in silence: a key that is
 // there twice, and text after the end of the value, which gets lost.
 func (d *document) decodeYAML() (any, []error) {
+	if err := d.aliases.admit(d); err != nil {
+		return nil, []error{err}
+	}
 	var value any
 	decoder := yaml.NewDecoder(bytes.NewReader(d.text))
 	decoder.SetStrict(true)

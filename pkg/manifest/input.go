@@ -42,7 +42,7 @@ func expand(o Options) ([]input, error) {
 		if len(o.Filenames) > 0 || o.Recursive {
 			return nil, &inputError{text: "-k can not be used with -f or -R"}
 		}
-		return []input{kustomization(o.Kustomize)}, nil
+		return []input{kustomization(o.Kustomize, o.Secrets)}, nil
 	}
 	if len(o.Filenames) == 0 {
 		return nil, &inputError{text: "nothing to read", hint: "name files with -f, or a kustomization with -k"}

@@ -4,27 +4,37 @@ import (
 	"context"
 
 	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 // kustomization builds a folder (or a URL, for which kustomize calls git) with
 // the options of kubectl's -k. Its output passes through the same decoding as
 // any file, so that values are kubectl's, but its lines are nobody's.
-func kustomization(path string) input {
+//
+// What kustomize says of a failure may quote all that it read: the values of Secrets are
+// masked in it.
+func kustomization(path string, secrets Secrets) input {
 	build := func() ([]byte, error) {
 		options := krusty.MakeDefaultOptions()
 		options.Reorder = krusty.ReorderOptionLegacy
-		objects, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), path)
+		files := newRecorder()
+		objects, err := krusty.MakeKustomizer(options).Run(files, path)
 		if err != nil {
-			return nil, &inputError{where: path, text: oneLine(err.Error())}
+			return nil, files.fault(path, err, secrets)
 		}
 		text, err := objects.AsYaml()
 		if err != nil {
-			return nil, &inputError{where: path, text: oneLine(err.Error())}
+			return nil, files.fault(path, err, secrets)
 		}
 		return text, nil
 	}
 	return input{name: path, generated: true, open: func(ctx context.Context) ([]byte, error) {
 		return await(ctx, build)
 	}}
+}
+
+// fault says why a kustomization can not be built. Values are looked for before lines are
+// joined, and after: they may have several.
+func (r *recorder) fault(path string, err error, secrets Secrets) error {
+	r.learn(secrets)
+	return &inputError{where: path, text: secrets.Text(oneLine(secrets.Text(err.Error())))}
 }

@@ -36,7 +36,7 @@ func (o *outcome) noObject(hint string) error {
 }
 
 // outcome decodes the document and takes the objects out of it.
-func (d *document) outcome() outcome {
+func (d *document) outcome(secrets Secrets) outcome {
 	o := outcome{source: d.source()}
 	value, faults := d.decode()
 	switch {
@@ -50,7 +50,7 @@ func (d *document) outcome() outcome {
 	default:
 		if o.foreign = foreign(value, o.source.File); o.foreign == "" {
 			o.holdsObject = true
-			r := reader{document: d}
+			r := reader{document: d, secrets: secrets}
 			r.read(value.(map[string]any), nil, group{})
 			o.objects, o.faults = r.objects, r.faults
 		}
@@ -138,6 +138,7 @@ type group struct{ apiVersion, kind string }
 // reader takes the objects out of one document.
 type reader struct {
 	*document
+	secrets Secrets
 	// subject is the object under way, as far as its name is known.
 	subject string
 	objects []found
@@ -193,6 +194,7 @@ func listItems(fields map[string]any) ([]any, bool) {
 // object takes one object, after it has been found to be whole.
 func (r *reader) object(fields map[string]any, path []any) {
 	before := len(r.faults)
+	r.secrets.Learn(fields) // all that it holds: some of it is left out below
 	r.check(fields, path)
 	if len(r.faults) > before {
 		return

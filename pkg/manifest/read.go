@@ -37,6 +37,9 @@ type Options struct {
 	SkipInvalid bool
 	// In is standard input.
 	In io.Reader
+	// Secrets is told what the input holds of Secrets, so that nothing that is said of
+	// it quotes them; nil if nobody wants to know.
+	Secrets Secrets
 	// Client fetches URLs; nil stands for one that gives up on a request after a
 	// minute.
 	Client *http.Client
@@ -86,8 +89,11 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, &inputError{where: "-l " + o.Selector, text: err.Error()}
 	}
+	if o.Secrets == nil {
+		o.Secrets = noSecrets{}
+	}
 	inputs, expandErr := expand(o)
-	files, decodeErr := decode(ctx, inputs)
+	files, decodeErr := decode(ctx, inputs, o.Secrets)
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
@@ -115,11 +121,12 @@ func Read(ctx context.Context, o Options) (Result, error) {
 
 // decode reads the inputs one after the other, and decodes their documents side
 // by side. It gives the outcomes of each input, in order.
-func decode(ctx context.Context, inputs []input) ([][]*outcome, error) {
+func decode(ctx context.Context, inputs []input, secrets Secrets) ([][]*outcome, error) {
 	var (
 		files   = make([][]*outcome, 0, len(inputs))
 		faults  []error
 		workers errgroup.Group
+		aliases = &aliases{}
 	)
 	// The limit also keeps the reading from running ahead of the decoding, and so
 	// bounds how many texts are held.
@@ -138,10 +145,11 @@ func decode(ctx context.Context, inputs []input) ([][]*outcome, error) {
 			if in.generated {
 				d.line = 0
 			}
+			d.aliases = aliases
 			o := new(outcome)
 			outcomes = append(outcomes, o)
 			workers.Go(func() error {
-				*o = d.outcome()
+				*o = d.outcome(secrets)
 				return nil
 			})
 		}

@@ -22,6 +22,8 @@ type document struct {
 	text []byte
 	// tree of the text, once somebody has asked for a position.
 	tree *yaml.Node
+	// aliases bounds what the aliases of all documents stand for; nil for one alone.
+	aliases *aliases
 }
 
 func (d *document) source() object.Source { return object.Source{File: d.file, Line: d.line} }

@@ -1,0 +1,105 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"sync/atomic"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxExpansion bounds how much larger its aliases make a document. The API server
+	// takes no object of more than 3 MiB.
+	maxExpansion = 4 << 20
+	// maxTotal bounds what all aliases of one reading make together.
+	maxTotal = maxBytes
+)
+
+// aliases counts by how much aliases make what is read larger than its text. Of a nil one,
+// each document is bounded, but not their sum.
+type aliases struct{ total atomic.Int64 }
+
+// admit finds fault with a document whose aliases make it too large, before any of them
+// is followed: some kilobytes of text can stand for any number of gigabytes.
+func (a *aliases) admit(d *document) error {
+	if !bytes.Contains(d.text, []byte("&")) || !bytes.Contains(d.text, []byte("*")) {
+		return nil
+	}
+	var m measure
+	m.document(d)
+	const hint = "the API server takes no object of more than 3 MiB: repeat less of it, or write it out as several objects"
+	line := d.below(max(m.worst, 1) - 1)
+	switch {
+	case m.added > maxExpansion:
+		return at(line, fmt.Sprintf("aliases (*) repeat so much that the document would be %s larger than its text; %s is the most",
+			size(m.added), size(maxExpansion)), hint)
+	case a != nil && a.total.Add(m.added) > maxTotal:
+		return at(line, fmt.Sprintf("aliases (*) repeat so much that the whole input would be more than %s larger than its text", size(maxTotal)),
+			"read it in several runs")
+	}
+	return nil
+}
+
+// size in the unit that says most.
+func size(n int64) string {
+	const most = 1 << 40 // Beyond, how much it is does not matter.
+	switch {
+	case n > most:
+		return "more than 1 TiB"
+	case n >= 10<<30:
+		return fmt.Sprintf("%d GiB", n>>30)
+	default:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+}
+
+// measure adds up what a document is with its aliases followed. What is known of a node
+// is not counted again, so that it takes as long as the text is large.
+type measure struct {
+	sizes map[*yaml.Node]int64
+	added int64
+	// worst is the line of the alias that adds most; 0 where there is none.
+	worst int
+	most  int64
+}
+
+func (m *measure) document(d *document) {
+	top := d.nodes()
+	if top == nil {
+		// What yaml/v3 can not read, yaml/v2 hardly can. If it can, an alias may stand for
+		// all of the text.
+		count := int64(bytes.Count(d.text, []byte(" *")) + bytes.Count(d.text, []byte("[*")) + bytes.Count(d.text, []byte(",*")))
+		m.added = count * int64(len(d.text))
+		return
+	}
+	m.sizes = map[*yaml.Node]int64{}
+	m.visit(top)
+}
+
+// enormous is where counting ends: sums of it do not overflow.
+const enormous = 1 << 50
+
+// visit returns the size of a node, roughly that of its JSON.
+func (m *measure) visit(n *yaml.Node) int64 {
+	const around = 4 // quotes, colon, comma
+	if known, ok := m.sizes[n]; ok {
+		return known
+	}
+	m.sizes[n] = enormous // for a node that contains itself
+	if n.Kind == yaml.AliasNode {
+		below := m.visit(n.Alias)
+		m.sizes[n] = below
+		m.added = min(m.added+below, enormous)
+		if below > m.most {
+			m.most, m.worst = below, n.Line
+		}
+		return below
+	}
+	total := int64(len(n.Value) + around)
+	for _, child := range n.Content {
+		total = min(total+m.visit(child), enormous)
+	}
+	m.sizes[n] = total
+	return total
+}

@@ -1,0 +1,196 @@
+package manifest
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// Secrets keeps the values of Secrets out of what is said.
+type Secrets interface {
+	// Learn takes in the values of an object, if it is a Secret.
+	Learn(object map[string]any)
+	// Add takes in one value.
+	Add(value string)
+	// Text returns a text without the values that are known.
+	Text(text string) string
+}
+
+// noSecrets is for who does not care.
+type noSecrets struct{}
+
+func (noSecrets) Learn(map[string]any)    {}
+func (noSecrets) Add(string)              {}
+func (noSecrets) Text(text string) string { return text }
+
+// recorder is a file system that remembers what was read of it. Where kustomize fails,
+// its error may quote whatever it had read so far.
+type recorder struct {
+	filesys.FileSystem
+	aliases aliases
+	mu      sync.Mutex
+	files   map[string][]byte
+}
+
+func newRecorder() *recorder {
+	return &recorder{FileSystem: filesys.MakeFsOnDisk(), files: map[string][]byte{}}
+}
+
+// ReadFile implements filesys.FileSystem. A manifest whose aliases stand for too much is
+// not let through: kustomize would follow them.
+func (r *recorder) ReadFile(path string) ([]byte, error) {
+	text, err := r.FileSystem.ReadFile(path)
+	if err == nil && (isManifestName(path) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
+		for _, d := range split(path, text) {
+			if err := r.aliases.admit(d); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files[path] = text
+	return text, err
+}
+
+// learn finds in the files that were read what may be the value of a Secret. It is better
+// to mask too much of an error than too little: a file that can not be understood and
+// speaks of Secrets is all secret, but for its keys.
+func (r *recorder) learn(secrets Secrets) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := &learner{secrets: secrets, sources: map[string]bool{}}
+	for path, text := range r.files {
+		l.file(path, text)
+	}
+	for path, text := range r.files {
+		if l.sources[filepath.Base(path)] {
+			l.source(string(text))
+		}
+	}
+}
+
+type learner struct {
+	secrets Secrets
+	// sources are the names of files that become Secrets.
+	sources map[string]bool
+}
+
+func (l *learner) file(path string, text []byte) {
+	for _, d := range split(path, text) {
+		value, faults := d.decode()
+		if len(faults) > 0 {
+			l.words(string(text))
+			return
+		}
+		l.value(value)
+	}
+}
+
+// value looks through what a file holds: a Secret, a kustomization, a patch.
+func (l *learner) value(value any) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			l.value(item)
+		}
+	case map[string]any:
+		l.secrets.Learn(v)
+		generators, _ := v["secretGenerator"].([]any)
+		for _, g := range generators {
+			generator, _ := g.(map[string]any)
+			l.generator(generator)
+		}
+		for key, below := range v {
+			_, hasKind := v["kind"]
+			switch key {
+			case "stringData", "value":
+				l.all(below)
+			case "data":
+				if !hasKind { // a part of who knows what
+					l.all(below)
+				}
+			default:
+				l.value(below)
+			}
+		}
+	case string: // a patch within a kustomization
+		if !strings.ContainsAny(v, "\n{[") {
+			return
+		}
+		l.file("", []byte(v))
+	}
+}
+
+// generator is one entry of secretGenerator.
+func (l *learner) generator(g map[string]any) {
+	for _, key := range []string{"literals", "envs", "env", "files"} {
+		entries, isList := g[key].([]any)
+		if !isList {
+			entries = []any{g[key]}
+		}
+		for _, e := range entries {
+			entry, _ := e.(string)
+			_, after, _ := strings.Cut(entry, "=")
+			if key == "literals" {
+				l.secrets.Add(entry)
+				l.secrets.Add(strings.Trim(after, `'"`))
+				continue
+			}
+			l.sources[filepath.Base(entry)] = true
+			l.sources[filepath.Base(after)] = true
+		}
+	}
+}
+
+// source is a file that becomes the value of a Secret, or one for each line.
+func (l *learner) source(text string) {
+	l.secrets.Add(text)
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		_, after, _ := strings.Cut(line, "=")
+		l.secrets.Add(line)
+		l.secrets.Add(after)
+	}
+}
+
+// all is a value that is secret whatever it is.
+func (l *learner) all(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, below := range v {
+			l.all(below)
+		}
+	case []any:
+		for _, below := range v {
+			l.all(below)
+		}
+	case string:
+		l.secrets.Add(v)
+	}
+}
+
+// words are the values of a text of which nobody knows what it is: what stands behind
+// the keys, whole and word by word.
+func (l *learner) words(text string) {
+	if !strings.Contains(strings.ToLower(text), "secret") && !strings.Contains(text, "stringData") {
+		return
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(strings.TrimSpace(line), "- ")
+		if key, after, found := strings.Cut(line, ":"); found && !strings.ContainsAny(key, ` "'=`) {
+			line = after
+		}
+		line = strings.TrimSpace(line)
+		l.secrets.Add(line)
+		_, after, _ := strings.Cut(line, "=")
+		l.secrets.Add(after)
+		for word := range strings.FieldsSeq(line) {
+			l.secrets.Add(strings.Trim(word, `'"*&!|>{}[],:`))
+		}
+	}
+}
