@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -26,10 +27,12 @@ type connection struct {
 	timeout       time.Duration
 	verbosity     int
 	color         string
+	// vault learns the values of Secrets as they come by.
+	vault *redact.Vault
 }
 
-func newConnection() *connection {
-	return &connection{config: genericclioptions.NewConfigFlags(true)}
+func newConnection(vault *redact.Vault) *connection {
+	return &connection{config: genericclioptions.NewConfigFlags(true), vault: vault}
 }
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
@@ -64,7 +67,7 @@ func (c *connection) check() error {
 // run prepares what every verb needs before it works: log verbosity and the
 // bound on the whole run.
 func (c *connection) run(ctx context.Context, streams genericiooptions.IOStreams) (context.Context, context.CancelFunc, error) {
-	if err := logging(streams.ErrOut, c.verbosity); err != nil {
+	if err := logging(streams.ErrOut, c.vault, c.verbosity); err != nil {
 		return nil, nil, err
 	}
 	if c.timeout == 0 {
@@ -106,6 +109,9 @@ func (c *connection) connect(run string, concurrency int, emit func(event.Event)
 	if err != nil {
 		return nil, err
 	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &secretsTransport{next: next, vault: c.vault}
+	})
 	return cluster.New(cluster.Options{
 		REST:          config,
 		CacheDir:      *c.config.CacheDir,

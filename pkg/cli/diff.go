@@ -89,7 +89,7 @@ func externalDiff(streams genericiooptions.IOStreams) (*printer.External, error)
 	}
 	external.Run = func(ctx context.Context, name string, args []string) error {
 		cmd := exec.CommandContext(ctx, name, args...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, streams.Out, streams.ErrOut
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, bare(streams.Out), bare(streams.ErrOut)
 		return cmd.Run()
 	}
 	return external, nil

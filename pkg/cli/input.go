@@ -94,6 +94,7 @@ var errBroken error = &hintedError{
 // read reads the manifests, and says on stderr which files hold none. The error has
 // every fault that can be found without a server.
 func (o *inputOptions) read(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
+	o.files.Secrets = c.vault
 	result, err := manifest.Read(ctx, o.files)
 	if err != nil && ctx.Err() == nil {
 		scope := o.scope

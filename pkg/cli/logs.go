@@ -4,9 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 
 	"k8s.io/klog/v2"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // libraries is the verbosity from which on the Kubernetes libraries log too. Below
@@ -15,8 +18,8 @@ const libraries = 2
 
 // logging sends what the Kubernetes libraries log to w, at that verbosity, but
 // nothing below [libraries]: what matters of it reaches the user as an error of
-// ours.
-func logging(w io.Writer, verbosity int) error {
+// ours. Of Secrets, it tells no value.
+func logging(w io.Writer, vault *redact.Vault, verbosity int) error {
 	logs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logs)
 	if verbosity < libraries {
@@ -33,6 +36,37 @@ func logging(w io.Writer, verbosity int) error {
 			return fmt.Errorf("log --%s=%s: %w", name, value, err)
 		}
 	}
-	klog.SetOutput(w)
+	klog.SetOutput(&logWriter{vault: vault, w: w})
 	return nil
+}
+
+// logWriter masks what the libraries log, which comes entry by entry.
+type logWriter struct {
+	vault *redact.Vault
+	w     io.Writer
+}
+
+// Write implements io.Writer.
+func (l *logWriter) Write(entry []byte) (int, error) {
+	text := l.vault.Text(withoutSecretBody(string(entry)))
+	if _, err := io.WriteString(l.w, text); err != nil {
+		return 0, err
+	}
+	return len(entry), nil
+}
+
+// withoutSecretBody leaves out the body of a request or an answer that is a Secret, the
+// whole of it: half a Secret is nothing that the vault could have learnt from. A body as
+// a hex dump hides what it holds, from us too.
+func withoutSecretBody(entry string) string {
+	body := regexp.MustCompile(` body=[<"]`).FindStringIndex(entry)
+	if body == nil {
+		return entry
+	}
+	isSecret := regexp.MustCompile(`\\*"kind\\*":\s*\\*"Secret(List)?\\*",\s*\\*"(apiVersion|metadata)\\*"`)
+	isDump := regexp.MustCompile(`^\s*00000000  [0-9a-f]{2} `)
+	if !isSecret.MatchString(entry) && !isDump.MatchString(entry[body[1]:]) {
+		return entry
+	}
+	return entry[:body[0]] + " body=\"" + redact.Mask + " (withheld: it may hold values of Secrets)\"\n"
 }

@@ -65,23 +65,24 @@ func (e *hintedError) Unwrap() error { return e.err }
 
 func (e *hintedError) Hint() string { return e.hint }
 
-// status reports what a run ended with and returns the status to exit with.
-func status(streams genericiooptions.IOStreams, err error) int {
+// status reports what a run ended with and returns the status to exit with. What is said
+// passes through say.
+func status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
 	switch {
 	case err == nil:
 		return exitYes
 	case errors.Is(err, errNo):
 		return exitNo
 	case isLate(err):
-		reportErrors(streams, err)
+		reportErrors(streams, say, err)
 		return exitNo
 	case errors.Is(err, errUnknown):
 		return exitUnknown
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", printer.Plain(err.Error()))
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", printer.Plain(say(err.Error())))
 		return exitUnknown
 	default:
-		reportErrors(streams, err)
+		reportErrors(streams, say, err)
 		return exitUnknown
 	}
 }
@@ -98,12 +99,12 @@ func isLate(err error) bool {
 
 // reportErrors prints errors, one a line. A hint stands under the last of those
 // that share it.
-func reportErrors(streams genericiooptions.IOStreams, err error) {
+func reportErrors(streams genericiooptions.IOStreams, say func(string) string, err error) {
 	all := flatten(err)
 	for i, one := range all {
-		fmt.Fprintf(streams.ErrOut, "error: %s\n", printer.Plain(one.Error()))
+		fmt.Fprintf(streams.ErrOut, "error: %s\n", printer.Plain(say(one.Error())))
 		if hint := hintOf(one); hint != "" && (i == len(all)-1 || hintOf(all[i+1]) != hint) {
-			fmt.Fprintf(streams.ErrOut, "  hint: %s\n", printer.Plain(hint))
+			fmt.Fprintf(streams.ErrOut, "  hint: %s\n", printer.Plain(say(hint)))
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // Main runs one call of the plugin and returns its exit status. args begins
@@ -22,13 +24,16 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	signal.Notify(closed, syscall.SIGPIPE)
 	defer signal.Stop(closed)
 
-	r := newRoot(streams)
+	vault := redact.NewVault()
+	streams, flush := masked(streams, vault)
+	defer flush()
+	r := newRoot(streams, vault)
 	r.SetArgs(called(args))
 	cmd, err := r.ExecuteContextC(ctx)
 	if err != nil && !r.started {
 		err = usage(cmd, r.misuse(args[1:], err))
 	}
-	return status(streams, err)
+	return status(streams, vault.Text, err)
 }
 
 // called returns the arguments of a call. Under the name by which kubectl asks
@@ -48,7 +53,7 @@ type root struct {
 	started bool
 }
 
-func newRoot(streams genericiooptions.IOStreams) *root {
+func newRoot(streams genericiooptions.IOStreams, vault *redact.Vault) *root {
 	r := &root{}
 	r.Command = &cobra.Command{
 		Use:   "kubectl-k8sconnect",
@@ -68,7 +73,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	r.SetErr(streams.ErrOut)
 	r.SetUsageFunc(usageText(streams))
 
-	c := newConnection()
+	c := newConnection(vault)
 	c.addFlags(r.PersistentFlags())
 	r.AddCommand(
 		newApply(c, streams),

@@ -24,13 +24,14 @@ func (c *connection) printing(streams genericiooptions.IOStreams, format string)
 		Verbose:  c.verbosity > 0,
 		Progress: printer.CanRedraw(errTerminal, os.Getenv),
 		Width:    width, ErrWidth: errWidth,
-		Run: newRun(),
+		Run:  newRun(),
+		Mask: masking(c.vault),
 	}, err
 }
 
 // terminal tells whether w is a terminal, and returns what measures its width.
 func terminal(w io.Writer) (width func() int, ok bool) {
-	f, isFile := w.(*os.File)
+	f, isFile := bare(w).(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return nil, false
 	}

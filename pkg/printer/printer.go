@@ -53,6 +53,8 @@ type Options struct {
 	Unasked bool
 	// PastConflicts tells that the run goes on past objects in conflict.
 	PastConflicts bool
+	// Mask takes out of an event what nobody is to see; nil takes out nothing.
+	Mask func(event.Event) event.Event
 	// External is the user's own diff program, which replaces the text of a diff
 	// in the table format.
 	External *External
@@ -66,6 +68,7 @@ type Printer struct {
 	console *console
 	results results
 	redraw  *redraw
+	mask    func(event.Event) event.Event
 	closed  bool
 }
 
@@ -156,6 +159,7 @@ func newPrinter(o Options, choose func(base) results) (*Printer, error) {
 		screen:  screen,
 		console: newConsole(o, course, screen),
 		results: results,
+		mask:    o.Mask,
 	}
 	return p, nil
 }
@@ -163,6 +167,9 @@ func newPrinter(o Options, choose func(base) results) (*Printer, error) {
 // Print takes one event. It may be called from several goroutines; what can not
 // be written is told by Close.
 func (p *Printer) Print(e event.Event) {
+	if p.mask != nil {
+		e = p.mask(e)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

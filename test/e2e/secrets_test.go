@@ -1,0 +1,194 @@
+package e2e_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// The values in the Secrets of these tests: of old, in the cluster, and of the manifest.
+const (
+	canaryLive = `live-7f3a9"quoted"\of-the-vault & <more>`
+	canaryNew  = "-----BEGIN KEY-----\nnew-51bd2-first-line-of-it\nnew-51bd2-second-line-of-it\n-----END KEY-----\n"
+	canaryKept = "kept-c0ffee-which-no-manifest-has"
+)
+
+// leaks returns a telling part of a canary that a text holds, in any quoting.
+func leaks(text string) string {
+	const telling = 9
+	for _, value := range []string{canaryLive, canaryNew, canaryKept} {
+		encoded := base64.StdEncoding.EncodeToString([]byte(value))
+		for _, form := range append(strings.Split(value, "\n"), encoded, strings.ReplaceAll(value, `"`, `\"`)) {
+			for at := 0; at+telling <= len(form); at++ {
+				if part := form[at : at+telling]; strings.Contains(text, part) && !strings.Contains(part, "KEY--") && !strings.Contains(part, "-----") {
+					return part
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (r *run) keepsSecrets(t *testing.T) {
+	t.Helper()
+	if part := leaks(r.stdout.String() + r.stderr.String()); part != "" {
+		t.Errorf("%q is left: %s", part, r)
+	}
+}
+
+func inJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// quotingPolicy lets the API server quote what it is sent and what it has of a Secret.
+const quotingPolicy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAME}}
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE, DELETE], resources: [secrets]}
+  variables:
+  - name: sent
+    expression: "object != null && has(object.data) && has(object.data.p) ? object.data.p : 'nothing'"
+  - name: had
+    expression: "oldObject != null && has(oldObject.data) ? oldObject.data.map(k, k + '=' + string(oldObject.data[k])).join(',') : 'nothing'"
+  - name: last
+    expression: >-
+      oldObject != null && has(oldObject.metadata.annotations) &&
+      'kubectl.kubernetes.io/last-applied-configuration' in oldObject.metadata.annotations ?
+      oldObject.metadata.annotations['kubectl.kubernetes.io/last-applied-configuration'].trim() : 'nothing'
+  validations:
+  - expression: "false"
+    messageExpression: "'sent ' + string(variables.sent) + ' had ' + variables.had + ' last ' + variables.last"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec: {policyName: NAME, validationActions: [ACTION]}
+`
+
+// secretsOfATest makes a Secret in the cluster as kubectl makes it, and returns its
+// namespace and a manifest with that Secret, changed, and a new one.
+func secretsOfATest(t *testing.T, c *cluster.Cluster) (ns, set string) {
+	t.Helper()
+	ns = namespace(t, c)
+	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: %s}\nstringData: %s\n"
+	kubectl(t, c, "apply", "-n", ns, "-f", file(t, fmt.Sprintf(secret, "old", inJSON(t, map[string]string{"p": canaryLive, "kept": canaryKept}))))
+	return ns, file(t, fmt.Sprintf(secret, "old", inJSON(t, map[string]string{"p": canaryNew}))+"---\n"+
+		fmt.Sprintf(secret, "fresh", inJSON(t, map[string]string{"p": canaryNew}))+
+		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: beside}\ndata: {a: b}\n")
+}
+
+// Edge case 86: a policy quotes what is sent and what was there, in a warning and in a
+// denial; no byte of either is in any output of any verb, format and verbosity.
+func TestNoOutputHoldsASecret(t *testing.T) {
+	c := shared.Cluster(t)
+	for action, status := range map[string]int{"Warn": 0, "Deny": 1} {
+		t.Run(action, func(t *testing.T) {
+			ns, set := secretsOfATest(t, c)
+			policy := file(t, strings.NewReplacer("NAME", ns, "ACTION", action).Replace(quotingPolicy))
+			kubectl(t, c, "apply", "-f", policy)
+			t.Cleanup(func() {
+				_ = exec.Command(c.Binary("kubectl"), "delete", "-f", policy, "--kubeconfig", c.KubeconfigPath).Run()
+			})
+			quoted := waitForQuote(t, c, ns)
+			if leaks(quoted) == "" {
+				t.Fatalf("the policy quotes nothing: %s", quoted)
+			}
+			for _, call := range []struct {
+				args   []string
+				status int
+			}{
+				{[]string{"apply", "-f", set, "--dry-run=server", "--take=all"}, status},
+				{[]string{"apply", "-f", set}, 1}, // conflicts: our values against those of kubectl
+				{[]string{"diff", "-f", set, "--take=all"}, 1 + status},
+				{[]string{"delete", "-f", set, "--dry-run=server", "--ignore-not-found"}, status},
+				{[]string{"wait", "secret/old", "--for=size(self.data) > 7", "--timeout=0"}, 1},
+				{[]string{"owners", "secret/old"}, 0},
+				{[]string{"stuck", "secret/old"}, 0},
+			} {
+				for _, more := range [][]string{
+					{}, {"-o", "json"}, {"-o", "stream"}, {"-o", "junit"}, {"-o", "yaml"}, {"-o", "name"}, {"-v6"}, {"-v8"}, {"-v9"}, {"-v10"},
+				} {
+					if call.args[0] == "owners" && len(more) > 1 && more[1] != "json" && more[1] != "yaml" {
+						continue
+					}
+					r := k8sconnect(t, c.KubeconfigPath, append(append(call.args, "-n", ns), more...)...)
+					r.keepsSecrets(t)
+					if got := r.cmd.ProcessState.ExitCode(); got != call.status {
+						t.Errorf("exit status %d, want %d: %s", got, call.status, r)
+					}
+				}
+			}
+			// For good, and said: the policy's own words are still there.
+			r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--take=all", "-v10")
+			r.keepsSecrets(t)
+			r.ends(t, status).says(t, "=***")
+			r = k8sconnect(t, c.KubeconfigPath, "delete", "-n", ns, "secret/old")
+			r.keepsSecrets(t)
+			r.ends(t, status).says(t, "***")
+		})
+	}
+}
+
+// waitForQuote waits until the policy is in force, and returns what it says.
+func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
+	t.Helper()
+	const patience, pause = time.Minute, 200 * time.Millisecond
+	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
+		out, _ := kubectlCommand(t, c, "delete", "secret", "old", "-n", ns, "--dry-run=server").CombinedOutput()
+		if strings.Contains(string(out), "kept=") {
+			return string(out)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the policy is not in force: %s", out)
+		}
+	}
+}
+
+// Edge case 86: whatever an answer is and whatever it quotes, plain.
+func TestNoAnswerShowsASecret(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, fault := range map[string]cluster.Fault{
+		"422": {Status: http.StatusUnprocessableEntity}, "403": {Status: http.StatusForbidden},
+		"500": {Status: http.StatusInternalServerError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, kubeconfig := proxied(t, c)
+			ns, set := secretsOfATest(t, c)
+			fault.Message = fmt.Sprintf("expected map, got %q, had %s and %s, or %s", canaryNew, canaryLive,
+				base64.StdEncoding.EncodeToString([]byte(canaryKept)), canaryKept[:len(canaryKept)-6]+"…")
+			secrets := "/api/v1/namespaces/" + ns + "/secrets"
+			p.Fail(-1, cluster.Path("PATCH", secrets), fault)
+			p.Fail(-1, cluster.Path("DELETE", secrets), fault)
+			for _, more := range [][]string{{"-o", "json"}, {"-o", "stream", "-v9"}} {
+				for _, args := range [][]string{
+					{"apply", "-f", set, "--take=all"}, {"diff", "-f", set}, {"delete", "secret/old", "--timeout=1s"},
+				} {
+					k8sconnect(t, kubeconfig, append(append(args, "-n", ns, "--server-timeout=1s"), more...)...).keepsSecrets(t)
+				}
+			}
+			p.Fail(-1, cluster.Path("GET", secrets), fault)
+			for _, args := range [][]string{
+				{"apply", "-f", set}, {"wait", "secret/old"}, {"owners", "secret/old"}, {"stuck", "secrets"},
+			} {
+				k8sconnect(t, kubeconfig, append(args, "-n", ns, "--server-timeout=1s", "--timeout=10s", "-v9")...).keepsSecrets(t)
+			}
+		})
+	}
+}
