@@ -27,6 +27,8 @@ type connection struct {
 	timeout       time.Duration
 	verbosity     int
 	color         string
+	// flags are those of every verb, as they were typed.
+	flags *pflag.FlagSet
 	// vault learns the values of Secrets as they come by.
 	vault *redact.Vault
 }
@@ -37,6 +39,7 @@ func newConnection(vault *redact.Vault) *connection {
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
 	c.config.AddFlags(flags)
+	c.flags = flags
 	flags.Lookup("namespace").Usage = "Namespace of objects that name none; of the others it has to be the same"
 	flags.Lookup("context").Usage = "Context of the kubeconfig to use"
 	flags.Lookup("kubeconfig").Usage = "Path of the kubeconfig"

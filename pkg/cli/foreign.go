@@ -23,7 +23,7 @@ func foreignHint(err error) string {
 	case "raw":
 		return "kubectl delete --raw sends a request to a path of the API server; no object is named by it"
 	case "prune", "prune-allowlist", "applyset":
-		return "kubectl delete removes what left the manifests"
+		return "nothing is deleted because it left the manifests: name it to kubectl k8sconnect delete, as TYPE/NAME"
 	case "wait":
 		return "apply --wait waits for what it applied; for the rest, see: kubectl k8sconnect wait"
 	case "force":

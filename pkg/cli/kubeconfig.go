@@ -10,6 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	api "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
 // restConfig says where the server is and who we are.
@@ -40,7 +42,7 @@ func checkAddress(config *rest.Config) error {
 	}
 	return &hintedError{
 		err:  fmt.Errorf("kubeconfig: the server's address %q is no https URL", config.Host),
-		hint: "see: kubectl config view --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
+		hint: "see: " + command.Kubectl("config", "view") + " --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
 	}
 }
 

@@ -33,7 +33,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	if err != nil && !r.started {
 		err = usage(cmd, r.misuse(args[1:], err))
 	}
-	return status(streams, vault.Text, err)
+	return status(streams, r.connection.say, err)
 }
 
 // called returns the arguments of a call. Under the name by which kubectl asks
@@ -49,6 +49,7 @@ func called(args []string) []string {
 // root is the command above the verbs.
 type root struct {
 	*cobra.Command
+	connection *connection
 	// started: the command line was understood, and a verb runs.
 	started bool
 }
@@ -75,6 +76,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 
 	c := newConnection(vault)
 	c.addFlags(r.PersistentFlags())
+	r.connection = c
 	r.AddCommand(
 		newApply(c, streams),
 		newDiff(c, streams),

@@ -14,6 +14,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -37,12 +38,19 @@ func bare(w io.Writer) io.Writer {
 
 // masking masks events on their way to the printer: before a value can be cut, wrapped or
 // escaped, which would keep it from being recognised.
-func masking(vault *redact.Vault) func(event.Event) event.Event {
+//
+// The commands in them get the flags of the connection.
+func (c *connection) masking() func(event.Event) event.Event {
+	typed := c.typed()
+	fill := func(text string) string { return command.Fill(text, typed) }
 	return func(e event.Event) event.Event {
-		masked, _ := vault.Deep(e).(event.Event)
+		masked, _ := c.vault.Deep(e, fill).(event.Event)
 		return masked
 	}
 }
+
+// say is masking for a text.
+func (c *connection) say(text string) string { return command.Fill(c.vault.Text(text), c.typed()) }
 
 // secretsTransport learns the values of Secrets from what the server answers, before
 // anybody else reads it. What the server says about a Secret (an error, a warning) is
@@ -130,10 +138,12 @@ func (t *secretsTransport) censor(req *http.Request, status int, sent *unstructu
 	}
 	if req.Method == http.MethodGet {
 		return func(text string) string {
-			if status >= http.StatusInternalServerError {
+			switch status {
+			case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone, http.StatusTooManyRequests:
+				return t.vault.Text(text)
+			default:
 				return withheld
 			}
-			return t.vault.Text(text)
 		}
 	}
 	live, refusal, err := t.live(req)

@@ -25,7 +25,7 @@ func (c *connection) printing(streams genericiooptions.IOStreams, format string)
 		Progress: printer.CanRedraw(errTerminal, os.Getenv),
 		Width:    width, ErrWidth: errWidth,
 		Run:  newRun(),
-		Mask: masking(c.vault),
+		Mask: c.masking(), Flags: c.typed(),
 	}, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -58,9 +59,9 @@ func (e *NoKindError) Hint() string {
 		return "it answers each as it is created, and forgets it; there is nothing to look at or to delete"
 	}
 	if e.Err != nil {
-		return fmt.Sprintf("see: kubectl get apiservice %s.%s", e.GVK.Version, e.GVK.Group)
+		return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), e.GVK.Version, e.GVK.Group)
 	}
-	return "is its CustomResourceDefinition installed, and the version one that this server still has? See: kubectl api-resources"
+	return "is its CustomResourceDefinition installed, and the version one that this server still has? See: " + command.Kubectl("api-resources")
 }
 
 // UnreachableError says that the server was away for longer than we were to
@@ -105,7 +106,7 @@ func (e *UnreachableError) Hint() string {
 	case errors.As(e.Err, &alert) && refused(e.Err):
 		return "the server declined the connection: is the client certificate in the kubeconfig current?"
 	default:
-		return "check the address (kubectl cluster-info); --server-timeout=10m waits for a cluster that is still starting"
+		return "check the address (" + command.Kubectl("cluster-info") + "); --server-timeout=10m waits for a cluster that is still starting"
 	}
 }
 
@@ -186,7 +187,7 @@ func explain(err error) error {
 	case apierrors.IsNotFound(err) && detailsOf(err).Kind == "namespaces":
 		hint = "create the namespace, or put it into the set: it is applied first"
 	case apierrors.IsUnauthorized(err):
-		hint = "the server does not accept the credentials; are they expired? See: kubectl auth whoami"
+		hint = "the server does not accept the credentials; are they expired? See: " + command.Kubectl("auth", "whoami")
 	default:
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
 )
@@ -47,7 +48,7 @@ func (e *NoTypeError) Is(target error) bool {
 // Hint says which type was probably meant.
 func (e *NoTypeError) Hint() string {
 	if len(e.Near) == 0 {
-		return "see: kubectl api-resources"
+		return "see: " + command.Kubectl("api-resources")
 	}
 	return "did you mean " + strings.Join(e.Near, " or ") + "?"
 }

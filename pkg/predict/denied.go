@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
@@ -33,14 +34,14 @@ func (e *DeniedError) Unwrap() error { return e.Err }
 
 // Hint is the question to ask.
 func (e *DeniedError) Hint() string {
-	words := []string{"see: kubectl auth can-i", e.Verb, e.Item.Kind.GVR().GroupResource().String()}
+	words := []string{"see: " + command.Kubectl("auth", "can-i"), e.Verb, e.Item.Kind.GVR().GroupResource().String()}
 	if e.Verb == "" {
-		words = []string{"see: kubectl auth can-i --list"}
+		words = []string{"see: " + command.Kubectl("auth", "can-i"), "--list"}
 	}
 	if e.Item.Namespace != "" {
 		words = append(words, "-n", e.Item.Namespace)
 	}
-	return strings.Join(words, " ") + " (and --as, if it was given)"
+	return strings.Join(words, " ")
 }
 
 // DeniedRead is [Denied] for an error of reading the item, which nothing but a lack

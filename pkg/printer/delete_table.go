@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -157,7 +158,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	below(b, causeLines(all[0].Causes), "    ", t.Width)
 	if len(all[0].Causes) == 0 && all[0].Overdue && t.pointed < manySkipped {
 		t.pointed++
-		fmt.Fprintf(b, "    hint: what holds it: kubectl k8sconnect stuck %s\n", label(all[0].Ref))
+		fmt.Fprintf(b, "    hint: what holds it: %s %s\n", command.Fill(command.Kubectl("k8sconnect", "stuck"), t.Flags), label(all[0].Ref))
 	}
 }
 

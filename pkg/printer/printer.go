@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -53,6 +54,8 @@ type Options struct {
 	Unasked bool
 	// PastConflicts tells that the run goes on past objects in conflict.
 	PastConflicts bool
+	// Flags go into the commands that are printed to be pasted.
+	Flags command.Flags
 	// Mask takes out of an event what nobody is to see; nil takes out nothing.
 	Mask func(event.Event) event.Event
 	// External is the user's own diff program, which replaces the text of a diff

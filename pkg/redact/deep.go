@@ -12,42 +12,52 @@ import (
 
 // Deep masks every text in a value, however deep, errors and their hints among them;
 // map keys stay. What objects, paths and owners are called stays as well, and is
-// [Vault.Public] from then on. What needs no change is shared with the argument, which
-// itself is never changed.
-func (v *Vault) Deep(x any) any {
-	if v == nil || x == nil {
+// [Vault.Public] from then on. Each text passes through then as well, unless it is nil.
+// What needs no change is shared with the argument, which itself is never changed.
+func (v *Vault) Deep(x any, then func(string) string) any {
+	if x == nil {
 		return x
 	}
-	out, _ := v.deep(reflect.ValueOf(x))
+	w := &walker{vault: v, text: v.Text}
+	if then != nil {
+		w.text = func(text string) string { return then(v.Text(text)) }
+	}
+	out, _ := w.deep(reflect.ValueOf(x))
 	return out.Interface()
 }
 
-// Error returns err with the values masked in its text and in all that it wraps. It can
-// be told by type and reason as before.
-func (v *Vault) Error(err error) error {
-	if v == nil || err == nil || !v.quotes(err) {
-		return err
-	}
-	return v.masked(err)
+// walker changes the texts of a value.
+type walker struct {
+	vault *Vault
+	text  func(string) string
 }
 
-func (v *Vault) deep(x reflect.Value) (out reflect.Value, changed bool) {
+// error returns err with its text changed, and all that it wraps. It can be told by type
+// and reason as before.
+func (w *walker) error(err error) error {
+	if !w.quotes(err) {
+		return err
+	}
+	return w.masked(err)
+}
+
+func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	if isName(x.Type()) {
 		if ref, ok := x.Interface().(object.Ref); ok {
-			v.Public(ref.Name, ref.Namespace, ref.GVK.Kind, ref.GVK.Group)
+			w.vault.Public(ref.Name, ref.Namespace, ref.GVK.Kind, ref.GVK.Group)
 		}
 		return x, false
 	}
 	switch x.Kind() {
 	case reflect.String:
-		text := v.Text(x.String())
+		text := w.text(x.String())
 		return reflect.ValueOf(text), text != x.String()
 	case reflect.Interface:
-		return v.deepInterface(x)
+		return w.deepInterface(x)
 	case reflect.Pointer:
-		return v.deepPointer(x)
+		return w.deepPointer(x)
 	case reflect.Struct, reflect.Slice, reflect.Map:
-		return v.deepParts(x)
+		return w.deepParts(x)
 	default:
 		return x, false
 	}
@@ -65,30 +75,30 @@ func isName(t reflect.Type) bool {
 	return t.PkgPath() == reflect.TypeFor[object.Ref]().PkgPath()
 }
 
-func (v *Vault) deepInterface(x reflect.Value) (reflect.Value, bool) {
+func (w *walker) deepInterface(x reflect.Value) (reflect.Value, bool) {
 	if x.IsNil() {
 		return x, false
 	}
 	if err, ok := x.Interface().(error); ok {
-		masked := v.Error(err)
-		return reflect.ValueOf(masked), v.quotes(err)
+		masked := w.error(err)
+		return reflect.ValueOf(masked), w.quotes(err)
 	}
-	return v.deep(x.Elem())
+	return w.deep(x.Elem())
 }
 
-func (v *Vault) deepPointer(x reflect.Value) (reflect.Value, bool) {
+func (w *walker) deepPointer(x reflect.Value) (reflect.Value, bool) {
 	if x.IsNil() {
 		return x, false
 	}
 	if u, ok := x.Interface().(*unstructured.Unstructured); ok {
-		v.deep(reflect.ValueOf(object.RefOf(u)))
-		masked, changed := v.deep(reflect.ValueOf(u.Object))
+		w.deep(reflect.ValueOf(object.RefOf(u)))
+		masked, changed := w.deep(reflect.ValueOf(u.Object))
 		if !changed {
 			return x, false
 		}
 		return reflect.ValueOf(&unstructured.Unstructured{Object: masked.Interface().(map[string]any)}), true
 	}
-	elem, changed := v.deep(x.Elem())
+	elem, changed := w.deep(x.Elem())
 	if !changed {
 		return x, false
 	}
@@ -98,7 +108,7 @@ func (v *Vault) deepPointer(x reflect.Value) (reflect.Value, bool) {
 }
 
 // deepParts masks the parts of what has some, in a copy once one of them changes.
-func (v *Vault) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
+func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	out = x
 	switch x.Kind() {
 	case reflect.Struct:
@@ -106,7 +116,7 @@ func (v *Vault) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 			if !x.Type().Field(i).IsExported() {
 				continue
 			}
-			if part, masked := v.deep(x.Field(i)); masked {
+			if part, masked := w.deep(x.Field(i)); masked {
 				if !changed {
 					out, changed = reflect.New(x.Type()).Elem(), true
 					out.Set(x)
@@ -116,7 +126,7 @@ func (v *Vault) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 		}
 	case reflect.Slice:
 		for i := range x.Len() {
-			if part, masked := v.deep(x.Index(i)); masked {
+			if part, masked := w.deep(x.Index(i)); masked {
 				if !changed {
 					out, changed = reflect.MakeSlice(x.Type(), x.Len(), x.Len()), true
 					reflect.Copy(out, x)
@@ -126,7 +136,7 @@ func (v *Vault) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 		}
 	default:
 		for _, key := range x.MapKeys() {
-			if part, masked := v.deep(x.MapIndex(key)); masked {
+			if part, masked := w.deep(x.MapIndex(key)); masked {
 				if !changed {
 					out, changed = reflect.MakeMapWithSize(x.Type(), x.Len()), true
 					for _, k := range x.MapKeys() {
@@ -140,17 +150,17 @@ func (v *Vault) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	return out, changed
 }
 
-// quotes tells whether an error, or one that it wraps, quotes a value.
-func (v *Vault) quotes(err error) bool {
+// quotes tells whether the text of an error, or of one that it wraps, would change.
+func (w *walker) quotes(err error) bool {
 	text := err.Error()
-	if v.Text(text) != text {
+	if w.text(text) != text {
 		return true
 	}
-	if hint := hintOf(err); hint != "" && v.Text(hint) != hint {
+	if hint := hintOf(err); hint != "" && w.text(hint) != hint {
 		return true
 	}
 	for _, inner := range unwrapped(err) {
-		if inner != nil && v.quotes(inner) {
+		if inner != nil && w.quotes(inner) {
 			return true
 		}
 	}
@@ -177,11 +187,11 @@ func hintOf(err error) string {
 // vaultError is an error with its text masked. What asks for a type below it gets the
 // one that there is; what goes down the chain for texts finds only masked ones.
 type vaultError struct {
-	err   error
-	vault *Vault
+	err    error
+	walker *walker
 }
 
-func (e *vaultError) Error() string { return e.vault.Text(e.err.Error()) }
+func (e *vaultError) Error() string { return e.walker.text(e.err.Error()) }
 
 // Hint is what the first error of the chain that has a hint says to do.
 func (e *vaultError) Hint() string {
@@ -189,7 +199,7 @@ func (e *vaultError) Hint() string {
 	if !errors.As(e.err, &hinted) {
 		return ""
 	}
-	return e.vault.Text(hinted.Hint())
+	return e.walker.text(hinted.Hint())
 }
 
 // As finds a type in the chain that is not masked.
@@ -216,8 +226,8 @@ func (e *vaultError) Is(target error) bool {
 type vaultErrors struct{ vaultError }
 
 // masked wraps an error in its own shape: what joins several stays such a one.
-func (v *Vault) masked(err error) error {
-	one := vaultError{err: err, vault: v}
+func (w *walker) masked(err error) error {
+	one := vaultError{err: err, walker: w}
 	if _, joins := err.(interface{ Unwrap() []error }); joins { //nolint:errorlint // of this one alone
 		return &vaultErrors{one}
 	}
@@ -226,7 +236,7 @@ func (v *Vault) masked(err error) error {
 
 func (e *vaultError) Unwrap() error {
 	if below := unwrapped(e.err); len(below) > 0 && below[0] != nil {
-		return e.vault.masked(below[0])
+		return e.walker.masked(below[0])
 	}
 	return nil
 }
@@ -235,7 +245,7 @@ func (e *vaultErrors) Unwrap() []error {
 	var below []error
 	for _, inner := range unwrapped(e.err) {
 		if inner != nil {
-			below = append(below, e.vault.masked(inner))
+			below = append(below, e.walker.masked(inner))
 		}
 	}
 	return below

@@ -39,7 +39,7 @@ func TestDeepMasksEveryTextOfAnEvent(t *testing.T) {
 		},
 	}
 	before := fmt.Sprintf("%#v", result.Conflicts)
-	got := vault.Deep(result).(event.Applied)
+	got := vault.Deep(result, nil).(event.Applied)
 	if text := fmt.Sprintf("%+v %v", got, got.Err); leak(strings.ReplaceAll(text, "map["+canary, ""), canary) != "" {
 		t.Errorf("left: %s", text)
 	}
@@ -50,13 +50,13 @@ func TestDeepMasksEveryTextOfAnEvent(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	waited := event.Waited{Ref: web, Object: &unstructured.Unstructured{Object: map[string]any{"status": canary, "spec": int64(3)}}}
-	masked := vault.Deep(waited).(event.Waited)
+	masked := vault.Deep(waited, nil).(event.Waited)
 	if diff := cmp.Diff(map[string]any{"status": "***", "spec": int64(3)}, masked.Object.Object); diff != "" {
 		t.Error(diff)
 	}
 	// Nothing to mask, nothing copied.
 	clean := event.Waited{Object: &unstructured.Unstructured{Object: map[string]any{"a": "nothing secret"}}}
-	if got := vault.Deep(clean).(event.Waited); got.Object != clean.Object {
+	if got := vault.Deep(clean, nil).(event.Waited); got.Object != clean.Object {
 		t.Error("a clean object was copied")
 	}
 }
@@ -66,7 +66,7 @@ func TestDeepLeavesNames(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("db", "shop-production"))
 	ref := object.Ref{Namespace: "shop-production", Name: "web"}
-	got := vault.Deep(event.Warned{Ref: ref, Text: `namespace "shop-production" is terminating`}).(event.Warned)
+	got := vault.Deep(event.Warned{Ref: ref, Text: `namespace "shop-production" is terminating`}, nil).(event.Warned)
 	if got.Ref != ref || !strings.Contains(got.Text, "shop-production") {
 		t.Errorf("got %+v", got)
 	}
@@ -78,7 +78,7 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 	vault.Learn(aSecret("db", canary))
 	status := apierrors.NewBadRequest("has " + canary)
 	err := fmt.Errorf("x: %w", errors.Join(&hinted{status, "see " + canary}, context.DeadlineExceeded))
-	got := vault.Error(err)
+	got := vault.Deep(event.Applied{Err: err}, nil).(event.Applied).Err
 	if !apierrors.IsBadRequest(got) || !errors.Is(got, context.DeadlineExceeded) || !errors.Is(got, err) {
 		t.Error("it is another error")
 	}
@@ -108,7 +108,7 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 		}
 	}
 	visit(got)
-	if clean := errors.New("clean"); vault.Error(clean) != clean { //nolint:errorlint // the very same
+	if clean := errors.New("clean"); vault.Deep(event.Applied{Err: clean}, nil).(event.Applied).Err != clean { //nolint:errorlint // the very same
 		t.Error("a clean error was wrapped")
 	}
 }

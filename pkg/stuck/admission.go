@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -154,7 +155,7 @@ func (d *diagnosis) refusedBy(h hook, err error, purpose, said string) finding {
 		Code:      WebhookRefuses,
 		Message:   "the admission webhook " + quote(h.name) + " refuses " + purpose,
 		Evidence:  []string{said},
-		Next:      "kubectl get " + on(h.config) + " -o yaml",
+		Next:      command.Kubectl("get") + " " + on(h.config) + " -o yaml",
 		Risk:      "exempting the object from the webhook, or removing the webhook, lets through what it is there to stop",
 		BlockedBy: h.config,
 	}}
@@ -166,7 +167,7 @@ func (d *diagnosis) unreachable(h hook, evidence ...string) finding {
 		Code:     WebhookUnreachable,
 		Message:  "the admission webhook " + quote(h.name) + " does not answer, and what it would be asked about is refused while that is so",
 		Evidence: evidence,
-		Next: "kubectl patch " + on(h.config) + " --type=json -p " +
+		Next: command.Kubectl("patch") + " " + on(h.config) + " --type=json -p " +
 			word(fmt.Sprintf(`[{"op":"replace","path":"/webhooks/%d/failurePolicy","value":"Ignore"}]`, h.index)),
 		Risk:      "what the webhook checks goes unchecked while it is away, until failurePolicy is set back to Fail",
 		BlockedBy: h.config,
@@ -205,19 +206,19 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 		Code:      AdmissionRefuses,
 		Message:   "the server refuses " + purpose(finalizer),
 		Evidence:  []string{said},
-		Next:      "kubectl get validatingadmissionpolicies,validatingadmissionpolicybindings",
+		Next:      command.Kubectl("get") + " validatingadmissionpolicies,validatingadmissionpolicybindings",
 		BlockedBy: ref,
 	}}
 	if invalidFields(err) {
 		f.Code = UpdateInvalid
 		f.Message = "the object is not valid any more, so that no update of it is accepted, nor " + purpose(finalizer)
-		f.Next = "kubectl edit " + on(ref)
+		f.Next = command.Kubectl("edit") + " " + on(ref)
 		return f
 	}
 	if apierrors.IsInternalError(err) || troubled(err) {
 		f.Code = UpdateFails
 		f.Message = purpose(finalizer) + " ends in an error of the server"
-		f.Next = "kubectl get --raw '/readyz?verbose'"
+		f.Next = command.Kubectl("get") + " --raw '/readyz?verbose'"
 	}
 	return f
 }

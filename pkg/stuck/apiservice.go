@@ -3,6 +3,7 @@ package stuck
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -26,7 +27,7 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 		Code:      APIServiceUnavailable,
 		Message:   "the aggregated API " + quote(u.GetName()) + " does not answer, so nobody can tell what of its kinds is in the namespace",
 		Evidence:  append([]string{"Available: " + conditionOf(u, "Available").String()}, b.evidence...),
-		Next:      "kubectl delete " + on(ref),
+		Next:      command.Kubectl("delete") + " " + on(ref),
 		Risk:      "its API is gone until it is registered again; objects that its server keeps of this namespace are not deleted with it",
 		BlockedBy: ref,
 	}}
@@ -43,7 +44,7 @@ func (d *diagnosis) unreadable(said []string) finding {
 		Code:     GroupVersionUnreadable,
 		Message:  "an API of the cluster gives a group and version that can not be read, so that nobody can tell what of its kinds is in the namespace",
 		Evidence: said,
-		Next:     "kubectl get apiservices.apiregistration.k8s.io",
+		Next:     command.Kubectl("get") + " apiservices.apiregistration.k8s.io",
 		Risk:     "whoever deletes the APIService that it is takes its API away, until it is registered again",
 	}}
 	services, _ := d.list(kindOf("apiregistration.k8s.io/v1", "APIService"), "")

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -40,7 +41,7 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 		Code:     BuiltInFinalizer,
 		Message:  "the finalizer " + quote(finalizer) + " waits for " + waits + "; Kubernetes removes it by itself",
 		Evidence: []string{d.deleted(u)},
-		Next:     "kubectl events --for " + word(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
+		Next:     command.Kubectl("events") + " --for " + word(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
 	}}}
 }
 
@@ -64,7 +65,7 @@ func (d *diagnosis) controllerManager() []finding {
 		Code:      ControllerManagerDown,
 		Message:   "kube-controller-manager does not run: nothing that Kubernetes itself cleans up goes away",
 		Evidence:  []string{l.String(d.now)},
-		Next:      "kubectl get pods -n kube-system -l component=kube-controller-manager -o wide",
+		Next:      command.Kubectl("get") + " pods -n kube-system -l component=kube-controller-manager -o wide",
 		BlockedBy: object.RefOf(u),
 	}}}
 }

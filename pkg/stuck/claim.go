@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -83,14 +84,14 @@ func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string)
 		}
 	}
 	if owner == nil {
-		return "kubectl delete " + on(ref), "the pod is gone"
+		return command.Kubectl("delete") + " " + on(ref), "the pod is gone"
 	}
 	by := refOf(owner.APIVersion, owner.Kind, ref.Namespace, owner.Name)
 	switch owner.Kind {
 	case "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController":
-		return "kubectl scale " + on(by) + " --replicas=0", "all pods of " + name(by) + " stop"
+		return command.Kubectl("scale") + " " + on(by) + " --replicas=0", "all pods of " + name(by) + " stop"
 	default:
-		return "kubectl delete " + on(by), name(by) + " is gone, and all its pods"
+		return command.Kubectl("delete") + " " + on(by), name(by) + " is gone, and all its pods"
 	}
 }
 
@@ -117,7 +118,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 		Code:      VolumeBound,
 		Message:   "the volume is bound to " + name(ref) + ", and goes after it",
 		Evidence:  []string{"reclaim policy " + quote(string(pv.Spec.PersistentVolumeReclaimPolicy))},
-		Next:      "kubectl k8sconnect delete " + on(ref),
+		Next:      command.Kubectl("k8sconnect", "delete") + " " + on(ref),
 		Risk:      "the claim's data: with the reclaim policy Delete, the storage itself is deleted",
 		BlockedBy: ref,
 	}}
@@ -126,7 +127,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 		if len(below) > 0 {
 			f.rank = rankWaiting
 		}
-		f.Next, f.Risk = "kubectl k8sconnect stuck "+on(ref), ""
+		f.Next, f.Risk = command.Kubectl("k8sconnect", "stuck")+" "+on(ref), ""
 		found = append(found, below...)
 	}
 	return append(found, f)
@@ -145,7 +146,7 @@ func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 			Code:     VolumeDeletionFailed,
 			Message:  "its driver could not delete the storage behind it",
 			Evidence: []string{"status.message: " + quote(message)},
-			Next:     "kubectl describe " + on(object.RefOf(u)),
+			Next:     command.Kubectl("describe") + " " + on(object.RefOf(u)),
 			Risk:     "without the driver's work the storage stays, and costs what it costs",
 		}})
 	}
@@ -165,7 +166,7 @@ func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
 		f := finding{rank: rankHeld, Cause: event.Cause{
 			Code:      VolumeAttached,
 			Message:   "the volume is attached to node " + quote(va.Spec.NodeName) + " (" + name(ref) + ")",
-			Next:      "kubectl describe " + on(ref),
+			Next:      command.Kubectl("describe") + " " + on(ref),
 			BlockedBy: ref,
 		}}
 		found = append(found, f)
@@ -196,7 +197,7 @@ func (d *diagnosis) detaching(u *unstructured.Unstructured, va storagev1.VolumeA
 			Code:      VolumeDetachFailed,
 			Message:   "the driver " + quote(va.Spec.Attacher) + " could not detach the volume from node " + quote(va.Spec.NodeName),
 			Evidence:  []string{"detachError: " + quote(va.Status.DetachError.Message)},
-			Next:      "kubectl describe " + on(ref),
+			Next:      command.Kubectl("describe") + " " + on(ref),
 			BlockedBy: ref,
 		}})
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -95,7 +96,7 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 		Code:     ConversionWebhookDown,
 		Message:  "the webhook that converts " + quote(crd.GetName()) + " between its versions does not answer, so its objects can neither be listed nor changed",
 		Evidence: append(append([]string{"it is called at " + quote(at)}, b.evidence...), failure...),
-		Next: "kubectl patch " + on(object.RefOf(crd)) + " --type=merge -p " +
+		Next: command.Kubectl("patch") + " " + on(object.RefOf(crd)) + " --type=merge -p " +
 			word(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`),
 		Risk:      "without conversion, objects are served with the fields that they were stored with, and what another version calls differently is lost when they are written",
 		BlockedBy: object.RefOf(crd),

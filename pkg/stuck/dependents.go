@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -49,7 +50,7 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 		first := object.RefOf(dependents[0])
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
 		found[0].Evidence = append(found[0].Evidence, count(len(dependents), "dependent")+" still name it as their owner, such as "+name(first))
-		found[0].Next = "kubectl get " + on(first) + " -o jsonpath='{.metadata.ownerReferences}'"
+		found[0].Next = command.Kubectl("get") + " " + on(first) + " -o jsonpath='{.metadata.ownerReferences}'"
 		// To release it is an update, too, which something may refuse.
 		found = append(d.admission(dependents[0], releases), found...)
 	}
@@ -86,7 +87,7 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      ForegroundDependents,
 		Message:   "it goes after its dependents, and " + count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + name(ref),
-		Next:      "kubectl k8sconnect stuck " + on(ref),
+		Next:      command.Kubectl("k8sconnect", "stuck") + " " + on(ref),
 		BlockedBy: ref,
 	}}
 	if len(dependents) > 1 {
@@ -100,7 +101,7 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 		return append(found, f)
 	}
 	f.Evidence = []string{name(ref) + " is not being deleted"}
-	f.Next, f.Risk = "kubectl k8sconnect delete "+on(ref), "deletes "+name(ref)
+	f.Next, f.Risk = command.Kubectl("k8sconnect", "delete")+" "+on(ref), "deletes "+name(ref)
 	for _, o := range first.GetOwnerReferences() {
 		if o.UID != u.GetUID() {
 			f.Evidence = append(f.Evidence, "it has another owner, "+quote(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only takes this one out of its owners")
@@ -132,5 +133,5 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 func disowning(u *unstructured.Unstructured, owner types.UID) string {
 	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))
-	return "kubectl patch " + on(object.RefOf(u)) + " --type=json -p " + word(patch)
+	return command.Kubectl("patch") + " " + on(object.RefOf(u)) + " --type=json -p " + word(patch)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -42,19 +43,20 @@ func (s situation) run(t *testing.T) {
 	var codes []string
 	for _, c := range causes {
 		codes = append(codes, c.Code)
+		commandtest.Check(t, c.Next)
 	}
 	if diff := cmp.Diff(s.codes, codes); diff != "" {
 		t.Errorf("codes: %s\n%+v", diff, causes)
 	}
 	first := causes[0]
-	text := strings.Join(append([]string{first.Message, first.Next, first.Risk}, first.Evidence...), "\n")
+	text := commandtest.Plain(strings.Join(append([]string{first.Message, first.Next, first.Risk}, first.Evidence...), "\n"))
 	for _, say := range s.says {
 		if !strings.Contains(text, say) {
 			t.Errorf("does not say %q:\n%s", say, text)
 		}
 	}
 	for _, never := range s.never {
-		if all := fmt.Sprint(causes); strings.Contains(all, never) {
+		if all := commandtest.Plain(fmt.Sprint(causes)); strings.Contains(all, never) {
 			t.Errorf("says %q:\n%s", never, all)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -72,7 +73,7 @@ func stale(live *unstructured.Unstructured, said []string, but string) finding {
 		Code:     ConditionStale,
 		Message:  "what its conditions say is over: " + but + "; the namespace controller tries again by itself, the later the oftener it failed",
 		Evidence: said,
-		Next:     "kubectl annotate " + on(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\"",
+		Next:     command.Kubectl("annotate") + " " + on(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\"",
 	}}
 }
 
@@ -105,8 +106,8 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 		Code:     NamespaceFinalizer,
 		Message:  "the namespace has finalizers in its spec, of somebody who does not remove them: " + quote(strings.Join(others, ", ")),
 		Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call of /finalize removes them"},
-		Next: "kubectl get --raw " + word(path) + " | sed " + word(replaceList(all)) +
-			" | kubectl replace --raw " + word(path+"/finalize") + " -f -",
+		Next: command.Kubectl("get") + " --raw " + word(path) + " | sed " + word(replaceList(all)) +
+			" | " + command.Kubectl("replace") + " --raw " + word(path+"/finalize") + " -f -",
 		Risk: "what those finalizers were to clean up stays behind",
 	}}}
 }
@@ -146,7 +147,7 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 		Code:      DeletionRefused,
 		Message:   "the namespace controller could not delete " + count(len(c.present), "object") + " in it",
 		Evidence:  []string{said},
-		Next:      "kubectl delete " + on(first) + " --dry-run=server",
+		Next:      command.Kubectl("delete") + " " + on(first) + " --dry-run=server",
 		BlockedBy: first,
 	}}}
 }

@@ -8,6 +8,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -37,7 +38,7 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	n := d.node(p.Spec.NodeName)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Evidence:  append(append([]string{late}, n.evidence...), running(p)...),
-		Next:      "kubectl delete " + on(ref) + " --grace-period=0 --force",
+		Next:      command.Kubectl("delete") + " " + on(ref) + " --grace-period=0 --force",
 		Risk:      "its containers may go on running on the node, unseen: for a StatefulSet, two of one name at once, on the same data",
 		BlockedBy: refOf("v1", "Node", "", p.Spec.NodeName),
 	}}
@@ -54,7 +55,7 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 		f.Code = PodUnmounting
 		f.Message = "its containers have stopped, but the kubelet of node " + quote(p.Spec.NodeName) + " has not cleaned up: an unmount may hang"
 		f.Evidence = append(f.Evidence, volumesOf(p)...)
-		f.Next, f.Risk = "kubectl events --for pod/"+word(p.Name)+" -n "+word(p.Namespace), ""
+		f.Next, f.Risk = command.Kubectl("events")+" --for pod/"+word(p.Name)+" -n "+word(p.Namespace), ""
 	default:
 		f.Code = PodPastGracePeriod
 		f.Message = "its grace period is over, and the kubelet of node " + quote(p.Spec.NodeName) + " has not said that its containers have stopped"
@@ -128,9 +129,9 @@ func (d *diagnosis) node(called string) node {
 // next is what frees volumes of a node that does not come back.
 func (n node) next(called string) string {
 	if n.code == NodeGone {
-		return "kubectl get pods -A --field-selector spec.nodeName=" + word(called)
+		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + word(called)
 	}
-	return "kubectl taint nodes " + word(called) + " node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
+	return command.Kubectl("taint") + " nodes " + word(called) + " node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
 }
 
 func (n node) risk() string {

@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -105,7 +106,7 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s s
 		Message: "it waits for whoever removes the finalizer " + quote(finalizer) + "; nothing tells who that is, and " +
 			count(len(all), "workload") + " in the cluster may be it, or something outside",
 		Evidence: append(append(d.set(u, finalizer), s.evidence...), some(all, 4)...),
-		Next:     "kubectl logs " + on(first) + " --all-containers --since=1h | grep " + word(u.GetName()),
+		Next:     command.Kubectl("logs") + " " + on(first) + " --all-containers --since=1h | grep " + word(u.GetName()),
 	}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -43,11 +44,11 @@ func name(ref object.Ref) string {
 
 // word quotes a word of a command such that a POSIX shell reads it unchanged.
 func word(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
-	if s != "" && strings.Trim(s, plain) == "" {
+	quoted := command.Quote(s)
+	if quoted == s {
 		return s
 	}
-	return "'" + strings.ReplaceAll(quote(s), "'", `'\''`) + "'"
+	return command.Quote(quote(s))
 }
 
 // on writes the object at the end of a command: TYPE/NAME -n NAMESPACE.
@@ -60,7 +61,7 @@ func on(ref object.Ref) string {
 
 // removal is the command that removes one finalizer.
 func removal(ref object.Ref, finalizer string) string {
-	return "kubectl k8sconnect delete " + on(ref) + " --remove-finalizer=" + word(finalizer)
+	return command.Kubectl("k8sconnect", "delete") + " " + on(ref) + " --remove-finalizer=" + word(finalizer)
 }
 
 // count returns "1 object", "2 objects".

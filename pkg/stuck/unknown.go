@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -21,7 +22,7 @@ func notTerminating(u *unstructured.Unstructured) event.Cause {
 	return event.Cause{
 		Code:    NotTerminating,
 		Message: "nobody has asked for its deletion",
-		Next:    "kubectl k8sconnect delete " + on(object.RefOf(u)),
+		Next:    command.Kubectl("k8sconnect", "delete") + " " + on(object.RefOf(u)),
 	}
 }
 
@@ -32,7 +33,7 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 		Code:     Unknown,
 		Message:  "no cause was found: it has no finalizers, and nothing is known to hold it back",
 		Evidence: []string{"deleted " + ago(d.now.Sub(since(u))) + " ago, no finalizers"},
-		Next:     "kubectl get " + on(ref) + " -o yaml --show-managed-fields",
+		Next:     command.Kubectl("get") + " " + on(ref) + " -o yaml --show-managed-fields",
 	}}
 	if len(u.GetFinalizers()) > 0 {
 		f.Message = "no cause was found for what its finalizers wait for"
@@ -121,7 +122,7 @@ func (d *diagnosis) server() []finding {
 			Code:     ServerFailing,
 			Message:  "the API server does not answer as it should: nothing goes away while that lasts",
 			Evidence: some(failing, 5),
-			Next:     "kubectl get --raw '/readyz?verbose'",
+			Next:     command.Kubectl("get") + " --raw '/readyz?verbose'",
 		}})
 	}
 	if len(busy) > 0 {
@@ -130,7 +131,7 @@ func (d *diagnosis) server() []finding {
 			Code:     ServerThrottling,
 			Message:  "the API server has too much to do and turns requests away, ours and those of its controllers",
 			Evidence: some(busy, 5),
-			Next:     "kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels",
+			Next:     command.Kubectl("get") + " --raw /debug/api_priority_and_fairness/dump_priority_levels",
 		}})
 	}
 	if len(lost) > 0 {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -118,11 +119,11 @@ type state struct {
 func (d *diagnosis) state(w workload) state {
 	switch {
 	case w.wanted == 0 && w.ref.GVK.Kind == "DaemonSet":
-		return state{code: FinalizerControllerScaledDown, how: "runs on no node", next: "kubectl describe " + on(w.ref)}
+		return state{code: FinalizerControllerScaledDown, how: "runs on no node", next: command.Kubectl("describe") + " " + on(w.ref)}
 	case w.wanted == 0:
 		return state{
 			code: FinalizerControllerScaledDown, how: "is scaled to zero", evidence: []string{"spec.replicas of " + name(w.ref) + " is 0"},
-			next: "kubectl scale " + on(w.ref) + " --replicas=1",
+			next: command.Kubectl("scale") + " " + on(w.ref) + " --replicas=1",
 		}
 	case w.ready > 0:
 		return state{evidence: []string{fmt.Sprintf("%s: %d of %d ready", name(w.ref), w.ready, w.wanted)}}
@@ -130,7 +131,7 @@ func (d *diagnosis) state(w workload) state {
 	s := state{
 		code: FinalizerControllerNotReady, how: "is not ready",
 		evidence: []string{fmt.Sprintf("%s: 0 of %d ready", name(w.ref), w.wanted)},
-		next:     "kubectl describe " + on(w.ref),
+		next:     command.Kubectl("describe") + " " + on(w.ref),
 	}
 	for _, p := range d.podsOf(w) {
 		d.fault(&s, p)
@@ -186,7 +187,7 @@ func (d *diagnosis) fault(s *state, p corev1.Pod) {
 			}
 			s.code, s.how = FinalizerControllerCrashing, "crashes again and again"
 			s.evidence = append(s.evidence, text)
-			s.next = "kubectl logs " + on(ref) + " -c " + word(c.Name) + " --previous"
+			s.next = command.Kubectl("logs") + " " + on(ref) + " -c " + word(c.Name) + " --previous"
 		case waiting != nil && waiting.Reason != "":
 			s.evidence = append(s.evidence, fmt.Sprintf("%s: container %s: %s %s", name(ref), quote(c.Name), quote(waiting.Reason), quote(waiting.Message)))
 		}
@@ -240,7 +241,7 @@ func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string,
 		Code:      FinalizerControllerForbidden,
 		Message:   c.owner(finalizer) + ", is not permitted to remove it",
 		Evidence:  append([]string{"service account " + quote(c.account) + " -n " + quote(c.ref.Namespace) + " may neither update nor patch " + name(ref)}, c.why...),
-		Next:      "kubectl auth can-i update " + on(ref) + " --as=" + word(user),
+		Next:      command.KubectlAs("auth", "can-i") + " update " + on(ref) + " --as=" + word(user),
 		BlockedBy: refOf("v1", "ServiceAccount", c.ref.Namespace, c.account),
 	}}, true
 }
@@ -260,7 +261,7 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:      FinalizerControllerSilent,
 		Message:   "the controller of the finalizer " + quote(finalizer) + ", " + name(by) + ", is alive, but has not removed it in " + ago(d.now.Sub(since(u))),
-		Next:      "kubectl logs " + on(by) + " --all-containers --since=1h | grep " + word(u.GetName()),
+		Next:      command.Kubectl("logs") + " " + on(by) + " --all-containers --since=1h | grep " + word(u.GetName()),
 		BlockedBy: by,
 	}}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/unready"
@@ -53,8 +54,8 @@ func (s story) run(t *testing.T) {
 		return
 	}
 	first := causes[0]
-	if s.next != "" && first.Next != s.next {
-		t.Errorf("next: %s, want %s", first.Next, s.next)
+	if next := commandtest.Plain(first.Next); s.next != "" && next != s.next {
+		t.Errorf("next: %s, want %s", next, s.next)
 	}
 	if s.blocked != "" && first.BlockedBy.String() != s.blocked {
 		t.Errorf("blocked by %s, want %s", first.BlockedBy, s.blocked)
@@ -71,6 +72,7 @@ func (s story) run(t *testing.T) {
 func sane(t *testing.T, causes []event.Cause) {
 	t.Helper()
 	for _, c := range causes {
+		commandtest.Check(t, c.Next)
 		for _, text := range append([]string{c.Message, c.Next, c.Risk}, c.Evidence...) {
 			if strings.ContainsAny(text, "\n\r\x1b\x00") || len(text) > 1000 {
 				t.Errorf("%s: a text that is not fit for a line: %q", c.Code, text)

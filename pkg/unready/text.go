@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -85,16 +86,21 @@ func some(names []string, n int) string {
 	return strings.Join(names[:n], ", ") + " and " + strconv.Itoa(len(names)-n) + " more"
 }
 
-// kubectl returns a command, its words quoted for a shell where they have to be.
+// kubectl returns a command, its words quoted for a shell where they have to be. The verb
+// has one word, but for those that group others.
 func kubectl(namespace string, words ...string) string {
-	words = append([]string{"kubectl"}, words...)
+	verb := 1
+	if slices.Contains([]string{"auth", "rollout", "create"}, words[0]) {
+		verb = 2
+	}
 	if namespace != "" {
 		words = append(words, "-n", namespace)
 	}
-	for i, word := range words {
-		words[i] = quote(word)
+	line := command.Kubectl(words[:verb]...)
+	for _, word := range words[verb:] {
+		line += " " + command.Quote(word)
 	}
-	return strings.Join(words, " ")
+	return line
 }
 
 // get returns the command that shows the object.
@@ -105,16 +111,6 @@ func get(ref object.Ref) string {
 // describe returns the command that shows the object with its events.
 func describe(ref object.Ref) string {
 	return kubectl(ref.Namespace, "describe", ref.Resource())
-}
-
-func quote(s string) string {
-	special := func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, special) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // distinct returns the texts that are not empty, each once, in their order.

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+)
+
+// What flags decide.
+const (
+	// neither: they decide nothing about where a command acts, or as whom.
+	neither = iota
+	theCluster
+	whomToActAs
+	// hidden decides about the cluster too, but its value is nobody's to see.
+	hidden
+)
+
+// decides says what a flag of every verb decides. The namespace is not among them:
+// commands name that of the object that they are about.
+func decides(flag string) int {
+	switch flag {
+	case "kubeconfig", "context", "cluster", "user", "server", "tls-server-name", "insecure-skip-tls-verify",
+		"certificate-authority", "client-certificate", "client-key", "proxy-url", "auth-provider", "auth-provider-arg":
+		return theCluster
+	case "token", "username", "password":
+		return hidden
+	case "as", "as-group", "as-uid", "as-user-extra":
+		return whomToActAs
+	default:
+		return neither
+	}
+}
+
+// typed returns the flags that a command needs to act on the cluster, and as the user,
+// that this one was told.
+func (c *connection) typed() command.Flags {
+	var typed command.Flags
+	if c.flags == nil {
+		return typed
+	}
+	c.flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed { // It is the verb's own set of flags that knows which were.
+			return
+		}
+		switch decides(f.Name) {
+		case theCluster:
+			typed.Cluster = slices.Concat(typed.Cluster, spelt(f))
+		case hidden:
+			typed.Cluster = append(typed.Cluster, "--"+f.Name+"=…")
+		case whomToActAs:
+			typed.As = slices.Concat(typed.As, spelt(f))
+		}
+	})
+	return typed
+}
+
+// spelt writes a flag as it can be typed, once for each of its values.
+func spelt(f *pflag.Flag) []string {
+	values := []string{f.Value.String()}
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		values = many.GetSlice()
+	}
+	for i, value := range values {
+		values[i] = "--" + f.Name + "=" + value
+	}
+	return values
+}

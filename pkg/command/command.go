@@ -1,0 +1,58 @@
+// Package command makes the commands that are printed for somebody to paste.
+//
+//	next := command.Kubectl("get") + " pods -n shop"
+//
+// Pasted, a command has to act on the cluster, and as the user, that the run was about.
+// Which flags say so is known to the command line alone, so a command has a slot for
+// them, behind its verb, and [Fill] puts them in where text leaves the program.
+package command
+
+import "strings"
+
+const (
+	// slot is where the flags of the connection go.
+	slot = "\x1f"
+	// slotAs is the same for a command that says itself whom to act as.
+	slotAs = "\x1e"
+)
+
+// Kubectl begins a command: kubectl, the words of the verb, and the slot for flags.
+func Kubectl(verb ...string) string { return "kubectl " + strings.Join(verb, " ") + slot }
+
+// KubectlAs is Kubectl for a command that has an --as of its own.
+func KubectlAs(verb ...string) string { return "kubectl " + strings.Join(verb, " ") + slotAs }
+
+// Flags say which cluster is meant, and who.
+type Flags struct {
+	// Cluster chooses the cluster and the credentials, As whom to impersonate. Each is a
+	// word, not quoted yet.
+	Cluster, As []string
+}
+
+// Fill puts the flags into all commands of a text.
+func Fill(text string, flags Flags) string {
+	if !strings.ContainsAny(text, slot+slotAs) {
+		return text
+	}
+	who := words(flags.Cluster)
+	return strings.NewReplacer(slotAs, who, slot, who+words(flags.As)).Replace(text)
+}
+
+func words(all []string) string {
+	var b strings.Builder
+	for _, word := range all {
+		b.WriteString(" " + Quote(word))
+	}
+	return b.String()
+}
+
+// Quote quotes a word such that a POSIX shell reads it unchanged.
+func Quote(word string) string {
+	special := func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-…", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,72 @@
+// Package commandtest checks that what is printed to be pasted can be, and acts on the
+// cluster that the run was about.
+package commandtest
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mattn/go-shellwords"
+	"github.com/spf13/pflag"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+)
+
+// Plain is a text as it is printed where no flag of the connection was typed.
+func Plain(text string) string { return command.Fill(text, command.Flags{}) }
+
+// Check fails the test unless every kubectl command in a text has the flags of the
+// connection behind its verb, for a shell and a parser of flags that know nothing of how
+// it was made (edge case 92).
+func Check(t testing.TB, text string) {
+	t.Helper()
+	typed := command.Flags{
+		Cluster: []string{"--kubeconfig=/home/o'neil/kube config", "--context=prod $(west)", "--token=…"},
+		As:      []string{"--as=jane", "--as-group=a", "--as-group=b"},
+	}
+	filled := command.Fill(text, typed)
+	if Plain(text) != strings.Join(strings.Fields(Plain(text)), " ") && !strings.Contains(text, "'") {
+		t.Errorf("blanks: %q", Plain(text))
+	}
+	for _, pipe := range strings.Split(filled, " | ") {
+		at := strings.Index(pipe, "kubectl ")
+		if at < 0 {
+			continue
+		}
+		words, err := shellwords.Parse(strings.ReplaceAll(strings.ReplaceAll(pipe[at:], "$(date", "(date"), "(date", "date"))
+		if err != nil {
+			t.Errorf("no shell reads %q: %v", pipe, err)
+			continue
+		}
+		checkWords(t, filled, words, typed)
+	}
+}
+
+func checkWords(t testing.TB, text string, words []string, typed command.Flags) {
+	t.Helper()
+	verb := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") })
+	if verb < 2 || verb > 3 {
+		t.Errorf("no flags right behind the verb: %q", text)
+		return
+	}
+	flags := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.ParseErrorsAllowlist.UnknownFlags = true
+	kubeconfig, context := flags.String("kubeconfig", "", ""), flags.String("context", "", "")
+	token, as := flags.String("token", "", ""), flags.String("as", "", "")
+	groups := flags.StringArray("as-group", nil, "")
+	if err := flags.Parse(words[1:]); err != nil {
+		t.Errorf("%q: %v", text, err)
+		return
+	}
+	if *kubeconfig != "/home/o'neil/kube config" || *context != "prod $(west)" || *token != "…" {
+		t.Errorf("acts on another cluster: %q", text)
+	}
+	own := *as != "jane" && *as != "" // The command says itself whom to act as.
+	if wanted := []string{"a", "b"}; own == slices.Equal(*groups, wanted) {
+		t.Errorf("acts as %s of %v: %q", *as, *groups, text)
+	}
+	_ = typed
+}
