@@ -115,7 +115,6 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 				status int
 			}{
 				{[]string{"apply", "-f", set, "--dry-run=server", "--take=all"}, status},
-				{[]string{"apply", "-f", set}, 1}, // conflicts: our values against those of kubectl
 				{[]string{"diff", "-f", set, "--take=all"}, 1 + status},
 				{[]string{"delete", "-f", set, "--dry-run=server", "--ignore-not-found"}, status},
 				{[]string{"wait", "secret/old", "--for=size(self.data) > 7", "--timeout=0"}, 1},
@@ -141,7 +140,7 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 			r.ends(t, status).says(t, "=***")
 			r = k8sconnect(t, c.KubeconfigPath, "delete", "-n", ns, "secret/old")
 			r.keepsSecrets(t)
-			r.ends(t, status).says(t, "***")
+			r.ends(t, status)
 		})
 	}
 }
