@@ -9,6 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
@@ -36,7 +37,7 @@ func (f *predictFlags) add(flags *pflag.FlagSet) {
 const maxManager = 128
 
 func (f *predictFlags) toPredictor() (predict.Predictor, error) {
-	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.adoptFrom}
+	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.adoptFrom, Locate: manifest.Locate}
 	if f.manager == "" || len(f.manager) > maxManager {
 		return p, fmt.Errorf("--field-manager must have 1 to %d characters", maxManager)
 	}

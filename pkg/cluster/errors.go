@@ -22,6 +22,8 @@ import (
 // NoKindError says that the server does not serve a kind.
 type NoKindError struct {
 	GVK schema.GroupVersionKind
+	// Near is the kind that was probably meant; empty if none is.
+	Near string
 	// Unkept: it does, but keeps no objects of it.
 	Unkept bool
 	// Err is why, where more is known than that it is absent.
@@ -54,6 +56,9 @@ func (e *NoKindError) Is(target error) bool {
 func (e *NoKindError) Hint() string {
 	if known, ok := errors.AsType[*hintedError](e.Err); ok {
 		return known.Hint()
+	}
+	if e.Near != "" {
+		return "did you mean kind: " + e.Near + "?"
 	}
 	if e.Unkept {
 		return "it answers each as it is created, and forgets it; there is nothing to look at or to delete"

@@ -177,7 +177,7 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/")
 	})
 	if i < 0 {
-		return object.Kind{}, &NoKindError{GVK: gvk}
+		return object.Kind{}, &NoKindError{GVK: gvk, Near: nearKind(list, gvk)}
 	}
 	r := list.APIResources[i]
 	return object.Kind{

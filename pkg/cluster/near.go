@@ -70,6 +70,18 @@ func (t catalogue) near(text string) []string {
 	})
 }
 
+// nearKind returns the kind of a group version that was probably meant by one that it
+// does not have.
+func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string {
+	var known []string
+	for _, r := range list.APIResources {
+		if !strings.Contains(r.Name, "/") {
+			known = append(known, r.Kind)
+		}
+	}
+	return spelling.Nearest(gvk.Kind, known)
+}
+
 // Elsewhere returns the versions in which the server serves a kind that it does not
 // serve in the one that is asked for. An object that was written down with a version
 // of old may well be there, under a newer one. Of extensions, which is where many of

@@ -136,7 +136,7 @@ func TestBadInput(t *testing.T) {
 		"a name that YAML takes for something else": {
 			text: configMap("no") + "  namespace: 007\n",
 			want: []string{
-				"app.yaml:4: ConfigMap: .metadata.name is true or false, not text", "  quote it",
+				"app.yaml:4: ConfigMap: .metadata.name is true or false, not text", "  quote it: unquoted, no is false in YAML 1.1",
 				"app.yaml:5: ConfigMap: .metadata.namespace is a number, not text", "  quote it",
 			},
 		},

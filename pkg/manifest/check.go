@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -95,7 +96,13 @@ func (r *reader) notText(path []any, value any, want string) {
 			return
 		}
 		r.fault(path, name+" is text, not "+want, "")
-	case int64, float64, bool:
+	case bool:
+		hint := "quote it"
+		if written := r.written(path); written != "" && !strings.EqualFold(written, fmt.Sprint(value)) {
+			hint = fmt.Sprintf("quote it: unquoted, %s is %v in YAML 1.1", written, value)
+		}
+		r.fault(path, name+" is "+typeName(value)+", not "+want, hint)
+	case int64, float64:
 		r.fault(path, name+" is "+typeName(value)+", not "+want, "quote it")
 	default:
 		r.fault(path, name+" is "+typeName(value)+", not "+want, "")

@@ -34,6 +34,8 @@ type Predictor struct {
 	AdoptFrom []string
 	// Validation is the server's field validation: Strict, Warn or Ignore.
 	Validation string
+	// Locate finds a field in the file that a manifest was read from; nil if nothing can.
+	Locate Locator
 }
 
 // Prediction is what is known of applying one manifest.

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -34,6 +36,17 @@ type Explained struct {
 type UnreadError struct {
 	// Kinds are what was asked, each with the reason why there was no answer.
 	Kinds []string
+	// Forbidden: for some, or all, the reason is that we may not look.
+	Forbidden bool
+}
+
+// Hint says which permission is missing.
+func (e *UnreadError) Hint() string {
+	if !e.Forbidden {
+		return ""
+	}
+	return "to look at them takes the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
+		"A TYPE, or TYPE/NAME, looks at that alone"
 }
 
 func (e *UnreadError) Error() string {
@@ -116,6 +129,7 @@ func (g *Gatherer) terminating(ctx context.Context, k *known, served []object.Ki
 		a, _ := k.find(q)
 		if a.err != nil {
 			unread.Kinds = append(unread.Kinds, q.String()+": "+reason(a.err))
+			unread.Forbidden = unread.Forbidden || apierrors.IsForbidden(a.err)
 		}
 		for _, u := range a.objects {
 			if terminating(u) {

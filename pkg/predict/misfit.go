@@ -1,0 +1,217 @@
+package predict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
+)
+
+// MisfitError is the server's refusal of a manifest that does not fit the schema of its
+// kind, in words for people: the server prints Go values.
+type MisfitError struct {
+	Err error
+	// Text is what the server says, without Go values.
+	Text string
+	// Advice says what to write instead; empty where that is not known.
+	Advice string
+}
+
+func (e *MisfitError) Error() string { return e.Text }
+
+// Unwrap returns the server's error.
+func (e *MisfitError) Unwrap() error { return e.Err }
+
+// Hint returns the advice.
+func (e *MisfitError) Hint() string { return e.Advice }
+
+// Locator finds the field of a manifest in its file: where it is, and its value as it is
+// written there, unquoted; the source as it was and no value where that cannot be found.
+type Locator func(at object.Source, steps []any) (object.Source, string)
+
+// schemas is a server that publishes the schemas of kinds.
+type schemas interface {
+	Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error)
+}
+
+// misfit puts the refusal of a manifest that does not fit its schema into words; nil if
+// it is another one. That it is such a refusal its code tells; the fields are nowhere
+// but in its text.
+func (p Predictor) misfit(ctx context.Context, server Server, in *Prediction, err error) *MisfitError {
+	var status apierrors.APIStatus
+	if !unexplained(err) || !errors.As(err, &status) {
+		return nil
+	}
+	// PATH: field not declared in schema; PATH: expected string, got &value.valueUnstructured{Value:8080}.
+	mistyped := regexp.MustCompile(`(\.[^\s]+): expected (string|numeric|boolean|list|map)[^,\n]*, got &value\.valueUnstructured\{Value:(.*)\}`)
+	unknown := regexp.MustCompile(`(\.[^\s]+): field not declared in schema`)
+	text := status.Status().Message
+	var advice []string
+	add := func(words string) {
+		if words != "" && !slices.Contains(advice, words) {
+			advice = append(advice, words)
+		}
+	}
+	for _, match := range mistyped.FindAllStringSubmatch(text, -1) {
+		add(p.quoteIt(in, match[1], match[2]))
+	}
+	for _, match := range unknown.FindAllStringSubmatch(text, -1) {
+		add(nearField(ctx, server, in, match[1]))
+	}
+	plain := mistyped.ReplaceAllStringFunc(text, func(fault string) string {
+		match := mistyped.FindStringSubmatch(fault)
+		_, value := find(in.Item.Object.Object, match[1])
+		return fmt.Sprintf("%s: expected %s, got %s", match[1], inWords(match[2]), valueInWords(value, match[3]))
+	})
+	if plain == text && len(advice) == 0 {
+		return nil
+	}
+	return &MisfitError{Err: err, Text: plain, Advice: strings.Join(advice, "; ")}
+}
+
+func inWords(kind string) string {
+	switch kind {
+	case "string":
+		return "text"
+	case "numeric":
+		return "a number"
+	case "boolean":
+		return "true or false"
+	case "map":
+		return "a mapping"
+	default:
+		return "a list"
+	}
+}
+
+// valueInWords puts a value into words, with its text as the server prints it, which may
+// be masked. What has others in it is not quoted.
+func valueInWords(value any, text string) string {
+	switch value.(type) {
+	case map[string]any:
+		return "a mapping"
+	case []any:
+		return "a list"
+	case nil:
+		return "null"
+	case bool:
+		return text
+	case int64, float64:
+		return "the number " + text
+	default:
+		return "the text " + text
+	}
+}
+
+// quoteIt is what to do about a number, or true or false, where there has to be text.
+func (p Predictor) quoteIt(in *Prediction, path, want string) string {
+	steps, value := find(in.Item.Object.Object, path)
+	_, truth := value.(bool)
+	_, whole := value.(int64)
+	_, broken := value.(float64)
+	if want != "string" || !truth && !whole && !broken {
+		return ""
+	}
+	at, written := in.Item.Source, ""
+	if p.Locate != nil {
+		at, written = p.Locate(at, steps)
+	}
+	if truth && written != "" && !strings.EqualFold(written, fmt.Sprint(value)) && !redact.IsSecret(in.Item.Ref) {
+		return fmt.Sprintf("quote it (%s): unquoted, %s is %v in YAML 1.1", at, written, value)
+	}
+	return fmt.Sprintf("quote it (%s)", at)
+}
+
+// find returns the field at a path as the server writes it, and the keys and positions
+// that lead there; nothing if the object has no such field.
+func find(value any, text string) ([]any, any) {
+	path, err := managedfields.ParsePath(text)
+	if err != nil {
+		return nil, nil
+	}
+	var steps []any
+	for _, element := range path {
+		switch {
+		case element.FieldName != nil:
+			m, _ := value.(map[string]any)
+			below, ok := m[*element.FieldName]
+			if !ok {
+				return nil, nil
+			}
+			steps, value = append(steps, *element.FieldName), below
+		case element.Key != nil:
+			list, _ := value.([]any)
+			at := slices.IndexFunc(list, func(item any) bool {
+				m, _ := item.(map[string]any)
+				for _, key := range *element.Key {
+					// A key that is not written has its default, whatever that is.
+					if written, ok := m[key.Name]; ok && fmt.Sprint(written) != fmt.Sprint(key.Value.Unstructured()) {
+						return false
+					}
+				}
+				return true
+			})
+			if at < 0 {
+				return nil, nil
+			}
+			steps, value = append(steps, at), list[at]
+		case element.Index != nil:
+			list, _ := value.([]any)
+			if *element.Index < 0 || *element.Index >= len(list) {
+				return nil, nil
+			}
+			steps, value = append(steps, *element.Index), list[*element.Index]
+		default:
+			return nil, nil
+		}
+	}
+	return steps, value
+}
+
+// nearField proposes the field that was probably meant by one that the schema does not
+// have.
+func nearField(ctx context.Context, server Server, in *Prediction, text string) string {
+	publisher, ok := server.(schemas)
+	path, err := managedfields.ParsePath(text)
+	if !ok || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {
+		return ""
+	}
+	s, err := publisher.Schema(ctx, in.Item.Kind)
+	for _, element := range path[:len(path)-1] {
+		switch {
+		case err != nil || s == nil:
+			return ""
+		case element.FieldName == nil:
+			if s.Items == nil {
+				return ""
+			}
+			s = s.Items.Schema
+		default:
+			below, declared := s.Properties[*element.FieldName]
+			if !declared {
+				return ""
+			}
+			s = &below
+		}
+	}
+	if err != nil || s == nil {
+		return ""
+	}
+	name := *path[len(path)-1].FieldName
+	near := spelling.Nearest(name, slices.Sorted(maps.Keys(s.Properties)))
+	if near == "" {
+		return ""
+	}
+	return "did you mean " + strings.TrimSuffix(text, name) + near + "?"
+}

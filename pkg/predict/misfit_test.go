@@ -1,0 +1,93 @@
+package predict_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// publisher is a server of which only the schema is asked.
+type publisher struct {
+	predict.Server
+	schema *spec.Schema
+}
+
+func (p publisher) Schema(context.Context, object.Kind) (*spec.Schema, error) { return p.schema, nil }
+
+// The texts are those of Kubernetes 1.36.
+func TestMisfits(t *testing.T) {
+	const manifest = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replica: 3
+  paused: 7
+  ports: [{port: 53, protocol: UDP, name: 1.5}, {port: 80, name: true}]
+`
+	const head = "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): "
+	field := spec.Schema{}
+	server := publisher{schema: &spec.Schema{SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{
+		"spec": {SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{"replicas": field, "paused": field}}},
+	}}}}
+	for name, tt := range map[string]struct{ text, want, hint string }{
+		"a number": {
+			head + `.spec.ports[port=53,protocol="UDP"].name: expected string, got &value.valueUnstructured{Value:1.5}`,
+			head + `.spec.ports[port=53,protocol="UDP"].name: expected text, got the number 1.5`, "quote it (web.yaml:1)",
+		},
+		"a key that is not written": {
+			head + `.spec.ports[port=80,protocol="TCP"].name: expected string, got &value.valueUnstructured{Value:true}`,
+			head + `.spec.ports[port=80,protocol="TCP"].name: expected text, got true`, "quote it (web.yaml:1)",
+		},
+		"another type": {
+			head + `.spec.paused: expected boolean, got &value.valueUnstructured{Value:7}`,
+			head + `.spec.paused: expected true or false, got the number 7`, "",
+		},
+		"a list": {
+			head + `.spec.ports: expected map, got &value.valueUnstructured{Value:[]interface {}{map[string]interface {}{"port":53}}}`,
+			head + `.spec.ports: expected a mapping, got a list`, "",
+		},
+		"unknown": {head + ".spec.replica: field not declared in schema", head + ".spec.replica: field not declared in schema", "did you mean .spec.replicas?"},
+		"several": {
+			head + "errors:\n  .spec.replica: field not declared in schema\n  .spec.ports[port=53,protocol=\"UDP\"].name: expected string, got &value.valueUnstructured{Value:1.5}",
+			head + "errors:\n  .spec.replica: field not declared in schema\n  .spec.ports[port=53,protocol=\"UDP\"].name: expected text, got the number 1.5",
+			"quote it (web.yaml:1); did you mean .spec.replicas?",
+		},
+		"something else":       {"etcd is away", "etcd is away", ""},
+		"nothing of that name": {head + ".spec.xyz: field not declared in schema", head + ".spec.xyz: field not declared in schema", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(manifest), &u.Object); err != nil {
+				t.Fatal(err)
+			}
+			in := &predict.Prediction{Item: plan.Item{
+				Ref: object.RefOf(u), Object: u, Source: object.Source{File: "web.yaml", Line: 1},
+			}}
+			refusal := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: tt.text}}
+			err := predict.Predictor{Validation: "Strict"}.Explain(t.Context(), server, in, refusal)
+			if err.Error() != tt.want {
+				t.Errorf("got  %s\nwant %s", err, tt.want)
+			}
+			var hinted interface{ Hint() string }
+			hint := ""
+			if errors.As(err, &hinted) {
+				hint = hinted.Hint()
+			}
+			if hint != tt.hint || !errors.Is(err, refusal) {
+				t.Errorf("hint %q, want %q", hint, tt.hint)
+			}
+		})
+	}
+}
