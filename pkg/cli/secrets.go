@@ -151,7 +151,7 @@ func (t *secretsTransport) censor(req *http.Request, status int, sent *unstructu
 		switch {
 		case err == nil:
 			return t.vault.Text(redact.Text(sent, redact.Text(live, text)))
-		case text == strings.Replace(refusal, " cannot get ", " cannot "+strings.ToLower(req.Method)+" ", 1):
+		case status == http.StatusForbidden && refusal != "" && text == strings.Replace(refusal, " cannot get ", " cannot "+strings.ToLower(req.Method)+" ", 1):
 			return text // Who may not write may not read either: nobody has looked at the object.
 		default:
 			return withheld
@@ -182,9 +182,11 @@ func (t *secretsTransport) live(req *http.Request) (live *unstructured.Unstructu
 		return nil, "", nil
 	case live == nil:
 		return nil, "", errors.New(resp.Status)
-	case resp.StatusCode != http.StatusOK:
+	case resp.StatusCode == http.StatusForbidden:
 		refusal, _, _ = unstructured.NestedString(live.Object, "message")
 		return nil, refusal, errors.New(resp.Status)
+	case resp.StatusCode != http.StatusOK:
+		return nil, "", errors.New(resp.Status)
 	}
 	t.vault.Learn(live.Object)
 	return live, "", nil

@@ -41,7 +41,8 @@ func TestErrorsOfInputsQuoteNoSecret(t *testing.T) {
 		"a tag":    {map[string]string{"a.yaml": secret + "stringData: {p: !!int " + canary + "}\n"}, "a.yaml:4"},
 		"no text":  {map[string]string{"a.yaml": secret + "stringData: {p: {" + canary + "}\n"}, "a.yaml"},
 		"a JSON string that does not end": {
-			map[string]string{"a.yaml": `{"apiVersion": "v1", "kind": "Secret", "stringData": {"p": "` + canary}, "a.yaml"},
+			map[string]string{"a.yaml": `{"apiVersion": "v1", "kind": "Secret", "stringData": {"p": "` + canary}, "a.yaml",
+		},
 		"a label that is no text": {
 			map[string]string{"a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: db, labels: [" + canary + "]}\nstringData: {p: " + canary + "}\n"},
 			"labels",

@@ -54,7 +54,7 @@ func TestAliasesAreBounded(t *testing.T) {
 					write(t, filepath.Join(dir, "kustomization.yaml"), "resources: [bomb.yaml]\n")
 					o = manifest.Options{Kustomize: dir}
 				}
-				_, err, allocated := readCounted(t.Context(), o)
+				_, allocated, err := readCounted(t.Context(), o)
 				const most = 64 << 20
 				switch {
 				case err == nil:
@@ -74,7 +74,7 @@ func TestAliasesOfAllDocumentsAreBounded(t *testing.T) {
 	one := configMapHead + "x: &x " + strings.Repeat("a", 4000) + "\ndata: [" + strings.Repeat("*x,", 900) + "]\n---\n"
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "many.yaml"), strings.Repeat(one, 100))
-	_, err, _ := readCounted(t.Context(), manifest.Options{Filenames: []string{dir}})
+	_, _, err := readCounted(t.Context(), manifest.Options{Filenames: []string{dir}})
 	if err == nil || !strings.Contains(err.Error(), "the whole input") {
 		t.Errorf("got %.300v", err)
 	}
@@ -86,18 +86,18 @@ func TestLargeAndAliasedObjectsAreRead(t *testing.T) {
 	write(t, filepath.Join(dir, "large.yaml"), "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec:\n"+
 		strings.Repeat("- {description: 'all & sundry, 2 * 3', type: string}\n", 1_900_000/52))
 	write(t, filepath.Join(dir, "aliased.yaml"), configMapHead+"x: &x "+strings.Repeat("a", 10_000)+"\ndata: ["+strings.Repeat("*x,", 200)+"]\n")
-	result, err, _ := readCounted(t.Context(), manifest.Options{Filenames: []string{dir}})
+	result, _, err := readCounted(t.Context(), manifest.Options{Filenames: []string{dir}})
 	if err != nil || len(result.Objects) != 2 {
 		t.Errorf("%d objects, %v", len(result.Objects), err)
 	}
 }
 
-func readCounted(ctx context.Context, o manifest.Options) (manifest.Result, error, uint64) { //nolint:revive // a count, not an error
+func readCounted(ctx context.Context, o manifest.Options) (manifest.Result, uint64, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	result, err := manifest.Read(ctx, o)
 	runtime.ReadMemStats(&after)
-	return result, err, after.TotalAlloc - before.TotalAlloc
+	return result, after.TotalAlloc - before.TotalAlloc, err
 }
 
 func write(t *testing.T, path, text string) {

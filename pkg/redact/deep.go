@@ -43,7 +43,7 @@ func (w *walker) error(err error) error {
 
 func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	if isName(x.Type()) {
-		if ref, ok := x.Interface().(object.Ref); ok {
+		if ref, ok := reflect.TypeAssert[object.Ref](x); ok {
 			w.vault.Public(ref.Name, ref.Namespace, ref.GVK.Kind, ref.GVK.Group)
 		}
 		return x, false
@@ -79,7 +79,7 @@ func (w *walker) deepInterface(x reflect.Value) (reflect.Value, bool) {
 	if x.IsNil() {
 		return x, false
 	}
-	if err, ok := x.Interface().(error); ok {
+	if err, ok := reflect.TypeAssert[error](x); ok {
 		masked := w.error(err)
 		return reflect.ValueOf(masked), w.quotes(err)
 	}
@@ -90,7 +90,7 @@ func (w *walker) deepPointer(x reflect.Value) (reflect.Value, bool) {
 	if x.IsNil() {
 		return x, false
 	}
-	if u, ok := x.Interface().(*unstructured.Unstructured); ok {
+	if u, ok := reflect.TypeAssert[*unstructured.Unstructured](x); ok {
 		w.deep(reflect.ValueOf(object.RefOf(u)))
 		masked, changed := w.deep(reflect.ValueOf(u.Object))
 		if !changed {
@@ -178,7 +178,7 @@ func unwrapped(err error) []error {
 }
 
 func hintOf(err error) string {
-	if hinted, ok := err.(interface{ Hint() string }); ok { //nolint:errorlint // of this one alone
+	if hinted, ok := err.(interface{ Hint() string }); ok {
 		return hinted.Hint()
 	}
 	return ""
@@ -206,7 +206,7 @@ func (e *vaultError) Hint() string {
 func (e *vaultError) As(target any) bool {
 	t := reflect.TypeOf(target).Elem()
 	if !reflect.TypeOf(e.err).AssignableTo(t) {
-		as, ok := e.err.(interface{ As(any) bool }) //nolint:errorlint // of this one alone
+		as, ok := e.err.(interface{ As(any) bool })
 		return ok && as.As(target)
 	}
 	reflect.ValueOf(target).Elem().Set(reflect.ValueOf(e.err))
@@ -215,21 +215,21 @@ func (e *vaultError) As(target any) bool {
 
 // Is compares with the error that is masked.
 func (e *vaultError) Is(target error) bool {
-	if reflect.TypeOf(e.err).Comparable() && e.err == target { //nolint:errorlint // the very same
+	if reflect.TypeOf(e.err).Comparable() && e.err == target {
 		return true
 	}
-	is, ok := e.err.(interface{ Is(error) bool }) //nolint:errorlint // of this one alone
+	is, ok := e.err.(interface{ Is(error) bool })
 	return ok && is.Is(target)
 }
 
-// vaultErrors is a vaultError of an error that wraps any number.
-type vaultErrors struct{ vaultError }
+// joinedVaultError is a vaultError of an error that wraps any number.
+type joinedVaultError struct{ vaultError }
 
 // masked wraps an error in its own shape: what joins several stays such a one.
 func (w *walker) masked(err error) error {
 	one := vaultError{err: err, walker: w}
 	if _, joins := err.(interface{ Unwrap() []error }); joins { //nolint:errorlint // of this one alone
-		return &vaultErrors{one}
+		return &joinedVaultError{one}
 	}
 	return &one
 }
@@ -241,7 +241,7 @@ func (e *vaultError) Unwrap() error {
 	return nil
 }
 
-func (e *vaultErrors) Unwrap() []error {
+func (e *joinedVaultError) Unwrap() []error {
 	var below []error
 	for _, inner := range unwrapped(e.err) {
 		if inner != nil {

@@ -98,7 +98,7 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 		if h, ok := e.(interface{ Hint() string }); ok && leak(h.Hint(), canary) != "" {
 			t.Errorf("%T hints %q", e, h.Hint())
 		}
-		switch e := e.(type) {
+		switch e := e.(type) { //nolint:errorlint // this is what unwraps
 		case interface{ Unwrap() error }:
 			visit(e.Unwrap())
 		case interface{ Unwrap() []error }:

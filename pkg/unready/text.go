@@ -96,11 +96,11 @@ func kubectl(namespace string, words ...string) string {
 	if namespace != "" {
 		words = append(words, "-n", namespace)
 	}
-	line := command.Kubectl(words[:verb]...)
+	line := []string{command.Kubectl(words[:verb]...)}
 	for _, word := range words[verb:] {
-		line += " " + command.Quote(word)
+		line = append(line, command.Quote(word))
 	}
-	return line
+	return strings.Join(line, " ")
 }
 
 // get returns the command that shows the object.

@@ -30,7 +30,7 @@ func Check(t testing.TB, text string) {
 	if Plain(text) != strings.Join(strings.Fields(Plain(text)), " ") && !strings.Contains(text, "'") {
 		t.Errorf("blanks: %q", Plain(text))
 	}
-	for _, pipe := range strings.Split(filled, " | ") {
+	for pipe := range strings.SplitSeq(filled, " | ") {
 		at := strings.Index(pipe, "kubectl ")
 		if at < 0 {
 			continue
