@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -49,7 +50,7 @@ func why(t *testing.T, c *harness.Cluster, apiVersion, kind, ns, name string) []
 	causes := stuck.Diagnose(facts)
 	t.Logf("%s/%s in %s by %d requests", kind, name, time.Since(began).Round(time.Millisecond), g.Requests())
 	for _, cause := range causes {
-		t.Logf("%s: %s\n  %s\n  next: %s\n  risk: %s", cause.Code, cause.Message, strings.Join(cause.Evidence, "\n  "), cause.Next, cause.Risk)
+		t.Logf("%s: %s\n  %s\n  next: %s\n  risk: %s", cause.Code, cause.Message, strings.Join(cause.Evidence, "\n  "), commandtest.Plain(cause.Next), cause.Risk)
 	}
 	return causes
 }
@@ -95,7 +96,7 @@ func follow(t *testing.T, c *harness.Cluster, cause event.Cause) {
 	if err := os.Symlink(self, filepath.Join(plugins, "kubectl-k8sconnect")); err != nil {
 		t.Fatal(err)
 	}
-	command := cause.Next
+	command := commandtest.Plain(cause.Next)
 	if strings.Contains(command, "--remove-finalizer") {
 		command += " --yes" // There is no terminal to confirm it on.
 	}

@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	door "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -98,7 +99,7 @@ func why(ctx context.Context, ts *testscript.TestScript, args []string) {
 	show(ts.Stdout(), causes)
 	for _, c := range causes {
 		if strings.HasPrefix(c.Next, "kubectl ") {
-			tryNext(ctx, ts, c.Next)
+			tryNext(ctx, ts, commandtest.Plain(c.Next))
 		}
 	}
 }
@@ -148,7 +149,7 @@ func show(w io.Writer, causes []event.Cause) {
 		for _, line := range c.Evidence {
 			_, _ = fmt.Fprintf(w, "  %s\n", line)
 		}
-		for _, field := range [][2]string{{"next", c.Next}, {"risk", c.Risk}, {"blocked by", c.BlockedBy.String()}} {
+		for _, field := range [][2]string{{"next", commandtest.Plain(c.Next)}, {"risk", c.Risk}, {"blocked by", c.BlockedBy.String()}} {
 			if field[1] != "" && field[1] != "/" {
 				_, _ = fmt.Fprintf(w, "  %s: %s\n", field[0], field[1])
 			}
