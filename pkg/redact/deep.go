@@ -228,7 +228,7 @@ type joinedVaultError struct{ vaultError }
 // masked wraps an error in its own shape: what joins several stays such a one.
 func (w *walker) masked(err error) error {
 	one := vaultError{err: err, walker: w}
-	if _, joins := err.(interface{ Unwrap() []error }); joins { //nolint:errorlint // of this one alone
+	if _, joins := err.(interface{ Unwrap() []error }); joins {
 		return &joinedVaultError{one}
 	}
 	return &one
