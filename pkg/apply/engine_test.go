@@ -71,6 +71,11 @@ func (f *fake) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructu
 		verb = "try"
 	}
 	f.note("%s %s", verb, u.GetName())
+	if live := f.live[u.GetName()]; live != nil && !how.Force {
+		if a, _, _ := unstructured.NestedString(live.Object, "data", "a"); a == "theirs" {
+			return nil, conflictErr()
+		}
+	}
 	if f.apply != nil {
 		return f.apply(u, how)
 	}
@@ -203,15 +208,18 @@ func TestConflictStopsItsPhaseAndThoseAfter(t *testing.T) {
 	if diff := cmp.Diff([]string{"a skipped", "b conflict", "early created", "late skipped"}, r.results()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"apply early", "try b"}, server.calls); diff != "" {
+	if diff := cmp.Diff([]string{"apply early", "try b", "try b"}, server.calls); diff != "" {
 		t.Errorf("requests: %s", diff)
 	}
 }
 
 func TestConflictThatAppearsAfterTheCheck(t *testing.T) {
 	server := &fake{live: map[string]*unstructured.Unstructured{}}
-	server.apply = func(u *unstructured.Unstructured, _ object.Write) (*unstructured.Unstructured, error) {
+	server.apply = func(_ *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 		server.live["a"] = held(t, "a", "rival")
+		if how.Force {
+			return taken(t, "a"), nil
+		}
 		return nil, conflictErr()
 	}
 	r := newRun(server)
@@ -249,7 +257,7 @@ func TestTakeIsBoundToWhatWasSeen(t *testing.T) {
 	if err := r.engine.Run(t.Context(), phases([]plan.Item{item(t, "a")})); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"try a", "apply a", "get a", "try a", "apply a"}, server.calls); diff != "" {
+	if diff := cmp.Diff([]string{"try a", "try a", "apply a", "get a", "try a", "try a", "apply a"}, server.calls); diff != "" {
 		t.Errorf("requests: %s", diff)
 	}
 }

@@ -113,7 +113,7 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 // every apply; that is no reason to fail or to try again, but people have to know
 // why their value never arrives (edge case 15).
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
-	changes, err := managedfields.Rewritten(answer, t.Body, e.Predictor.Manager)
+	changes, err := managedfields.Rewritten(answer, t.Stated, e.Predictor.Manager)
 	if err != nil {
 		return // Nothing can be said of who holds what.
 	}
@@ -165,8 +165,20 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	out.Action = event.Unchanged
 	if len(view.Changes()) > 0 || len(out.Released) > 0 {
 		out.Action = event.Configured
+	} else if len(adopted) == 0 {
+		out.Sharing, err = e.sharing(t, answer)
 	}
-	return nil
+	return err
+}
+
+// sharing tells what an apply that changed no value made of who owns what; nil for
+// nothing.
+func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managedfields.Sharing, error) {
+	if managedfields.SameOwners(t.Live, answer) {
+		return nil, nil
+	}
+	sharing, err := managedfields.SharingOf(t.Live, answer, e.Predictor.Manager)
+	return &sharing, err
 }
 
 // shown returns an object as it may be shown, where that was asked for.

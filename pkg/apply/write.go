@@ -32,6 +32,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			return
 		}
 	}
+	var refusal error
 	for range attempts {
 		answer, err := e.send(ctx, t)
 		if apierrors.IsForbidden(err) && e.awaitsAccount(t.Item) {
@@ -41,19 +42,12 @@ func (e *Engine) write(ctx context.Context, t *target) {
 		case err == nil:
 			e.accepted(ctx, t, answer)
 			return
-		case predict.IsContested(err):
-			// Somebody was faster than our look at the phase.
-			live, readErr := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
-			if readErr != nil {
-				e.fail(ctx, t.Item, readErr)
-				return
-			}
-			t.Conflicts = e.Predictor.Contested(err, live, t.Body)
-			e.conflict(t)
-			return
-		case apierrors.IsConflict(err) && t.guarded():
+		case predict.IsContested(err), apierrors.IsConflict(err) && t.guarded():
+			// Somebody was faster than our look at the phase. What is contested is for the
+			// prediction to say, as it is for diff.
+			refusal = err
 			if err := e.again(ctx, t); err != nil {
-				e.fail(ctx, t.Item, err)
+				e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
 				return
 			}
 			if len(t.Conflicts) > 0 {
@@ -65,7 +59,12 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			return
 		}
 	}
-	e.fail(ctx, t.Item, errChanging)
+	if !predict.IsContested(refusal) {
+		e.fail(ctx, t.Item, errChanging)
+		return
+	}
+	t.Conflicts = e.Predictor.Contested(refusal, t.Live, t.Stated)
+	e.conflict(t)
 }
 
 var errChanging = errors.New("the object changes faster than it can be read")

@@ -46,12 +46,36 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 	for _, owner := range p.Adoption.Adopted {
 		out.Adopted = append(out.Adopted, owner.Manager)
 	}
+	changes = append(changes, contestedBesides(changes, p)...)
 	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
 	if len(changes) > 0 {
 		out.Action = event.Update
 		out.Changes = redact.Changes(out.Ref, changes)
+		return out, nil
 	}
-	return out, nil
+	if p.Answer == nil || p.Adopts() || p.NoChange() {
+		if p.Adopts() {
+			out.Action = event.Share
+		}
+		return out, nil
+	}
+	sharing, err := managedfields.SharingOf(p.Live, p.Answer, e.Predictor.Manager)
+	out.Action, out.Sharing = event.Share, &sharing
+	return out, err
+}
+
+// contestedBesides returns the conflicts that none of the changes shows, such as one
+// between two spellings of one value: apply stops there as well (edge case 84).
+func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []managedfields.Change {
+	var out []managedfields.Change
+	for _, c := range p.Conflicts {
+		if !slices.ContainsFunc(changes, func(change managedfields.Change) bool {
+			return change.Kind == managedfields.Contested && touch(change, c)
+		}) {
+			out = append(out, c.Change())
+		}
+	}
+	return out
 }
 
 // attribute says whose the changed paths are, and which of them are contested.

@@ -33,6 +33,8 @@ const (
 	Delete  Action = "delete"
 	None    Action = "none"
 	Unknown Action = "unknown"
+	// Share: no value would change, and fields that others own would become ours too.
+	Share Action = "share"
 )
 
 // Planned comes first and once: what is going to be worked through.
@@ -88,6 +90,8 @@ type Applied struct {
 	// managed fields and with the values of a Secret masked. Nil where it was not
 	// asked for, or not applied.
 	Object *unstructured.Unstructured
+	// Sharing is set with Unchanged where the apply changed who owns fields.
+	Sharing *managedfields.Sharing
 }
 
 // Compared is the result of one object of a diff.
@@ -102,6 +106,8 @@ type Compared struct {
 	Changes []managedfields.Change
 	// Adopted are the managers whose fields would become ours.
 	Adopted []string
+	// Sharing is set with Share.
+	Sharing *managedfields.Sharing
 	// Before and After are the projection now and as the server would make it;
 	// Before is nil for Create, After for Delete.
 	Before, After map[string]any

@@ -79,6 +79,23 @@ func StatedPaths(object map[string]any) []Path {
 	return out
 }
 
+// EmptyLists returns the paths at which an object states an empty list. A list that is
+// owned by item leaves no trace of that in any field set.
+func EmptyLists(object map[string]any) *Set {
+	out := fieldpath.NewSet()
+	for _, p := range StatedPaths(object) {
+		if v, _ := p.Get(object); isList(v) && isEmpty(v) {
+			out.Insert(fieldpath.Path(p))
+		}
+	}
+	return out
+}
+
+func isList(v any) bool {
+	_, is := v.([]any)
+	return is
+}
+
 // likelyElement returns the element under which an owner would hold a list item,
 // as far as that can be told without a schema.
 func likelyElement(item any) fieldpath.PathElement {

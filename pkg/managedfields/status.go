@@ -11,8 +11,9 @@ import (
 // ConflictsFromStatus returns the conflicts that the server answered to an
 // apply, sorted by path: each path once, with all its owners in the live object.
 // Owners come from the object's managed fields, never from the wording of a
-// message; a path that nobody holds there, since the object has changed or has
-// no entries, has none.
+// message; a path that nobody holds there, since the object has changed, has none.
+// Of an object without entries, all belongs to [BeforeFirstApply], as the server
+// enters it then.
 //
 // The server names paths in a notation without quotes, which can not be parsed
 // for sure. So the paths that may be meant are written in that notation, and
@@ -47,7 +48,14 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 		}
 	}
 	t := taking{live: object, answer: object, manifest: stated}
-	return t.conflicts(paths, others)
+	conflicts := t.conflicts(paths, others)
+	if live != nil && len(entries) == 0 && err == nil {
+		owner := Owner{Manager: BeforeFirstApply, Operation: Update, APIVersion: live.GetAPIVersion()}
+		for i := range conflicts {
+			conflicts[i].Owners = []Owner{owner}
+		}
+	}
+	return conflicts
 }
 
 // meant returns the paths that a cause's field may mean: held by somebody, else

@@ -9,14 +9,16 @@ import (
 )
 
 // Taken returns what a forced apply takes from others, sorted by path: the
-// paths for which the same apply without force would answer a conflict. Live is
+// paths for which the same apply without force would answer a conflict, and now and
+// then one that it would not. Live is
 // the object that it was applied to, answer what the server made of it (a dry
 // run will do), manifest what was applied.
 //
 // A set loses a path in two ways. Either the manifest gave it another value;
 // then the path, or what lies below it, is now ours. Or it left the object;
 // that is no conflict. Paths of entries at another version than the answer's
-// are named as that version names them. An entry that vanished as a whole with
+// are named as that version names them. Of an object without entries nothing can be
+// told (see [ConflictsFromStatus]). An entry that vanished as a whole with
 // its version is not reported: the server forgets entries of versions that it
 // no longer serves (edge case 9).
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]Conflict, error) {
@@ -34,9 +36,6 @@ func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([
 	}
 	others := Others(before, manager)
 	paths := fieldpath.NewSet()
-	if len(before) == 0 {
-		others = []Entry{t.untracked(after, paths)}
-	}
 	for _, e := range Others(before, manager) {
 		t.from(e, after, paths)
 	}
@@ -119,29 +118,6 @@ func (t *taking) allChanged(set *Set) bool {
 		all = all && t.stated(p) != nil && (hasWas != hasIs || !equal(was, is))
 	})
 	return all
-}
-
-// untracked adds the paths that are taken from an object without entries. The
-// server first enters all that the object holds as [BeforeFirstApply], and what
-// the answer shows of that entry lacks what was taken.
-func (t *taking) untracked(after []Entry, paths *Set) Entry {
-	owner := Owner{Manager: BeforeFirstApply, Operation: Update, APIVersion: t.version}
-	kept := fieldpath.NewSet()
-	for _, a := range after {
-		if a.same(owner) {
-			kept = a.Fields
-		}
-	}
-	lost := fieldpath.NewSet()
-	t.ours.Iterate(func(p fieldpath.Path) {
-		was, has := Path(p).Get(t.live)
-		yours, stated := Path(p).Get(t.manifest)
-		if has && !kept.Has(p) && (!stated || !equal(was, yours)) {
-			lost.Insert(p.Copy())
-			paths.Insert(p.Copy())
-		}
-	})
-	return Entry{Owner: owner, Fields: lost}
 }
 
 func (t *taking) conflicts(paths *Set, others []Entry) []Conflict {

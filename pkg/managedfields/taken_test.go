@@ -129,11 +129,6 @@ func TestTaken(t *testing.T) {
 			live:   `{a: "1"}`, answer: `{a: "2"}`, manifest: `{a: "2"}`,
 			want: []string{".data.a"}, wantOwners: []string{"them (Update)"}, yours: "2", present: "1",
 		},
-		"untracked object (edge cases 9, 17)": {
-			after: []string{entry("before-first-apply", "Update", `{f:data: {.: {}, f:b: {}}}`), entry(us, "Apply", `{f:data: {f:a: {}, f:b: {}, f:c: {}}}`)},
-			live:  `{a: "1", b: "1"}`, answer: `{a: "2", b: "1", c: "1"}`, manifest: `{a: "2", b: "1", c: "1"}`,
-			want: []string{".data.a"}, wantOwners: []string{"before-first-apply (Update)"}, yours: "2", present: "1",
-		},
 		"what client-side apply set, for the manager kubectl": {
 			manager:     "kubectl",
 			lastApplied: `{"apiVersion":"v1","kind":"Thing","data":{"a":"1","b":"other"}}`,

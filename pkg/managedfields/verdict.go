@@ -35,13 +35,16 @@ type Conflict struct {
 	// which HasLive tells apart.
 	Yours, Live any
 	HasLive     bool
+	// SameValue tells that taking the path would change its owner and not its value:
+	// yours and the live one are two spellings of it.
+	SameValue bool
 	// Owners are all who hold the path, or a path above or below it, sorted.
 	Owners []Owner
 }
 
 // Change returns what taking the path changes.
 func (c Conflict) Change() Change {
-	return Change{Path: c.Path, From: c.Live, To: c.Yours, Kind: Contested, Owners: c.Owners}
+	return Change{Path: c.Path, From: c.Live, To: c.Yours, Kind: Contested, SameValue: c.SameValue, Owners: c.Owners}
 }
 
 // ChangeKind says what happens to a path.
@@ -64,6 +67,8 @@ type Change struct {
 	Kind     ChangeKind
 	// Owners other than us of the path, in the object as it is now.
 	Owners []Owner
+	// SameValue is set with Contested where both sides are spellings of one value.
+	SameValue bool
 	// Atomic is set where the value is one path with everything in it.
 	Atomic bool
 }

@@ -106,4 +106,3 @@ func isKey(p Path) bool {
 	_, is := keyField(p[len(p)-2], *p[len(p)-1].FieldName)
 	return is
 }
-

@@ -43,8 +43,11 @@ type Prediction struct {
 	Item plan.Item
 	// Live is the object as it is; nil where there is none.
 	Live *unstructured.Unstructured
-	// Body is the manifest as it is to be sent: without what is yielded.
+	// Body is the manifest as it is to be sent: without what is yielded, and in the
+	// live spelling where others own the same value in another one.
 	Body *unstructured.Unstructured
+	// Stated is the manifest without what is yielded, as it is spelt there.
+	Stated *unstructured.Unstructured
 	// Verdict is what the live object alone tells.
 	Verdict managedfields.Verdict
 	// Adoption is what has to happen to the managed fields first; mostly nothing.
@@ -74,6 +77,7 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if err != nil {
 		return out, err
 	}
+	out.Stated = out.Body
 	if live == nil {
 		out.Verdict = managedfields.Clear
 		return out, nil
@@ -84,6 +88,10 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	}
 	if !out.Adopts() {
 		out.Verdict, _ = managedfields.Judge(live, out.Body, p.Manager)
+	}
+	if len(out.Yielded) > 0 && out.Verdict == managedfields.Clear {
+		// What is yielded has to keep its value: only the server's answer shows it.
+		out.Verdict = managedfields.Doubtful
 	}
 	return out, nil
 }
@@ -198,15 +206,17 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	if in.Live == nil {
 		return nil
 	}
-	contested, err := managedfields.Taken(in.Live, answer, in.Body, p.Manager)
+	contested, err := p.contested(ctx, server, in)
 	if err != nil {
 		return err
 	}
 	p.sort(in, contested)
 	if in.Adopts() {
-		return p.afterAdoption(ctx, server, in)
+		if err := p.afterAdoption(ctx, server, in); err != nil {
+			return err
+		}
 	}
-	return nil
+	return in.keepsYielded()
 }
 
 // sort tells apart what is contested and taken, what is contested and nobody

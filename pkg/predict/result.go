@@ -16,7 +16,11 @@ import (
 // Same tells whether two answers about one object have the same content and the
 // same owners. When somebody touched a field is neither.
 func Same(a, b *unstructured.Unstructured) bool {
-	return reflect.DeepEqual(content(a), content(b)) && managedfields.SameOwners(a, b)
+	return sameContent(a, b) && managedfields.SameOwners(a, b)
+}
+
+func sameContent(a, b *unstructured.Unstructured) bool {
+	return reflect.DeepEqual(content(a), content(b))
 }
 
 // content returns an object without what the server counts and keeps for itself.
@@ -69,6 +73,7 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 	if err != nil {
 		return View{}, err
 	}
+	set = set.Union(managedfields.EmptyLists(in.Body.Object))
 	var view View
 	if in.Live != nil {
 		before, err := p.owned(in.Live, in.Adoption.Adopted...)

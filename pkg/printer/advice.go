@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -41,6 +42,9 @@ func advice(conflicts []event.Applied, opening string, named func(object.Ref) st
 		}
 	}
 	text = append(text, "  agree      put the live value into the manifest")
+	if manager := soleOwner(conflicts); manager != "" {
+		text = append(text, "  adopt      --adopt-from="+shellQuote(manager)+"  # all that it owns becomes yours, and goes if the manifest does not state it")
+	}
 	if len(choices) > 1 {
 		text = append(text, "  take all   --take=all")
 	}
@@ -48,6 +52,26 @@ func advice(conflicts []event.Applied, opening string, named func(object.Ref) st
 		text = append(text, "A flag without KIND/NAME: holds for that path of every object.")
 	}
 	return text
+}
+
+// soleOwner returns the manager that holds all that is contested in a run; empty
+// where there are several, or where nobody can adopt what it holds.
+func soleOwner(conflicts []event.Applied) string {
+	sole := ""
+	for _, a := range conflicts {
+		for _, c := range a.Conflicts {
+			for _, owner := range c.Owners {
+				if owner.Manager == managedfields.BeforeFirstApply || owner.Subresource != "" || sole != "" && owner.Manager != sole {
+					return ""
+				}
+				sole = owner.Manager
+			}
+			if len(c.Owners) == 0 {
+				return ""
+			}
+		}
+	}
+	return clean(sole)
 }
 
 // flag spells the choice out. What follows the blank is a comment to a shell.

@@ -118,6 +118,9 @@ func (t *applyTable) name(a event.Applied) string {
 	if a.Action == event.Failed && a.Source.File != "" {
 		text += "  " + t.paint.faint.Sprint("("+clean(a.Source.String())+")")
 	}
+	if a.Sharing != nil {
+		text += "  " + t.paint.faint.Sprint("("+clean(a.Sharing.String())+")")
+	}
 	if reason := strings.Join(lines(a.Reason), "; "); reason != "" {
 		text += ": " + reason
 	}

@@ -48,6 +48,9 @@ func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 	}
 }
 
+// sameValue says of a conflict that no value would change.
+const sameValue = "the same value in two spellings"
+
 // row is one contested path, ready to be laid out.
 type row struct {
 	path, yours, live string
@@ -64,6 +67,9 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	var path, yours, live, owned int
 	for i, c := range conflicts {
 		r := row{path: clean(c.Path.String()), owners: owners(c.Owners, now)}
+		if c.SameValue {
+			r.owners = append(r.owners, sameValue)
+		}
 		r.yours, r.live = values(c.Yours, c.Live, c.HasLive)
 		r.yours, r.live = cutPair(r.yours, r.live, longest, longest)
 		rows[i] = r

@@ -81,12 +81,14 @@ Nothing in this phase was written. For each path, choose:
   take it    --take=configmap/c-00:.data.a
   leave it   --yield=configmap/c-00:.data.a
   agree      put the live value into the manifest
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
 `},
 		"a dry run": {events: many(1, `.data["it's"]`), dryRun: true, want: `
 Nothing in this phase would be written. For each path, choose:
   take it    --take='configmap/c-00:.data["it'\''s"]'
   leave it   --yield='configmap/c-00:.data["it'\''s"]'
   agree      put the live value into the manifest
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
 `},
 		"one path of many objects": {events: append(many(12, ".data.a"), conflict("d", ".data.b")), want: `
 Nothing in this phase was written. For each path, choose:
@@ -95,6 +97,7 @@ Nothing in this phase was written. For each path, choose:
   leave it   --yield=.data.a  # 12 objects
              --yield=configmap/d:.data.b
   agree      put the live value into the manifest
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
   take all   --take=all
 A flag without KIND/NAME: holds for that path of every object.
 `},
@@ -113,6 +116,7 @@ Nothing in this phase was written. For each path, choose:
              --yield=configmap/c-00:.data.e
              and so on for 2 paths more
   agree      put the live value into the manifest
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
   take all   --take=all
 `},
 		"from the first phase on": {events: []event.Event{
@@ -128,6 +132,7 @@ Nothing was written. For each path, choose:
   leave it   --yield=configmap/a:.data.a
              --yield=configmap/b:.data.a
   agree      put the live value into the manifest
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
   take all   --take=all
 `},
 		"from the second phase on": {events: []event.Event{
@@ -141,6 +146,7 @@ Nothing was written from phase 2 (two) on. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
 `},
 		"in the last phase": {dryRun: true, events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}, {Name: "two"}}},
@@ -151,6 +157,7 @@ Nothing would be written from phase 2 (two) on. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
 `},
 		"somebody was faster than our look": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}}},
@@ -162,6 +169,7 @@ Nothing of what is in conflict was written. For each path, choose:
   take it    --take=configmap/b:.data.a
   leave it   --yield=configmap/b:.data.a
   agree      put the live value into the manifest
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
 `},
 		"one name in two namespaces": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one", Refs: []object.Ref{config("a"), inNamespace("other", config("a")), config("b")}}}},
@@ -175,6 +183,7 @@ Nothing in this phase was written. For each path, choose:
   leave it   --yield=configmap/prod/a:.data.a
              --yield=configmap/b:.data.a
   agree      put the live value into the manifest
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
   take all   --take=all
 `},
 	}

@@ -86,7 +86,7 @@ func TestDiffResult(t *testing.T) {
 	        "owners":[{"manager":"kube-controller-manager","operation":"Update","subresource":"scale"}]},
 	       {"path":".spec.paused","to":null,"change":"added"},
 	       {"path":".spec.minReadySeconds","from":1,"change":"removed"}]}],
-	  "summary":{"create":0,"update":1,"delete":0,"none":1,"unknown":1}}`)
+	  "summary":{"create":0,"update":1,"share":0,"delete":0,"none":1,"unknown":1}}`)
 }
 
 // A document without objects is still a whole document.

@@ -20,9 +20,10 @@ func appliedOf(a event.Applied) appliedObject {
 		Released:   changesOf(a.Released),
 		Taken:      changesOf(a.Taken),
 		Adopted:    a.Adopted,
+		Sharing:    a.Sharing,
 	}
 	for _, c := range a.Conflicts {
-		entry := contestedPath{Path: c.Path.String(), Yours: c.Yours, Owners: ownersOf(c.Owners)}
+		entry := contestedPath{Path: c.Path.String(), Yours: c.Yours, Same: c.SameValue, Owners: ownersOf(c.Owners)}
 		if c.HasLive {
 			entry.Live = &c.Live
 		}
@@ -43,6 +44,7 @@ func comparedOf(c event.Compared) comparedObject {
 		Error:      faultOf(c.Err),
 		Changes:    changesOf(c.Changes),
 		Adopted:    c.Adopted,
+		Sharing:    c.Sharing,
 	}
 }
 
@@ -50,7 +52,7 @@ func comparedOf(c event.Compared) comparedObject {
 func changesOf(changes []managedfields.Change) []changedPath {
 	var list []changedPath
 	for _, c := range changes {
-		entry := changedPath{Path: c.Path.String(), Change: c.Kind, Atomic: c.Atomic}
+		entry := changedPath{Path: c.Path.String(), Change: c.Kind, Atomic: c.Atomic, Same: c.SameValue}
 		if c.Kind != managedfields.Added {
 			entry.From = &c.From
 		}

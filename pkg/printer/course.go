@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -24,6 +25,10 @@ type course struct {
 	total, inPhase, done int
 	tally                map[event.Action]int
 	underway             []object.Ref // the longest first
+	// sharing adds up the fields whose owners change and nothing else, sharers the
+	// objects that have some.
+	sharing managedfields.Sharing
+	sharers int
 	// waits: the results are those of a wait.
 	waits bool
 	// leftOut is what of the input nothing is made of.
@@ -70,8 +75,10 @@ func (c *course) take(e event.Event) {
 		c.underway = append(c.underway, e.Ref)
 	case event.Applied:
 		c.result(e.Ref, e.Action)
+		c.share(e.Sharing)
 	case event.Compared:
 		c.result(e.Ref, e.Action)
+		c.share(e.Sharing)
 	case event.Deleted:
 		c.result(e.Ref, e.Action)
 	case event.Owned:
@@ -99,6 +106,14 @@ func (c *course) plan(e event.Planned) {
 		for j, ref := range phase.Refs {
 			c.places[ref.Key()] = place{phase: i, index: j, ref: ref}
 		}
+	}
+}
+
+// share adds up fields whose owners change and whose values do not.
+func (c *course) share(s *managedfields.Sharing) {
+	if s != nil {
+		c.sharing = c.sharing.Plus(*s)
+		c.sharers++
 	}
 }
 

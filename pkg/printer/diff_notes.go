@@ -51,6 +51,9 @@ func (t *diffTable) note(c managedfields.Change) string {
 		}
 	}
 	text := fmt.Sprintf("%-9s  %s", word, clean(c.Path.String()))
+	if c.SameValue {
+		text += " (" + sameValue + ")"
+	}
 	if c.Atomic {
 		text += " (atomic: one value, replaced as a whole)"
 	}

@@ -40,6 +40,10 @@ func (t *diffTable) take(e event.Event) {
 		return
 	}
 	at := t.course.place(compared.Ref)
+	if compared.Action == event.Share {
+		t.texts.add(at, t.head(compared))
+		return
+	}
 	before, after, err := projections(compared)
 	compared.Err = errors.Join(compared.Err, err)
 	if t.outside != nil {
@@ -85,7 +89,11 @@ func (t *diffTable) head(c event.Compared) string {
 		paint = newPalette(false)
 	}
 	var b strings.Builder
-	b.WriteString(paint.action(c.Action, string(c.Action)) + "  " + paint.bold.Sprint(label(c.Ref)) + "\n")
+	b.WriteString(paint.action(c.Action, string(c.Action)) + "  " + paint.bold.Sprint(label(c.Ref)))
+	if c.Sharing != nil {
+		b.WriteString("  " + clean(c.Sharing.String()))
+	}
+	b.WriteString("\n")
 	for _, note := range t.notes(c) {
 		b.WriteString(paint.change.Sprint("# "+note) + "\n")
 	}

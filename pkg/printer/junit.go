@@ -70,12 +70,22 @@ func diffSuite(result diffResult) junitSuite {
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.Create, event.Update, event.Delete:
 			c.Failure = problem(o.Action, o.Error, changedLines(o.Changes))
+		case event.Share:
+			c.Failure = problem(o.Action, o.Error, sharedLines(o))
 		case event.Unknown:
 			c.Error = problem(o.Action, o.Error, []string{o.Reason})
 		}
 		suite.add(c)
 	}
 	return suite
+}
+
+// sharedLines tell what changes where no value does.
+func sharedLines(o comparedObject) []string {
+	if o.Sharing == nil {
+		return o.Adopted
+	}
+	return []string{o.Sharing.String()}
 }
 
 func (s *junitSuite) add(c junitCase) {

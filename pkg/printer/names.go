@@ -60,7 +60,7 @@ func (n *diffNames) take(e event.Event) {
 		return
 	}
 	switch compared.Action { //nolint:exhaustive // these would change
-	case event.Create, event.Update, event.Delete:
+	case event.Create, event.Update, event.Share, event.Delete:
 		n.names.add(n.course.place(compared.Ref), clean(compared.Ref.Resource())+"\n")
 	case event.Unknown:
 		n.unknown.add(n.course.place(compared.Ref), compared)

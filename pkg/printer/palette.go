@@ -48,7 +48,7 @@ func (p palette) action(a event.Action, text string) string {
 	switch a {
 	case event.Created, event.Create, event.Met:
 		return p.good.Sprint(text)
-	case event.Configured, event.Update, event.Pruned, event.Delete, event.Gone:
+	case event.Configured, event.Update, event.Share, event.Pruned, event.Delete, event.Gone:
 		return p.change.Sprint(text)
 	case event.InConflict, event.Failed, event.Unknown, event.Remains, event.TimedOut:
 		return p.bad.Sprint(text)

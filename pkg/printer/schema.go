@@ -40,37 +40,40 @@ func objectOrNil(ref object.Ref) any {
 // appliedObject is one object of an ApplyResult, and of the stream.
 type appliedObject struct {
 	objectName
-	Action    event.Action    `json:"action"`
-	Reason    string          `json:"reason,omitempty"`
-	Source    string          `json:"source,omitempty"`
-	DryRun    bool            `json:"dryRun,omitempty"`
-	Error     *fault          `json:"error,omitempty"`
-	Warnings  []string        `json:"warnings,omitempty"`
-	Conflicts []contestedPath `json:"conflicts,omitempty"`
-	Removed   []changedPath   `json:"removed,omitempty"`
-	Released  []changedPath   `json:"released,omitempty"`
-	Taken     []changedPath   `json:"taken,omitempty"`
-	Yielded   []string        `json:"yielded,omitempty"`
-	Adopted   []string        `json:"adopted,omitempty"`
-	Wait      *waitEntry      `json:"wait,omitempty"`
+	Action    event.Action           `json:"action"`
+	Reason    string                 `json:"reason,omitempty"`
+	Source    string                 `json:"source,omitempty"`
+	DryRun    bool                   `json:"dryRun,omitempty"`
+	Error     *fault                 `json:"error,omitempty"`
+	Warnings  []string               `json:"warnings,omitempty"`
+	Conflicts []contestedPath        `json:"conflicts,omitempty"`
+	Removed   []changedPath          `json:"removed,omitempty"`
+	Released  []changedPath          `json:"released,omitempty"`
+	Taken     []changedPath          `json:"taken,omitempty"`
+	Yielded   []string               `json:"yielded,omitempty"`
+	Adopted   []string               `json:"adopted,omitempty"`
+	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
+	Wait      *waitEntry             `json:"wait,omitempty"`
 }
 
 // comparedObject is one object of a DiffResult, and of the stream.
 type comparedObject struct {
 	objectName
-	Action   event.Action  `json:"action"`
-	Reason   string        `json:"reason,omitempty"`
-	Source   string        `json:"source,omitempty"`
-	Error    *fault        `json:"error,omitempty"`
-	Warnings []string      `json:"warnings,omitempty"`
-	Changes  []changedPath `json:"changes,omitempty"`
-	Adopted  []string      `json:"adopted,omitempty"`
+	Action   event.Action           `json:"action"`
+	Reason   string                 `json:"reason,omitempty"`
+	Source   string                 `json:"source,omitempty"`
+	Error    *fault                 `json:"error,omitempty"`
+	Warnings []string               `json:"warnings,omitempty"`
+	Changes  []changedPath          `json:"changes,omitempty"`
+	Adopted  []string               `json:"adopted,omitempty"`
+	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`
 }
 
 type contestedPath struct {
 	Path   string       `json:"path"`
 	Yours  any          `json:"yours"`
 	Live   *any         `json:"live,omitempty"` // nil: absent; pointer to nil: null
+	Same   bool         `json:"sameValue,omitempty"`
 	Owners []ownerEntry `json:"owners"`
 }
 
@@ -80,6 +83,7 @@ type changedPath struct {
 	To     *any                     `json:"to,omitempty"`
 	Change managedfields.ChangeKind `json:"change,omitempty"`
 	Atomic bool                     `json:"atomic,omitempty"`
+	Same   bool                     `json:"sameValue,omitempty"`
 	Owners []ownerEntry             `json:"owners,omitempty"`
 }
 

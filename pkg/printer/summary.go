@@ -15,7 +15,7 @@ func applyActions() []event.Action {
 }
 
 func diffActions() []event.Action {
-	return []event.Action{event.Create, event.Update, event.Delete, event.None, event.Unknown}
+	return []event.Action{event.Create, event.Update, event.Share, event.Delete, event.None, event.Unknown}
 }
 
 // summary counts results by action, each action of the verb included; it is
@@ -58,7 +58,7 @@ func applySummary(c *course, o Options) string {
 	if len(parts) == 0 {
 		parts = []string{"nothing to apply"}
 	}
-	text := strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ") + c.shared()
 	if len(c.waited) > 0 {
 		text += "; waited for: " + tallyOf(c.waited)
 	}
@@ -76,6 +76,7 @@ func diffSummary(c *course) string {
 	words := map[event.Action]string{
 		event.Create:  "to create",
 		event.Update:  "to update",
+		event.Share:   "to share",
 		event.Delete:  "to delete",
 		event.None:    "unchanged",
 		event.Unknown: "unknown",
@@ -93,5 +94,14 @@ func diffSummary(c *course) string {
 	if len(parts) == 0 {
 		return "nothing to compare"
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, ", ") + c.shared()
+}
+
+// shared tells, once a run, of the fields that change their owners and not their
+// values.
+func (c *course) shared() string {
+	if c.sharers == 0 {
+		return ""
+	}
+	return "; " + clean(c.sharing.String()) + " of " + count(c.sharers, "object")
 }

@@ -10,7 +10,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -136,7 +135,7 @@ func (s *Server) write(sent *unstructured.Unstructured, dryRun bool, do change) 
 	if err != nil {
 		return nil, err
 	}
-	next, err := s.settle(v, was, out.(*unstructured.Unstructured))
+	next, err := s.settle(v, was, out.(*unstructured.Unstructured), dryRun)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +147,7 @@ func (s *Server) write(sent *unstructured.Unstructured, dryRun bool, do change) 
 }
 
 // settle does with an object what comes after its field manager.
-func (s *Server) settle(v *version, was, next *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (s *Server) settle(v *version, was, next *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
 	gvk := s.kind("v1").GVK
 	next, err := roundTrip(next)
 	if err != nil {
@@ -174,6 +173,9 @@ func (s *Server) settle(v *version, was, next *unstructured.Unstructured) (*unst
 			return was, nil
 		}
 	}
+	if dryRun { // What is not persisted has no version of its own.
+		return next, nil
+	}
 	s.counter++
 	next.SetResourceVersion(strconv.Itoa(s.counter))
 	return next, nil
@@ -183,24 +185,17 @@ func (s *Server) settle(v *version, was, next *unstructured.Unstructured) (*unst
 // so that nothing is written for a new time alone.
 func keepTimes(was, next *unstructured.Unstructured) {
 	before, after := was.GetManagedFields(), next.GetManagedFields()
-	for i := range after {
+	for i, a := range after {
+		a.Time = nil
 		for _, b := range before {
-			a := after[i]
-			a.Time, b.Time = nil, nil
+			time := b.Time
+			b.Time = nil
 			if reflect.DeepEqual(a, b) {
-				for _, b := range before {
-					if same(after[i], b) {
-						after[i].Time = b.Time
-					}
-				}
+				after[i].Time = time
 			}
 		}
 	}
 	next.SetManagedFields(after)
-}
-
-func same(a, b metav1.ManagedFieldsEntry) bool {
-	return a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource && a.APIVersion == b.APIVersion
 }
 
 // at returns a copy of an object at a version; nil for nil.

@@ -315,3 +315,27 @@ func causes(err error) []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// withoutEmpty returns an object without its empty maps.
+func withoutEmpty(u *unstructured.Unstructured) *unstructured.Unstructured {
+	out := u.DeepCopy()
+	var walk func(v any) bool
+	walk = func(v any) bool {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, below := range v {
+				if !walk(below) {
+					delete(v, name)
+				}
+			}
+			return len(v) > 0
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		}
+		return true
+	}
+	walk(out.Object)
+	return out
+}

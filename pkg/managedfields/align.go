@@ -1,0 +1,48 @@
+package managedfields
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Align returns a copy of the manifest that states the live value at the paths, and
+// nothing where there is none; nil if it can not at any of them. Items of lists stay
+// as they are: a path that ends in one is passed over.
+func Align(manifest, live *unstructured.Unstructured, paths []Path) *unstructured.Unstructured {
+	var out *unstructured.Unstructured
+	for _, p := range paths {
+		if len(p) == 0 || p[len(p)-1].FieldName == nil {
+			continue
+		}
+		v, has := p.Get(live.Object)
+		if stated, ok := p.Get(manifest.Object); !ok || has && equal(stated, v) {
+			continue
+		}
+		if out == nil {
+			out = manifest.DeepCopy()
+		}
+		if has {
+			set(out.Object, p, clone(v))
+		} else {
+			without(out.Object, p)
+		}
+	}
+	return out
+}
+
+// set puts a value at a path whose parents are there.
+func set(v any, p Path, to any) {
+	switch v := v.(type) {
+	case map[string]any:
+		switch {
+		case p[0].FieldName == nil:
+		case len(p) == 1:
+			v[*p[0].FieldName] = to
+		default:
+			set(v[*p[0].FieldName], p[1:], to)
+		}
+	case []any:
+		if i := find(v, p[0]); i >= 0 && len(p) > 1 {
+			set(v[i], p[1:], to)
+		}
+	}
+}

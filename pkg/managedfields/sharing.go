@@ -1,0 +1,99 @@
+package managedfields
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Sharing says how an apply changes who owns fields whose values stay as they are.
+type Sharing struct {
+	// With counts the fields that become ours as well, by the manager who owns them.
+	With []Shared `json:"with,omitempty"`
+	// Claimed is how many fields become ours that nobody owned, Dropped how many are
+	// ours no more.
+	Claimed int `json:"claimed,omitempty"`
+	Dropped int `json:"dropped,omitempty"`
+}
+
+// Shared is a number of fields that are shared with a manager.
+type Shared struct {
+	Manager string `json:"manager"`
+	Fields  int    `json:"fields"`
+}
+
+// SharingOf returns how the manager's ownership differs between the live object and
+// the server's answer to an apply.
+func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing, error) {
+	before, err := Entries(live)
+	if err != nil {
+		return Sharing{}, err
+	}
+	after, err := Entries(answer)
+	if err != nil {
+		return Sharing{}, err
+	}
+	was, is, others := Managed(before, manager), Managed(after, manager), Others(before, manager)
+	out := Sharing{Dropped: was.Leaves().Difference(is).Size()}
+	counts := map[string]int{}
+	is.Leaves().Difference(was).Iterate(func(p fieldpath.Path) {
+		names := map[string]bool{}
+		for _, owner := range holders(others, Path(p)) {
+			names[owner.Manager] = true
+		}
+		for name := range names {
+			counts[name]++
+		}
+		if len(names) == 0 {
+			out.Claimed++
+		}
+	})
+	for name, fields := range counts {
+		out.With = append(out.With, Shared{Manager: name, Fields: fields})
+	}
+	slices.SortFunc(out.With, func(a, b Shared) int { return cmp.Compare(a.Manager, b.Manager) })
+	return out, nil
+}
+
+// String is one short line: "shared with helm: 12 fields".
+func (s Sharing) String() string {
+	var parts []string
+	for _, with := range s.With {
+		parts = append(parts, "shared with "+with.Manager+": "+fieldCount(with.Fields))
+	}
+	if s.Claimed > 0 {
+		parts = append(parts, "now owned: "+fieldCount(s.Claimed))
+	}
+	if s.Dropped > 0 {
+		parts = append(parts, "no longer owned: "+fieldCount(s.Dropped))
+	}
+	if len(parts) == 0 {
+		return "who owns its fields is written anew"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Plus adds two of them up.
+func (s Sharing) Plus(other Sharing) Sharing {
+	out := Sharing{With: slices.Clone(s.With), Claimed: s.Claimed + other.Claimed, Dropped: s.Dropped + other.Dropped}
+	for _, with := range other.With {
+		if i := slices.IndexFunc(out.With, func(have Shared) bool { return have.Manager == with.Manager }); i >= 0 {
+			out.With[i].Fields += with.Fields
+		} else {
+			out.With = append(out.With, with)
+		}
+	}
+	slices.SortFunc(out.With, func(a, b Shared) int { return cmp.Compare(a.Manager, b.Manager) })
+	return out
+}
+
+func fieldCount(n int) string {
+	if n == 1 {
+		return "1 field"
+	}
+	return fmt.Sprintf("%d fields", n)
+}

@@ -1,0 +1,120 @@
+package predict
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// contested returns what others own and the apply would change, by the answer to
+// the forced dry run.
+//
+// The answer only suggests conflicts; where it does, or where the object has no
+// entries to tell by, the same dry run without force is the truth. What is then
+// contested although its value would not change is the same value in another
+// spelling: a quantity, a default inside an atomic value, null for nothing. There
+// the body takes on the live spelling, so that the path becomes shared and nobody
+// is robbed (edge case 84). Where that cannot be done, the conflict says so.
+func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
+	suggested, err := managedfields.Taken(in.Live, in.Answer, in.Body, p.Manager)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := managedfields.Entries(in.Live)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) > 0 && len(in.notAdopted(suggested)) == 0 {
+		return suggested, nil
+	}
+	conflicts, answer, err := p.unforced(ctx, server, in, in.Body)
+	if err != nil || len(conflicts) == 0 {
+		in.accepted(answer)
+		return nil, err
+	}
+	spelt, body := in.Answer, in.Body
+	left := conflicts
+	for range rounds {
+		body = managedfields.Align(body, in.Live, samePaths(left))
+		if body == nil {
+			break
+		}
+		if verdict, _ := managedfields.Judge(in.Live, body, p.Manager); verdict == managedfields.Settled && sameContent(in.Live, spelt) {
+			in.Body, in.Answer = body, in.Live
+			return nil, nil
+		}
+		if left, answer, err = p.unforced(ctx, server, in, body); err != nil {
+			break
+		}
+		if len(samePaths(left)) > 0 {
+			continue
+		}
+		if len(left) > 0 {
+			if answer, err = p.forced(ctx, server, in, body); err != nil {
+				break
+			}
+		}
+		if answer != nil && sameContent(answer, spelt) {
+			in.Body = body
+			in.accepted(answer)
+			return left, nil
+		}
+		break
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return conflicts, nil // In the live spelling it would be another thing, or refused.
+}
+
+// rounds bounds how often another spelling is tried: to take on one can show
+// another.
+const rounds = 3
+
+// accepted notes the server's answer, if it is one to the object that we know.
+func (in *Prediction) accepted(answer *unstructured.Unstructured) {
+	if answer != nil && answer.GetResourceVersion() == in.Live.GetResourceVersion() {
+		in.Answer = answer
+	}
+}
+
+// notAdopted returns the conflicts that do not vanish with the adoption.
+func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfields.Conflict {
+	return slices.DeleteFunc(slices.Clone(conflicts), in.adopted)
+}
+
+// unforced asks what a dry run without force is refused for. It returns the answer
+// where it is not.
+func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
+	answer, err := server.Apply(ctx, in.Item.Kind, body, object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true})
+	if err == nil {
+		return nil, answer, nil
+	}
+	if !IsContested(err) {
+		return nil, nil, err
+	}
+	conflicts := in.notAdopted(p.Contested(err, in.Live, in.Stated))
+	for i := range conflicts {
+		conflicts[i].SameValue = conflicts[i].Path.Same(in.Live.Object, in.Answer.Object)
+	}
+	return conflicts, nil, nil
+}
+
+func (p Predictor) forced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return server.Apply(ctx, in.Item.Kind, body, object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: true})
+}
+
+// samePaths returns the paths of which only the spelling is contested.
+func samePaths(conflicts []managedfields.Conflict) []managedfields.Path {
+	var paths []managedfields.Path
+	for _, c := range conflicts {
+		if c.SameValue {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,185 @@
+package property_test
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
+)
+
+// planOf is a plan of one object.
+func planOf(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructured) *plan.Plan {
+	t.Helper()
+	kind, err := s.Kind(t.Context(), manifest.GroupVersionKind())
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := plan.Item{Ref: object.RefOf(manifest), Object: manifest, Kind: kind}
+	return &plan.Plan{Phases: []plan.Phase{{Name: "workloads", Items: []plan.Item{item}}}}
+}
+
+// compared runs a diff, and returns what it says of the one object.
+func compared(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructured, p predict.Predictor) (event.Compared, error) {
+	t.Helper()
+	var got event.Compared
+	engine := diff.Engine{Server: s, Predictor: p, Emit: func(e event.Event) {
+		if c, ok := e.(event.Compared); ok {
+			got = c
+		}
+	}}
+	return got, engine.Run(t.Context(), planOf(t, s, manifest))
+}
+
+// applied runs an apply.
+func applied(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructured, p predict.Predictor) (event.Applied, error) {
+	t.Helper()
+	var got event.Applied
+	engine := apply.Engine{Server: s, Predictor: p, Emit: func(e event.Event) {
+		if a, ok := e.(event.Applied); ok {
+			got = a
+		}
+	}}
+	return got, engine.Run(t.Context(), planOf(t, s, manifest))
+}
+
+func (h *history) get(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	live, err := h.Get(t.Context(), object.Kind{}, object.RefOf(h.manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return live
+}
+
+// Diff ends with 0 if and only if apply writes nothing and ends with 0. What is
+// contested would change its value, or says that it would not. What was applied once
+// is applied (edge case 84).
+func TestDiffIsApply(t *testing.T) {
+	var unchanged, conflicts, spelt, shared, written, refused int
+	cases := eachHistory(t, func(t *testing.T, h *history) {
+		p := predict.Predictor{Manager: us}
+		before := h.get(t)
+		says, differs := compared(t, h.Server, h.manifest, p)
+		if after := h.get(t); after.GetResourceVersion() != before.GetResourceVersion() {
+			t.Fatal("diff writes")
+		}
+		did, err := applied(t, h.Server, h.manifest, p)
+		after := h.get(t)
+		wrote := after.GetResourceVersion() != before.GetResourceVersion()
+		if (differs == nil) != (err == nil && !wrote) {
+			t.Errorf("diff ends with %v and says %s %v; apply ends with %v, writes %t and says %s %v", differs, says.Action, says.Changes, err, wrote, did.Action, did.Err)
+		}
+		switch did.Action {
+		case event.InConflict:
+			conflicts++
+			h.areReal(t, did.Conflicts, &spelt)
+			if !errors.Is(differs, diff.ErrDiffers) {
+				t.Errorf("in conflict, but diff ends with %v", differs)
+			}
+			return
+		case event.Failed:
+			refused++
+			return
+		case event.Unchanged:
+			unchanged++
+			// An empty map that nobody owns comes and goes with what is in it.
+			if !sameContent(withoutEmpty(before), withoutEmpty(after)) {
+				t.Errorf("unchanged, but it changed: %v", says.Changes)
+			}
+			if wrote != (did.Sharing != nil) {
+				t.Errorf("unchanged, written %t, told %v", wrote, did.Sharing)
+			}
+			if wrote {
+				shared++
+			}
+		default:
+			written++
+		}
+		// What it has emptied, the server drops, and takes for empty only then: that takes
+		// a second apply, which diff announces.
+		if _, err := applied(t, h.Server, h.manifest, p); err != nil {
+			return // The server fails on what it made itself.
+		}
+		if says, differs := compared(t, h.Server, h.manifest, p); differs != nil {
+			t.Errorf("after two applies, diff says %s: %v %v %v", says.Action, says.Changes, says.Sharing, says.Err)
+		}
+	})
+	t.Logf("%d unchanged, %d of them written as shared, %d changed, %d in conflict with %d paths of one value in two spellings, %d refused",
+		unchanged, shared, written, conflicts, spelt, refused)
+	if cases >= 300 && (unchanged < cases/20 || shared == 0 || written < cases/20 || conflicts < cases/20) {
+		t.Error("that is too little of something to prove anything")
+	}
+	if spelt > cases/50 {
+		t.Errorf("%d false conflicts are told as what they are, and are too many all the same", spelt)
+	}
+}
+
+// areReal holds conflicts against what a forced apply would change.
+func (h *history) areReal(t *testing.T, conflicts []managedfields.Conflict, spelt *int) {
+	t.Helper()
+	live := h.get(t)
+	answer, err := h.ask(t, h.manifest, true)
+	if err != nil {
+		return
+	}
+	for _, c := range conflicts {
+		if len(c.Owners) == 0 {
+			t.Errorf("nobody owns %s", c.Path)
+		}
+		if c.SameValue {
+			*spelt++
+		}
+		if c.SameValue != sameAt(c.Path, live, answer) {
+			t.Errorf("%s changes: %t, told: %t", c.Path, c.SameValue, !c.SameValue)
+		}
+	}
+}
+
+// Who comes from another tool with the manifests that it applied meets no conflict,
+// changes nothing, and after that writes nothing.
+func TestSameManifest(t *testing.T) {
+	server, err := crdserver.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	first, cases := number(t, "SEED", 0), number(t, "CASES", 300)
+	for seed := first; seed < first+cases; seed++ {
+		s, r := server.Empty(), newRandom(seed)
+		manifest := &unstructured.Unstructured{Object: r.manifest(s.Schema(), pick(r, "v1", "v2"))}
+		how := object.Write{Manager: "helm"}
+		create := s.Apply
+		if r.one(2) {
+			create = s.Update
+		}
+		if _, err := create(t.Context(), object.Kind{}, manifest, how); err != nil {
+			continue
+		}
+		p := predict.Predictor{Manager: us}
+		if _, err := s.Empty().Apply(t.Context(), object.Kind{}, manifest, object.Write{Manager: us}); err != nil {
+			continue // Not everything that can be created can be applied.
+		}
+		accepted++
+		for run := range 2 {
+			did, err := applied(t, s, manifest, p)
+			if err != nil || did.Action != event.Unchanged || run > 0 && did.Sharing != nil {
+				t.Errorf("seed %d, run %d: %s, %v %v %v\nmanifest %v", seed, run, did.Action, did.Conflicts, did.Err, did.Sharing, manifest.Object)
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if uint64(accepted) < cases/3 {
+		t.Errorf("%d of %d manifests are too few", accepted, cases)
+	}
+}
