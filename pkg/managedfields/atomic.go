@@ -1,5 +1,7 @@
 package managedfields
 
+import "strings"
+
 // isAtomicMap tells whether a map of this name is atomic in Kubernetes' own
 // kinds. The names are those of the properties that the OpenAPI description of
 // Kubernetes 1.36 marks x-kubernetes-map-type: atomic; definitions that embed a
@@ -18,6 +20,29 @@ func isAtomicMap(name string) bool {
 		"resourceFieldRef", "roleRef", "scaleTargetRef", "secretKeyRef", "secretRef", "targetRef",
 		"matchConstraints", "matchResources", "nodeTopology", "preference", "required",
 		"requiredDuringSchedulingIgnoredDuringExecution":
+		return true
+	}
+	return false
+}
+
+// isBuiltIn tells whether an API version is one of Kubernetes' own. Definitions may
+// not use these groups without approval.
+func isBuiltIn(apiVersion string) bool {
+	group, _, grouped := strings.Cut(apiVersion, "/")
+	return !grouped || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+// isGranularList tells whether a list of this name is owned by item in Kubernetes'
+// own kinds: those that its Go types of 1.36 mark +listType=map or set, and that
+// manifests state. All others are atomic. What a ServiceAccount has at its top is
+// atomic under a name that a pod uses for another sort.
+func isGranularList(name string, top bool) bool {
+	switch name {
+	case "imagePullSecrets":
+		return !top
+	case "containers", "initContainers", "ephemeralContainers", "ports", "env", "volumes", "volumeMounts",
+		"volumeDevices", "hostAliases", "topologySpreadConstraints", "resourceClaims", "schedulingGates", "claims",
+		"secrets", "webhooks", "matchConditions", "variables", "conditions", "finalizers", "ownerReferences", "podCIDRs":
 		return true
 	}
 	return false

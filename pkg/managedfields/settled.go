@@ -128,7 +128,19 @@ func (s *settler) whole(v, live any) bool {
 			return false
 		}
 	}
+	if _, isList := v.([]any); isList && !s.isAtomicList() {
+		return false // The server would make us own its items (edge case 89).
+	}
 	return equal(v, live) && !s.othersBelow()
+}
+
+// isAtomicList tells whether the list at the current path is known to be atomic. A
+// set alone can not tell: an entry that was edited by hand, or that dates from when
+// the list was empty, holds a list as a leaf whose items are owned one by one.
+func (s *settler) isAtomicList() bool {
+	last := s.path[len(s.path)-1]
+	version, _ := s.manifest["apiVersion"].(string)
+	return last.FieldName != nil && isBuiltIn(version) && !isGranularList(*last.FieldName, len(s.path) == 1)
 }
 
 // sameSort tells whether both are maps, or both lists. Where the schema does not
