@@ -1,6 +1,7 @@
 package managedfields
 
 import (
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -53,8 +54,13 @@ func sameText(a, b any) bool {
 	return err == nil && d == e
 }
 
+// quantity reads a text or a number: "cpu: 1" is a quantity, which the server keeps
+// as a text.
 func quantity(v any) (resource.Quantity, bool) {
 	text, ok := v.(string)
+	if f, isNumber := asFloat(v); isNumber {
+		text, ok = strconv.FormatFloat(f, 'f', -1, 64), true
+	}
 	if !ok {
 		return resource.Quantity{}, false
 	}
