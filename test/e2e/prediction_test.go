@@ -241,7 +241,7 @@ func statusOf(results []verdict) int {
 	status := 0
 	for _, r := range results {
 		switch r.Action {
-		case "create", "update", "conflict", "failed":
+		case "create", "update", "share", "conflict", "failed":
 			status = max(status, 1)
 		case "unknown":
 			status = 2
@@ -254,7 +254,7 @@ func statusOf(results []verdict) int {
 // that other objects were in conflict, which keeps apply from saying more.
 func agree(t *testing.T, what string, d, a verdict, blocked bool) {
 	t.Helper()
-	want := map[string]string{"none": "unchanged", "create": "created", "update": "configured", "unknown": "failed"}[d.Action]
+	want := map[string]string{"none": "unchanged", "share": "unchanged", "create": "created", "update": "configured", "unknown": "failed"}[d.Action]
 	if d.contested() && !strings.Contains(what, "dry run") && !strings.Contains(what, "apply") {
 		want = "conflict"
 	}
