@@ -38,6 +38,9 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 		return Sharing{}, err
 	}
 	was, is, others := Managed(before, manager), Managed(after, manager), Others(before, manager)
+	if len(before) == 0 { // The server enters what is there for the one before us.
+		others = Others(after, manager)
+	}
 	out := Sharing{Dropped: was.Leaves().Difference(is).Size()}
 	counts := map[string]int{}
 	is.Leaves().Difference(was).Iterate(func(p fieldpath.Path) {

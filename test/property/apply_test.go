@@ -109,6 +109,9 @@ func TestDiffIsApply(t *testing.T) {
 		if _, err := applied(t, h.Server, h.manifest, p); err != nil {
 			return // The server fails on what it made itself.
 		}
+		if len(h.get(t).GetManagedFields()) == 0 {
+			return // A manifest of empty lists alone owns nothing, which the server forgets.
+		}
 		if says, differs := compared(t, h.Server, h.manifest, p); differs != nil {
 			t.Errorf("after two applies, diff says %s: %v %v %v", says.Action, says.Changes, says.Sharing, says.Err)
 		}

@@ -1,0 +1,51 @@
+package managedfields_test
+
+import (
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+func TestSharingOf(t *testing.T) {
+	object := func(entries ...string) string {
+		text := "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n"
+		if len(entries) > 0 {
+			text += "  managedFields:\n"
+		}
+		for _, e := range entries {
+			text += "  - " + e + "\n"
+		}
+		return text + "data: {a: x, b: x, c: x}\n"
+	}
+	helm := entry("helm", "Apply", `{f:data: {f:a: {}, f:b: {}}}`)
+	flux := entry("flux", "Update", `{f:data: {f:a: {}}}`)
+	tests := map[string]struct{ live, answer, want string }{
+		"all of another's": {
+			object(helm), object(helm, entry(us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), "shared with helm: 2 fields",
+		},
+		"of two, and of nobody": {
+			object(helm, flux), object(helm, flux, entry(us, "Apply", `{f:data: {f:a: {}, f:c: {}}}`)),
+			"shared with flux: 1 field, shared with helm: 1 field, now owned: 1 field",
+		},
+		"let go": {
+			object(helm, entry(us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), object(helm, entry(us, "Apply", `{f:data: {f:a: {}}}`)),
+			"no longer owned: 1 field",
+		},
+		"nobody was entered": {
+			object(), object(entry("before-first-apply", "Update", `{f:data: {f:a: {}}}`), entry(us, "Apply", `{f:data: {f:a: {}}}`)),
+			"shared with before-first-apply: 1 field",
+		},
+		"nothing that can be counted": {object(helm), object(helm), "who owns its fields is written anew"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := managedfields.SharingOf(read(t, tt.live), read(t, tt.answer), us)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
