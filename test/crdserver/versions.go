@@ -20,10 +20,10 @@ import (
 )
 
 //go:embed crd.yaml
-var definition []byte //nolint:gochecknoglobals // A file that is embedded is a variable.
+var definition []byte
 
 //go:embed meta.yaml
-var metadata []byte //nolint:gochecknoglobals // A file that is embedded is a variable.
+var metadata []byte
 
 // version is how one version of the kind is served.
 type version struct {
