@@ -168,6 +168,33 @@ func TestYield(t *testing.T) {
 			`{p: [{port: 53}, {port: 80}]}`,
 			[]string{`.spec.p[port=53,protocol="TCP"].name`},
 		},
+		"a parent that only we hold (edge case 83)": {
+			[]string{
+				entry("them", "Update", `{f:spec: {f:m: {f:image: {f:tag: {}}}}}`),
+				entry(us, "Apply", `{f:spec: {f:m: {f:image: {.: {}}, f:keep: {}}}}`),
+			},
+			`{m: {image: {tag: "2"}, keep: x}}`, `{m: {image: {tag: "1"}, keep: x}}`,
+			[]string{".spec.m.image.tag"},
+			`{m: {image: {}, keep: x}}`,
+			[]string{".spec.m.image.tag"},
+		},
+		"the same, with nothing of others in it": {
+			[]string{entry(us, "Apply", `{f:spec: {f:a: {}, f:m: {f:image: {.: {}, f:old: {}}}}}`)},
+			`{a: x, m: {image: {old: "1"}}}`, `{a: x, m: {image: {tag: "1"}}}`,
+			[]string{".spec.m.image.tag"},
+			`{a: x}`,
+			[]string{".spec.m.image.tag"},
+		},
+		"an item whose key is all default (edge case 88)": {
+			[]string{
+				entry("them", "Update", `{f:spec: {f:l: {'k:{"name":"a"}': {f:v: {}}}}}`),
+				entry(us, "Apply", `{f:spec: {f:l: {'k:{"name":"a"}': {.: {}}}}}`),
+			},
+			`{l: [{name: a, v: "1"}]}`, `{l: [{v: "2"}]}`,
+			[]string{`.spec.l[name="a"].v`},
+			`{l: [{name: a}]}`,
+			[]string{`.spec.l[name="a"].v`},
+		},
 		"set item (edge case 2)": {
 			[]string{entry("them", "Update", `{f:spec: {f:l: {'v:"b"': {}}}}`)},
 			`{l: [b]}`, `{l: [a, b]}`,
