@@ -91,12 +91,14 @@ func isUnowned(name string) bool {
 	return false
 }
 
-// unowned judges an object without managed fields (edge case 17). Either there
-// is nothing to own, as in a ServiceAccount that has but a name, or somebody
-// cleared the entries; then the server would first enter all that the object
-// holds as its manager "before-first-apply".
+// unowned judges an object without managed fields (edge case 17). Either the manifest
+// states nothing, as that of a ServiceAccount, a Namespace or a Secret that has but a
+// name: then nothing of the object changes, whatever the server put into it. Or
+// somebody cleared the entries; then the server would first enter all that the object
+// holds as its manager "before-first-apply". (It would do that for a manifest that
+// states nothing as well, once; it owns nothing of value, and nobody misses it.)
 func (j *judge) unowned() Verdict {
-	if statesNothing(j.manifest) && statesNothing(j.live) {
+	if statesNothing(j.manifest) {
 		return Settled
 	}
 	return Doubtful

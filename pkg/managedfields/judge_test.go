@@ -167,7 +167,7 @@ spec:
 		},
 		"bare, live has more, cleared (edge case 17)": {
 			live:     `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, labels: {x: x}}}`,
-			manifest: `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}`, want: doubtful,
+			manifest: `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}`, want: settled,
 		},
 		"cleared managed fields (edge case 17)": {
 			live:     `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: x}}`,

@@ -41,6 +41,9 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 	if len(before) == 0 { // The server enters what is there for the one before us.
 		others = Others(after, manager)
 	}
+	if mine, has := AppliedBy(before, manager); has && mine.APIVersion != answer.GetAPIVersion() {
+		return Sharing{}, nil // Paths of two versions can not be compared.
+	}
 	out := Sharing{Dropped: was.Leaves().Difference(is).Size()}
 	counts := map[string]int{}
 	is.Leaves().Difference(was).Iterate(func(p fieldpath.Path) {
@@ -75,7 +78,7 @@ func (s Sharing) String() string {
 		parts = append(parts, "no longer owned: "+fieldCount(s.Dropped))
 	}
 	if len(parts) == 0 {
-		return "who owns its fields is written anew"
+		return "ownership written anew"
 	}
 	return strings.Join(parts, ", ")
 }

@@ -35,7 +35,7 @@ func TestSharingOf(t *testing.T) {
 			object(), object(entry("before-first-apply", "Update", `{f:data: {f:a: {}}}`), entry(us, "Apply", `{f:data: {f:a: {}}}`)),
 			"shared with before-first-apply: 1 field",
 		},
-		"nothing that can be counted": {object(helm), object(helm), "who owns its fields is written anew"},
+		"nothing that can be counted": {object(helm), object(helm), "ownership written anew"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -103,5 +103,5 @@ func (c *course) shared() string {
 	if c.sharers == 0 {
 		return ""
 	}
-	return "; " + clean(c.sharing.String()) + " of " + count(c.sharers, "object")
+	return "; " + clean(c.sharing.String()) + " (" + count(c.sharers, "object") + ")"
 }
