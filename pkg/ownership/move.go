@@ -13,8 +13,12 @@ type move struct {
 	from, to managedfields.Owner
 }
 
-// kubectl is what kubectl calls itself where it applies server-side.
-const kubectl = "kubectl"
+// What kubectl calls itself where it applies server-side, and for the annotation in
+// which it keeps what client-side apply has applied last.
+const (
+	kubectl            = "kubectl"
+	kubectlLastApplied = "kubectl-last-applied"
+)
 
 // byOneTool reports whether both sides are one tool.
 func (m move) byOneTool() bool {
@@ -64,9 +68,17 @@ func holdsOthers(set *managedfields.Set) bool {
 func (j judge) moved(h managedfields.Handover, lost []managedfields.Owner) (moved, byOneTool bool) {
 	moved, byOneTool = true, true
 	for _, l := range lost {
+		if isKubectl(l) && slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == kubectlLastApplied }) {
+			continue // The annotation goes to its own manager once kubectl applies server-side.
+		}
 		i := slices.IndexFunc(j.moves, func(m move) bool { return m.from.Equal(l) && has(h.After, m.to) })
 		moved = moved && i >= 0
 		byOneTool = moved && byOneTool && j.moves[i].byOneTool()
 	}
 	return moved, byOneTool
+}
+
+// isKubectl reports whether an owner is what kubectl holds by applying.
+func isKubectl(o managedfields.Owner) bool {
+	return o.Subresource == "" && (o.Manager == kubectl && applies(o) || o.Manager == managedfields.ClientSideApply)
 }

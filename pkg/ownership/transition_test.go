@@ -133,6 +133,11 @@ var stories = map[string]struct {
 		after: []string{applied("kubectl", `{f:a: {}}`), updated("edit", `{f:b: {}}`)}, then: `{a: 1, b: 1}`,
 		want: []string{".spec.a from kubectl-client-side-apply (Update) to kubectl (Apply), unclear: migration"},
 	},
+	"kubectl's annotation goes to a manager of its own (edge case 97)": {
+		before: []string{applied("kubectl", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
+		after: []string{applied("kubectl", `{f:b: {}}`), applied("kubectl-last-applied", `{f:a: {}}`)}, then: `{a: 2, b: 1}`,
+		want: []string{".spec.a from kubectl (Apply) to kubectl-last-applied (Apply), unclear: migration"},
+	},
 	"a tool goes to server-side apply, and changes a value of its own (edge case 97)": {
 		before: []string{updated("helm", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("helm", `{f:a: {}, f:b: {}}`)}, then: `{a: 2, b: 1}`,

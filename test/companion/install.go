@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,7 +50,11 @@ type Companion struct {
 	args, env  []string
 	kubeconfig string
 	balancer   *balancer
-	replicas   []*Replica // all that ever ran
+
+	mu       sync.Mutex
+	replicas []*Replica // all that ever ran
+	kept     sync.WaitGroup
+	closing  atomic.Bool
 }
 
 // Install installs the chart. No replica runs yet, so that the API server gets no
@@ -185,7 +191,14 @@ func (w *Companion) Service(ctx context.Context) (*admissionv1.ServiceReference,
 
 // Close ends all replicas, and what leads to them.
 func (w *Companion) Close() {
+	w.closing.Store(true)
+	w.mu.Lock()
 	for _, r := range w.replicas {
+		r.Kill()
+	}
+	w.mu.Unlock()
+	w.kept.Wait()
+	for _, r := range w.replicas { // One may have started meanwhile.
 		r.Kill()
 	}
 	w.balancer.close()

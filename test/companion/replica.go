@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -61,7 +62,9 @@ func (w *Companion) Launch() (*Replica, error) {
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
+	w.mu.Lock()
 	w.replicas = append(w.replicas, r)
+	w.mu.Unlock()
 	go func() {
 		r.err = r.cmd.Wait()
 		w.balancer.set(r.admission, false)
@@ -89,6 +92,39 @@ func (r *Replica) Ready(ctx context.Context) error {
 
 // MetricsAddress is where the replica serves its metrics.
 func (r *Replica) MetricsAddress() string { return r.metrics }
+
+// Keep starts a replica, and starts it again whenever it ends, until the companion is
+// closed, as the kubelet does: a replica that cannot renew its lease for ten seconds
+// ends by itself. The function returns the one that runs, or ran last.
+func (w *Companion) Keep(ctx context.Context) (current func() *Replica, err error) {
+	r, err := w.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var running atomic.Pointer[Replica]
+	running.Store(r)
+	w.kept.Go(func() {
+		for {
+			<-running.Load().ended
+			for r = nil; r == nil; {
+				if w.closing.Load() {
+					return
+				}
+				starting, cancel := context.WithTimeout(context.Background(), time.Minute)
+				if r, err = w.Start(starting); err != nil {
+					r = nil
+					time.Sleep(time.Second)
+				}
+				cancel()
+			}
+			running.Store(r)
+		}
+	})
+	return running.Load, nil
+}
+
+// Ended is closed when the process has ended, by itself or not.
+func (r *Replica) Ended() <-chan struct{} { return r.ended }
 
 // Kill ends the replica as a power cut would.
 func (r *Replica) Kill() {

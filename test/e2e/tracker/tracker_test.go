@@ -23,7 +23,7 @@ func admitted(t *testing.T, was, will *unstructured.Unstructured, user, request 
 	return ownership.Hint{
 		UID: was.GetUID(), ResourceVersion: was.GetResourceVersion(),
 		Owners: ownership.Tracked(will.GetManagedFields()), Verdicts: ownership.VerdictsOn(transitions),
-		User:   user, Request: types.UID(request), Time: time.Now(),
+		User: user, Request: types.UID(request), Time: time.Now(),
 	}
 }
 
