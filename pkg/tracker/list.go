@@ -14,19 +14,20 @@ func (b *book) resume(w *watched) {
 // resumed ends that list.
 func (b *book) resumed(w *watched) {
 	w.forgetUnlisted()
-	w.seen = w.promised
+	w.seen, w.fresh = w.promised, 0
 }
 
 // afresh begins a list of what is there now. What is remembered is compared.
 func (b *book) afresh(w *watched) { w.list() }
 
-// listed ends it, at a version. Where it shows no other version of any object than
-// what is remembered, nothing happened between. Nothing is missing either where
-// nobody has watched before, and nothing is there.
+// listed ends it, at a version. Where it shows no object, and no version of one, but
+// what is remembered, nothing happened between: of an object that is new nobody knows
+// what happened to it since it was created. Nothing is missing either where nobody has
+// watched before, and nothing is there.
 func (b *book) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
 	from, blind := w.at(), w.seen.Version == ""
-	if w.missed || blind && (from.Version != "" || len(w.objects) > 0) {
+	if w.missed || !blind && w.fresh > 0 || blind && (from.Version != "" || len(w.objects) > 0) {
 		m := &matter{watched: w, version: version, gap: &gap{blind: blind}, unsettled: 1}
 		if from.Version != "" {
 			m.gap.Span = Span{from.Time, now}
@@ -34,5 +35,5 @@ func (b *book) listed(w *watched, version string, now time.Time) {
 		w.add(m)
 		b.declare(m)
 	}
-	w.seen, w.missed = mark{version, now}, false
+	w.seen, w.missed, w.fresh = mark{version, now}, false, 0
 }

@@ -12,8 +12,10 @@ import (
 // memory is what is remembered of the objects of one resource.
 type memory struct {
 	objects map[types.UID]remembered
-	// round is the list that is read, or was read last.
+	// round is the list that is read, or was read last, and fresh is how many objects
+	// lists had that were not remembered, since the last one that was read to its end.
 	round uint32
+	fresh int
 }
 
 // remembered is one object. There may be a hundred thousand of them.
@@ -47,6 +49,9 @@ func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, 
 	switch {
 	case !known:
 		m.objects[uid] = now
+		if list {
+			m.fresh++
+		}
 		return was, false
 	case now.version == was.version, !list && !newer(now.version, was.version):
 		was.round = m.round
