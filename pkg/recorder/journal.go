@@ -60,7 +60,7 @@ func newJournal(limits Limits) *journal {
 }
 
 func (j *journal) add(o ownership.Object, n note, now time.Time) {
-	n.came = now
+	n.came, n.entry = now, entryOf(n.Transition)
 	p := j.objects[o.UID]
 	if p == nil {
 		if len(j.objects) >= j.limits.Objects && !j.forgetResting(now) {
@@ -211,6 +211,7 @@ func (j *journal) answer(b batch, o outcome, now time.Time) {
 		j.notes -= len(b.notes)
 		j.settle(b.notes...)
 		p.refused, p.backoff = time.Time{}, 0
+		p.named = p.named.add(b.notes)
 		if o == written {
 			p.written(now)
 		}

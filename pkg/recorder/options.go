@@ -68,6 +68,8 @@ const (
 	// firstPause and longestPause are between the writes of one record while its
 	// object keeps changing hands.
 	firstPause, longestPause = 10 * time.Second, 5 * time.Minute
+	// namePause is between them where an entry has no user yet and one is known.
+	namePause = time.Second
 	// firstRetry and longestRetry are between attempts that are refused.
 	firstRetry, longestRetry = time.Second, 5 * time.Minute
 	// giveUp is how long a refused write is tried again: a quota may be for good.

@@ -13,6 +13,7 @@ type note struct {
 	ownership.Transition
 	ownership.Occasion
 	came    time.Time
+	entry   uint64 // see entryOf
 	settled func(done bool)
 }
 
@@ -54,6 +55,7 @@ type pending struct {
 
 	wrote time.Time     // zero if never
 	pause time.Duration // after wrote
+	named named
 
 	refused time.Time     // since when; zero if the last write was not
 	retryAt time.Time     // not before, once refused
@@ -62,10 +64,13 @@ type pending struct {
 
 // due returns when the object is to be written, if it is.
 func (p *pending) due(leads bool, full int) (time.Time, bool) {
-	var at time.Time
+	var at, first time.Time // first is of an entry of which no user is written yet
 	found := false
 	for _, n := range p.notes {
 		when := n.came.Add(gather)
+		if n.ours() && first.IsZero() && !p.named.has(n) {
+			first = when
+		}
 		if !n.ours() {
 			when = n.came.Add(grace)
 		}
@@ -75,6 +80,9 @@ func (p *pending) due(leads bool, full int) (time.Time, bool) {
 	}
 	if !p.wrote.IsZero() && len(p.notes) < full {
 		at = latest(at, p.wrote.Add(p.pause))
+		if soon := latest(first, p.wrote.Add(namePause)); !first.IsZero() && soon.Before(at) {
+			at = soon
+		}
 	}
 	if !p.refused.IsZero() {
 		at = latest(at, p.retryAt)

@@ -202,6 +202,32 @@ func TestPace(t *testing.T) {
 	})
 }
 
+// The first user of each entry is written at once, however lately its object was: until
+// then, a kill loses it for good. Later ones wait for their turn.
+func TestFirstUser(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		d.tell("web", "alice", taken("a", 0, 1))
+		after(time.Second)
+		for n := range 3 {
+			d.tell("web", "bob", taken("a", 1-n%2, n%2))
+			d.tell("web", "carol", taken(fmt.Sprint("b", n), 0, 1))
+			after(2 * time.Second)
+			last := d.entries()[len(d.entries())-1]
+			if want := fmt.Sprintf("web: .spec.b%d taken from argo (Apply) by flux (Apply) ×1 carol", n); last != want {
+				t.Errorf("%s, not %s", last, want)
+			}
+		}
+		writes := d.writes.Load()
+		for n := range 4 {
+			d.tell("web", "bob", taken("a", n%2, 1-n%2))
+			after(time.Second)
+		}
+		if d.writes.Load() != writes {
+			t.Errorf("what is repeated is written %d times in four seconds", d.writes.Load()-writes)
+		}
+	})
+}
+
 // Edge case 82: who leaves in a rolling update writes all that it knows first: what
 // waits for the next write of a fight, for its turn, for another replica, with
 // the users that nobody else knows.
