@@ -78,8 +78,18 @@ func (j judge) loss(h managedfields.Handover, lost, gained []managedfields.Owner
 		return Lost, ""
 	case len(gained) > 0:
 		return Unclear, SameValue
+	case stays(h, lost):
+		return Unclear, Migration
 	}
 	return Released, ""
+}
+
+// stays reports whether all who lost a path hold it by other means: a manager whose
+// updates became a part of what it applies has let go of nothing.
+func stays(h managedfields.Handover, lost []managedfields.Owner) bool {
+	return !slices.ContainsFunc(lost, func(l managedfields.Owner) bool {
+		return !slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == l.Manager })
+	})
 }
 
 // updatesSubresource reports whether an owner wrote through a subresource, such as

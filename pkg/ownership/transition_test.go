@@ -111,6 +111,12 @@ var stories = map[string]struct {
 		want:  []string{".spec.a released by argo (Apply)"},
 		blind: []string{".spec.a lost by argo (Apply) to flux (Apply)"},
 	},
+	"let go by who holds it by other means": {
+		before: []string{updated("flux", `{f:a: {}, f:b: {}}`), applied("flux", `{f:a: {}}`)}, spec: `{a: 1, b: 1}`,
+		after: []string{updated("flux", `{f:b: {}}`), applied("flux", `{f:a: {}}`)}, then: `{a: 1, b: 1}`,
+		want:  []string{".spec.a from flux (Apply), flux (Update) to flux (Apply), unclear: migration"},
+		blind: []string{".spec.a lost by flux (Update) to flux (Apply)"},
+	},
 	"let go, and the server sets its default": {
 		before: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 3, b: 1}`,
 		after: []string{applied("flux", `{f:b: {}}`)}, then: `{a: 1, b: 1}`,
