@@ -56,7 +56,7 @@ type Gap struct{ From, To time.Time }
 type Transition struct {
 	// Path is its text, which may be cut.
 	Path string
-	// Kind is what happened: taken or released.
+	// Kind is how it last happened: taken, released or lost.
 	Kind     string
 	From, To []managedfields.Owner
 	// Cut is set if there were more owners than From and To have.

@@ -78,8 +78,8 @@ type Entry struct {
 	// Gap is set if it, or one of those that Count counts, happened while nobody
 	// watched: it is what changed in all, and the way there is not known.
 	Gap bool `json:"gap,omitempty"`
-	// User is who sent the request, where that was seen. Unlike a manager's name,
-	// the API server vouches for it.
+	// User is who sent the request, where that was seen: as the API server told the
+	// webhook, unlike a manager's name, which any client chooses.
 	User string `json:"user,omitempty"`
 	// Cut is set if there were more owners than From and To keep.
 	Cut bool `json:"cut,omitempty"`
