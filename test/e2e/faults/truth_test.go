@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ const fought = ".data.k"
 type truth struct {
 	client   dynamic.ResourceInterface
 	subjects []*contested
+	taken    atomic.Int64 // takeovers of all
 }
 
 // contested is a ConfigMap and who took its value from whom, how often.
@@ -40,6 +42,7 @@ type contested struct {
 	uid   types.UID
 	owner string
 	takes map[string]int // by the two owners, in no order
+	taken *atomic.Int64
 	// lastTaken is when the server had answered the last takeover.
 	lastTaken time.Time
 }
@@ -58,7 +61,7 @@ func newTruth(t *testing.T, client dynamic.Interface, namespace string, n int) *
 	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	tr := &truth{client: client.Resource(configMaps).Namespace(namespace)}
 	for i := range n {
-		c := &contested{name: fmt.Sprintf("c%04d", i), takes: map[string]int{}}
+		c := &contested{name: fmt.Sprintf("c%05d", i), takes: map[string]int{}, taken: &tr.taken}
 		if err := c.write(t.Context(), tr.client, "first", true, "0"); err != nil {
 			t.Fatal(err)
 		}
@@ -130,6 +133,7 @@ func (c *contested) write(ctx context.Context, client dynamic.ResourceInterface,
 	c.uid = got.GetUID()
 	if c.owner != "" && c.owner != owner {
 		c.takes[pair(c.owner, owner)]++
+		c.taken.Add(1)
 		c.lastTaken = time.Now()
 	}
 	c.owner = owner
@@ -153,24 +157,16 @@ func (c *contested) look(ctx context.Context, client dynamic.ResourceInterface) 
 func pair(a, b string) string { return strings.Join(slices.Sorted(slices.Values([]string{a, b})), " ") }
 
 // total is how many takeovers there were.
-func (tr *truth) total() int {
-	n := 0
-	for _, c := range tr.subjects {
-		for _, count := range c.takes {
-			n += count
-		}
-	}
-	return n
-}
+func (tr *truth) total() int { return int(tr.taken.Load()) }
 
 // settled waits until the records say what the truth is, and returns what still
 // differs when ctx ends: one line an object. Where gaps are declared, a record may
 // know fewer takeovers than there were, but nothing that was not; its last owner
 // is right all the same.
-func (tr *truth) settled(ctx context.Context, records func(context.Context) ([]ownership.Record, error), gaps bool) []string {
+func (tr *truth) settled(ctx context.Context, read func(context.Context) (records []ownership.Record, gaps bool, err error)) []string {
 	differences := []string{"no records were read"}
 	for {
-		list, err := records(ctx)
+		list, gaps, err := read(ctx)
 		switch {
 		case err == nil:
 			differences = tr.compare(list, gaps)
