@@ -96,6 +96,21 @@ func (c *Cluster) KillAPIServer() error {
 	return nil
 }
 
+// PauseEtcd stops etcd where it is, as a disk that hangs would, until the function
+// that it returns is called.
+func (c *Cluster) PauseEtcd() (resume func(), err error) {
+	p := c.process(etcd)
+	if p == nil {
+		return nil, errExternal
+	}
+	p.signal(syscall.SIGSTOP)
+	return func() { p.signal(syscall.SIGCONT) }, nil
+}
+
+// EtcdSocket is where etcd listens, for clients that want to see what is stored and
+// not what the API server makes of it. It speaks gRPC, and JSON over HTTP.
+func (c *Cluster) EtcdSocket() string { return filepath.Join(c.Dir, "etcd:1") }
+
 func (c *Cluster) launchAPIServer() error {
 	p, err := startProcess(c.Dir, apiServer, c.Binary(apiServer), c.apiServerArgs()...)
 	c.add(p)

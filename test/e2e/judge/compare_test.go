@@ -1,0 +1,244 @@
+package judge_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// span is a time of which the webhook says that it does not know all.
+type span struct{ From, To time.Time }
+
+// verdicts is what there is to complain of.
+type verdicts struct {
+	// calm is set where nothing was killed and each call was answered: then whatever was
+	// taken is recorded as that, with its user. (Of what nobody took, a replica that did
+	// not answer the call may record that it was lost.)
+	calm     bool
+	gaps     []span
+	receipts map[string]receipt
+	found    []string
+	// users counts the entries that name their user, of all that somebody took.
+	users, of int
+}
+
+func (v *verdicts) complain(l life, format string, args ...any) {
+	v.found = append(v.found, l.name+": "+fmt.Sprintf(format, args...))
+}
+
+// entry is one of a record, as JSON has it.
+type entry struct {
+	Path, Kind       string
+	From, To         []map[string]any
+	Forced, Gap, Cut bool
+	User             string
+	Count            int
+	ResourceVersions []string
+}
+
+func holders(list []map[string]any) []string {
+	out := make([]string, len(list))
+	for i, h := range list {
+		out[i] = ownerText(h)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// record is what is kept of an object.
+type record struct {
+	Object struct{ Name, UID string }
+
+	Transitions   []entry
+	Dropped, Lost int
+}
+
+// record holds a record against what happened: nothing in it that did not happen as it
+// says, and all that did, but for what is said to be missing.
+func (v *verdicts) record(l life, r record) {
+	counted := map[string]int{}
+	for _, e := range r.Transitions {
+		counted[parties(e.Path, holders(e.From), holders(e.To))] += e.Count
+		v.entry(l, e)
+	}
+	least, most := map[string]int{}, map[string]int{}
+	for _, c := range l.all() {
+		key := parties(c.path, c.before, c.after)
+		most[key]++
+		if c.kind != moved && !v.inGap(c) {
+			least[key]++
+		}
+	}
+	for key, n := range counted {
+		if n > most[key] && len(v.gaps) == 0 {
+			v.complain(l, "%s: recorded %d times, happened %d times", key, n, most[key])
+		}
+	}
+	if r.Dropped > 0 || r.Lost > 0 {
+		return // It says so.
+	}
+	for key, n := range least {
+		if counted[key] < n {
+			v.complain(l, "%s: recorded %d times, happened %d times", key, counted[key], n)
+		}
+	}
+}
+
+// inGap reports whether a write may have been made in a time that is declared.
+func (v *verdicts) inGap(c change) bool {
+	r, ok := v.receipts[c.stamp]
+	return slices.ContainsFunc(v.gaps, func(g span) bool { return !ok || r.began.Before(g.To) && r.ended.After(g.From) })
+}
+
+func (v *verdicts) entry(l life, e entry) {
+	if len(e.ResourceVersions) == 0 {
+		v.complain(l, "%s: no versions", e.Path)
+		return
+	}
+	for _, revision := range e.ResourceVersions[:len(e.ResourceVersions)-1] {
+		if _, ok := l.changes[revision]; !ok {
+			v.complain(l, "%s: there is no version %s", e.Path, revision)
+		}
+	}
+	if e.Gap {
+		return
+	}
+	last := e.ResourceVersions[len(e.ResourceVersions)-1]
+	c, ok := l.changes[last][e.Path]
+	switch {
+	case !ok:
+		v.complain(l, "%s at %s: recorded as %s, and nobody lost it", e.Path, last, e.Kind)
+		return
+	case !slices.Equal(c.before, holders(e.From)), !slices.Equal(c.after, holders(e.To)):
+		v.complain(l, "%s at %s: recorded from %v to %v, was from %v to %v", e.Path, last, holders(e.From), holders(e.To), c.before, c.after)
+	case e.Kind != c.kind && (e.Kind != lost || v.calm && c.kind == taken):
+		v.complain(l, "%s at %s: recorded as %s, was %s", e.Path, last, e.Kind, c.kind)
+	case e.Forced != (e.Kind == taken && c.forced):
+		v.complain(l, "%s at %s: forced is %v, was %v", e.Path, last, e.Forced, c.forced)
+	}
+	user := v.receipts[c.stamp].user
+	if e.User != user && (e.User != "" || v.calm && c.kind == taken) {
+		v.complain(l, "%s at %s: by the user %q, was %q", e.Path, last, e.User, user)
+	}
+	v.of++
+	if e.User != "" {
+		v.users++
+	}
+}
+
+// The texts that people see.
+var (
+	warningText = regexp.MustCompile(`^ConfigMap/[^/]+/([^:]+): (.*) taken from (.*) by (.*)$`)
+	eventText   = regexp.MustCompile(`^(\S+) taken from (.+) by (.+)$`)
+	moreText    = regexp.MustCompile(`^\+(\d+) more$`)
+)
+
+// named is an owner as warnings name it: they know no operation.
+func named(owner string) string {
+	name, _, _ := strings.Cut(owner, " (")
+	return name
+}
+
+// takenOf is what a write took from others than its own manager, by path.
+func takenOf(l life, stamp string) map[string]change {
+	out := map[string]change{}
+	for path, c := range l.changes[l.stamps[stamp]] {
+		by := minus(c.after, c.before)
+		if len(by) == 0 {
+			by = c.after
+		}
+		others := slices.DeleteFunc(minus(c.before, c.after), func(o string) bool {
+			return slices.ContainsFunc(by, func(b string) bool { return named(b) == named(o) })
+		})
+		if c.kind == taken && len(others) > 0 {
+			out[path] = c
+		}
+	}
+	return out
+}
+
+// warnings holds what a writer was told against what its write took.
+func (v *verdicts) warnings(l life, stamp string, r receipt) {
+	want := takenOf(l, stamp)
+	told := 0
+	for _, text := range r.warnings {
+		m := warningText.FindStringSubmatch(text)
+		if m == nil || m[1] != l.name {
+			v.complain(l, "a warning that nobody understands: %q", text)
+			continue
+		}
+		for _, path := range strings.Split(m[2], ", ") {
+			if more := moreText.FindStringSubmatch(path); more != nil {
+				n, _ := strconv.Atoi(more[1])
+				told += n
+				continue
+			}
+			told++
+			if _, ok := want[path]; !ok {
+				v.complain(l, "told that %s took %s (%q), and it did not", stamp, path, text)
+			}
+		}
+	}
+	if told != len(want) && (told > 0 || v.calm) {
+		v.complain(l, "told of %d paths that %s took, it took %d", told, stamp, len(want))
+	}
+}
+
+// event holds the text of an Event against all that happened to its object.
+func (v *verdicts) event(l life, text string) {
+	changes := l.all()
+	for _, part := range strings.Split(text, "; ") {
+		if moreText.MatchString(part) {
+			continue
+		}
+		m := eventText.FindStringSubmatch(part)
+		if m == nil {
+			v.complain(l, "an Event that nobody understands: %q", part)
+			continue
+		}
+		happened := slices.ContainsFunc(changes, func(c change) bool {
+			return c.kind == taken && c.path == m[1] && ownersText(minus(c.before, c.after)) == m[2] && ownersText(c.after) == m[3]
+		})
+		if !happened {
+			v.complain(l, "an Event says %q, which never happened", part)
+		}
+	}
+}
+
+func ownersText(owners []string) string {
+	out := make([]string, len(owners))
+	for i, o := range owners {
+		out[i], _, _ = strings.Cut(o, "@")
+	}
+	return strings.Join(out, ", ")
+}
+
+// audited is what the audit log says that a request took.
+type audited struct {
+	Path     string
+	From, By []string
+	Forced   bool
+	More     int
+}
+
+// audit holds the annotations of a request against what it took.
+func (v *verdicts) audit(l life, revision string, entries []audited, answered bool) {
+	want := map[string]change{}
+	for path, c := range l.changes[revision] {
+		if c.kind == taken {
+			want[path] = c
+		}
+	}
+	for _, e := range entries {
+		c, ok := want[e.Path]
+		if !ok || strings.Join(e.From, ", ") != ownersText(minus(c.before, c.after)) || strings.Join(e.By, ", ") != ownersText(c.after) || e.Forced != c.forced {
+			v.complain(l, "the audit log says of %s that %+v, which was not so", revision, e)
+		}
+	}
+	if len(entries) != len(want) && (answered || v.calm) {
+		v.complain(l, "the audit log names %d paths at %s, %d were taken", len(entries), revision, len(want))
+	}
+}

@@ -1,0 +1,189 @@
+package judge_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What happened to a path.
+const (
+	taken    = "taken"
+	released = "released"
+	// moved: other owners, and the same value. Nobody took anything.
+	moved = "moved"
+	// lost is what a record may say where nobody saw the values.
+	lost = "lost"
+)
+
+// change is one path with other owners than in the version before.
+type change struct {
+	path, kind    string
+	before, after []string // owners, sorted
+	forced        bool
+	stamp         string
+}
+
+// state is what an object was at one revision: owners and values by path.
+type state struct {
+	owners map[string][]string
+	values map[string]string
+	stamp  string
+}
+
+// life is all that happened to an object.
+type life struct {
+	name      string
+	uid       string
+	revisions []string
+	// changes by revision and path, only where an owner lost what others hold.
+	changes map[string]map[string]change
+	stamps  map[string]string // revisions by the stamp of who wrote them
+}
+
+func lifeOf(t *testing.T, name string, versions []version) life {
+	t.Helper()
+	l := life{name: name, changes: map[string]map[string]change{}, stamps: map[string]string{}}
+	var was state
+	for i, v := range versions {
+		metadata, _ := v.object["metadata"].(map[string]any)
+		l.uid, _ = metadata["uid"].(string)
+		l.revisions = append(l.revisions, v.revision)
+		is := stateOf(t, v.object)
+		if i > 0 {
+			l.changes[v.revision] = between(was, is)
+		}
+		l.stamps[is.stamp] = v.revision
+		was = is
+	}
+	return l
+}
+
+func stateOf(t *testing.T, object map[string]any) state {
+	t.Helper()
+	s := state{owners: map[string][]string{}, values: map[string]string{}}
+	metadata := object["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	for _, entry := range entries {
+		e := entry.(map[string]any)
+		owner := ownerText(e)
+		if e["subresource"] == "status" {
+			continue
+		}
+		fields, _ := e["fieldsV1"].(map[string]any)
+		flattenFields("", fields, func(path string) { s.owners[path] = append(s.owners[path], owner) })
+	}
+	for path := range s.owners {
+		slices.Sort(s.owners[path])
+	}
+	delete(metadata, "managedFields")
+	flattenValues("", object, s.values)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	s.stamp, _ = annotations[stampName].(string)
+	return s
+}
+
+// ownerText tells owners apart: manager, how, and version.
+func ownerText(e map[string]any) string {
+	how, _ := e["operation"].(string)
+	if sub, _ := e["subresource"].(string); sub != "" {
+		how = sub
+	}
+	return fmt.Sprintf("%s (%s)@%s", e["manager"], how, e["apiVersion"])
+}
+
+// flattenFields visits each path of a field set.
+func flattenFields(prefix string, set map[string]any, visit func(path string)) {
+	for key, below := range set {
+		if key == "." {
+			visit(prefix)
+			continue
+		}
+		path := prefix + element(key)
+		if inside, _ := below.(map[string]any); len(inside) > 0 {
+			flattenFields(path, inside, visit)
+			continue
+		}
+		visit(path)
+	}
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// element is the text of one key of a field set; the objects here have no lists.
+func element(key string) string {
+	name, ok := strings.CutPrefix(key, "f:")
+	if !ok {
+		return "[?" + key + "]"
+	}
+	return fieldName(name)
+}
+
+func fieldName(name string) string {
+	if plain.MatchString(name) {
+		return "." + name
+	}
+	return "[" + strconv.Quote(name) + "]"
+}
+
+// flattenValues has the JSON of each leaf, and a mark for each map.
+func flattenValues(prefix string, value any, out map[string]string) {
+	if m, ok := value.(map[string]any); ok {
+		out[prefix] = "a map"
+		for name, v := range m {
+			flattenValues(prefix+fieldName(name), v, out)
+		}
+		return
+	}
+	text, _ := json.Marshal(value)
+	out[prefix] = string(text)
+}
+
+// between says what happened to each path of which an owner lost what others hold.
+func between(was, is state) map[string]change {
+	out := map[string]change{}
+	for path, before := range was.owners {
+		after := is.owners[path]
+		if len(after) == 0 || len(minus(before, after)) == 0 {
+			continue
+		}
+		c := change{path: path, before: before, after: after, stamp: is.stamp}
+		_, there := was.values[path]
+		switch same := there && was.values[path] == is.values[path]; {
+		case !same:
+			c.kind = taken
+			c.forced = slices.ContainsFunc(after, func(o string) bool { return strings.Contains(o, " (Apply)@") })
+		case len(minus(after, before)) > 0 || strings.HasPrefix(is.stamp, adopting):
+			c.kind = moved
+		default:
+			c.kind = released
+		}
+		out[path] = c
+	}
+	return out
+}
+
+func minus(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+}
+
+// parties names a path and the owners on both sides, in no direction.
+func parties(path string, a, b []string) string {
+	one, other := strings.Join(a, ","), strings.Join(b, ",")
+	return path + " " + min(one, other) + " <> " + max(one, other)
+}
+
+// all returns the changes of a life in their order.
+func (l life) all() (changes []change) {
+	for _, revision := range l.revisions {
+		for _, path := range slices.Sorted(maps.Keys(l.changes[revision])) {
+			changes = append(changes, l.changes[revision][path])
+		}
+	}
+	return changes
+}
