@@ -23,13 +23,15 @@ func (b *book) afresh(w *watched) { w.list() }
 // listed ends it, at a version. Where it shows no object, and no version of one, but
 // what is remembered, nothing happened between: of an object that is new nobody knows
 // what happened to it since it was created. Nothing is missing either where nobody has
-// watched before, and nothing is there.
+// watched before, and nothing is there. The records may know more than is remembered,
+// if that is as old as a checkpoint: they are compared.
 func (b *book) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
-	from, blind := w.at(), w.seen.Version == ""
-	if w.missed || !blind && w.fresh > 0 || blind && (from.Version != "" || len(w.objects) > 0) {
-		m := &matter{watched: w, version: version, gap: &gap{blind: blind}, unsettled: 1}
-		if from.Version != "" {
+	from := w.at()
+	before := from.Version != ""
+	if w.missed || w.fresh > 0 && before || w.seen.Version == "" && (before || len(w.objects) > 0) {
+		m := &matter{watched: w, version: version, gap: &gap{blind: true}, unsettled: 1}
+		if before {
 			m.gap.Span = Span{from.Time, now}
 		}
 		w.add(m)

@@ -354,7 +354,7 @@ func TestNewOnAList(t *testing.T) {
 			s.resumed(s.w)
 			s.lead(true, s.now)
 			s.list(20, tt.then...)
-			if gaps, blind := s.lost(); len(gaps) != tt.gaps || blind {
+			if gaps, blind := s.lost(); len(gaps) != tt.gaps || blind != (tt.gaps > 0) {
 				t.Errorf("%d gaps, blind %t, want %d", len(gaps), blind, tt.gaps)
 			}
 		})
