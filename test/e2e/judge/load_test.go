@@ -109,8 +109,7 @@ func (w *writer) write(ctx context.Context, n int, seed uint64) {
 	case 4, 5, 6:
 		r.err = w.updates(ctx, name, stamp)
 	case 7:
-		stamp = adopting + stamp
-		r.err = w.adopts(ctx, name, stamp)
+		stamp, r.err = w.adopts(ctx, name, stamp)
 	}
 	r.ended, r.warnings = time.Now(), slices.Clone(w.warnings)
 	w.mu.Lock()
@@ -165,11 +164,11 @@ func (w *writer) stamp(u *unstructured.Unstructured, stamp string) {
 }
 
 // adopts makes the entry of some updater a part of the writer's own applied one, as
-// every tool does that goes to server-side apply.
-func (w *writer) adopts(ctx context.Context, name, stamp string) error {
+// every tool does that goes to server-side apply, and returns the stamp that it left.
+func (w *writer) adopts(ctx context.Context, name, stamp string) (string, error) {
 	u, err := w.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return w.applies(ctx, name, stamp)
+		return stamp, w.applies(ctx, name, stamp)
 	}
 	entries, _, _ := unstructured.NestedSlice(u.Object, "metadata", "managedFields")
 	from, into := -1, -1
@@ -183,8 +182,9 @@ func (w *writer) adopts(ctx context.Context, name, stamp string) error {
 		}
 	}
 	if from < 0 {
-		return w.updates(ctx, name, stamp)
+		return stamp, w.updates(ctx, name, stamp)
 	}
+	stamp = adopting + stamp
 	source := entries[from].(map[string]any)
 	if into < 0 {
 		source["operation"], source["manager"] = "Apply", w.manager
@@ -199,10 +199,10 @@ func (w *writer) adopts(ctx context.Context, name, stamp string) error {
 		{"op": "add", "path": "/metadata/annotations/" + stampName, "value": stamp},
 	})
 	if err != nil {
-		return err
+		return stamp, err
 	}
 	_, err = w.Patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: w.manager})
-	return err
+	return stamp, err
 }
 
 func merged(a, b map[string]any) map[string]any {

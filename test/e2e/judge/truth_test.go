@@ -158,7 +158,7 @@ func between(was, is state) map[string]change {
 		case !same:
 			c.kind = taken
 			c.forced = slices.ContainsFunc(after, func(o string) bool { return strings.Contains(o, " (Apply)@") })
-		case len(minus(after, before)) > 0 || strings.HasPrefix(is.stamp, adopting):
+		case len(minus(after, before)) > 0 || strings.HasPrefix(is.stamp, adopting) || byOtherMeans(minus(before, after), after):
 			c.kind = moved
 		default:
 			c.kind = released
@@ -166,6 +166,13 @@ func between(was, is state) map[string]change {
 		out[path] = c
 	}
 	return out
+}
+
+// byOtherMeans reports whether the managers of all who lost a path hold it still.
+func byOtherMeans(lost, after []string) bool {
+	return !slices.ContainsFunc(lost, func(l string) bool {
+		return !slices.ContainsFunc(after, func(o string) bool { return named(o) == named(l) })
+	})
 }
 
 func minus(a, b []string) []string {
