@@ -46,10 +46,10 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 func (e Entry) String() string {
 	lost := slices.DeleteFunc(slices.Clone(e.From), func(h Holder) bool { return slices.Contains(e.To, h) })
 	text := e.Path + " " + string(e.Kind)
-	switch e.Kind {
-	case Taken:
+	if e.Kind == Taken {
 		return text + " from " + names(owners(lost)) + " by " + names(owners(e.To))
-	case Lost:
+	}
+	if e.Kind == Lost {
 		return text + " by " + names(owners(lost)) + " to " + names(owners(e.To))
 	}
 	return text + " by " + names(owners(lost))

@@ -17,10 +17,18 @@ type verdict struct {
 // verdicts are all that there may be.
 func verdicts() []verdict {
 	return []verdict{
-		{kind: Claimed}, {kind: Shared}, {kind: Taken}, {kind: Taken, forced: true},
-		{kind: Lost}, {kind: Released}, {kind: Removed},
-		{kind: Unclear, why: CrossVersion}, {kind: Unclear, why: Bookkeeping}, {kind: Unclear, why: Reset},
-		{kind: Unclear, why: Migration}, {kind: Unclear, why: SameValue},
+		{kind: Claimed},
+		{kind: Shared},
+		{kind: Taken},
+		{kind: Taken, forced: true},
+		{kind: Lost},
+		{kind: Released},
+		{kind: Removed},
+		{kind: Unclear, why: CrossVersion},
+		{kind: Unclear, why: Bookkeeping},
+		{kind: Unclear, why: Reset},
+		{kind: Unclear, why: Migration},
+		{kind: Unclear, why: SameValue},
 	}
 }
 

@@ -170,7 +170,7 @@ func (v *verdicts) warnings(l life, stamp string, r receipt) {
 			v.complain(l, "a warning that nobody understands: %q", text)
 			continue
 		}
-		for _, path := range strings.Split(m[2], ", ") {
+		for path := range strings.SplitSeq(m[2], ", ") {
 			if more := moreText.FindStringSubmatch(path); more != nil {
 				n, _ := strconv.Atoi(more[1])
 				told += n
@@ -190,7 +190,7 @@ func (v *verdicts) warnings(l life, stamp string, r receipt) {
 // event holds the text of an Event against all that happened to its object.
 func (v *verdicts) event(l life, text string) {
 	changes := l.all()
-	for _, part := range strings.Split(text, "; ") {
+	for part := range strings.SplitSeq(text, "; ") {
 		if moreText.MatchString(part) {
 			continue
 		}
