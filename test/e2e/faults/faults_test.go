@@ -28,6 +28,8 @@ const (
 	managers = 8
 	// patience is for what has to come some time. It ends only a test that fails.
 	patience = 8 * time.Minute
+	// settleFor is how long the records may take to say all of it.
+	settleFor = patience
 )
 
 // objects is how many are fought over: ten thousand if TEST_LONG is set.
@@ -167,11 +169,11 @@ const (
 // expect waits until the records say the truth, and the gaps with them.
 func (tr *trial) expect(t *testing.T, want gaps) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), settleFor)
 	defer cancel()
 	started := time.Now()
 	differences := tr.truth.settled(ctx, func(ctx context.Context) ([]ownership.Record, bool, error) {
-		c, err := tr.coverage(ctx)
+		c, err := tr.readCoverage(ctx)
 		if err != nil {
 			return nil, false, err
 		}
@@ -192,7 +194,7 @@ func (tr *trial) expect(t *testing.T, want gaps) {
 		}
 		t.Error(difference)
 	}
-	t.Logf("settled after %s", time.Since(started).Round(time.Millisecond))
+	t.Logf("settled after %s, with gaps %v", time.Since(started).Round(time.Millisecond), tr.coverage(t).Gaps)
 }
 
 func (tr *trial) records(ctx context.Context) ([]ownership.Record, error) {
@@ -216,7 +218,16 @@ type coverage struct {
 	Gaps  []struct{ From, To metav1.Time } `json:"gaps"`
 }
 
-func (tr *trial) coverage(ctx context.Context) (c coverage, err error) {
+func (tr *trial) coverage(t *testing.T) coverage {
+	t.Helper()
+	c, err := tr.readCoverage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (tr *trial) readCoverage(ctx context.Context) (c coverage, err error) {
 	configMap, err := tr.configMap(ctx)
 	if err != nil {
 		return c, err
