@@ -17,6 +17,9 @@ const (
 	released = "released"
 	// moved: other owners, and the same value. Nobody took anything.
 	moved = "moved"
+	// own: another value, from a manager to itself by other means. That it took something
+	// may be recorded and need not be.
+	own = "own"
 	// lost is what a record may say where nobody saw the values.
 	lost = "lost"
 )
@@ -157,6 +160,9 @@ func between(was, is state) map[string]change {
 		switch same := there && was.values[path] == is.values[path]; {
 		case !same:
 			c.kind = taken
+			if byOtherMeans(minus(before, after), after) {
+				c.kind = own
+			}
 			c.forced = slices.ContainsFunc(after, func(o string) bool { return strings.Contains(o, " (Apply)@") })
 		case len(minus(after, before)) > 0 || strings.HasPrefix(is.stamp, adopting) || byOtherMeans(minus(before, after), after):
 			c.kind = moved
@@ -167,6 +173,9 @@ func between(was, is state) map[string]change {
 	}
 	return out
 }
+
+// mayBeTaken reports whether a change may be recorded as taken.
+func (c change) mayBeTaken() bool { return c.kind == taken || c.kind == own }
 
 // byOtherMeans reports whether the managers of all who lost a path hold it still.
 func byOtherMeans(lost, after []string) bool {
