@@ -149,21 +149,13 @@ func TestCalm(t *testing.T) {
 	c.judge(t, calm)
 }
 
-// TestKilled judges them while the webhook and the API server are killed, and etcd
-// hangs.
+// TestKilled judges them while the webhook is killed, one replica and both, and etcd
+// hangs: nothing is lost but users.
 func TestKilled(t *testing.T) {
 	c := newCourt(t)
-	disturbances := []func(){
+	c.disturb(t, 2,
 		func() { c.kill(0) },
 		func() { c.kill(1) },
-		func() {
-			if err := c.KillAPIServer(); err != nil {
-				t.Error(err)
-			}
-			if err := c.StartAPIServer(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
-		},
 		func() {
 			resume, err := c.PauseEtcd()
 			if err != nil {
@@ -174,7 +166,30 @@ func TestKilled(t *testing.T) {
 			resume()
 		},
 		func() { c.kill(0); c.kill(1) },
+	)
+	c.judge(t, false)
+}
+
+// TestServerKilled judges them while the API server is killed as well, of which what
+// came just before and after it is a gap.
+func TestServerKilled(t *testing.T) {
+	c := newCourt(t)
+	server := func() {
+		if err := c.KillAPIServer(); err != nil {
+			t.Error(err)
+		}
+		if err := c.StartAPIServer(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
 	}
+	c.disturb(t, 3, server, func() { c.kill(0) }, server, func() { c.kill(0); c.kill(1) })
+	c.judge(t, false)
+}
+
+// disturb has all users write, and does something each time there were as many more
+// writes as there are objects.
+func (c *court) disturb(t *testing.T, seed uint64, disturbances ...func()) {
+	t.Helper()
 	var disturber sync.WaitGroup
 	disturber.Go(func() {
 		for i, disturb := range disturbances {
@@ -184,9 +199,8 @@ func TestKilled(t *testing.T) {
 			disturb()
 		}
 	})
-	c.load.run(t, c.config, (len(disturbances)+2)*objects(), 2)
+	c.load.run(t, c.config, (len(disturbances)+2)*objects(), seed)
 	disturber.Wait()
-	c.judge(t, false)
 }
 
 // ignored is how many calls the API server made that had no answer in time.
