@@ -65,9 +65,13 @@ func TestDefinitionWithTwoVersions(t *testing.T) {
 		{"v1beta1", "blue", "flux", []string{own, ours}},
 		{"v1", "green", "flux", nil},
 		{"v1beta1", "red", "flux", []string{own, ours}},
-		// At one version, it is a takeover; across two, nothing can be said.
+		// Whoever goes to another version takes nothing from itself. From somebody else, it
+		// is a takeover across versions, too (edge case 7): the path is in both, and the
+		// value is another one.
 		{"v1beta1", "white", "argo", []string{own, "Bird/birds/tit: .colour taken from flux by argo", ours}},
-		{"v1", "black", "helm", nil},
+		{"v1", "white", "argo", nil},
+		{"v1", "black", "helm", []string{"Bird/birds/tit: .colour taken from argo by helm"}},
+		{"v1beta1", "grey", "flux", []string{own, "Bird/birds/tit: .colour taken from helm by flux", ours}},
 	}
 	for _, s := range steps {
 		r.admin.apply(t, bird(s.version, s.colour), s.manager, false)
