@@ -43,7 +43,7 @@ func run() error {
 	pflag.StringVar(&setup.Secret, "certificate-secret", "k8sconnect-self-signed", "Secret to keep it in, with --self-signed")
 	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration that is to trust it, with --self-signed")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
-	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 5, "how often this replica writes an ownership record at most")
+	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "how many ownership records all replicas together write at most, after a first burst of 500")
 	pflag.Parse()
 	if opts.Namespace == "" {
 		return errors.New("--namespace is needed")

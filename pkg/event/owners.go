@@ -44,11 +44,16 @@ type Coverage struct {
 	// Until is when the webhook last noted down how far it has come, which it does
 	// every minute; zero where it has not.
 	Until time.Time
-	// Gaps are the times since in which it did not.
+	// Gaps are the times since of which not every change is known.
 	Gaps []Gap
+	// Behind is how many changes of owners it had seen at Until and not recorded yet,
+	// in the whole cluster, and BehindSince since when the oldest of them waited.
+	Behind      int
+	BehindSince time.Time
 }
 
-// Gap is a time in which nobody watched.
+// Gap is a time of which not every change is known: nobody watched, or there was more
+// than could be recorded.
 type Gap struct{ From, To time.Time }
 
 // Transition is one path changing owners, or going back and forth between the

@@ -85,11 +85,15 @@ func parseCoverage(text string) (event.Coverage, error) {
 			From time.Time `json:"from"`
 			To   time.Time `json:"to"`
 		} `json:"gaps"`
+		Behind struct {
+			Changes int       `json:"changes"`
+			Since   time.Time `json:"since"`
+		} `json:"behind"`
 	}
 	if err := json.Unmarshal([]byte(text), &noted); err != nil {
 		return event.Coverage{}, err
 	}
-	out := event.Coverage{Since: noted.Since}
+	out := event.Coverage{Since: noted.Since, Behind: noted.Behind.Changes, BehindSince: noted.Behind.Since}
 	for _, gap := range noted.Gaps {
 		out.Gaps = append(out.Gaps, event.Gap{From: gap.From, To: cmp.Or(gap.To, gap.From)})
 	}

@@ -106,7 +106,7 @@ transitions: [{path: .spec.unschedulable, kind: taken, from: [], to: [], gap: tr
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: tracker, namespace: webhook-system, labels: {k8sconnect.io/tracker: "true"}}
-data: {coverage: '{"since":"2026-01-01T00:00:00Z","gaps":[{"from":"2026-01-02T00:00:00Z","to":"2026-01-02T01:00:00Z"}]}', checkpoint: '{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"},"nodes":{"version":"7","time":"2026-01-05T00:00:00Z"}}}'}`
+data: {coverage: '{"since":"2026-01-01T00:00:00Z","gaps":[{"from":"2026-01-02T00:00:00Z","to":"2026-01-02T01:00:00Z"}],"behind":{"changes":3,"since":"2026-01-04T00:00:00Z"}}', checkpoint: '{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"},"nodes":{"version":"7","time":"2026-01-05T00:00:00Z"}}}'}`
 )
 
 func ref(kind, namespace, name string) object.Ref {
@@ -278,7 +278,9 @@ func TestHistoryWhole(t *testing.T) {
 		},
 		Dropped:  1,
 		Lost:     2,
-		Coverage: event.Coverage{Since: day(1, 0), Until: day(5, 0).Add(30 * time.Second), Gaps: []event.Gap{{From: day(2, 0), To: day(2, 1)}}},
+		Coverage: event.Coverage{
+			Since: day(1, 0), Until: day(5, 0).Add(30 * time.Second), Gaps: []event.Gap{{From: day(2, 0), To: day(2, 1)}}, Behind: 3, BehindSince: day(4, 0),
+		},
 	}
 	if diff := cmp.Diff(want, got[0].History); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

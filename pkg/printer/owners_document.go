@@ -40,6 +40,13 @@ type ownedField struct {
 	Absent bool         `json:"absent,omitempty"`
 }
 
+// behindEntry is how many changes were seen and not recorded yet, and since when the
+// oldest of them waited.
+type behindEntry struct {
+	Changes int       `json:"changes"`
+	Since   time.Time `json:"since"`
+}
+
 type transitionEntry struct {
 	Path   string       `json:"path"`
 	Change string       `json:"change"`
@@ -55,10 +62,12 @@ type transitionEntry struct {
 }
 
 type coverageEntry struct {
-	Since   *time.Time `json:"since,omitempty"`
-	Until   *time.Time `json:"until,omitempty"`
-	Gaps    []gapEntry `json:"gaps,omitempty"`
-	Unknown string     `json:"unknown,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
+	Gaps  []gapEntry `json:"gaps,omitempty"`
+	// Behind is what was not recorded yet at Until.
+	Behind  *behindEntry `json:"behind,omitempty"`
+	Unknown string       `json:"unknown,omitempty"`
 }
 
 type gapEntry struct {
@@ -116,6 +125,9 @@ func transitionEntryOf(tr event.Transition) transitionEntry {
 
 func coverageEntryOf(c event.Coverage) *coverageEntry {
 	out := &coverageEntry{Since: timeOf(c.Since), Until: timeOf(c.Until), Unknown: c.Unknown}
+	if c.Behind > 0 {
+		out.Behind = &behindEntry{Changes: c.Behind, Since: c.BehindSince.UTC()}
+	}
 	for _, gap := range c.Gaps {
 		out.Gaps = append(out.Gaps, gapEntry{From: gap.From.UTC(), To: gap.To.UTC()})
 	}

@@ -49,7 +49,10 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 	}
 	text := []string{"watched since " + moment(c.Since, now)}
 	for _, gap := range c.Gaps {
-		text = append(text, "not watched from "+stamp(gap.From)+" to "+moment(gap.To, now))
+		text = append(text, "not every change is known from "+stamp(gap.From)+" to "+moment(gap.To, now))
+	}
+	if c.Behind > 0 {
+		text = append(text, count(c.Behind, "change")+" in this cluster not recorded yet, the oldest since "+moment(c.BehindSince, now))
 	}
 	if !c.Until.IsZero() && now.Sub(c.Until) > stale {
 		text = append(text, "nothing noted down since "+moment(c.Until, now)+"; does the webhook run?")

@@ -97,7 +97,7 @@ func ownedStory(t *testing.T) []event.Event {
 		},
 		Dropped:  3,
 		Lost:     1,
-		Coverage: event.Coverage{Since: ago(96 * time.Hour), Gaps: []event.Gap{{From: ago(5 * time.Hour), To: ago(4 * time.Hour)}}},
+		Coverage: event.Coverage{Since: ago(96 * time.Hour), Gaps: []event.Gap{{From: ago(5 * time.Hour), To: ago(4 * time.Hour)}}, Behind: 812, BehindSince: ago(9 * time.Minute)},
 	}
 	return []event.Event{e}
 }

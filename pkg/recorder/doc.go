@@ -4,13 +4,16 @@
 //
 //	r := recorder.New(store, recorder.Options{Namespace: "k8sconnect", Events: events})
 //	go r.Run(ctx)
-//	r.Record(occurrence, func(done bool) { … }) // never blocks; the function is called when it is settled
+//	r.Record(occurrence, func(o ownership.Outcome) { … }) // never blocks; the function is called when it is settled
 //	r.Lead(true)                       // from now on, also what nobody has a hint for
 //
 // A journal keeps what is not written yet: bounded, per object, and written at
 // once where it is the first, more and more seldom where two fight. What is
 // written lasts, whoever wrote it: a write reads the record first, adds all that
 // is known of the object, and starts again where somebody else was faster.
+//
+// All replicas share one pace, and see what the others write, so that no two of them
+// spend it on the same object. Namespaces are served in turn.
 //
 // It does not watch, and does not decide what a takeover is.
 package recorder

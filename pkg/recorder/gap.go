@@ -31,7 +31,7 @@ func (r *Recorder) Gap(ctx context.Context, live Live) error {
 	}
 	var errs []error
 	for _, o := range changed {
-		if err := r.limiter.Wait(ctx); err != nil {
+		if err := r.await(ctx); err != nil {
 			return errors.Join(append(errs, err)...)
 		}
 		errs = append(errs, r.writeNet(ctx, o, live))
@@ -41,8 +41,8 @@ func (r *Recorder) Gap(ctx context.Context, live Live) error {
 
 // writeNet writes what changed of one object, after all that is known of it.
 func (r *Recorder) writeNet(ctx context.Context, o ownership.Object, live Live) error {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
 	var b batch
 	r.locked(func(j *journal) { b = j.takeOf(o) })
 	return r.write(ctx, b, func(record *ownership.Record) bool { return r.addNet(record, live) })

@@ -13,21 +13,26 @@ import (
 // reads no clock.
 //
 // All that is pending of an object is written together, whoever's it is: then
-// what is older than a record remembers is known to be in it.
+// what is older than a record remembers is known to be in it. Each note ends in
+// exactly one way, see [ownership.Outcome].
 type journal struct {
-	limits  Limits
-	leads   bool
+	limits Limits
+	leads  bool
+	// objects are those of which something is pending, or being written.
 	objects map[types.UID]*pending
-	// taken is what [journal.take] handed out and nobody answered for yet.
-	taken map[types.UID]batch
-	// notes is how many there are, pending and taken.
-	notes int
+	lanes   lanes
+	// rests are objects that were written lately, and of which nothing is pending.
+	rests map[types.UID]rest
+	// notes is how many are pending; theirs of them, another replica writes; out is
+	// how many are being written.
+	notes, theirs, out int
 	// gaps is what was lost of objects for which nothing is pending.
 	gaps map[types.UID]loss
 	// lost counts, in all, what there was no room for.
-	lost int
-	// crowded is when it was last found that no object makes room.
-	crowded time.Time
+	lost  int
+	pace  pace
+	peers peers
+	swept time.Time
 	// done is what to call when no lock is held: the notes that are settled.
 	done []func()
 }
@@ -37,6 +42,16 @@ type batch struct {
 	object ownership.Object
 	notes  []note
 	lost   loss
+	// paid is set if a token was spent for it.
+	paid bool
+}
+
+// rest says when an object was written last, how long to wait after that, and of which
+// entries a user was written.
+type rest struct {
+	wrote time.Time
+	pause time.Duration
+	named named
 }
 
 // outcome is how a write went.
@@ -52,251 +67,263 @@ const (
 	gone
 )
 
-func newJournal(limits Limits) *journal {
+func newJournal(limits Limits, pace pace) *journal {
 	return &journal{
-		limits: limits.orDefaults(), objects: map[types.UID]*pending{},
-		taken: map[types.UID]batch{}, gaps: map[types.UID]loss{},
+		limits: limits.orDefaults(), pace: pace, objects: map[types.UID]*pending{}, lanes: newLanes(),
+		rests: map[types.UID]rest{}, gaps: map[types.UID]loss{}, peers: peers{},
+	}
+}
+
+// lead says whether this replica is to write what nobody has a hint for.
+func (j *journal) lead(leads bool) {
+	j.leads = leads
+	for _, p := range j.objects {
+		j.place(p)
 	}
 }
 
 func (j *journal) add(o ownership.Object, n note, now time.Time) {
 	n.came, n.entry = now, entryOf(n.Transition)
+	p := j.open(o)
+	p.notes = append(p.notes, n)
+	j.count(p, 1, n)
+	j.makeRoom(p)
+	j.close(p, now)
+}
+
+// open returns what is known of an object.
+func (j *journal) open(o ownership.Object) *pending {
 	p := j.objects[o.UID]
 	if p == nil {
-		if len(j.objects) >= j.limits.Objects && !j.forgetResting(now) {
-			j.lose(o.UID, nil, n)
-			return
-		}
-		p = &pending{object: o, lost: j.gaps[o.UID]}
+		r := j.rests[o.UID]
+		p = &pending{object: o, lost: j.gaps[o.UID], wrote: r.wrote, pause: r.pause, named: r.named}
 		delete(j.gaps, o.UID)
+		delete(j.rests, o.UID)
 		j.objects[o.UID] = p
 	}
-	p.notes = append(p.notes, n)
-	j.notes++
-	j.trim(p)
+	return p
 }
 
-// trim drops the oldest notes of an object until there is room for the others.
-func (j *journal) trim(p *pending) {
-	if j.notes > j.limits.Transitions && !j.leads {
-		for _, other := range j.objects {
-			j.shed(other, func(n note) bool { return !n.ours() })
-		}
-	}
-	for len(p.notes) > j.limits.PerObject || j.notes > j.limits.Transitions && len(p.notes) > 0 {
-		n := p.notes[0]
-		p.notes = p.notes[1:]
-		j.notes--
-		j.lose(p.object.UID, p, n)
-	}
-}
-
-// shed drops notes that somebody else writes.
-func (j *journal) shed(p *pending, which func(note) bool) {
-	p.notes = slices.DeleteFunc(p.notes, func(n note) bool {
-		if !which(n) {
-			return false
-		}
-		j.notes--
-		j.leave(n)
-		return true
-	})
-}
-
-// lose lets go of a note. Who does not lead loses nothing by what is not his: the
-// leader writes it.
-func (j *journal) lose(uid types.UID, p *pending, n note) {
-	if !j.leads && !n.ours() {
-		j.leave(n)
+// close puts an object where it waits for its turn, or forgets it where nothing is
+// pending, but for what was lost and when it was written.
+func (j *journal) close(p *pending, now time.Time) {
+	if p.taken {
 		return
 	}
-	j.settle(n)
-	switch {
-	case p != nil:
-		p.lost = p.lost.and(loss{1, n.ResourceVersion})
-	case j.gaps[uid].count > 0 || len(j.gaps) < j.limits.Objects:
-		j.gaps[uid] = j.gaps[uid].and(loss{1, n.ResourceVersion})
+	if len(p.notes) > 0 {
+		j.place(p)
+		return
 	}
-	j.lost++
+	j.lanes.remove(p)
+	uid := p.object.UID
+	delete(j.objects, uid)
+	if p.lost.count > 0 && len(j.gaps) < j.limits.Objects {
+		j.gaps[uid] = p.lost
+	}
+	// If it finds no room, the next write comes sooner than it should.
+	if !p.resting(now) && len(j.rests) < j.limits.Objects {
+		j.rests[uid] = rest{p.wrote, p.pause, p.named}
+	}
 }
 
-// leave lets go of a note that the leader should have written: whether he has, is
-// not known here.
-func (j *journal) leave(n note) { j.done = append(j.done, n.calls(false)) }
+// place puts an object into line, or out of it if another replica is to write it.
+func (j *journal) place(p *pending) {
+	if p.taken {
+		return
+	}
+	if at, ok := p.due(j.leads, j.limits.PerObject/2); ok {
+		j.lanes.place(p, at)
+		return
+	}
+	j.lanes.remove(p)
+}
 
-func (j *journal) settle(notes ...note) {
+// count notes that notes of an object are pending, or are not any more.
+func (j *journal) count(p *pending, sign int, notes ...note) {
 	for _, n := range notes {
-		j.done = append(j.done, n.calls(true))
-	}
-}
-
-// next returns when something is to be done, if ever.
-func (j *journal) next() (time.Time, bool) {
-	var at time.Time
-	found := false
-	for uid, p := range j.objects {
-		if when, ok := j.due(uid, p); ok && (!found || when.Before(at)) {
-			at, found = when, true
+		j.notes += sign
+		if !n.ours() {
+			j.theirs += sign
 		}
 	}
-	return at, found
+	j.lanes.count(p.object.Namespace, sign*len(notes))
 }
 
-func (j *journal) due(uid types.UID, p *pending) (time.Time, bool) {
-	if _, ok := j.taken[uid]; ok {
+func (j *journal) settle(notes []note, o ownership.Outcome) {
+	for _, n := range notes {
+		j.done = append(j.done, n.calls(o))
+	}
+}
+
+// next returns when something is to be written, if ever.
+func (j *journal) next(now time.Time) (time.Time, bool) {
+	at, ok := j.lanes.first()
+	if !ok {
 		return time.Time{}, false
 	}
-	return p.due(j.leads, j.limits.PerObject/2)
+	return latest(at, j.pace.ready(now)), true
 }
 
-// take hands out the object that has been due for longest; it is to be answered
-// for.
+// take hands out the object whose turn it is, if any is due and there is a token
+// for it; it is to be answered for.
 func (j *journal) take(now time.Time) (batch, bool) {
 	j.expire(now)
-	var first *pending
-	var at time.Time
-	for uid, p := range j.objects {
-		when, ok := j.due(uid, p)
-		if !ok || when.After(now) {
-			continue
-		}
-		if first == nil || when.Before(at) || when.Equal(at) && uid < first.object.UID {
-			first, at = p, when
-		}
-	}
-	if first == nil {
+	if j.pace.ready(now).After(now) {
 		return batch{}, false
 	}
-	return j.takeOf(first.object), true
+	for {
+		p := j.lanes.next(now)
+		if p == nil {
+			return batch{}, false
+		}
+		if at := j.hold(p, now); at.After(now) {
+			j.lanes.place(p, at)
+			continue
+		}
+		j.lanes.serve(p.lane)
+		j.pace.spend(now)
+		b := j.takeOf(p.object)
+		b.paid = true
+		return b, true
+	}
+}
+
+// hold returns until when to leave an object to another replica.
+func (j *journal) hold(p *pending, now time.Time) time.Time {
+	if !j.leads || p.ours() {
+		return now
+	}
+	return j.peers.until(p.object.Namespace, p.came(), now)
 }
 
 // takeOf hands out all that is pending of an object, due or not.
 func (j *journal) takeOf(o ownership.Object) batch {
-	b := batch{object: o, lost: j.gaps[o.UID]}
-	delete(j.gaps, o.UID)
-	if p := j.objects[o.UID]; p != nil {
-		b.notes, b.lost = p.notes, b.lost.and(p.lost)
-		p.notes, p.lost = nil, loss{}
-	}
-	j.taken[o.UID] = b
+	p := j.open(o)
+	j.lanes.remove(p)
+	b := batch{object: p.object, notes: p.notes, lost: p.lost}
+	j.count(p, -1, p.notes...)
+	j.out += len(p.notes)
+	p.notes, p.lost, p.taken = nil, loss{}, true
 	return b
 }
 
-// drain hands out everything that is to be written by this replica, whenever.
+// drain hands out everything that is to be written by this replica, whenever:
+// first what has a user, which is known nowhere else.
 func (j *journal) drain() []batch {
 	var out []batch
-	for uid, p := range j.objects {
-		if _, ok := j.due(uid, p); ok {
+	for _, p := range j.objects {
+		if _, ok := p.due(j.leads, 0); ok && !p.taken {
 			out = append(out, j.takeOf(p.object))
 		}
 	}
-	slices.SortFunc(out, func(a, b batch) int { return a.notes[0].came.Compare(b.notes[0].came) })
+	slices.SortFunc(out, func(a, b batch) int {
+		if x, y := slices.ContainsFunc(a.notes, note.ours), slices.ContainsFunc(b.notes, note.ours); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return a.notes[0].came.Compare(b.notes[0].came)
+	})
 	return out
 }
 
 // answer says how the write of what was handed out went.
 func (j *journal) answer(b batch, o outcome, now time.Time) {
-	uid := b.object.UID
-	if _, ok := j.taken[uid]; !ok {
-		return // It was forgotten meanwhile.
+	p := j.objects[b.object.UID]
+	if p == nil || !p.taken {
+		return
 	}
-	delete(j.taken, uid)
-	p := j.objects[uid]
-	if p == nil {
-		p = &pending{object: b.object}
-		j.objects[uid] = p
+	p.taken = false
+	j.out -= len(b.notes)
+	if b.paid && (o == known || o == gone) {
+		j.pace.refund()
 	}
 	switch o {
 	case written, known:
-		j.notes -= len(b.notes)
-		j.settle(b.notes...)
+		j.settle(b.notes, ownership.OutcomeRecorded)
 		p.refused, p.backoff = time.Time{}, 0
 		p.named = p.named.add(b.notes)
 		if o == written {
 			p.written(now)
 		}
 	case gone:
-		j.notes -= len(b.notes)
-		j.settle(b.notes...)
-		j.forget(uid)
+		j.settle(slices.Concat(b.notes, p.notes), ownership.OutcomeRecorded)
+		j.count(p, -1, p.notes...)
+		*p = pending{object: p.object}
 	case refused:
 		j.refuse(p, b, now)
 	}
+	j.close(p, now)
 }
 
 func (j *journal) refuse(p *pending, b batch, now time.Time) {
 	p.lost = p.lost.and(b.lost)
-	if !p.failed(now) {
-		p.notes = slices.Concat(b.notes, p.notes)
-		j.trim(p)
+	giveUp := p.failed(now)
+	p.notes = slices.Concat(b.notes, p.notes)
+	j.count(p, 1, b.notes...)
+	if giveUp {
+		j.drop(p, len(b.notes))
+		p.refused = time.Time{}
+	}
+	j.makeRoom(p)
+}
+
+// seen is told of a record as it is stored now, and whether this replica wrote it.
+// What is in it need not be written again.
+func (j *journal) seen(r *ownership.Record, own bool, now time.Time) {
+	if !own {
+		j.pace.spend(now)
+		if last := len(r.Entries) - 1; last >= 0 {
+			j.peers.saw(r.Object.Namespace, r.Entries[last].Last.Time, now)
+		}
+	}
+	p := j.objects[r.Object.UID]
+	if p == nil {
 		return
 	}
-	j.notes -= len(b.notes)
-	for _, n := range b.notes {
-		j.lose(b.object.UID, p, n)
+	probe := r.DeepCopy()
+	rest := p.notes[:0:0]
+	for _, n := range p.notes {
+		if probe.Add(n.Transition, n.Occasion) {
+			rest, probe = append(rest, n), r.DeepCopy()
+			continue
+		}
+		j.count(p, -1, n)
+		j.settle([]note{n}, ownership.OutcomeRecorded)
 	}
-	p.refused = time.Time{}
-	if len(p.notes) == 0 {
-		j.rest(p)
-	}
+	p.notes = rest
+	j.close(p, now)
 }
 
-// rest stops remembering an object for which nothing is pending, but for what was
-// lost.
-func (j *journal) rest(p *pending) {
-	uid := p.object.UID
-	delete(j.objects, uid)
-	if p.lost.count > 0 && len(j.gaps) < j.limits.Objects {
-		j.gaps[uid] = p.lost
-	}
-}
-
-// forget drops all that is known of an object that is gone.
-func (j *journal) forget(uid types.UID) {
-	if b, ok := j.taken[uid]; ok {
-		j.notes -= len(b.notes)
-		j.settle(b.notes...)
-		delete(j.taken, uid)
-	}
-	if p := j.objects[uid]; p != nil {
-		j.notes -= len(p.notes)
-		j.settle(p.notes...)
-		delete(j.objects, uid)
-	}
-	delete(j.gaps, uid)
-}
-
-// expire drops what a leader has written by now, and forgets who is quiet.
+// expire lets go, now and then, of what a leader has written by now, and forgets
+// who is quiet.
 func (j *journal) expire(now time.Time) {
-	for uid, p := range j.objects {
-		if !j.leads {
-			j.shed(p, func(n note) bool { return !n.ours() && now.Sub(n.came) > keep })
+	if now.Sub(j.swept) < sweepEvery {
+		return
+	}
+	j.swept = now
+	for uid, r := range j.rests {
+		if (&pending{wrote: r.wrote, pause: r.pause}).resting(now) {
+			delete(j.rests, uid)
 		}
-		if _, ok := j.taken[uid]; !ok && len(p.notes) == 0 && p.resting(now) {
-			j.rest(p)
-		}
+	}
+	if !j.leads && j.theirs > 0 {
+		j.shed(func(n note) bool { return now.Sub(n.came) > keep }, now)
 	}
 }
 
-// forgetResting makes room for another object, if it can. In a flood, it does not
-// look each time.
-func (j *journal) forgetResting(now time.Time) bool {
-	if now.Sub(j.crowded) < time.Second {
-		return false
-	}
-	j.expire(now)
-	if len(j.objects) < j.limits.Objects {
-		return true
-	}
-	for uid, p := range j.objects {
-		if _, ok := j.taken[uid]; !ok && (len(p.notes) == 0 || !j.leads && !slices.ContainsFunc(p.notes, note.ours)) {
-			j.shed(p, func(note) bool { return true })
-			j.rest(p) // If it is to be written again, that comes sooner than it should.
-			return true
+// behind is for how long something has waited that should be written by now.
+func (j *journal) behind(now time.Time) (longest time.Duration) {
+	for _, p := range j.objects {
+		switch {
+		case !p.refused.IsZero():
+			longest = max(longest, now.Sub(p.refused))
+		case p.lane != nil:
+			longest = max(longest, now.Sub(p.at))
 		}
 	}
-	j.crowded = now
-	return false
+	return longest
 }
 
 // isRefused tells whether the last write of any object was refused.

@@ -21,9 +21,11 @@ type memory struct {
 	records map[string]string // JSON by namespace and name
 	version int
 	writes  atomic.Int64
+	log     []string      // every version that was written
+	more    chan struct{} // closed when there is more in the log
 }
 
-func newMemory() *memory { return &memory{records: map[string]string{}} }
+func newMemory() *memory { return &memory{records: map[string]string{}, more: make(chan struct{})} }
 
 // handle is how one recorder sees the store. It may misbehave.
 type handle struct {
@@ -105,6 +107,31 @@ func (h *handle) List(ctx context.Context, each func(*ownership.Record) error) e
 	return ctx.Err()
 }
 
+// Watch tells of what is written from now on.
+func (h *handle) Watch(ctx context.Context, each func(*ownership.Record)) error {
+	h.mu.Lock()
+	from := len(h.log)
+	h.mu.Unlock()
+	for {
+		h.mu.Lock()
+		fresh, more := h.log[from:], h.more
+		h.mu.Unlock()
+		for _, text := range fresh {
+			r := new(ownership.Record)
+			if err := json.Unmarshal([]byte(text), r); err != nil {
+				return err
+			}
+			each(r)
+		}
+		from += len(fresh)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-more:
+		}
+	}
+}
+
 func (m *memory) read(key string) (*ownership.Record, error) {
 	text, ok := m.records[key]
 	if !ok {
@@ -119,8 +146,12 @@ func (m *memory) write(r *ownership.Record) error {
 	m.writes.Add(1)
 	stored := r.DeepCopy()
 	stored.ResourceVersion = strconv.Itoa(m.version)
+	r.ResourceVersion = stored.ResourceVersion
 	text, err := json.Marshal(stored)
 	m.records[r.Namespace+"/"+r.Name] = string(text)
+	m.log = append(m.log, string(text))
+	close(m.more)
+	m.more = make(chan struct{})
 	return err
 }
 

@@ -94,7 +94,7 @@ func (r *replica) see(m *model, i int, withHint bool) {
 		o.User, o.Kind, o.Forced = "", ownership.Lost, false
 	}
 	r.seen++
-	r.Record(o, func(bool) { r.settled.Store(n, true) })
+	r.Record(o, func(ownership.Outcome) { r.settled.Store(n, true) })
 }
 
 // happens lets a path of an object change hands.

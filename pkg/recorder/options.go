@@ -23,9 +23,13 @@ type Options struct {
 	Log *slog.Logger
 	// Metrics, if set, are counted.
 	Metrics *Metrics
-	// WritesPerSecond bounds this replica's writes; 5 by default. At the end, when
-	// what is pending is written at once, it does not.
+	// WritesPerSecond bounds the writes of the whole cluster; 10 by default. What other
+	// replicas are seen to write counts too, so that one of them alone may use all of it.
+	// At the end, when what is pending is written at once, it does not bound.
 	WritesPerSecond float64
+	// Burst is how many records may be written at once after a quiet time; 500 by
+	// default.
+	Burst int
 	// FlushTimeout is how long the end may take; 10s by default.
 	FlushTimeout time.Duration
 	// Limits of what is kept in memory.
@@ -38,12 +42,14 @@ type Events interface {
 	Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 }
 
-// Limits bound a journal (edge case 81). What goes beyond them is lost, counted,
-// and said in the object's next record.
+// Limits bound a journal (edge case 81). What goes beyond them is [ownership.OutcomeLost] for
+// the leader, and counted, and said in the object's next record; for others it is
+// [ownership.OutcomeLeft] to the leader.
 type Limits struct {
-	// Objects that something is pending for; 4096 by default.
+	// Objects that something is pending for; 20,000 by default.
 	Objects int
-	// Transitions that are pending, of all objects; 20000 by default.
+	// Transitions that are pending, of all objects; 50,000 by default, of about a
+	// kilobyte each.
 	Transitions int
 	// PerObject is how many of them may be of one object; 256 by default. At half
 	// of it they are written without waiting.
@@ -52,8 +58,8 @@ type Limits struct {
 
 func (l Limits) orDefaults() Limits {
 	return Limits{
-		Objects:     cmp.Or(l.Objects, 4096),
-		Transitions: cmp.Or(l.Transitions, 20_000),
+		Objects:     cmp.Or(l.Objects, 20_000),
+		Transitions: cmp.Or(l.Transitions, 50_000),
 		PerObject:   cmp.Or(l.PerObject, 256),
 	}
 }
@@ -74,8 +80,11 @@ const (
 	firstRetry, longestRetry = time.Second, 5 * time.Minute
 	// giveUp is how long a refused write is tried again: a quota may be for good.
 	giveUp = time.Hour
-	// keep is how long who does not lead keeps what the leader should write.
-	keep = 10 * time.Minute
+	// keep is how long who does not lead keeps what the leader should write: as long as
+	// it may take for 10,000 objects at the default pace.
+	keep = 20 * time.Minute
+	// sweepEvery is how often it is looked for what need not be kept any more.
+	sweepEvery = 10 * time.Second
 	// callTimeout bounds one call of the store.
 	callTimeout = 5 * time.Second
 )

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -14,7 +15,7 @@ type note struct {
 	ownership.Occasion
 	came    time.Time
 	entry   uint64 // see entryOf
-	settled func(done bool)
+	settled func(ownership.Outcome)
 }
 
 // ours tells whether to write it without being the leader: who has the hint
@@ -38,11 +39,11 @@ func (l loss) and(other loss) loss {
 }
 
 // calls returns the call that says what became of it.
-func (n note) calls(done bool) func() {
+func (n note) calls(o ownership.Outcome) func() {
 	if n.settled == nil {
 		return func() {}
 	}
-	return func() { n.settled(done) }
+	return func() { n.settled(o) }
 }
 
 // pending is what is known of one object and not written, and how its last
@@ -60,7 +61,26 @@ type pending struct {
 	refused time.Time     // since when; zero if the last write was not
 	retryAt time.Time     // not before, once refused
 	backoff time.Duration // before retryAt
+
+	// taken is set while it is being written.
+	taken bool
+	// lane is that in whose line it waits, if it does; index its place there, and at
+	// when it is due.
+	lane  *lane
+	index int
+	at    time.Time
 }
+
+// came is when the oldest note came.
+func (p *pending) came() time.Time {
+	if len(p.notes) == 0 {
+		return time.Time{}
+	}
+	return p.notes[0].came
+}
+
+// ours tells whether this replica has a hint for any of it.
+func (p *pending) ours() bool { return slices.ContainsFunc(p.notes, note.ours) }
 
 // due returns when the object is to be written, if it is.
 func (p *pending) due(leads bool, full int) (time.Time, bool) {

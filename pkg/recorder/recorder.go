@@ -6,24 +6,23 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
 // Recorder writes what it is told. Make one with [New].
 type Recorder struct {
-	opts    Options
-	writer  writer
-	limiter *rate.Limiter
-	lines   chan []byte
+	opts   Options
+	writer writer
+	lines  chan []byte
 	// poke wakes Run, see [Recorder.wake].
 	poke chan struct{}
 
-	// writing is held from taking something out of the journal to answering for
-	// it.
-	writing sync.Mutex
+	// writing has room for one: whoever is between taking something out of the journal
+	// and answering for it.
+	writing chan struct{}
 
 	mu      sync.Mutex // of what follows
 	journal *journal
@@ -35,29 +34,30 @@ type Recorder struct {
 
 // New returns a recorder that writes to a store, once it runs.
 func New(store Store, opts Options) *Recorder {
-	opts.WritesPerSecond = cmp.Or(opts.WritesPerSecond, 5)
+	opts.WritesPerSecond = cmp.Or(opts.WritesPerSecond, 10)
+	opts.Burst = cmp.Or(opts.Burst, 500)
 	opts.FlushTimeout = cmp.Or(opts.FlushTimeout, 10*time.Second)
-	return &Recorder{
+	r := &Recorder{
 		opts:       opts,
-		writer:     writer{store: store, clusterScoped: opts.Namespace},
-		limiter:    rate.NewLimiter(rate.Limit(opts.WritesPerSecond), 1),
+		writer:     writer{store: store, clusterScoped: opts.Namespace, own: map[string]bool{}},
 		lines:      make(chan []byte, maxLines),
 		poke:       make(chan struct{}, 1),
-		journal:    newJournal(opts.Limits),
+		writing:    make(chan struct{}, 1),
+		journal:    newJournal(opts.Limits, newPace(opts.WritesPerSecond, opts.Burst)),
 		complaints: map[string]bool{},
 	}
+	opts.Metrics.follow(r.behind)
+	return r
 }
 
-// Record notes an occurrence, and calls settled, which may be nil, when nothing
-// more will be done about it here: done says that it is written, is nothing to write,
-// or is declared to be lost; otherwise it was left to the leader, and whether he has
-// written it is not known. It never blocks.
-func (r *Recorder) Record(o ownership.Occurrence, settled func(done bool)) {
+// Record notes an occurrence, and calls settled, which may be nil, once: when nothing
+// more will be done about it here, with what became of it. It never blocks.
+func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
 	r.opts.Metrics.transition(o.Kind, o.Why)
 	r.log(o)
 	if !o.Notable() {
 		if settled != nil {
-			settled(true)
+			settled(ownership.OutcomeRecorded)
 		}
 		return
 	}
@@ -69,19 +69,17 @@ func (r *Recorder) Record(o ownership.Occurrence, settled func(done bool)) {
 
 // Lead says whether this replica is to write what nobody has a hint for.
 func (r *Recorder) Lead(leads bool) {
-	r.locked(func(j *journal) { j.leads = leads })
+	r.locked(func(j *journal) { j.lead(leads) })
 	r.wake()
 }
 
 // Run writes until the context ends, and then, within a bounded time, all that
 // is pending (edge case 82).
 func (r *Recorder) Run(ctx context.Context) error {
-	logged := make(chan struct{})
-	go func() {
-		defer close(logged)
-		r.writeLines(ctx)
-	}()
-	defer func() { <-logged }()
+	var beside sync.WaitGroup
+	beside.Go(func() { r.writeLines(ctx) })
+	beside.Go(func() { r.watch(ctx) })
+	defer beside.Wait()
 	for r.wait(ctx) {
 		for ctx.Err() == nil && r.writeNext(ctx) {
 		}
@@ -95,7 +93,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 func (r *Recorder) wait(ctx context.Context) bool {
 	var alarm <-chan time.Time
 	r.locked(func(j *journal) {
-		if at, ok := j.next(); ok {
+		if at, ok := j.next(time.Now()); ok {
 			alarm = time.After(time.Until(at))
 		}
 	})
@@ -108,21 +106,12 @@ func (r *Recorder) wait(ctx context.Context) bool {
 	return true
 }
 
-// writeNext writes what has been due for longest, and tells whether anything
-// was.
+// writeNext writes what is due next, and tells whether anything was.
 func (r *Recorder) writeNext(ctx context.Context) bool {
-	due := false
-	r.locked(func(j *journal) {
-		j.expire(time.Now())
-		at, ok := j.next()
-		due = ok && !at.After(time.Now())
-	})
-	if !due || r.limiter.Wait(ctx) != nil {
-		return false
-	}
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
 	var b batch
+	due := false
 	r.locked(func(j *journal) { b, due = j.take(time.Now()) })
 	if due {
 		// A call that is under way when the end comes may take its time.
@@ -131,12 +120,79 @@ func (r *Recorder) writeNext(ctx context.Context) bool {
 	return due
 }
 
+// watch learns what other replicas write, so that nobody writes it again.
+func (r *Recorder) watch(ctx context.Context) {
+	pauses := newPauses()
+	for ctx.Err() == nil {
+		began := time.Now()
+		r.writing <- struct{}{}
+		clear(r.writer.own) // What was missed is not seen any more.
+		<-r.writing
+		err := r.writer.store.Watch(ctx, r.saw)
+		if err != nil && ctx.Err() == nil && r.opts.Log != nil {
+			r.opts.Log.Debug("watch of records ended", "error", err)
+		}
+		if time.Since(began) > longestRetry {
+			pauses = newPauses()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pauses.Step()):
+		}
+	}
+}
+
+func newPauses() wait.Backoff {
+	return wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
+}
+
+// saw takes in a record as it is stored now.
+func (r *Recorder) saw(record *ownership.Record) {
+	if !r.writer.isOurs(record) {
+		return
+	}
+	// A write that is under way may be the very one: it is told apart once it is done.
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
+	own := r.writer.own[record.ResourceVersion]
+	delete(r.writer.own, record.ResourceVersion)
+	r.locked(func(j *journal) { j.seen(record, own, time.Now()) })
+}
+
+// await waits for a token, and takes it.
+func (r *Recorder) await(ctx context.Context) error {
+	for {
+		var at time.Time
+		now := time.Now()
+		r.locked(func(j *journal) {
+			if at = j.pace.ready(now); !at.After(now) {
+				j.pace.spend(now)
+			}
+		})
+		if !at.After(now) {
+			return ctx.Err()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(at.Sub(now)):
+		}
+	}
+}
+
+// behind is how many seconds something has waited that should be written by now.
+func (r *Recorder) behind() float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.journal.behind(time.Now()).Seconds()
+}
+
 // flush writes all that is pending, without waiting for anything.
 func (r *Recorder) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.FlushTimeout)
 	defer cancel()
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
 	var batches []batch
 	r.locked(func(j *journal) { batches = j.drain() })
 	for _, b := range batches {
@@ -201,7 +257,7 @@ func (r *Recorder) locked(f func(*journal)) {
 	settled := r.journal.settledNow()
 	lost := r.journal.lost - r.lost
 	r.lost += lost
-	r.opts.Metrics.state(r.journal.notes, lost)
+	r.opts.Metrics.state(r.journal.notes+r.journal.out, lost)
 	r.mu.Unlock()
 	for _, call := range settled {
 		call()

@@ -92,7 +92,7 @@ func (d *desk) tell(object, user string, tr ownership.Transition) {
 		Object:     ownership.Object{APIVersion: "v1", Kind: "Thing", Namespace: "prod", Name: object, UID: types.UID(object)},
 		Transition: tr,
 		Occasion:   ownership.Occasion{ResourceVersion: fmt.Sprint(d.version), Time: time.Now(), User: user},
-	}, func(bool) { d.settled.Add(1) })
+	}, func(ownership.Outcome) { d.settled.Add(1) })
 }
 
 // entries are those of all records, one a line.
@@ -185,18 +185,26 @@ func TestEventText(t *testing.T) {
 	}
 }
 
-// Edge case 81: many objects at once are written at the pace that was set.
+// Edge case 81: many objects at once are written at the pace that was set, after a
+// first burst.
 func TestPace(t *testing.T) {
-	inBubble(t, recorder.Options{WritesPerSecond: 5}, func(t *testing.T, d *desk) {
+	inBubble(t, recorder.Options{WritesPerSecond: 5, Burst: 100}, func(t *testing.T, d *desk) {
 		for n := range 1000 {
 			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 		}
-		after(100 * time.Second)
-		if d.writes.Load() < 495 || d.writes.Load() > 505 {
-			t.Errorf("%d writes in 100 seconds", d.writes.Load())
+		after(time.Second)
+		if n := d.writes.Load(); n < 100 || n > 105 {
+			t.Errorf("%d writes in the first second", n)
 		}
-		after(200 * time.Second)
-		if d.writes.Load() != 1000 || d.settled.Load() != 1000 {
+		after(99 * time.Second)
+		if n := d.writes.Load(); n < 595 || n > 605 {
+			t.Errorf("%d writes in 100 seconds", n)
+		}
+		if n := d.metric(t, "k8sconnect_records_behind_seconds"); n < 99 || n > 101 {
+			t.Errorf("it says that it is %g seconds behind", n)
+		}
+		after(100 * time.Second)
+		if d.writes.Load() != 1000 || d.settled.Load() != 1000 || d.metric(t, "k8sconnect_records_behind_seconds") != 0 {
 			t.Errorf("%d writes, %d settled", d.writes.Load(), d.settled.Load())
 		}
 	})

@@ -74,6 +74,7 @@ func TestRefusals(t *testing.T) {
 // What is lost is counted, and said in the record of its object (edge case 81).
 func TestLost(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
+		d.Lead(true)
 		d.misbehave(func(string) error { return errDown })
 		for n := range 30 {
 			d.tell("web", "alice", taken(fmt.Sprint("p", n), 0, 1))

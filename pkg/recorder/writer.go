@@ -15,13 +15,17 @@ import (
 
 // Store is where records are kept. It must read what is stored, not a cache of
 // it. Its errors are those of the API server: not found, already exists,
-// conflict where the record is not the one that was read.
+// conflict where the record is not the one that was read. What it writes has its new
+// resource version afterwards.
 type Store interface {
 	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
 	Create(ctx context.Context, r *ownership.Record) error
 	Update(ctx context.Context, r *ownership.Record) error
 	// List calls each for every record of the cluster, until one fails.
 	List(ctx context.Context, each func(*ownership.Record) error) error
+	// Watch calls each for every record that is written from now on, by whomever, until
+	// it cannot or the context ends. It may miss some.
+	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
 
 // attempts is how often a write starts again because another one came between.
@@ -32,7 +36,12 @@ type writer struct {
 	store Store
 	// clusterScoped is the namespace of records of objects without one.
 	clusterScoped string
+	// own are the versions of records that were written here and not seen since.
+	own map[string]bool
 }
+
+// maxOwn is how many of them are remembered.
+const maxOwn = 4096
 
 // change adds to a record, and tells whether it is another one for it.
 type change func(*ownership.Record) (changed bool)
@@ -81,9 +90,14 @@ func (w writer) attempt(ctx context.Context, o ownership.Object, apply change) (
 		})
 	})
 	if isNew {
-		return fresh, written, w.store.Create(ctx, r)
+		err = w.store.Create(ctx, r)
+	} else {
+		err = w.store.Update(ctx, r)
 	}
-	return fresh, written, w.store.Update(ctx, r)
+	if err == nil && len(w.own) < maxOwn {
+		w.own[r.ResourceVersion] = true
+	}
+	return fresh, written, err
 }
 
 // isOurs tells whether a record is where that of its object would be written. One

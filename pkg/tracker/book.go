@@ -24,11 +24,14 @@ type book struct {
 	waitingOf map[types.UID]int
 	// gaps are those that no leader has dealt with yet.
 	gaps []*matter
-	// undeclared are the times of those that were dealt with, until that is stored.
-	undeclared []Span
+	// undeclared has the gaps that were dealt with, until they are stored.
+	undeclared Coverage
 
 	counts counts
 }
+
+// soon is how long a change may take to be recorded while all is well.
+const soon = 10 * time.Second
 
 // counts are what happened, for the metrics.
 type counts struct {
@@ -98,10 +101,13 @@ func (b *book) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now ti
 	if len(transitions) == 0 {
 		return nil
 	}
-	m := &matter{watched: w, version: is.version, uid: o.UID, from: was.version, to: is.owners}
+	m := &matter{watched: w, version: is.version, uid: o.UID, from: was.version, to: is.owners, span: Span{now, now}}
 	for _, t := range transitions {
 		m.contested = m.contested || len(t.Lost()) > 0 && len(t.After) > 0
 		m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
+		if at := m.occurrences[len(m.occurrences)-1].Time; at.Before(m.span.From) {
+			m.span.From = at
+		}
 	}
 	if m.contested {
 		w.add(m)
@@ -224,18 +230,23 @@ func give(m *matter) []*matter {
 	return []*matter{m}
 }
 
-// settle is told that nothing more is done about one occurrence of a matter: it is
-// written, or lost for ever, or was left to the leader.
-func (b *book) settle(m *matter, done bool) {
-	m.left = m.left || !done
+// settle is told what became of one occurrence of a matter. What is lost is a gap: of
+// the time from when it happened until it was seen, not every change is known.
+func (b *book) settle(m *matter, end ownership.Outcome) {
+	m.left = m.left || end == ownership.OutcomeLeft
+	m.lost = m.lost || end == ownership.OutcomeLost
 	if m.unsettled--; m.unsettled > 0 || m.settled {
 		return
 	}
-	if m.left {
+	switch {
+	case m.lost:
+		m.gap = &gap{Span: m.span}
+		b.gaps = append(b.gaps, m)
+	case m.left:
 		m.leave(m)
-		return
+	default:
+		m.settled = true
 	}
-	m.settled = true
 }
 
 // passed is told of a leader's checkpoint: what lies before it is written.
@@ -257,6 +268,26 @@ func (b *book) checkpoint() Checkpoint {
 		}
 	}
 	return c
+}
+
+// backlog is what waits to be recorded for longer than it takes while all is well;
+// nil is nothing.
+func (b *book) backlog(now time.Time) *Backlog {
+	var out Backlog
+	for _, w := range b.resources {
+		for _, m := range w.open {
+			if m.settled || m.gap != nil || m.left || now.Sub(m.span.To) < soon {
+				continue
+			}
+			if out.Changes++; out.Changes == 1 || m.span.To.Before(out.Since) {
+				out.Since = m.span.To.UTC().Truncate(time.Second)
+			}
+		}
+	}
+	if out.Changes == 0 {
+		return nil
+	}
+	return &out
 }
 
 func isSettled(m *matter) bool { return m.settled }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// maxGaps is how many gaps are kept; the newest remain.
+// maxGaps is how many gaps are kept. Of more, those become one that are closest to each
+// other: then more is declared than is missing, and never less.
 const maxGaps = 32
 
 // Checkpoint says from where a start loses nothing.
@@ -23,6 +24,16 @@ type Coverage struct {
 	// Gaps are spans of which not every transition is known, oldest first, none
 	// touching another.
 	Gaps []Span `json:"gaps,omitempty"`
+	// Behind, if set, is what was seen and is not recorded yet.
+	Behind *Backlog `json:"behind,omitempty"`
+}
+
+// Backlog is what was seen for some time and is not recorded yet.
+type Backlog struct {
+	// Changes of objects that wait.
+	Changes int `json:"changes"`
+	// Since when the oldest of them waits.
+	Since time.Time `json:"since"`
 }
 
 // Span is a span of time.
@@ -46,5 +57,17 @@ func (c *Coverage) Add(gaps ...Span) {
 		}
 		c.Gaps = append(c.Gaps, g)
 	}
-	c.Gaps = c.Gaps[max(0, len(c.Gaps)-maxGaps):]
+	for len(c.Gaps) > maxGaps {
+		closest := 1
+		for i := 2; i < len(c.Gaps); i++ {
+			if c.between(i) < c.between(closest) {
+				closest = i
+			}
+		}
+		c.Gaps[closest-1].To = c.Gaps[closest].To
+		c.Gaps = slices.Delete(c.Gaps, closest, closest+1)
+	}
 }
+
+// between is how long all was known between a gap and the one before it.
+func (c *Coverage) between(i int) time.Duration { return c.Gaps[i].From.Sub(c.Gaps[i-1].To) }

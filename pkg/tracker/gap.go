@@ -23,7 +23,7 @@ func (b *book) dealt(gaps []*matter) {
 	for _, m := range gaps {
 		m.settled = true
 		if m.gap.Span != (Span{}) {
-			b.undeclared = append(b.undeclared, m.gap.Span)
+			b.undeclared.Add(m.gap.Span)
 		}
 	}
 }

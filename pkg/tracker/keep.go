@@ -3,7 +3,6 @@ package tracker
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -106,16 +105,17 @@ func (t *Tracker) last(ctx context.Context) {
 
 func (t *Tracker) storeOrSay(ctx context.Context) {
 	t.mu.Lock()
-	checkpoint, gaps := t.book.checkpoint(), slices.Clone(t.book.undeclared)
+	checkpoint, news := t.book.checkpoint(), t.book.undeclared
+	t.book.undeclared = Coverage{}
+	news.Behind = t.book.backlog(time.Now())
 	maps.Copy(checkpoint.Resources, t.loaded.Resources) // of kinds that were not found yet
 	t.mu.Unlock()
-	if err := t.write(ctx, checkpoint, gaps); err != nil {
+	if err := t.write(ctx, checkpoint, news); err != nil {
 		t.opts.Log.Error(err, "store the checkpoint")
-		return
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.book.undeclared.Add(news.Gaps...)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.book.undeclared = t.book.undeclared[len(gaps):]
 }
 
 func (t *Tracker) leads() bool {

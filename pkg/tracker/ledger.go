@@ -15,8 +15,10 @@ type ledger struct {
 	promised mark
 	// seen is up to where it was seen; nothing until a first list is read.
 	seen mark
-	// open matters, oldest first. Settled ones may stay until all before them are.
-	open []*matter
+	// open matters, oldest first. Settled ones may stay for a while, and are cleared
+	// out when there are so many.
+	open    []*matter
+	clearAt int
 	// left is the open matter of all that was left to the leader, and that no
 	// checkpoint of his has passed.
 	left *matter
@@ -46,8 +48,11 @@ type matter struct {
 	unsettled int
 	joined    bool // a hint was found
 	left      bool // to the leader
+	lost      bool // at least one of its occurrences
 	settled   bool
-	due       time.Time
+	// span is from when it happened to when it was seen.
+	span Span
+	due  time.Time
 }
 
 // gap is a time of which not every transition is known.
@@ -76,6 +81,10 @@ func (l *ledger) at() mark {
 
 func (l *ledger) add(m *matter) {
 	m.before = l.at()
+	if len(l.open) >= l.clearAt { // One that stays open for long must not keep all after it.
+		l.open = without(l.open, isSettled)
+		l.clearAt = 2*len(l.open) + 64
+	}
 	l.open = append(l.open, m)
 }
 

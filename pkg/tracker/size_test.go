@@ -91,7 +91,9 @@ func TestSizedProcess(t *testing.T) {
 
 type nowhere struct{}
 
-func (nowhere) Record(_ ownership.Occurrence, settled func(bool)) { settled(true) }
+func (nowhere) Record(_ ownership.Occurrence, settled func(ownership.Outcome)) {
+	settled(ownership.OutcomeRecorded)
+}
 func (nowhere) Gap(context.Context, func(types.UID) (ownership.Owners, string, bool)) error {
 	return nil
 }

@@ -62,8 +62,9 @@ func parse(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// write stores a checkpoint, and declares gaps beside those that are declared.
-func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, gaps []Span) error {
+// write stores a checkpoint and how far recording is behind, and declares gaps beside
+// those that are declared.
+func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, news Coverage) error {
 	k, err := t.read(ctx)
 	if err != nil {
 		return err
@@ -77,7 +78,8 @@ func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, gaps []Span)
 	if k.coverage.Since.IsZero() {
 		k.coverage.Since = time.Now().UTC().Truncate(time.Second)
 	}
-	k.coverage.Add(gaps...)
+	k.coverage.Add(news.Gaps...)
+	k.coverage.Behind = news.Behind
 	c := k.configMap.DeepCopy()
 	c.Data = map[string]string{}
 	for key, value := range map[string]any{CheckpointKey: checkpoint, CoverageKey: k.coverage} {

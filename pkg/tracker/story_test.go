@@ -108,7 +108,7 @@ func (s *tale) take(given []*matter) {
 
 func (s *tale) settleAll() {
 	for _, m := range s.given {
-		s.settle(m, true)
+		s.settle(m, ownership.OutcomeRecorded)
 	}
 	s.given = nil
 }
@@ -289,7 +289,7 @@ func TestStories(t *testing.T) {
 				s.change("a", 10, "flux")
 				s.change("b", 12, "flux")
 				s.wait(grace)
-				s.settle(s.given[1], true)
+				s.settle(s.given[1], ownership.OutcomeRecorded)
 				s.bookmark(s.w, "30", s.now)
 			},
 			want: []string{"a@10 argo>flux", "b@12 argo>flux"}, at: "9",
@@ -357,7 +357,7 @@ func TestLeft(t *testing.T) {
 			s.change("a", 11, "argo")
 			s.wait(grace)
 			for _, m := range s.given {
-				s.settle(m, false)
+				s.settle(m, ownership.OutcomeLeft)
 			}
 			if tt.passed > 0 {
 				s.passed(Checkpoint{Resources: map[string]mark{"configmaps": {Version: fmt.Sprint(tt.passed)}}})

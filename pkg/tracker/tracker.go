@@ -24,10 +24,9 @@ import (
 type Sink interface {
 	// Record takes a transition: every one, in the order of each object's versions. It
 	// never blocks. Of one that is to be written, it calls settled once, from whatever
-	// goroutine, when it is written, found written, or declared lost; until then the
-	// checkpoint waits for it. If it is not done, it was left to the leader for longer
-	// than anybody keeps it. Of the others, settled is nil.
-	Record(o ownership.Occurrence, settled func(done bool))
+	// goroutine, when nothing more is done about it here; until then the checkpoint waits
+	// for it. What is lost is declared as a gap. Of the others, settled is nil.
+	Record(o ownership.Occurrence, settled func(ownership.Outcome))
 	// Gap says that changes were lost of which nothing is known, for it to compare
 	// the owners that it wrote last with those there are now. Live returns them; not
 	// ok where no such object is tracked. Only the leader is told. After an error it
@@ -209,10 +208,10 @@ func (t *Tracker) do(tell func(*book) []*matter) {
 				t.opts.Sink.Record(o, nil)
 				continue
 			}
-			t.opts.Sink.Record(o, func(done bool) {
+			t.opts.Sink.Record(o, func(end ownership.Outcome) {
 				t.mu.Lock()
 				defer t.mu.Unlock()
-				t.book.settle(m, done)
+				t.book.settle(m, end)
 			})
 		}
 	}

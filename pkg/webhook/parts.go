@@ -42,7 +42,7 @@ type Setup struct {
 	// ExcludeNamespaces and ExcludeKinds are not tracked.
 	ExcludeNamespaces []string
 	ExcludeKinds      []schema.GroupKind
-	// RecordsPerSecond bounds the writes of records of this replica; 0 is 5.
+	// RecordsPerSecond bounds the writes of records in the whole cluster; 0 is 10.
 	RecordsPerSecond float64
 	// Transitions, if set, gets each as a line of JSON.
 	Transitions io.Writer

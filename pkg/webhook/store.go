@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,7 +24,7 @@ const recordPage = 500
 // nothing is cached. Its errors are those of the API server, to be told apart by
 // their reason.
 type Store struct {
-	client client.Client
+	client client.WithWatch
 }
 
 // NewStore returns the store of a cluster.
@@ -35,7 +38,7 @@ func NewStore(config *rest.Config) (*Store, error) {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gvk.GroupVersion()})
 	mapper.AddSpecific(gvk, gvr, gvr, meta.RESTScopeNamespace)
 	// With one kind, there is nothing to ask the API server first.
-	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("set up the store of records: %w", err)
 	}
@@ -90,4 +93,26 @@ func (s *Store) List(ctx context.Context, each func(*ownership.Record) error) er
 			return nil
 		}
 	}
+}
+
+// Watch calls each for every record that is written from now on, until the watch ends.
+func (s *Store) Watch(ctx context.Context, each func(*ownership.Record)) error {
+	now := &ownership.RecordList{}
+	if err := s.client.List(ctx, now, client.Limit(1)); err != nil {
+		return fmt.Errorf("watch records: %w", err)
+	}
+	w, err := s.client.Watch(ctx, &ownership.RecordList{}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: now.ResourceVersion}})
+	if err != nil {
+		return fmt.Errorf("watch records: %w", err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		switch r, ok := e.Object.(*ownership.Record); {
+		case e.Type == watch.Error:
+			return fmt.Errorf("watch records: %w", apierrors.FromObject(e.Object))
+		case ok && (e.Type == watch.Added || e.Type == watch.Modified):
+			each(r)
+		}
+	}
+	return nil
 }

@@ -32,6 +32,13 @@
   annotations:
     summary: The k8sconnect webhook sees more takeovers than it can join with their writes.
     description: They are recorded, but without the user who sent them.
+- alert: K8sconnectRecordsBehind
+  expr: max(k8sconnect_records_behind_seconds{namespace={{ .Release.Namespace | quote }}}) > 600
+  for: 10m
+  labels: {severity: warning}
+  annotations:
+    summary: Takeovers wait for more than ten minutes to be recorded.
+    description: More objects change hands than tracking.recordsPerSecond ({{ .Values.tracking.recordsPerSecond }}) lets be recorded. Until it has caught up, histories say how many changes are missing.
 - alert: K8sconnectRecordsNotWritten
   expr: sum(increase(k8sconnect_records_write_errors_total{namespace={{ .Release.Namespace | quote }}}[10m])) > 0
   for: 20m
@@ -44,5 +51,5 @@
   labels: {severity: warning}
   annotations:
     summary: Takeovers are in no ownership record.
-    description: They could not be written for so long that there was no room for them any more.
+    description: They were refused for an hour, or there were more than can wait. Histories show their time as one of which not every change is known.
 {{- end -}}

@@ -51,7 +51,7 @@ func (s *scribe) log() string {
 func (s *scribe) tell(occurrences []ownership.Occurrence) {
 	for _, o := range occurrences {
 		s.pending.Add(1)
-		s.Record(o, func(bool) { s.pending.Add(-1) })
+		s.Record(o, func(ownership.Outcome) { s.pending.Add(-1) })
 	}
 }
 

@@ -151,7 +151,7 @@ type sink struct {
 	live    func(types.UID) (ownership.Owners, string, bool)
 }
 
-func (s *sink) Record(o ownership.Occurrence, settled func(done bool)) {
+func (s *sink) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
 	if settled == nil { // It is counted and logged, and not recorded.
 		return
 	}
@@ -160,7 +160,7 @@ func (s *sink) Record(o ownership.Occurrence, settled func(done bool)) {
 	s.told = append(s.told, o)
 	if !s.deaf {
 		go func() {
-			settled(true)
+			settled(ownership.OutcomeRecorded)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.settled++
