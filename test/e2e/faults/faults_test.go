@@ -54,6 +54,12 @@ type trial struct {
 // the test long.
 func begin(t *testing.T, options cluster.Options, args ...string) *trial {
 	t.Helper()
+	return beginWith(t, options, append([]string{"--records-per-second=1000", "--shutdown-delay=0s"}, args...)...)
+}
+
+// beginWith installs the webhook with the chart's defaults and some arguments more.
+func beginWith(t *testing.T, options cluster.Options, args ...string) *trial {
+	t.Helper()
 	t.Parallel()
 	tr := &trial{Cluster: cluster.ForTest(t, options)}
 	config, err := tr.RESTConfig()
@@ -68,7 +74,7 @@ func begin(t *testing.T, options cluster.Options, args ...string) *trial {
 		t.Fatal(err)
 	}
 	tr.Companion, err = companion.Install(t.Context(), tr.Cluster, companion.Options{
-		Args: append([]string{"--records-per-second=1000", "--shutdown-delay=0s"}, args...), Log: &tr.log,
+		Args: args, Log: &tr.log,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,203 @@
+package faults_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+)
+
+// stormOf is how many objects are taken over at once, unless STORM_OBJECTS says
+// otherwise: more than the first burst, and few enough for a test of some minutes.
+const stormOf = 1500
+
+// TestStorm takes over many objects at once, of several namespaces, at the chart's
+// defaults and with two replicas (edge case 99). Each takeover is recorded or declared
+// in the end, with its user and once. Until then, what is missing is counted beside the
+// checkpoint; and what is taken over elsewhere meanwhile does not wait for it (edge
+// case 100).
+func TestStorm(t *testing.T) {
+	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
+	leader := tr.first(t)
+	other := tr.replica(t)
+	storm := stormOf
+	if text := os.Getenv("STORM_OBJECTS"); text != "" {
+		var err error
+		if storm, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const floods = 2
+	for n := range floods {
+		tr.makeNamespace(t, fmt.Sprint("flood-", n))
+	}
+	tr.makeNamespace(t, "quiet")
+	in := func(n int) string { return fmt.Sprint("flood-", n%floods) }
+	tr.side(storm, func(n int) { tr.take(t, in(n), fmt.Sprint("c", n), "first") })
+	tr.take(t, "quiet", "c", "first")
+	uids := map[types.UID]time.Time{}
+	var mu sync.Mutex
+	began := time.Now()
+	tr.side(storm, func(n int) {
+		uid := tr.take(t, in(n), fmt.Sprint("c", n), "second")
+		mu.Lock()
+		defer mu.Unlock()
+		uids[uid] = time.Now()
+	})
+	t.Logf("%d takeovers in %s", storm, time.Since(began).Round(time.Second))
+	behind := tr.behind(t)
+	for ; behind == 0; behind = tr.behind(t) { // It is noted every half minute.
+		if n, _ := tr.recorded(t, "first"); n >= storm {
+			t.Fatal("all was recorded before anything could wait: the test proves nothing")
+		}
+		time.Sleep(time.Second)
+	}
+	quiet := tr.take(t, "quiet", "c", "second")
+	for found := false; !found; {
+		_, of := tr.recorded(t, "first")
+		_, found = of[quiet]
+		time.Sleep(100 * time.Millisecond)
+	}
+	if n, _ := tr.recorded(t, "first"); n >= storm {
+		t.Errorf("what was taken in a quiet namespace was recorded after all of the flood")
+	}
+	var of map[types.UID]string
+	for n := 0; n < storm+1; { // the storm ends
+		n, of = tr.recorded(t, "first")
+		time.Sleep(time.Second)
+		if len(tr.coverage(t).Gaps) > 0 && tr.behind(t) == 0 {
+			break
+		}
+	}
+	t.Logf("recorded %d after %s; at the end of the storm, %d changes waited", len(of), time.Since(began).Round(time.Second), behind)
+	gaps := tr.coverage(t).Gaps
+	nameless := 0
+	for uid, at := range uids {
+		user, ok := of[uid]
+		declared := false
+		for _, g := range gaps {
+			declared = declared || !at.Before(g.From.Add(-10*time.Second)) && !at.After(g.To.Add(10*time.Second))
+		}
+		if !ok && !declared {
+			t.Errorf("the takeover of %s is neither recorded nor declared (gaps %v)", uid, gaps)
+		}
+		if ok && user == "" {
+			nameless++
+		}
+	}
+	// On a machine that is slow, the API server goes on without some answers.
+	if ignored := tr.ignored(t); nameless > ignored {
+		t.Errorf("%d of %d records have no user, and %d reviews had no answer", nameless, len(of), ignored)
+	}
+	written := 0.0
+	for _, r := range []*companion.Replica{leader, other} {
+		n, err := r.Metric(t.Context(), "k8sconnect_records_written_total")
+		if err != nil {
+			t.Fatal(err)
+		}
+		written += n
+	}
+	t.Logf("%g writes of %d records", written, len(of))
+	if written > 1.2*float64(len(of)) {
+		t.Errorf("%g writes of %d records: both replicas write the same objects", written, len(of))
+	}
+}
+
+// ignored is how often the API server went on without an answer to "ownership".
+func (tr *trial) ignored(t *testing.T) int {
+	t.Helper()
+	metrics, err := tr.typed.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := 0.0
+	for line := range strings.Lines(string(metrics)) {
+		if strings.HasPrefix(line, `apiserver_admission_webhook_fail_open_count{name="ownership.k8sconnect.io"`) {
+			if _, err := fmt.Sscan(line[strings.LastIndexByte(line, ' '):], &times); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return int(times)
+}
+
+// side does something for each n, by some managers side by side.
+func (tr *trial) side(count int, do func(n int)) {
+	var all sync.WaitGroup
+	for m := range managers {
+		all.Go(func() {
+			for n := m; n < count; n += managers {
+				do(n)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (tr *trial) makeNamespace(t *testing.T, name string) {
+	t.Helper()
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+	if _, err := tr.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// take makes a manager set a config map's value, by force.
+func (tr *trial) take(t *testing.T, namespace, name, manager string) types.UID {
+	t.Helper()
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": namespace},
+		"data": map[string]any{"k": manager},
+	}}
+	got, err := tr.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(namespace).
+		Apply(t.Context(), name, o, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	return got.GetUID()
+}
+
+// recorded returns of which objects a takeover from a manager is recorded, by whom.
+func (tr *trial) recorded(t *testing.T, from string) (int, map[types.UID]string) {
+	t.Helper()
+	records, err := tr.records(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[types.UID]string{}
+	for _, r := range records {
+		for _, e := range r.Entries {
+			if e.Path == fought && e.From[0].Manager == from {
+				of[r.Object.UID] = e.User
+			}
+		}
+	}
+	return len(of), of
+}
+
+// behind is how many changes are noted down as not recorded yet.
+func (tr *trial) behind(t *testing.T) int {
+	t.Helper()
+	configMap, err := tr.configMap(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var noted struct{ Behind struct{ Changes int } }
+	if err := json.Unmarshal([]byte(configMap.Data["coverage"]), &noted); err != nil {
+		t.Fatal(err)
+	}
+	return noted.Behind.Changes
+}
