@@ -26,7 +26,8 @@ func main() {
 }
 
 func run() error {
-	opts := webhook.Options{Log: logTo(os.Stderr)}
+	var level slog.LevelVar
+	opts := webhook.Options{Log: logTo(os.Stderr, &level)}
 	setup := webhook.Setup{}
 	kinds := pflag.StringSlice("exclude-kinds", nil, "kinds that are not tracked, as Kind or Kind.group")
 	transitions := pflag.Bool("log-transitions", false, "write every change of owners to stdout, as a line of JSON")
@@ -44,6 +45,7 @@ func run() error {
 	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration that is to trust it, with --self-signed")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
 	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "how many ownership records all replicas together write at most, after a first burst of 500")
+	pflag.TextVar(&level, "log-level", &level, "debug, info, warn or error")
 	pflag.Parse()
 	if opts.Namespace == "" {
 		return errors.New("--namespace is needed")
@@ -72,8 +74,8 @@ func run() error {
 
 // logTo makes JSON lines of what the webhook and the libraries below it log. The
 // libraries know one logger a process, so that it is set here, in main.
-func logTo(file *os.File) logr.Logger {
-	logger := slog.New(slog.NewJSONHandler(file, nil))
+func logTo(file *os.File, level slog.Leveler) logr.Logger {
+	logger := slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level}))
 	log := logr.FromSlogHandler(logger.Handler())
 	klog.SetSlogLogger(logger)
 	ctrl.SetLogger(log)

@@ -276,8 +276,8 @@ func TestHistoryWhole(t *testing.T) {
 				Forced: true, User: "jane", Count: 2, First: at, Last: at.AddDate(0, 0, 1),
 			},
 		},
-		Dropped:  1,
-		Lost:     2,
+		Dropped: 1,
+		Lost:    2,
 		Coverage: event.Coverage{
 			Since: day(1, 0), Until: day(5, 0).Add(30 * time.Second), Gaps: []event.Gap{{From: day(2, 0), To: day(2, 1)}}, Behind: 3, BehindSince: day(4, 0),
 		},

@@ -25,6 +25,7 @@ func metrics() []metric {
 		gauge("tracker_objects", "Objects whose owners are remembered.", (*Tracker).objects),
 		gauge("tracker_kinds_watched", "Kinds that are watched.", func(t *Tracker) float64 { return t.kinds(false) }),
 		gauge("tracker_kinds_refused", "Kinds that may not be watched.", func(t *Tracker) float64 { return t.kinds(true) }),
+		gauge("tracker_leads", "1 if this replica leads, and so declares gaps and stores the checkpoint.", (*Tracker).leading),
 		gauge("tracker_unsettled", "Changes that are not written yet.", (*Tracker).unsettled),
 		counter("tracker_gaps", "Times of which not every change is known.", func(t *Tracker) int { return t.book.counts.gaps }),
 		counter("tracker_watch_errors", "Lists and watches that ended with an error.", func(t *Tracker) int { return t.book.counts.errors }),
@@ -56,6 +57,13 @@ func (t *Tracker) objects() (n float64) {
 		n += float64(len(w.objects))
 	}
 	return n
+}
+
+func (t *Tracker) leading() float64 {
+	if t.book.leading {
+		return 1
+	}
+	return 0
 }
 
 func (t *Tracker) unsettled() (n float64) {

@@ -99,6 +99,9 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	if err != nil {
 		return err
 	}
+	if err := registry.Register(newExpiry(parts.Certificate, s.opts.CertDir)); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	server := ctrlwebhook.NewServer(ctrlwebhook.Options{
 		Host: s.opts.Host, Port: s.opts.Port, CertDir: s.opts.CertDir,
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) {

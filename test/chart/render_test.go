@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,4 +159,66 @@ func TestDefinitionIsUpgradedAndKept(t *testing.T) {
 		}
 	}
 	t.Error("no definition of OwnershipRecord")
+}
+
+// Whoever may view, edit or administer a namespace may read its records.
+func TestReaders(t *testing.T) {
+	for _, o := range NewHelm(t, "").Render(t) {
+		if o.GetKind() != "ClusterRole" || o.GetName() != "release-records" {
+			continue
+		}
+		for _, role := range []string{"view", "edit", "admin"} {
+			if o.GetLabels()["rbac.authorization.k8s.io/aggregate-to-"+role] != "true" {
+				t.Errorf("not for %s", role)
+			}
+		}
+		return
+	}
+	t.Error("no role for those who read records")
+}
+
+// OpenShift chooses the user, and refuses a fixed one.
+func TestNoFixedUser(t *testing.T) {
+	objects := NewHelm(t, "").Render(t, "--set", "podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null,podSecurityContext.fsGroup=null")
+	deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")
+	is := deployment.Spec.Template.Spec.SecurityContext
+	if is == nil || is.RunAsUser != nil || is.RunAsGroup != nil || is.FSGroup != nil || is.RunAsNonRoot == nil || !*is.RunAsNonRoot {
+		t.Errorf("%+v", is)
+	}
+}
+
+// The ports of the container are those that the program listens on.
+func TestPorts(t *testing.T) {
+	h := NewHelm(t, "")
+	for values, want := range map[string]map[string]int32{
+		"replicas=2": {"port=": 10250, "metrics-address=:": 8080, "health-address=:": 8081},
+		"admission.hostNetwork=true,admission.port=11250,metricsPort=11251,healthPort=11252": {"port=": 11250, "metrics-address=:": 11251, "health-address=:": 11252},
+	} {
+		deployment, _ := find[appsv1.Deployment](t, h.Render(t, "--set", values), "Deployment")
+		pod := deployment.Spec.Template.Spec
+		ports := map[string]int32{}
+		for _, p := range pod.Containers[0].Ports {
+			ports[map[string]string{"admission": "port=", "metrics": "metrics-address=:", "health": "health-address=:"}[p.Name]] = p.ContainerPort
+		}
+		if diff := cmp.Diff(want, ports); diff != "" {
+			t.Errorf("with %s: %s", values, diff)
+		}
+		for flag, port := range want {
+			if arg := fmt.Sprintf("--%s%d", flag, port); !slices.Contains(pod.Containers[0].Args, arg) {
+				t.Errorf("with %s: no %s in %q", values, arg, pod.Containers[0].Args)
+			}
+		}
+		if pod.HostNetwork != strings.Contains(values, "hostNetwork") {
+			t.Errorf("with %s: hostNetwork %t", values, pod.HostNetwork)
+		}
+	}
+}
+
+// Labels of the user's are on every object, and on the pods.
+func TestLabels(t *testing.T) {
+	for _, o := range NewHelm(t, "").Render(t, "--set", "labels.team=platform,monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true") {
+		if o.GetLabels()["team"] != "platform" {
+			t.Errorf("not on %s %s", o.GetKind(), o.GetName())
+		}
+	}
 }

@@ -4,7 +4,7 @@ admissionReviewVersions: [v1]
 # A promise, and no choice: the cluster does not notice when the webhook is gone. No
 # value is read here that may be null, for which the API server puts Fail and 10 s.
 failurePolicy: Ignore
-timeoutSeconds: {{ .Values.admission.timeoutSeconds | default 2 }}
+timeoutSeconds: {{ .Values.admission.timeoutSeconds | default 1 }}
 sideEffects: NoneOnDryRun
 matchPolicy: Equivalent
 namespaceSelector:

@@ -25,6 +25,33 @@
   annotations:
     summary: A match condition of {{ "{{ $labels.name }}" }} cannot be evaluated.
     description: The API server skips the webhook for these writes without a word. Takeovers are still recorded, without the user. An object may be too large for the API server's limit.
+- alert: K8sconnectNoLeader
+  expr: sum(k8sconnect_tracker_leads{namespace={{ .Release.Namespace | quote }}}) == 0
+  for: 10m
+  labels: {severity: warning}
+  annotations:
+    summary: No replica of the k8sconnect webhook leads.
+    description: Takeovers whose user is not known are not recorded, and the checkpoint stands still. The log says why the Lease cannot be had; if it is gone, helm upgrade makes it again.
+- alert: K8sconnectCertificateExpires
+  expr: min(k8sconnect_certificate_expires_timestamp_seconds{namespace={{ .Release.Namespace | quote }}}) - time() < 5 * 24 * 3600
+  for: 1h
+  labels: {severity: warning}
+  annotations:
+    summary: The certificate of the k8sconnect webhook is not renewed.
+    description: It expires within five days; after that, the API server goes on without answers. See the log, or cert-manager's Certificate.
+- alert: K8sconnectFaults
+  expr: sum by (webhook, fault) (increase(k8sconnect_admission_faults_total{namespace={{ .Release.Namespace | quote }}}[10m])) > 0
+  for: 20m
+  labels: {severity: warning}
+  annotations:
+    summary: The k8sconnect webhook cannot judge some reviews ({{ "{{ $labels.webhook }}, {{ $labels.fault }}" }}).
+    description: Their writes pass without a warning. The log names the kind of the object.
+- alert: K8sconnectGaps
+  expr: sum(increase(k8sconnect_tracker_gaps_total{namespace={{ .Release.Namespace | quote }}}[1h])) > 0
+  labels: {severity: info}
+  annotations:
+    summary: Not every change of field owners is known.
+    description: The webhook did not run for longer than the API server remembers, or its watch broke. Histories show the time as one of which not every change is known.
 - alert: K8sconnectHintsDropped
   expr: sum(increase(k8sconnect_hints_dropped_total{namespace={{ .Release.Namespace | quote }}}[10m])) > 0
   for: 10m

@@ -56,10 +56,30 @@ func TestCalls(t *testing.T) {
 		before, write          func(t *testing.T, namespace, name string)
 		ownership, deprecation int
 	}{
-		"create": {
+		"create": { // edge case 102: nothing of the kind is deprecated
 			write: func(t *testing.T, ns, name string) {
 				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
-			}, deprecation: 1,
+			},
+		},
+		"create-with-fields": { // its kind has deprecated fields
+			write:       func(t *testing.T, _, name string) { s.apply(t, deployments, deployment(name, ""), "one") },
+			deprecation: 1,
+		},
+		"create-by-a-controller": { // whoever wrote its template was told
+			write: func(t *testing.T, _, name string) {
+				text := strings.Replace(deployment(name, ""), "labels: {}",
+					"ownerReferences: [{apiVersion: example.com/v1, kind: Bird, name: x, uid: x, controller: true}]", 1)
+				s.apply(t, deployments, text, "one")
+			},
+		},
+		"create-of-a-deprecated-version": {
+			namespace:   "-",
+			write:       func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "1"), "one") },
+			deprecation: 1,
+		},
+		"create-of-a-custom-kind": {
+			write:       func(t *testing.T, _, name string) { s.apply(t, birds, fmt.Sprintf(bird, name, 2), "one") },
+			deprecation: 1,
 		},
 		"same-owner-applies": {
 			before: func(t *testing.T, ns, name string) {
