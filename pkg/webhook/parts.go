@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,6 +40,9 @@ type Setup struct {
 	// Configuration.
 	SelfSigned            bool
 	Secret, Configuration string
+	// SuspendCalls has the leader find out whether the API server's calls come back, and
+	// suspend those of Configuration for as long as they do not.
+	SuspendCalls bool
 	// ExcludeNamespaces and ExcludeKinds are not tracked.
 	ExcludeNamespaces []string
 	ExcludeKinds      []schema.GroupKind
@@ -97,7 +101,29 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 		parts.Runners = append(parts.Runners, keeper)
 		parts.Ready = append(parts.Ready, keeper.Ready)
 	}
-	return parts, nil
+	if !setup.SuspendCalls {
+		return parts, nil
+	}
+	b, err := newBreaker(config, client, opts, setup, h)
+	if err != nil {
+		return Parts{}, err
+	}
+	ready := slices.Clone(parts.Ready)
+	b.ready = func() bool { return !slices.ContainsFunc(ready, func(is func() bool) bool { return !is() }) }
+	parts.Runners = append(parts.Runners, b)
+	parts.Lead = func() { h.lead(); b.lead() }
+	return parts, registry.Register(b.metric())
+}
+
+func newBreaker(config *rest.Config, client kubernetes.Interface, opts Options, setup Setup, h *history) (*breaker, error) {
+	r, err := newReach(config, opts.Namespace, setup.Service)
+	if err != nil {
+		return nil, err
+	}
+	return &breaker{
+		reach: r, configurations: client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), configuration: setup.Configuration,
+		events: h.reports, log: opts.Log, led: make(chan struct{}),
+	}, nil
 }
 
 func newCatalogue(client discovery.ServerVersionInterface) (*Catalogue, error) {
@@ -126,6 +152,7 @@ type history struct {
 	tracker  *tracker.Tracker
 	recorder *recorder.Recorder
 	events   record.EventBroadcaster
+	reports  record.EventRecorder // to events
 	client   kubernetes.Interface
 	// finish ends recording: it writes what is pending, and waits for that.
 	finish func()
@@ -144,9 +171,10 @@ func newHistory(config *rest.Config, client kubernetes.Interface, registry prome
 		events: record.NewBroadcaster(), client: client,
 		finish: func() {},
 	}
+	h.reports = h.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: reporter})
 	metrics := recorder.NewMetrics()
 	h.recorder = recorder.New(store, recorder.Options{
-		Namespace: opts.Namespace, Events: h.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: reporter}),
+		Namespace: opts.Namespace, Events: h.reports,
 		Transitions: setup.Transitions, Log: slogOf(opts.Log), Metrics: metrics, WritesPerSecond: setup.RecordsPerSecond,
 	})
 	h.tracker, err = tracker.New(tracker.Options{

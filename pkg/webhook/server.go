@@ -112,6 +112,7 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	for path, judge := range map[string]judge{
 		OwnershipPath:   takings{hints: parts.Hints, deprecations: parts.Deprecations, count: count}.judge,
 		DeprecationPath: notices{deprecations: parts.Deprecations}.judge,
+		ReachPath:       echo,
 	} {
 		server.Register(path, &admission{name: path[1:], judge: judge, count: count, log: s.opts.Log, draining: &s.draining})
 	}

@@ -42,6 +42,7 @@ type about string
 const (
 	aboutTakeover about = "takeover"
 	aboutVersion  about = "version"
+	aboutReach    about = "reach"
 	aboutField    about = "field"
 )
 

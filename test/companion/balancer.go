@@ -14,6 +14,9 @@ type balancer struct {
 	mu       sync.Mutex
 	backends []string
 	turn     int
+	// silent is set while connections lead nowhere; fronts are those that there are.
+	silent bool
+	fronts map[net.Conn]bool
 }
 
 func newBalancer() (*balancer, error) {
@@ -21,7 +24,7 @@ func newBalancer() (*balancer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &balancer{listener: listener}
+	b := &balancer{listener: listener, fronts: map[net.Conn]bool{}}
 	go b.serve()
 	return b, nil
 }
@@ -65,8 +68,38 @@ func (b *balancer) serve() {
 	}
 }
 
+// silence lets connections lead nowhere, as where packets are dropped: those that there
+// are end, and new ones have no answer.
+func (b *balancer) silence(is bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.silent = is
+	for front := range b.fronts {
+		_ = front.Close()
+	}
+}
+
+// enter notes a connection, and tells whether it leads nowhere.
+func (b *balancer) enter(front net.Conn) (silent bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fronts[front] = true
+	return b.silent
+}
+
+func (b *balancer) leave(front net.Conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.fronts, front)
+	_ = front.Close()
+}
+
 func (b *balancer) carry(front net.Conn) {
-	defer func() { _ = front.Close() }()
+	defer b.leave(front)
+	if b.enter(front) {
+		_, _ = io.Copy(io.Discard, front)
+		return
+	}
 	backend := b.next()
 	if backend == "" {
 		return

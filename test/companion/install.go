@@ -173,6 +173,9 @@ func (w *Companion) route(ctx context.Context) error {
 	return w.cluster.RouteService(service.Namespace, service.Name, w.balancer.address())
 }
 
+// Silence drops what the API server sends to the webhook, or lets it through again.
+func (w *Companion) Silence(is bool) { w.balancer.silence(is) }
+
 // Service returns the service by which the API server calls the webhook.
 func (w *Companion) Service(ctx context.Context) (*admissionv1.ServiceReference, error) {
 	list, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})

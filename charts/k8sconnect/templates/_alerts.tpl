@@ -12,6 +12,13 @@
     summary: No replica of the k8sconnect webhook answers.
     description: Nothing is denied or delayed by it, but takeovers are not told, and what the API server forgets meanwhile is recorded as a gap.
 {{ end -}}
+- alert: K8sconnectCallsSuspended
+  expr: max(k8sconnect_admission_suspended{namespace={{ .Release.Namespace | quote }}}) == 1
+  for: 5m
+  labels: {severity: warning}
+  annotations:
+    summary: The API server's calls to the k8sconnect webhook do not come back, and are suspended.
+    description: Writes do not wait for it. Nobody is warned, and takeovers are recorded without their users. The network has to let API servers reach the pods at port {{ .Values.admission.port }}.
 - alert: K8sconnectCallsIgnored
   expr: sum by (name) (increase(apiserver_admission_webhook_fail_open_count{ {{- $entries -}} }[10m])) > 0
   for: 20m

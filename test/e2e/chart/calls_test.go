@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // update writes a field of the live object as an Update of a manager.
@@ -273,6 +274,24 @@ func TestCalls(t *testing.T) {
 				t.Errorf("deprecation: %d calls, want %d", got, test.deprecation)
 			}
 		})
+	}
+	// Edge case 102: the webhook's own dry run of its own ConfigMap is asked about, and
+	// nothing else that anybody does to it.
+	for _, test := range []struct {
+		annotation string
+		dryRun     []string
+		calls      int
+	}{
+		{"k8sconnect.io/reach", []string{metav1.DryRunAll}, 1},
+		{"k8sconnect.io/reach", nil, 0},
+		{"example.com/reach", []string{metav1.DryRunAll}, 0},
+	} {
+		before := l.count("calls-home", "calls", "/reach")
+		_, err := s.in(configMaps, "calls-home").Patch(t.Context(), "calls", types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"now"}}}`, test.annotation), metav1.PatchOptions{DryRun: test.dryRun})
+		if got := l.count("calls-home", "calls", "/reach") - before; err != nil || got != test.calls {
+			t.Errorf("%s, dry run %v: %d calls, want %d (%v)", test.annotation, test.dryRun, got, test.calls, err)
+		}
 	}
 	s.noConditionErrors(t)
 }

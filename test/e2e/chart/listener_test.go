@@ -61,6 +61,11 @@ func (s site) listen(t *testing.T, release, namespace string) *listener {
 		if err := s.in(configMaps, "default").Delete(t.Context(), "probe", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
+		// Of its kind, there are deprecated fields.
+		account := object(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: probe, namespace: default}}")
+		if _, err := s.in(accounts, "default").Create(t.Context(), account, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+			t.Fatal(err)
+		}
 		return l.count("default", "probe", "/ownership") > 0 && l.count("default", "probe", "/deprecation") > 0
 	})
 	return l
@@ -71,7 +76,7 @@ func (s site) trust(t *testing.T, configuration string, bundle []byte) {
 	t.Helper()
 	type entry map[string]any
 	var entries []entry
-	for _, name := range []string{"ownership.k8sconnect.io", "deprecation.k8sconnect.io"} {
+	for _, name := range []string{"ownership.k8sconnect.io", "deprecation.k8sconnect.io", "reach.k8sconnect.io"} {
 		entries = append(entries, entry{"name": name, "clientConfig": entry{"caBundle": bundle}})
 	}
 	patch, err := json.Marshal(entry{"webhooks": entries})

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 var (
 	configMaps     = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	namespaces     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	accounts       = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 	secrets        = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	leases         = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	deployments    = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}

@@ -1,0 +1,91 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// suspendAfter is how many calls in a row have to be lost before calls are
+	// suspended: one may be lost by chance, and three are no chance.
+	suspendAfter = 3
+	// resumeAfter is how many have to come back before writes are to wait for them again.
+	resumeAfter = 2
+)
+
+// circuit decides whether the API server is to call. It is told of one attempt after
+// the other.
+type circuit struct {
+	suspended  bool
+	lost, back int // in a row
+}
+
+// tried takes in whether a call came back.
+func (c *circuit) tried(came bool) {
+	if came {
+		c.lost = 0
+		if c.back++; c.back >= resumeAfter {
+			c.suspended = false
+		}
+		return
+	}
+	c.back = 0
+	if c.lost++; c.lost >= suspendAfter {
+		c.suspended = true
+	}
+}
+
+// suspendedLabel is one that no object has: an entry whose selector asks for it is not
+// called. A selector it is, and not the rules, because the chart says nothing of it: an
+// upgrade neither resets it nor is kept up by it.
+const suspendedLabel = "k8sconnect.io/calls-are-suspended"
+
+// isSuspended tells whether an entry is not called.
+func isSuspended(e admissionv1.ValidatingWebhook) bool {
+	return e.ObjectSelector != nil && e.ObjectSelector.MatchLabels[suspendedLabel] != ""
+}
+
+// selectorFor returns the selector of an entry that is to be called or not, with all
+// else that somebody has put into it.
+func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelSelector {
+	s := e.ObjectSelector.DeepCopy()
+	if s == nil {
+		s = &metav1.LabelSelector{}
+	}
+	labels := maps.Clone(s.MatchLabels)
+	delete(labels, suspendedLabel)
+	if suspended {
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[suspendedLabel] = "true"
+	}
+	s.MatchLabels = labels
+	return s
+}
+
+// suspension returns the JSON patch that suspends the calls of a configuration, or
+// resumes them; nil if that is so already. The entry by which calls are tried is left
+// alone. It is refused if the configuration is another one by now.
+func suspension(c *admissionv1.ValidatingWebhookConfiguration, suspended bool) ([]byte, error) {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	patch := []operation{{"test", "/metadata/resourceVersion", c.ResourceVersion}}
+	for i, e := range c.Webhooks {
+		if e.Name == reachEntry || isSuspended(e) == suspended {
+			continue
+		}
+		patch = append(patch, operation{"add", fmt.Sprintf("/webhooks/%d/objectSelector", i), selectorFor(e, suspended)})
+	}
+	if len(patch) == 1 {
+		return nil, nil
+	}
+	return json.Marshal(patch)
+}

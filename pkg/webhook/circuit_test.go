@@ -1,0 +1,94 @@
+package webhook
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Edge case 102: one call that is lost is no reason, and one that comes back is none to
+// let every write wait again.
+func TestCircuit(t *testing.T) {
+	for tries, want := range map[string]string{ // + came back, - did not; s suspended
+		"+++++":       ".....",
+		"+-+--+--+":   ".........",
+		"---":         "..s",
+		"-----":       "..sss",
+		"---+-+-+-":   "..sssssss",
+		"---++":       "..ss.",
+		"---++-+--":   "..ss.....",
+		"---++---":    "..ss...s",
+		"---+--++---": "..sssss...s",
+	} {
+		var c circuit
+		got := ""
+		for _, try := range tries {
+			c.tried(try == '+')
+			got += map[bool]string{false: ".", true: "s"}[c.suspended]
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", tries, got, want)
+		}
+	}
+}
+
+// Calls are suspended by a selector; what somebody else has put into it stays, and the
+// entry by which calls are tried is left alone.
+func TestSuspension(t *testing.T) {
+	theirs := &metav1.LabelSelector{
+		MatchLabels:      map[string]string{"a": "b"},
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: metav1.LabelSelectorOpExists}},
+	}
+	is := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}, Webhooks: []admissionv1.ValidatingWebhook{
+		{Name: "ownership.k8sconnect.io", ObjectSelector: &metav1.LabelSelector{}},
+		{Name: reachEntry},
+		{Name: "deprecation.k8sconnect.io", ObjectSelector: theirs.DeepCopy()},
+	}}
+	before := is.DeepCopy()
+	apply := func(suspended bool) []string {
+		patch, err := suspension(is, suspended)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if patch == nil {
+			return nil
+		}
+		var operations []struct {
+			Op, Path string
+			Value    json.RawMessage
+		}
+		if err := json.Unmarshal(patch, &operations); err != nil {
+			t.Fatal(err)
+		}
+		var paths []string
+		for _, o := range operations {
+			paths = append(paths, o.Op+" "+o.Path)
+			for path, e := range map[string]*admissionv1.ValidatingWebhook{"/webhooks/0/objectSelector": &is.Webhooks[0], "/webhooks/2/objectSelector": &is.Webhooks[2]} {
+				if path == o.Path {
+					e.ObjectSelector = &metav1.LabelSelector{}
+					if err := json.Unmarshal(o.Value, e.ObjectSelector); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		return paths
+	}
+	want := []string{"test /metadata/resourceVersion", "add /webhooks/0/objectSelector", "add /webhooks/2/objectSelector"}
+	if diff := cmp.Diff(want, apply(true)); diff != "" {
+		t.Error(diff)
+	}
+	if !isSuspended(is.Webhooks[0]) || !isSuspended(is.Webhooks[2]) || is.Webhooks[2].ObjectSelector.MatchLabels["a"] != "b" {
+		t.Errorf("%+v", is.Webhooks)
+	}
+	if again := apply(true); again != nil {
+		t.Errorf("again: %v", again)
+	}
+	apply(false)
+	if diff := cmp.Diff(before, is); diff != "" {
+		t.Errorf("resumed (-before +after):\n%s", diff)
+	}
+}

@@ -1,0 +1,111 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// ReachPath is where the API server asks about the writes by which it is found out
+	// whether its calls come back.
+	ReachPath = "/reach"
+	// reachEntry is the entry of the webhook configuration for them.
+	reachEntry = "reach.k8sconnect.io"
+	// reachAnnotation is what such a write sets, and what the answer repeats.
+	reachAnnotation = "k8sconnect.io/reach"
+	// reachTimeout is how long such a write may take in all.
+	reachTimeout = 30 * time.Second
+)
+
+// echo answers the writes of who tries to reach it with a warning that repeats their
+// annotation.
+func echo(r *request) ([]warning, error) {
+	if r.Operation != admissionv1.Update || !r.DryRun {
+		return nil, nil
+	}
+	o, err := r.Object.read(nil)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	if text := o.GetAnnotations()[reachAnnotation]; text != "" {
+		return []warning{{aboutReach, reachAnnotation + " " + text}}, nil
+	}
+	return nil, nil
+}
+
+// reach finds out whether the API server's calls come back, by a dry run of a write
+// that it has to ask about. That takes the very way that all its calls take, which
+// no request of the webhook to its own Service does; and whichever replica answers, the
+// answer comes back with the dry run.
+type reach struct {
+	client *kubernetes.Clientset
+	idle   func() // closes its connections
+	// namespace and name of the ConfigMap that is written: that of the checkpoint.
+	namespace, name string
+
+	mu    sync.Mutex
+	heard []string
+}
+
+func newReach(config *rest.Config, namespace, name string) (*reach, error) {
+	r := &reach{namespace: namespace, name: name}
+	config = rest.CopyConfig(config)
+	config.WarningHandler = r
+	// Connections of its own, a new one each time: each may lead to another API server.
+	config.Dial = (&net.Dialer{Timeout: reachTimeout}).DialContext
+	transport, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	r.idle = func() { utilnet.CloseIdleConnectionsFor(transport.Transport) }
+	r.client, err = kubernetes.NewForConfigAndClient(config, transport)
+	return r, err
+}
+
+// HandleWarningHeader takes a warning.
+func (r *reach) HandleWarningHeader(_ int, _, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heard = append(r.heard, text)
+}
+
+// try tells whether a call came back. The error says that it could not be tried.
+func (r *reach) try(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	defer r.idle()
+	r.mu.Lock()
+	r.heard = nil
+	r.mu.Unlock()
+	nonce := rand.String(10)
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, reachAnnotation, nonce)
+	_, err := r.client.CoreV1().ConfigMaps(r.namespace).Patch(ctx, r.name, types.MergePatchType, patch,
+		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "k8sconnect-reach"})
+	if err != nil {
+		return false, fmt.Errorf("try a write that the API server asks about: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, text := range r.heard {
+		if strings.Contains(text, nonce) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// errNoReachEntry says that there is nothing by which calls could be tried.
+var errNoReachEntry = errors.New("the webhook configuration has no entry " + reachEntry)
