@@ -37,7 +37,7 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 	if i := slices.IndexFunc(r.Entries, e.SameParties); i >= 0 {
 		e.follow(r.Entries[i])
 		r.Entries = slices.Delete(r.Entries, i, i+1)
-	} else if r.Dropped > 0 && len(r.Entries) == maxEntries && e.before(r.Entries[0]) {
+	} else if r.Dropped > 0 && len(r.Entries) > 0 && e.before(r.Entries[0]) {
 		return false
 	}
 	// The entry goes behind all that did not happen after it.
@@ -46,10 +46,11 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 		i--
 	}
 	r.Entries = slices.Insert(r.Entries, i, e)
-	if excess := len(r.Entries) - maxEntries; excess > 0 {
+	if excess := r.surplus(); excess > 0 {
 		r.Entries = slices.Delete(r.Entries, 0, excess)
 		r.Dropped += excess
 	}
+	r.summarize()
 	return true
 }
 

@@ -16,7 +16,8 @@ const (
 )
 
 const (
-	// maxEntries is how many entries a record keeps; the newest remain.
+	// maxEntries is how many entries a record keeps, if they fit into maxBytes; the
+	// newest remain.
 	maxEntries = 64
 	// maxSeen is how many of its last versions an entry remembers, to tell a
 	// transition that two writers report from one that happened twice.
@@ -47,6 +48,9 @@ type Record struct {
 	Object Object `json:"object"`
 	// Entries, by when each last happened.
 	Entries []Entry `json:"transitions,omitempty"`
+	// LastFrom and LastTo name all owners before and after what happened last.
+	LastFrom string `json:"lastFrom,omitempty"`
+	LastTo   string `json:"lastTo,omitempty"`
 	// Dropped is how many older entries had no room.
 	Dropped int `json:"dropped,omitempty"`
 	// Lost is how many transitions are missing, because they could not be written

@@ -131,6 +131,55 @@ func TestRecordBounded(t *testing.T) {
 	}
 }
 
+// Edge case 81: whatever owners are called, and however many there are, a record is no
+// larger than etcd can bear to have written often. The newest entries remain, and what
+// was dropped is not noted again.
+func TestRecordBoundedBytes(t *testing.T) {
+	for name, letter := range map[string]string{"plain": "x", "quoted": "\x01", "wide": "ü"} {
+		long := func(n int) []managedfields.Owner {
+			var out []managedfields.Owner
+			for i := range 20 {
+				out = append(out, managedfields.Owner{
+					Manager: fmt.Sprint(n, "-", i, strings.Repeat(letter, 200)), Operation: "Apply",
+					Subresource: strings.Repeat(letter, 300), APIVersion: strings.Repeat(letter, 400),
+				})
+			}
+			return out
+		}
+		var r ownership.Record
+		for range 2 {
+			for n := range 100 {
+				tr := taken(strings.Repeat(letter, 600)+fmt.Sprint(n), "flux", "argo")
+				tr.Before, tr.After = long(n), long(n+1)
+				r.Add(tr, by(strings.Repeat(letter, 300), minute(n)))
+			}
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 66 << 10
+		if len(r.Entries) == 1 {
+			most = 200 << 10 // of one entry, with each character escaped
+		}
+		if len(text) > most || len(r.Entries)+r.Dropped != 100 || r.Entries[len(r.Entries)-1].Last.Time != minute(99).Time.Truncate(time.Second) {
+			t.Errorf("%s: %d bytes, %d entries, %d dropped", name, len(text), len(r.Entries), r.Dropped)
+		}
+	}
+}
+
+// Who lists records sees all owners of what happened last, not one of them.
+func TestRecordSummary(t *testing.T) {
+	var r ownership.Record
+	tr := taken("a", "flux", "argo")
+	tr.Before = append(tr.Before, managedfields.Owner{Manager: "hpa", Operation: "Update", Subresource: "scale"})
+	r.Add(tr, minute(1))
+	r.Add(taken("b", "x", "y"), minute(0))
+	if got, want := r.LastFrom+" > "+r.LastTo, "flux (Apply), hpa (scale) > argo (Apply)"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
+
 // Two writers that report the same transitions, in whatever order, write the
 // record that one of them would have written.
 func TestRecordTwoWriters(t *testing.T) {

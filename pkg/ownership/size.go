@@ -1,0 +1,64 @@
+package ownership
+
+// maxBytes is how many bytes the entries of a record may take as JSON, so that one
+// which is written every few seconds is no burden to etcd. It is room for all of them as
+// they usually are; owners with the longest names there may be need it sooner.
+const maxBytes = 64 << 10
+
+// surplus is how many of the oldest entries have no room; the newest one always has.
+func (r *Record) surplus() int {
+	size := 0
+	for i := len(r.Entries) - 1; i >= 0; i-- {
+		size += r.Entries[i].size()
+		if kept := len(r.Entries) - i; kept > maxEntries || kept > 1 && size > maxBytes {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// size is how many bytes an entry takes as JSON at most.
+func (e Entry) size() int {
+	const (
+		entry   = 320 // names of fields, punctuation, numbers, times
+		holder  = 80
+		version = 8
+	)
+	size := entry + quoted(e.Path) + quoted(e.User)
+	for _, holders := range [][]Holder{e.From, e.To} {
+		for _, h := range holders {
+			size += holder + quoted(h.Manager) + quoted(h.Operation) + quoted(h.Subresource) + quoted(h.APIVersion)
+		}
+	}
+	for _, v := range e.ResourceVersions {
+		size += version + quoted(v)
+	}
+	return size
+}
+
+// quoted is how many bytes a text takes within a JSON string at most.
+func quoted(text string) int {
+	size := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c == '"', c == '\\', c == '<', c == '>', c == '&', c >= 0x80:
+			size += 6 // \u1234
+		default:
+			size++
+		}
+	}
+	return size
+}
+
+// maxParties is how many bytes are kept of all names of one side.
+const maxParties = 256
+
+// summarize says, for who lists records, between whom the newest transition was: a
+// column of a table shows one value, and not a list of them.
+func (r *Record) summarize() {
+	if len(r.Entries) == 0 {
+		return
+	}
+	last := r.Entries[len(r.Entries)-1]
+	r.LastFrom, r.LastTo = fit(names(owners(last.From)), maxParties), fit(names(owners(last.To)), maxParties)
+}
