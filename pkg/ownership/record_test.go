@@ -158,7 +158,7 @@ func TestRecordBoundedBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		most := 66 << 10
+		most := 130 << 10
 		if len(r.Entries) == 1 {
 			most = 200 << 10 // of one entry, with each character escaped
 		}

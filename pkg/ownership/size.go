@@ -3,7 +3,7 @@ package ownership
 // maxBytes is how many bytes the entries of a record may take as JSON, so that one
 // which is written every few seconds is no burden to etcd. It is room for all of them as
 // they usually are; owners with the longest names there may be need it sooner.
-const maxBytes = 64 << 10
+const maxBytes = 128 << 10
 
 // surplus is how many of the oldest entries have no room; the newest one always has.
 func (r *Record) surplus() int {

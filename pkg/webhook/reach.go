@@ -32,18 +32,19 @@ const (
 
 // echo answers the writes of who tries to reach it with a warning that repeats their
 // annotation.
-func echo(r *request) ([]warning, error) {
+func echo(r *request) (findings, error) {
 	if r.Operation != admissionv1.Update || !r.DryRun {
-		return nil, nil
+		return findings{}, nil
 	}
 	o, err := r.Object.read(nil)
 	if err != nil || o == nil {
-		return nil, err
+		return findings{}, err
 	}
-	if text := o.GetAnnotations()[reachAnnotation]; text != "" {
-		return []warning{{aboutReach, reachAnnotation + " " + text}}, nil
+	text := o.GetAnnotations()[reachAnnotation]
+	if text == "" {
+		return findings{}, nil
 	}
-	return nil, nil
+	return findings{warnings: []warning{{aboutReach, reachAnnotation + " " + text}}}, nil
 }
 
 // reach finds out whether the API server's calls come back, by a dry run of a write
