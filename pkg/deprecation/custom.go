@@ -2,6 +2,7 @@ package deprecation
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -115,6 +116,22 @@ func (c *Custom) Lookup(gvk schema.GroupVersionKind) (Notice, bool) {
 		}
 	}
 	return Notice{}, false
+}
+
+// Resources returns the deprecated versions of all custom resources that it was told
+// of, sorted.
+func (c *Custom) Resources() []schema.GroupVersionResource {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []schema.GroupVersionResource
+	for name, d := range c.definitions {
+		plural, _, _ := strings.Cut(name, ".") // The API server names no definition otherwise.
+		for version := range d.notices {
+			out = append(out, schema.GroupVersionResource{Group: d.kind.Group, Version: version, Resource: plural})
+		}
+	}
+	slices.SortFunc(out, func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) })
+	return out
 }
 
 func (c *Custom) forget(name string) {

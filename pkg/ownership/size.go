@@ -41,8 +41,10 @@ func quoted(text string) int {
 	size := 0
 	for i := range len(text) {
 		switch c := text[i]; {
-		case c < ' ', c == '"', c == '\\', c == '<', c == '>', c == '&', c >= 0x80:
+		case c < ' ', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			size += 6 // \u1234
+		case c >= 0x80:
+			size += 2 // Of three bytes, the separators of lines become six.
 		default:
 			size++
 		}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	typedadmission "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 )
@@ -20,9 +21,11 @@ import (
 // tryEvery is how often it is tried whether calls come back.
 const tryEvery = 10 * time.Second
 
-// breaker has the API server not call while its calls do not come back: each write
-// would wait for the time-out (edge case 102). The leader decides; it goes on trying,
-// and lets the API server call again when calls come back.
+// breaker keeps the webhook configuration to what is worth a call (edge case 102). It
+// has the API server not call while its calls do not come back: each write would wait
+// for the time-out. It goes on trying, and lets the API server call again when calls come
+// back. Of custom resources, it has it ask about deprecated versions alone. The leader
+// decides.
 type breaker struct {
 	reach interface {
 		try(context.Context) (bool, error)
@@ -33,6 +36,8 @@ type breaker struct {
 		Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 	}
 	log logr.Logger
+	// deprecated are the versions of custom resources to ask about.
+	deprecated func() []schema.GroupVersionResource
 	// ready tells whether this replica serves: before that, calls are lost for reasons
 	// that pass.
 	ready func() bool
@@ -84,14 +89,16 @@ func (b *breaker) step(ctx context.Context) error {
 	}
 	b.circuit.tried(came)
 	b.suspended.Store(b.circuit.suspended)
-	patch, err := suspension(is, b.circuit.suspended)
+	patch, err := changes(is, b.circuit.suspended, b.deprecated())
 	if err != nil || patch == nil {
 		return err
 	}
 	if _, err := b.configurations.Patch(ctx, b.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "k8sconnect-webhook-calls"}); err != nil {
 		return err
 	}
-	b.tell(is)
+	if slices.ContainsFunc(is.Webhooks, isSuspended) != b.circuit.suspended {
+		b.tell(is)
+	}
 	return nil
 }
 

@@ -39,6 +39,9 @@ func (c *Catalogue) Fields(old, now *unstructured.Unstructured) []string {
 	return texts
 }
 
+// Resources returns the versions of custom resources that are deprecated.
+func (c *Catalogue) Resources() []schema.GroupVersionResource { return c.custom.Resources() }
+
 // Set takes in a definition.
 func (c *Catalogue) Set(definition *unstructured.Unstructured) {
 	c.custom.Set(deprecation.ParseDefinition(definition))

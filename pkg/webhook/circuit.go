@@ -6,7 +6,9 @@ import (
 	"maps"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const (
@@ -39,6 +41,10 @@ func (c *circuit) tried(came bool) {
 	}
 }
 
+// customEntry is the entry of the webhook configuration for custom resources. The chart
+// gives it no rules: only definitions say which versions are deprecated.
+const customEntry = "custom.k8sconnect.io"
+
 // suspendedLabel is one that no object has: an entry whose selector asks for it is not
 // called. A selector it is, and not the rules, because the chart says nothing of it: an
 // upgrade neither resets it nor is kept up by it.
@@ -68,10 +74,25 @@ func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelS
 	return s
 }
 
-// suspension returns the JSON patch that suspends the calls of a configuration, or
-// resumes them; nil if that is so already. The entry by which calls are tried is left
-// alone. It is refused if the configuration is another one by now.
-func suspension(c *admissionv1.ValidatingWebhookConfiguration, suspended bool) ([]byte, error) {
+// rulesFor returns the rules of the entry that asks about custom resources: about
+// writes by these versions, and nothing else.
+func rulesFor(deprecated []schema.GroupVersionResource) []admissionv1.RuleWithOperations {
+	rules := []admissionv1.RuleWithOperations{}
+	scope := admissionv1.AllScopes
+	for _, r := range deprecated {
+		rules = append(rules, admissionv1.RuleWithOperations{
+			Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+			Rule:       admissionv1.Rule{APIGroups: []string{r.Group}, APIVersions: []string{r.Version}, Resources: []string{r.Resource}, Scope: &scope},
+		})
+	}
+	return rules
+}
+
+// changes returns the JSON patch after which a configuration asks what it is to ask:
+// about which versions of custom resources, and whether at all; nil if it does. The
+// entry by which calls are tried is left alone. The patch is refused if the
+// configuration is another one by now.
+func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, deprecated []schema.GroupVersionResource) ([]byte, error) {
 	type operation struct {
 		Op    string `json:"op"`
 		Path  string `json:"path"`
@@ -79,6 +100,9 @@ func suspension(c *admissionv1.ValidatingWebhookConfiguration, suspended bool) (
 	}
 	patch := []operation{{"test", "/metadata/resourceVersion", c.ResourceVersion}}
 	for i, e := range c.Webhooks {
+		if rules := rulesFor(deprecated); e.Name == customEntry && !equality.Semantic.DeepEqual(rules, e.Rules) {
+			patch = append(patch, operation{"add", fmt.Sprintf("/webhooks/%d/rules", i), rules})
+		}
 		if e.Name == reachEntry || isSuspended(e) == suspended {
 			continue
 		}

@@ -49,7 +49,7 @@ func TestSuspension(t *testing.T) {
 	}}
 	before := is.DeepCopy()
 	apply := func(suspended bool) []string {
-		patch, err := suspension(is, suspended)
+		patch, err := changes(is, suspended, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,5 +90,43 @@ func TestSuspension(t *testing.T) {
 	apply(false)
 	if diff := cmp.Diff(before, is); diff != "" {
 		t.Errorf("resumed (-before +after):\n%s", diff)
+	}
+}
+
+// Of custom resources, the API server is to ask about deprecated versions alone, which
+// only their definitions tell.
+func TestCustomRules(t *testing.T) {
+	var c Catalogue
+	define := func(name, group, kind string, versions ...any) {
+		u := definition()
+		u.SetName(name)
+		u.Object["spec"] = map[string]any{"group": group, "versions": versions}
+		u.Object["status"] = map[string]any{"acceptedNames": map[string]any{"kind": kind}}
+		c.Set(u)
+	}
+	version := func(name string, deprecated bool) any {
+		return map[string]any{"name": name, "served": true, "deprecated": deprecated}
+	}
+	define("birds.example.com", "example.com", "Bird", version("v1", false), version("v1beta1", true))
+	define("fish.example.net", "example.net", "Fish", version("v1", false))
+	is := &admissionv1.ValidatingWebhookConfiguration{Webhooks: []admissionv1.ValidatingWebhook{
+		{Name: "ownership.k8sconnect.io"}, {Name: customEntry},
+	}}
+	patch, err := changes(is, false, c.Resources())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"op":"test","path":"/metadata/resourceVersion","value":""},{"op":"add","path":"/webhooks/1/rules","value":[` +
+		`{"operations":["CREATE","UPDATE"],"apiGroups":["example.com"],"apiVersions":["v1beta1"],"resources":["birds"],"scope":"*"}]}]`
+	if diff := cmp.Diff(want, string(patch)); diff != "" {
+		t.Error(diff)
+	}
+	is.Webhooks[1].Rules = rulesFor(c.Resources())
+	if patch, err := changes(is, false, c.Resources()); err != nil || patch != nil {
+		t.Errorf("again: %s (%v)", patch, err)
+	}
+	c.Delete("birds.example.com")
+	if patch, _ := changes(is, false, c.Resources()); patch == nil {
+		t.Error("a definition that is gone is asked about")
 	}
 }

@@ -108,6 +108,7 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	if err != nil {
 		return Parts{}, err
 	}
+	b.deprecated = catalogue.Resources
 	ready := slices.Clone(parts.Ready)
 	b.ready = func() bool { return !slices.ContainsFunc(ready, func(is func() bool) bool { return !is() }) }
 	parts.Runners = append(parts.Runners, b)

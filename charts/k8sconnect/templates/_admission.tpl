@@ -6,7 +6,8 @@ admissionReviewVersions: [v1]
 failurePolicy: Ignore
 timeoutSeconds: {{ .Values.admission.timeoutSeconds | default 1 }}
 sideEffects: NoneOnDryRun
-matchPolicy: Equivalent
+{{- /* Of a custom kind, only the version that somebody writes by is of interest. */}}
+matchPolicy: {{ ternary "Exact" "Equivalent" (hasKey . "exact") }}
 namespaceSelector:
   matchExpressions:
     - key: kubernetes.io/metadata.name

@@ -76,7 +76,7 @@ func (s site) trust(t *testing.T, configuration string, bundle []byte) {
 	t.Helper()
 	type entry map[string]any
 	var entries []entry
-	for _, name := range []string{"ownership.k8sconnect.io", "deprecation.k8sconnect.io", "reach.k8sconnect.io"} {
+	for _, name := range []string{"ownership.k8sconnect.io", "deprecation.k8sconnect.io", "custom.k8sconnect.io", "reach.k8sconnect.io"} {
 		entries = append(entries, entry{"name": name, "clientConfig": entry{"caBundle": bundle}})
 	}
 	patch, err := json.Marshal(entry{"webhooks": entries})

@@ -129,7 +129,7 @@ func patient(ctx context.Context, client dynamic.Interface) error {
 		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations",
 	})
 	patch := `[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/1/timeoutSeconds","value":20},
-		{"op":"replace","path":"/webhooks/2/timeoutSeconds","value":20}]`
+		{"op":"replace","path":"/webhooks/2/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/3/timeoutSeconds","value":20}]`
 	_, err := configurations.Patch(ctx, companion.Release, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
 	return err
 }

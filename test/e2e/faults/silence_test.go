@@ -24,7 +24,7 @@ func TestSilence(t *testing.T) {
 	tr.makeNamespace(t, "work")
 	tr.take(t, "work", "c", "first")
 	tr.Silence(true)
-	tr.await(t, "calls are suspended", func() bool { return tr.suspended(t) == 2 })
+	tr.await(t, "calls are suspended", func() bool { return tr.suspended(t) == 3 })
 	if !strings.Contains(tr.log.tail(1000), "the API server's calls do not come back") {
 		t.Error("nothing is said of it")
 	}
@@ -39,7 +39,7 @@ func TestSilence(t *testing.T) {
 		t.Errorf("the API server still made %d calls", after-before)
 	}
 	chart.NewHelm(t, tr.KubeconfigPath).Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace)
-	if n := tr.suspended(t); n != 2 {
+	if n := tr.suspended(t); n != 3 {
 		t.Errorf("after an upgrade, %d entries are suspended", n)
 	}
 	tr.Silence(false)
