@@ -20,5 +20,5 @@ FROM scratch
 COPY --from=build /webhook /webhook
 # By number: with runAsNonRoot, the kubelet cannot check a name.
 USER 65532:65532
-EXPOSE 9443 8080 8081
+EXPOSE 10250 8080 8081
 ENTRYPOINT ["/webhook"]
