@@ -130,7 +130,10 @@ func TestGapEditedRecord(t *testing.T) {
 		after(time.Second)
 		r := d.all()[0]
 		r.Object.Kind = "a/../b"
-		if err := d.write(&r); err != nil {
+		d.mu.Lock()
+		err := d.write(&r)
+		d.mu.Unlock()
+		if err != nil {
 			t.Fatal(err)
 		}
 		d.misbehave(func(operation string) error {
