@@ -4,11 +4,11 @@ package ownership
 type Outcome int
 
 const (
-	// OutcomeRecorded: it is in a record, or nothing is to be recorded of it.
+	// OutcomeRecorded says that it is in a record, or nothing is to be recorded of it.
 	OutcomeRecorded Outcome = iota
-	// OutcomeLeft: this replica does not record it; the leader is to.
+	// OutcomeLeft says that this replica does not record it; the leader is to.
 	OutcomeLeft
-	// OutcomeLost: it is in no record and never will be. Whoever hears this has to declare
-	// that the time is not fully known.
+	// OutcomeLost says that it is in no record and never will be. Whoever hears this has
+	// to declare that the time is not fully known.
 	OutcomeLost
 )

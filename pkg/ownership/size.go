@@ -1,5 +1,7 @@
 package ownership
 
+import "slices"
+
 // maxBytes is how many bytes the entries of a record may take as JSON, so that one
 // which is written every few seconds is no burden to etcd. It is room for all of them as
 // they usually are; owners with the longest names there may be need it sooner.
@@ -8,8 +10,8 @@ const maxBytes = 128 << 10
 // surplus is how many of the oldest entries have no room; the newest one always has.
 func (r *Record) surplus() int {
 	size := 0
-	for i := len(r.Entries) - 1; i >= 0; i-- {
-		size += r.Entries[i].size()
+	for i, e := range slices.Backward(r.Entries) {
+		size += e.size()
 		if kept := len(r.Entries) - i; kept > maxEntries || kept > 1 && size > maxBytes {
 			return i + 1
 		}

@@ -94,6 +94,7 @@ type nowhere struct{}
 func (nowhere) Record(_ ownership.Occurrence, settled func(ownership.Outcome)) {
 	settled(ownership.OutcomeRecorded)
 }
+
 func (nowhere) Gap(context.Context, func(types.UID) (ownership.Owners, string, bool)) error {
 	return nil
 }
