@@ -37,8 +37,7 @@ func (e *Engine) finish(a event.Applied) {
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// It was not refused: we stopped.
-		var underway interface{ MayBeWritten() bool }
-		if errors.As(err, &underway) && underway.MayBeWritten() {
+		if mayBeWritten(err) {
 			err = fmt.Errorf("it was under way, and may have been written: %w", err)
 		}
 		e.skip(item, err)

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
@@ -54,6 +56,9 @@ func (e *Engine) write(ctx context.Context, t *target) {
 				e.conflict(t)
 				return
 			}
+		case mayBeWritten(err) && ctx.Err() == nil:
+			e.lost(ctx, t, err)
+			return
 		default:
 			e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
 			return
@@ -65,6 +70,26 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	}
 	t.Conflicts = e.Predictor.Contested(refusal, t.Live, t.Stated)
 	e.conflict(t)
+}
+
+// lost finds out what became of a write to which no answer came: the object tells,
+// if it can be read. Where it is as the write would have made it, it arrived (edge
+// case 85).
+func (e *Engine) lost(ctx context.Context, t *target, err error) {
+	live, readErr := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
+	if readErr == nil {
+		if now, judgeErr := e.Predictor.Judge(t.Item, live); judgeErr == nil && now.Verdict == managedfields.Settled {
+			e.accepted(ctx, t, live)
+			return
+		}
+	}
+	e.fail(ctx, t.Item, fmt.Errorf("whether it was written is not known: %w", err))
+}
+
+// mayBeWritten reports whether a write failed for want of an answer.
+func mayBeWritten(err error) bool {
+	var underway interface{ MayBeWritten() bool }
+	return errors.As(err, &underway) && underway.MayBeWritten()
 }
 
 var errChanging = errors.New("the object changes faster than it can be read")

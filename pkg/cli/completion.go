@@ -2,17 +2,16 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	api "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // completer is the program that kubectl looks for on the PATH and calls with the
@@ -103,30 +102,12 @@ func (c *connection) completeNamespaces(cmd *cobra.Command, _ []string, _ string
 }
 
 func (c *connection) namespaces(ctx context.Context) ([]string, error) {
-	config, err := c.config.ToRESTConfig()
+	client, err := c.quickClient()
 	if err != nil {
 		return nil, err
 	}
-	config = rest.CopyConfig(config)
-	config.AcceptContentTypes = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	client, err := rest.UnversionedRESTClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	body, err := client.Get().AbsPath("/api/v1/namespaces").DoRaw(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var list metav1.PartialObjectMetadataList
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, err
-	}
-	names := make([]string, len(list.Items))
-	for i, item := range list.Items {
-		names[i] = item.Name
-	}
-	return names, nil
+	kind := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Resource: "namespaces"}
+	return client.Names(ctx, kind, object.Selection{})
 }
 
 // newCompleter prints the program for kubectl, beside those for shells.

@@ -43,7 +43,8 @@ func TestCompletion(t *testing.T) {
 					t.Errorf("unexpected request for %s", r.URL)
 				}
 				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(`{"items":[{"metadata":{"name":"prod"}},{"metadata":{"name":"shop"}}]}`))
+				_, _ = w.Write([]byte(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},
+					"items":[{"metadata":{"name":"prod","uid":"1"}},{"metadata":{"name":"shop","uid":"2"}}]}`))
 			}))
 			defer server.Close()
 			noCluster(t)

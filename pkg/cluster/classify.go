@@ -39,7 +39,7 @@ func classify(err error, r request) class {
 		return final
 	case errors.As(err, &status):
 		return classifyStatus(status.Status(), r)
-	case errors.As(err, new(*lostError)), errors.As(err, new(*silentError)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, new(*answerError)), errors.As(err, new(*lostError)), errors.As(err, new(*silentError)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.DeadlineExceeded):
 		return lost
 	case errors.As(err, &network) && network.Timeout():
 		return lost
@@ -173,7 +173,10 @@ var (
 func causeOf(err error) error {
 	var broken *lostError
 	var page *pageError
+	var answer *answerError
 	switch {
+	case errors.As(err, &answer):
+		return answer
 	case errors.As(err, &page):
 		return page
 	case errors.As(err, &broken):

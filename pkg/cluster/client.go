@@ -116,7 +116,7 @@ func prepare(config *rest.Config, run string, warnings rest.WarningHandlerWithCo
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
 	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	c.WarningHandler, c.WarningHandlerWithContext = nil, warnings
-	c.Wrap(newTransport(run))
+	c.Wrap(newTransport(run, config.Host))
 	return c
 }
 

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -123,23 +123,33 @@ func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 
 // countKind counts the objects of a kind, in all namespaces if that is empty.
 func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace string) (int, error) {
-	const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	w := &watching{client: c, kind: kind, sel: object.Selection{Namespace: namespace}}
-	var list metav1.PartialObjectMetadataList
 	r := request{ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, bulk: true, quiet: true}
-	_, _, err := c.try(ctx, r, func(ctx context.Context) error {
-		body, err := read(ctx, w.collection().Param("limit", "1").SetHeader("Accept", metadataAlone))
-		if err != nil {
+	n := 0
+	p := &pager{
+		kind: kind, size: 1,
+		build: func() *rest.Request { return w.collection().SetHeader("Accept", metadataAlone) },
+		do: func(ctx context.Context, send func(context.Context) error) error {
+			_, _, err := c.try(ctx, r, send)
+			if err != nil && classify(err, r) == lost {
+				return &noAnswerError{causeOf(err)}
+			}
 			return err
-		}
-		return json.Unmarshal(body, &list)
-	})
+		},
+		turn: func() { n = 0 },
+		item: func(text []byte) error {
+			n++
+			_, err := decodeItem(text, kind, w.namespace())
+			return err
+		},
+		more: func(metav1.ListMeta) bool { return false },
+	}
+	page, err := p.read(ctx)
 	if denied(err) || apierrors.IsNotFound(err) {
 		return 0, nil
 	}
-	n := len(list.Items)
-	if list.RemainingItemCount != nil {
-		n += int(*list.RemainingItemCount)
+	if page.RemainingItemCount != nil {
+		n += int(*page.RemainingItemCount)
 	}
 	return n, err
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -26,13 +28,53 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 		return nil, fmt.Errorf("delete %s: %w", ref, err)
 	}
 	q := request{ref: ref, guarded: how.UID != ""}
-	answer, err := c.object(ctx, kind, q, func() *rest.Request {
+	doubtful := false
+	send := func() *rest.Request {
 		return c.rest.Delete().AbsPath(resourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
-	})
-	if err != nil || answer.GetKind() == "Status" && answer.GetAPIVersion() == "v1" {
-		return nil, err
 	}
-	return answer, nil
+	left, err := c.answered(ctx, kind, q, send, func(body []byte) (left *unstructured.Unstructured, err error) {
+		left, doubtful, err = deleted(body, kind, ref, how)
+		return left, err
+	})
+	if err != nil || !doubtful {
+		return left, err
+	}
+	left, err = c.Get(ctx, kind, ref)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return left, err
+}
+
+// deleted reads the answer to a deletion. A Status says that the object is gone: one
+// that does not say which is doubtful, for a proxy may say as much of everything.
+func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
+	u, err := decodeAny(body)
+	if err != nil {
+		return nil, false, err
+	}
+	if u.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "Status"}) {
+		left, err = decode(body, kind, ref)
+		if err == nil && how.UID != "" && left.GetUID() != how.UID {
+			err = wrong("it is the %s %s with the UID %s, not %s", kind.GVK.Kind, ref.Name, left.GetUID(), how.UID)
+		}
+		return left, false, err
+	}
+	var status metav1.Status
+	if err := json.Unmarshal(body, &status); err != nil {
+		return nil, false, garbled(body)
+	}
+	about := metav1.StatusDetails{}
+	if status.Details != nil {
+		about = *status.Details
+	}
+	switch {
+	case status.Status != metav1.StatusSuccess:
+		return nil, false, wrong("it is %s", describe(u))
+	case about.Name != "" && about.Name != ref.Name, about.UID != "" && how.UID != "" && about.UID != how.UID:
+		return nil, false, wrong("it says that %s is deleted, not %s", about.Name, ref.Name)
+	}
+	return nil, about.Name == "", nil
 }
 
 func optionsOf(how object.Deletion) metav1.DeleteOptions {

@@ -51,10 +51,37 @@ func TestDelete(t *testing.T) {
 					if diff := cmp.Diff(any(tt.want), bodyOf(t, req)); diff != "" {
 						t.Errorf("(-want +got):\n%s", diff)
 					}
-					return reply(200, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Success"}), nil
+					return reply(200, metav1.Status{
+						TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Success",
+						Details: &metav1.StatusDetails{Name: "a", Kind: "configmaps", UID: tt.how.UID},
+					}), nil
 				})
 				left, err := c.Delete(t.Context(), configMaps, refTo(configMaps, "a"), tt.how)
 				if left != nil || err != nil {
+					t.Errorf("%v, %v", left, err)
+				}
+			})
+		})
+	}
+}
+
+// A success that does not say of what is looked into: only a read tells that the
+// object is gone.
+func TestDeleteSaysNotWhat(t *testing.T) {
+	for name, there := range map[string]bool{"gone": false, "there": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					switch {
+					case req.Method == http.MethodDelete:
+						return text2response(200, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Success"}`), nil
+					case there:
+						return ok(req), nil
+					}
+					return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "configmaps", Name: "a"}), nil
+				})
+				left, err := c.Delete(t.Context(), configMaps, refTo(configMaps, "a"), object.Deletion{UID: "u"})
+				if err != nil || (left != nil) != there {
 					t.Errorf("%v, %v", left, err)
 				}
 			})
@@ -142,8 +169,9 @@ func TestCount(t *testing.T) {
 				t.Errorf("asked for %s", req.URL)
 			}
 			return reply(200, metav1.PartialObjectMetadataList{
-				ListMeta: metav1.ListMeta{Continue: "more", RemainingItemCount: &remaining},
-				Items:    []metav1.PartialObjectMetadata{{}},
+				TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
+				ListMeta: metav1.ListMeta{ResourceVersion: "1", Continue: "more", RemainingItemCount: &remaining},
+				Items:    []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u"}}},
 			}), nil
 		})
 		if n, err := c.Count(t.Context(), definition); n != 42 || err != nil || f.count("GET") != 1 {

@@ -101,6 +101,9 @@ func (e *UnreachableError) Hint() string {
 	if page, ok := errors.AsType[*pageError](e.Err); ok {
 		return page.Hint()
 	}
+	if answer, ok := errors.AsType[*answerError](e.Err); ok {
+		return answer.Hint()
+	}
 	switch {
 	case errors.As(e.Err, &name) && name.IsNotFound:
 		return "the host name of the server in the kubeconfig does not resolve: is it spelt right?"
@@ -138,9 +141,9 @@ func (e *noAnswerError) Unwrap() error { return e.err }
 func (e *noAnswerError) Unreachable() bool { return true }
 
 // Hint says where to look.
-func (e *noAnswerError) Hint() string {
-	return "something on the way may break it off: a proxy, a load balancer, a limit on size or time"
-}
+func (e *noAnswerError) Hint() string { return lostHint }
+
+const lostHint = "something on the way may break it off or answer in its place: a proxy, a load balancer, a limit on size or time"
 
 // pageError says that a web page came where an API server should have answered.
 type pageError struct {
@@ -157,7 +160,8 @@ func (e *pageError) Hint() string {
 	return "is it the login page of a proxy? Check HTTPS_PROXY and NO_PROXY, and the server's address in the kubeconfig"
 }
 
-// underwayError says that we stopped while a write was under way.
+// underwayError says that it is not known whether a write arrived: we stopped while
+// it was under way, or no answer to it could be had.
 type underwayError struct{ err error }
 
 func (e *underwayError) Error() string { return e.err.Error() }

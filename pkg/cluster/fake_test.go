@@ -147,12 +147,12 @@ func cause(kind metav1.CauseType) *metav1.StatusDetails {
 
 var configMaps = object.Kind{
 	GVK:      schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
-	Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "patch"},
+	Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"},
 }
 
 var secrets = object.Kind{
 	GVK:      schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
-	Resource: "secrets", Namespaced: true, Verbs: []string{"get", "list", "patch"},
+	Resource: "secrets", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"},
 }
 
 func newObject(kind object.Kind, name string) *unstructured.Unstructured {
@@ -170,5 +170,7 @@ func refTo(kind object.Kind, name string) object.Ref {
 // ok answers any request for an object with an object of that name.
 func ok(req *http.Request) *http.Response {
 	parts := strings.Split(req.URL.Path, "/")
-	return reply(http.StatusOK, newObject(configMaps, parts[len(parts)-1]))
+	u := newObject(configMaps, parts[len(parts)-1])
+	u.SetUID("u")
+	return reply(http.StatusOK, u)
 }

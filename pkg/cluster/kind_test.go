@@ -38,6 +38,11 @@ func discovered(req *http.Request) *http.Response {
 	case "/api":
 		return groups(core)
 	case "/apis":
+		if !strings.Contains(req.Header.Get("Accept"), "APIGroupDiscoveryList") {
+			return reply(200, metav1.APIGroupList{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}, Groups: []metav1.APIGroup{{Name: "apps"}},
+			})
+		}
 		return groups(apps, dead)
 	default:
 		return failure(404, metav1.StatusReasonNotFound, nil)
@@ -62,10 +67,12 @@ func serving(name, kind, resource string) apidiscoveryv2.APIVersionDiscovery {
 		Version: name, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent,
 		Resources: []apidiscoveryv2.APIResourceDiscovery{{
 			Resource: resource, ResponseKind: &metav1.GroupVersionKind{Kind: kind},
-			Scope: apidiscoveryv2.ScopeNamespace, Verbs: []string{"get", "list", "patch"},
+			Scope: apidiscoveryv2.ScopeNamespace, Verbs: []string{"get", "list", "watch", "patch"},
 		}},
 	}
 }
+
+var resourceList = metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}
 
 var deployments = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 
@@ -78,7 +85,7 @@ func TestKind(t *testing.T) {
 		dead   bool
 	}{
 		"of the core":        {gvk: configMaps.GVK, want: configMaps},
-		"of a group":         {gvk: deployments, want: object.Kind{GVK: deployments, Resource: "deployments", Namespaced: true, Verbs: []string{"get", "list", "patch"}}},
+		"of a group":         {gvk: deployments, want: object.Kind{GVK: deployments, Resource: "deployments", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"}}},
 		"absent kind":        {gvk: deployments.GroupVersion().WithKind("Foo"), absent: true},
 		"absent version":     {gvk: schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}, absent: true},
 		"absent group":       {gvk: schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}, absent: true},
@@ -224,7 +231,7 @@ func TestKindOfOthers(t *testing.T) {
 		case req.URL.Path == "/apis" && served:
 			resp = groups(group("apps", serving("v1", "Deployment", "deployments")), group("example.com", serving("v1", "Widget", "widgets")))
 		case req.URL.Path == "/apis/example.com/v1" && served:
-			resp = reply(200, metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "widgets", Kind: "Widget", Namespaced: true}}})
+			resp = reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "widgets", Kind: "Widget", Namespaced: true}}})
 		}
 		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
 		w.WriteHeader(resp.StatusCode)
@@ -271,10 +278,10 @@ func TestServed(t *testing.T) {
 				if n == 1 {
 					return text2response(404, "text/plain", "404 page not found"), nil
 				}
-				return ok(req), nil
+				return reply(200, map[string]any{"apiVersion": "x.y/v1", "kind": "Foo", "metadata": map[string]any{"name": "a", "uid": "u"}}), nil
 			case req.URL.Path == "/apis/x.y/v1" && time.Since(began) > 4*time.Second:
 				return reply(200, metav1.APIResourceList{
-					GroupVersion: "x.y/v1",
+					TypeMeta: resourceList, GroupVersion: "x.y/v1",
 					APIResources: []metav1.APIResource{
 						{Name: "foos/status", Kind: "Foo"}, {Name: "foos", Kind: "Foo", Verbs: []string{"patch"}},
 					},

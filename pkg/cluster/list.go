@@ -2,121 +2,155 @@ package cluster
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
-	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-const (
-	// pageSpare is how many more objects than we look for one page may hold.
-	pageSpare = 500
-	// farMore is how many objects we read past for one that we look for, before
-	// reading each by itself is less work.
-	farMore = 20
-	// oftenAnew is how often a list that is too old to go on with is taken up again.
-	oftenAnew = 3
-)
-
-// list reads a namespace page by page, visits what is looked for and takes it
-// out of left. It returns false when what is left is better read one by one.
-// Most sets are one page; the second is all the rest.
-func (r *reading) list(ctx context.Context, namespace string, left map[string]int) (whole bool, err error) {
-	size := 2*len(left) + pageSpare
-	next, anew := "", 0
-	for {
-		var page metav1.ListMeta
-		q := request{
-			ref:   object.Ref{GVK: r.kind.GVK, Namespace: namespace},
-			about: r.refsOf(left),
-			young: r.client.kinds.isYoung(r.kind.GVK),
-			bulk:  true,
-		}
-		err := r.client.do(ctx, q, func(ctx context.Context) error {
-			var err error
-			page, err = r.page(ctx, namespace, size, next, left)
-			return err
-		})
-		switch {
-		case apierrors.IsResourceExpired(err) && next != "" && anew < oftenAnew:
-			// The list is too old to go on with. The server may say how to go on with
-			// one of now; else it is begun again, for what is left.
-			anew++
-			next = statusOf(err).Continue
-			if next == "" {
-				size = 2*len(left) + pageSpare
-			}
-			continue
-		case apierrors.IsResourceExpired(err) && next != "":
-			return false, nil
-		case unserved(statusOf(err)):
-			r.client.kinds.forget(r.kind.GVK)
-			return false, &NoKindError{GVK: r.kind.GVK}
-		case err != nil:
-			return false, err
-		case page.Continue == "", len(left) == 0:
-			return true, nil
-		case page.RemainingItemCount == nil, *page.RemainingItemCount > int64(farMore*len(left)):
-			return false, nil
-		}
-		next, size = page.Continue, 0
-	}
+// listText is what is known of a list besides its items.
+type listText struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	// items: it has some, or says that it has none.
+	items bool
 }
 
-func (r *reading) refsOf(left map[string]int) []object.Ref {
-	refs := make([]object.Ref, 0, len(left))
-	for _, i := range left {
-		refs = append(refs, r.refs[i])
-	}
-	slices.SortFunc(refs, object.Ref.Compare)
-	return refs
-}
-
-// page reads one page as a stream: of what nobody looks for, only the name is
-// decoded.
-func (r *reading) page(ctx context.Context, namespace string, size int, next string, left map[string]int) (metav1.ListMeta, error) {
-	get := r.client.rest.Get().AbsPath(resourcePath(r.kind, namespace)...)
-	if size > 0 {
-		get = get.Param("limit", strconv.Itoa(size))
-	}
-	if next != "" {
-		get = get.Param("continue", next)
-	}
-	body, err := get.Stream(ctx)
-	if err != nil {
-		return metav1.ListMeta{}, err
-	}
-	defer func() { _ = body.Close() }() // It was read, or it failed before.
-	meta, err := readList(body, func(item []byte) error {
-		name, err := nameOf(item)
-		if err != nil {
-			return err
-		}
-		i, wanted := left[name]
-		if !wanted {
-			return nil
-		}
-		live, err := r.decode(item)
-		if err != nil {
-			return err
-		}
-		delete(left, name)
-		r.see(i, live, nil)
-		return nil
-	})
+// readList reads a list and calls see for each item, without holding more than one
+// of them. No item is seen before fits agreed to what the list says it is: a list
+// that says so behind its items is held until then.
+func readList(body io.Reader, fits func(metav1.TypeMeta) error, see func(item []byte) error) (listText, error) {
+	l := listReader{dec: json.NewDecoder(body), fits: fits, see: see}
+	err := l.read()
 	if err == nil {
-		_, err = io.Copy(io.Discard, body) // So that HTTP/1.1 keeps the connection.
+		err = l.settle()
 	}
-	return meta, err
+	for _, item := range l.held {
+		if err == nil {
+			err = see(item)
+		}
+	}
+	return l.listText, err
+}
+
+type listReader struct {
+	listText
+	dec  *json.Decoder
+	fits func(metav1.TypeMeta) error
+	see  func([]byte) error
+
+	// settled: what it is was said, and fits.
+	settled bool
+	held    []json.RawMessage
+}
+
+func (l *listReader) settle() error {
+	if l.settled {
+		return nil
+	}
+	l.settled = true
+	return l.fits(l.TypeMeta)
+}
+
+func (l *listReader) read() error {
+	if err := expect(l.dec, json.Delim('{')); err != nil {
+		return err
+	}
+	for l.dec.More() {
+		name, err := l.dec.Token()
+		if err != nil {
+			return cut(err)
+		}
+		switch name {
+		case "kind":
+			err = l.dec.Decode(&l.Kind)
+		case "apiVersion":
+			err = l.dec.Decode(&l.APIVersion)
+		case "metadata":
+			err = l.dec.Decode(&l.ListMeta)
+		case "items":
+			err = l.readItems()
+		default:
+			err = l.dec.Decode(&json.RawMessage{})
+		}
+		if err != nil {
+			return cut(err)
+		}
+	}
+	return expect(l.dec, json.Delim('}'))
+}
+
+func (l *listReader) readItems() error {
+	if l.Kind != "" && l.APIVersion != "" {
+		if err := l.settle(); err != nil {
+			return err
+		}
+	}
+	l.items = true
+	first, err := l.dec.Token()
+	if err != nil || first == nil { // An empty list may be null.
+		return err
+	}
+	if first != json.Delim('[') {
+		return wrong("the items of a list are %v", first)
+	}
+	var item json.RawMessage
+	for l.dec.More() {
+		item = item[:0]
+		if err := l.dec.Decode(&item); err != nil {
+			return err
+		}
+		if !l.settled {
+			l.held = append(l.held, bytes.Clone(item))
+			continue
+		}
+		if err := l.see(item); err != nil {
+			return err
+		}
+	}
+	return expect(l.dec, json.Delim(']'))
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	got, err := dec.Token()
+	if err != nil {
+		return cut(err)
+	}
+	if got != want {
+		return wrong("%v where a list has %v", got, want)
+	}
+	return nil
+}
+
+// cut makes the end of a stream that ends too early an error of the connection, and
+// what is no JSON an answer that was not asked for.
+func cut(err error) error {
+	var syntax *json.SyntaxError
+	var form *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	case errors.As(err, &syntax), errors.As(err, &form):
+		return wrong("it cannot be read: %v", err)
+	}
+	return err
+}
+
+// decodeItem reads an item of a list, which does not say of what kind it is.
+func decodeItem(item []byte, kind object.Kind, namespace string) (*unstructured.Unstructured, error) {
+	u, err := decodeAny(item)
+	if err != nil {
+		return nil, err
+	}
+	if u.Object == nil {
+		return nil, wrong("a list of %s with an empty item", kind.GVR().GroupResource())
+	}
+	u.SetGroupVersionKind(kind.GVK)
+	return u, isThe(u, kind, object.Ref{Namespace: namespace})
 }
 
 // nameOf reads no further than the name, which mostly is at the beginning.
@@ -129,7 +163,7 @@ func nameOf(item []byte) (string, error) {
 	}
 	var name string
 	err := dec.Decode(&name)
-	return name, err
+	return name, cut(err)
 }
 
 // seek goes into an object, up to the value of a field.
@@ -146,83 +180,5 @@ func seek(dec *json.Decoder, field string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("item of a list: no %s", field)
-}
-
-// decode reads an item of a list, which does not say of what kind it is.
-func (r *reading) decode(item []byte) (*unstructured.Unstructured, error) {
-	var u unstructured.Unstructured
-	if err := unmarshal(item, &u.Object); err != nil {
-		return nil, err
-	}
-	u.SetGroupVersionKind(r.kind.GVK)
-	return &u, nil
-}
-
-// readList reads a list and calls see for each item, without holding more than
-// one of them.
-func readList(body io.Reader, see func(item []byte) error) (metav1.ListMeta, error) {
-	var meta metav1.ListMeta
-	dec := json.NewDecoder(body)
-	if err := expect(dec, json.Delim('{')); err != nil {
-		return meta, err
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return meta, cut(err)
-		}
-		switch name {
-		case "metadata":
-			err = dec.Decode(&meta)
-		case "items":
-			err = readItems(dec, see)
-		default:
-			err = dec.Decode(&json.RawMessage{})
-		}
-		if err != nil {
-			return meta, cut(err)
-		}
-	}
-	return meta, expect(dec, json.Delim('}'))
-}
-
-func readItems(dec *json.Decoder, see func(item []byte) error) error {
-	first, err := dec.Token()
-	if err != nil || first == nil { // An empty list may be null.
-		return err
-	}
-	if first != json.Delim('[') {
-		return fmt.Errorf("items of a list: unexpected %v", first)
-	}
-	var item json.RawMessage
-	for dec.More() {
-		item = item[:0]
-		if err := dec.Decode(&item); err != nil {
-			return err
-		}
-		if err := see(item); err != nil {
-			return err
-		}
-	}
-	return expect(dec, json.Delim(']'))
-}
-
-func expect(dec *json.Decoder, want json.Delim) error {
-	got, err := dec.Token()
-	if err != nil {
-		return cut(err)
-	}
-	if got != want {
-		return fmt.Errorf("list: %v where %v should be", got, want)
-	}
-	return nil
-}
-
-// cut makes the end of a stream that ends too early an error of the connection.
-func cut(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
+	return wrong("an item of a list has no %s", field)
 }

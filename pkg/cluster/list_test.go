@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+func anyList(metav1.TypeMeta) error { return nil }
 
 func TestReadList(t *testing.T) {
 	tests := map[string]struct {
@@ -30,7 +33,7 @@ func TestReadList(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			meta, err := readList(strings.NewReader(tt.text), func(item []byte) error {
+			meta, err := readList(strings.NewReader(tt.text), anyList, func(item []byte) error {
 				got = append(got, string(item))
 				return nil
 			})
@@ -51,7 +54,7 @@ func TestReadList(t *testing.T) {
 func TestReadListCutShort(t *testing.T) {
 	const whole = `{"kind":"L","metadata":{"continue":"x","remainingItemCount":3},"items":[{"a":"ü"},null,{"b":[1,true]}],"x":{}}`
 	for n := range len(whole) {
-		_, err := readList(strings.NewReader(whole[:n]), func([]byte) error { return nil })
+		_, err := readList(strings.NewReader(whole[:n]), anyList, func([]byte) error { return nil })
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: error %v", whole[:n], err)
 		}
@@ -60,7 +63,7 @@ func TestReadListCutShort(t *testing.T) {
 
 func TestReadListEndsWithTheVisitor(t *testing.T) {
 	stop := errors.New("stop")
-	_, err := readList(strings.NewReader(`{"items":[{},{}]}`), func([]byte) error { return stop })
+	_, err := readList(strings.NewReader(`{"items":[{},{}]}`), anyList, func([]byte) error { return stop })
 	if !errors.Is(err, stop) {
 		t.Errorf("error %v", err)
 	}
@@ -95,7 +98,7 @@ func FuzzReadList(f *testing.F) {
 	f.Add(`{"metadata":{"continue":"x"},"items":[{"a":1},{"b":[2]}]}`)
 	f.Add(`{"items":null}`)
 	f.Fuzz(func(_ *testing.T, text string) {
-		_, _ = readList(strings.NewReader(text), func(item []byte) error {
+		_, _ = readList(strings.NewReader(text), anyList, func(item []byte) error {
 			_, err := nameOf(item)
 			return err
 		})

@@ -61,16 +61,16 @@ func (s *store) answer(_ int, req *http.Request) (*http.Response, error) {
 		}), nil
 	}
 	end := len(s.names)
-	meta := map[string]any{}
+	meta := map[string]any{"resourceVersion": "1"}
 	if limit, _ := strconv.Atoi(query.Get("limit")); limit > 0 && from+limit < end {
 		end = from + limit
-		meta = map[string]any{"continue": strconv.Itoa(end), "remainingItemCount": len(s.names) - end}
+		meta = map[string]any{"resourceVersion": "1", "continue": strconv.Itoa(end), "remainingItemCount": len(s.names) - end}
 	}
 	s.sizes = append(s.sizes, end-from)
 	items := []any{}
 	for _, name := range s.names[from:end] {
 		items = append(items, map[string]any{
-			"metadata": map[string]any{"name": name, "namespace": "prod"}, "data": map[string]any{"n": "1"},
+			"metadata": map[string]any{"name": name, "namespace": "prod", "uid": name}, "data": map[string]any{"n": "1"},
 		})
 	}
 	return reply(200, map[string]any{"kind": "ConfigMapList", "apiVersion": "v1", "metadata": meta, "items": items}), nil
@@ -106,9 +106,9 @@ func TestLive(t *testing.T) {
 		"list is not offered":            {there: names("w", 8), ask: 10, verbs: []string{"get"}, gets: 10},
 		"list expires between two pages": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 1}, lists: []int{600, 600, 140}},
 		"expires, and the server says where to go on": {
-			there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 2, token: "600"}, lists: []int{600, 140},
+			there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 1, token: "600"}, lists: []int{600, 140},
 		},
-		"expires each time": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 99}, lists: []int{600, 600, 600, 600}, gets: 50},
+		"expires each time": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 99}, lists: []int{600, 600, 740}},
 		"empty namespace":   {ask: 20, lists: []int{0}},
 	}
 	for name, tt := range tests {
@@ -176,33 +176,37 @@ func TestLiveWithABrokenList(t *testing.T) {
 
 func TestLiveErrors(t *testing.T) {
 	tests := map[string]struct {
-		answer func() *http.Response
-		is     func(error) bool
+		answer   func() *http.Response
+		is       func(error) bool
+		requests int
 	}{
 		"kind is not served": {
-			answer: func() *http.Response { return text2response(404, "text/plain", "404 page not found") },
-			is:     func(err error) bool { return errors.As(err, new(*NoKindError)) },
+			answer:   func() *http.Response { return text2response(404, "text/plain", "404 page not found") },
+			is:       func(err error) bool { return errors.As(err, new(*NoKindError)) },
+			requests: 2, // the second for whether it is known
 		},
 		"credentials": {
-			answer: func() *http.Response { return failure(401, metav1.StatusReasonUnauthorized, nil) },
-			is:     func(err error) bool { return statusOf(err).Code == 401 },
-		},
-		"no list": {
-			answer: func() *http.Response { return text2response(200, "application/json", `{"items": 7}`) },
-			is:     func(err error) bool { return err != nil && !errors.As(err, new(*UnreachableError)) },
+			answer:   func() *http.Response { return failure(401, metav1.StatusReasonUnauthorized, nil) },
+			is:       func(err error) bool { return statusOf(err).Code == 401 },
+			requests: 1,
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, f, _ := newFake(t, func(int, *http.Request) (*http.Response, error) { return tt.answer(), nil })
+				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if req.URL.Path == "/apis" {
+						return discovered(req), nil
+					}
+					return tt.answer(), nil
+				})
 				n := 0
 				c.Live(t.Context(), configMaps, manyRefs(20), func(_ int, live *unstructured.Unstructured, err error) {
 					if n++; live != nil || !tt.is(err) {
 						t.Errorf("live %v, error %v", live, err)
 					}
 				})
-				if n != 20 || len(f.seen) != 1 {
+				if n != 20 || len(f.seen) != tt.requests {
 					t.Errorf("%d visits after %v", n, f.seen)
 				}
 			})
@@ -218,9 +222,12 @@ func TestTerseNotFound(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 					if served && req.URL.Path == "/api/v1" {
-						return reply(200, metav1.APIResourceList{APIResources: []metav1.APIResource{
+						return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "v1", APIResources: []metav1.APIResource{
 							{Name: "configmaps", Kind: "ConfigMap", Namespaced: true},
 						}}), nil
+					}
+					if req.URL.Path == "/apis" {
+						return discovered(req), nil
 					}
 					return text2response(404, "text/plain", "404 page not found"), nil
 				})

@@ -2,9 +2,8 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -12,22 +11,28 @@ import (
 // Names returns the names of what is selected, in the server's order; nothing else
 // of the objects is read.
 func (c *Client) Names(ctx context.Context, kind object.Kind, sel object.Selection) ([]string, error) {
-	const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	w := &watching{client: c, kind: kind, sel: sel, tell: func(object.Change) {}}
-	var list metav1.PartialObjectMetadataList
-	err := w.do(ctx, func(ctx context.Context) error {
-		body, err := read(ctx, w.collection().SetHeader("Accept", metadataAlone))
-		if err != nil {
+	var names, page []string
+	p := &pager{
+		kind: kind, size: usualPage, anyTime: true,
+		build: func() *rest.Request { return w.collection().SetHeader("Accept", metadataAlone) },
+		do: func(ctx context.Context, send func(context.Context) error) error {
+			if err := w.do(ctx, send); err != nil {
+				return err
+			}
+			names = append(names, page...)
+			return nil
+		},
+		begin: func() { names = nil },
+		turn:  func() { page = page[:0] },
+		item: func(text []byte) error {
+			u, err := decodeItem(text, kind, w.namespace())
+			if err == nil {
+				page = append(page, u.GetName())
+			}
 			return err
-		}
-		return json.Unmarshal(body, &list)
-	})
-	if err != nil {
-		return nil, err
+		},
 	}
-	names := make([]string, len(list.Items))
-	for i, item := range list.Items {
-		names[i] = item.Name
-	}
-	return names, nil
+	_, err := p.read(ctx)
+	return names, err
 }

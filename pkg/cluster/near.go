@@ -115,15 +115,8 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 // missing is the error that the server does not serve a kind any more. If it does so
 // in another version, which it is asked for, the objects of the kind are still there.
 func (c *Client) missing(ctx context.Context, gvk schema.GroupVersionKind) error {
-	var group metav1.APIGroup
-	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}, bulk: true}, func(ctx context.Context) error {
-		body, err := read(ctx, c.rest.Get().AbsPath("/apis", gvk.Group))
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(body, &group)
-	})
-	if err != nil && !apierrors.IsNotFound(err) {
+	group, err := c.groupNow(ctx, gvk.Group)
+	if err != nil {
 		return &NoKindError{GVK: gvk, Err: err}
 	}
 	for _, v := range group.Versions {
@@ -142,6 +135,35 @@ func (c *Client) missing(ctx context.Context, gvk schema.GroupVersionKind) error
 		}
 	}
 	return &NoKindError{GVK: gvk}
+}
+
+// groupNow asks the server for a group; without versions if it has none of that
+// name. That something is not found says little, for whatever stands in the server's
+// place says it of all it does not know: the list of all groups tells.
+func (c *Client) groupNow(ctx context.Context, name string) (metav1.APIGroup, error) {
+	var all metav1.APIGroupList
+	err := c.do(ctx, request{ref: object.Ref{GVK: schema.GroupVersionKind{Group: name}}, bulk: true}, func(ctx context.Context) error {
+		body, err := read(ctx, c.rest.Get().AbsPath("/apis"))
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &all); err != nil || all.Kind != "APIGroupList" {
+			return wrong("/apis answers with a %s", all.Kind)
+		}
+		return nil
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return metav1.APIGroup{}, &noAnswerError{wrong("/apis is not found")}
+	case err != nil:
+		return metav1.APIGroup{}, err
+	}
+	for _, group := range all.Groups {
+		if group.Name == name {
+			return group, nil
+		}
+	}
+	return metav1.APIGroup{}, nil
 }
 
 // sameGroup tells whether what was typed behind the name of a type, a group with

@@ -17,10 +17,10 @@ func TestKindMoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 				switch {
-				case req.URL.Path == "/apis/example.com":
-					return text2response(http.StatusOK, "application/json", `{"kind":"APIGroup","versions":[{"groupVersion":"example.com/v2","version":"v2"}]}`), nil
+				case req.URL.Path == "/apis":
+					return text2response(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/v2","version":"v2"}]}]}`), nil
 				case req.URL.Path == "/apis/example.com/v2" && moved:
-					return text2response(http.StatusOK, "application/json", `{"kind":"APIResourceList","resources":[{"name":"widgets","kind":"Widget"}]}`), nil
+					return text2response(http.StatusOK, "application/json", `{"kind":"APIResourceList","groupVersion":"example.com/v2","resources":[{"name":"widgets","kind":"Widget"}]}`), nil
 				default:
 					return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
 				}

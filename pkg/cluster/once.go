@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +40,8 @@ func (o *Once) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, 
 	if err != nil {
 		return nil, err
 	}
-	body, err := o.read(ctx, object.Ref{GVK: gvk, Namespace: namespace, Name: name}, func() *rest.Request {
+	ref := object.Ref{GVK: gvk, Namespace: namespace, Name: name}
+	live, err := o.object(ctx, kind, ref, func() *rest.Request {
 		return o.client.rest.Get().AbsPath(resourcePath(kind, namespace, name)...)
 	})
 	switch {
@@ -49,10 +49,8 @@ func (o *Once) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, 
 		return nil, noneOf(kind)
 	case apierrors.IsNotFound(err):
 		return nil, nil
-	case err != nil:
-		return nil, err
 	}
-	return decode(body)
+	return live, err
 }
 
 // List reads the selected objects of a kind, page by page.
@@ -62,7 +60,7 @@ func (o *Once) List(ctx context.Context, gvk schema.GroupVersionKind, sel object
 
 // Metadata is List for nothing but the objects' metadata.
 func (o *Once) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
-	return o.list(ctx, gvk, sel, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+	return o.list(ctx, gvk, sel, metadataAlone)
 }
 
 func (o *Once) list(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, accept string) ([]unstructured.Unstructured, error) {
@@ -72,39 +70,26 @@ func (o *Once) list(ctx context.Context, gvk schema.GroupVersionKind, sel object
 	}
 	w := &watching{client: o.client, kind: kind, sel: sel}
 	var items []unstructured.Unstructured
-	for next := ""; ; {
-		body, err := o.read(ctx, object.Ref{GVK: gvk, Namespace: sel.Namespace}, func() *rest.Request {
-			r := w.collection().SetHeader("Accept", accept).Param("limit", fmt.Sprint(watchPage))
-			if next != "" {
-				r = r.Param("continue", next)
+	p := &pager{
+		kind: kind, size: usualPage, anyTime: true,
+		build: func() *rest.Request { return w.collection().SetHeader("Accept", accept) },
+		do: func(ctx context.Context, send func(context.Context) error) error {
+			return o.do(ctx, object.Ref{GVK: gvk, Namespace: sel.Namespace}, send)
+		},
+		begin: func() { items = nil },
+		item: func(text []byte) error {
+			u, err := decodeItem(text, kind, w.namespace())
+			if err == nil {
+				items = append(items, *u)
 			}
-			return r
-		})
-		switch {
-		case unserved(statusOf(err)):
-			return nil, noneOf(kind)
-		case apierrors.IsResourceExpired(err) && next != "":
-			items, next = nil, ""
-			continue
-		case err != nil:
-			return nil, err
-		}
-		var page struct {
-			Metadata metav1.ListMeta  `json:"metadata"`
-			Items    []map[string]any `json:"items"`
-		}
-		if err := unmarshal(body, &page); err != nil {
-			return nil, err
-		}
-		for _, item := range page.Items {
-			u := unstructured.Unstructured{Object: item}
-			u.SetGroupVersionKind(gvk)
-			items = append(items, u)
-		}
-		if next = page.Metadata.Continue; next == "" {
-			return items, nil
-		}
+			return err
+		},
 	}
+	_, err = p.read(ctx)
+	if unserved(statusOf(err)) {
+		return nil, noneOf(kind)
+	}
+	return items, err
 }
 
 // Kinds returns the kinds that the server serves and that can be listed, each at
@@ -127,7 +112,7 @@ func (o *Once) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *
 	if err != nil {
 		return err
 	}
-	_, err = o.read(ctx, ref, func() *rest.Request {
+	_, err = o.object(ctx, kind, ref, func() *rest.Request {
 		return o.client.removal(kind, live, finalizer).Param("dryRun", metav1.DryRunAll)
 	})
 	return err
@@ -159,13 +144,15 @@ func (o *Once) Allowed(ctx context.Context, user, verb string, ref object.Ref) (
 	if err != nil {
 		return false, err
 	}
-	answer, err := o.read(ctx, ref, func() *rest.Request {
-		return o.client.rest.Post().AbsPath(path).Body(question)
+	allowed := false
+	err = o.do(ctx, ref, func(ctx context.Context) error {
+		answer, err := read(ctx, o.client.rest.Post().AbsPath(path).Body(question))
+		if err == nil {
+			allowed, err = reviewed(answer, review.Kind)
+		}
+		return err
 	})
-	if err == nil {
-		err = json.Unmarshal(answer, &review)
-	}
-	return review.Status.Allowed, err
+	return allowed, err
 }
 
 // groupsOf returns the groups that the API server gives a user by its name: those
@@ -196,24 +183,35 @@ func (o *Once) kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Ki
 	return kind, err
 }
 
-// read sends a request once and reads the answer.
-func (o *Once) read(ctx context.Context, ref object.Ref, build func() *rest.Request) ([]byte, error) {
-	var body []byte
-	r := request{ref: ref, quiet: true, bulk: true}
-	_, _, err := o.client.try(ctx, r, func(ctx context.Context) error {
-		var err error
-		body, err = read(ctx, build())
+// object sends a request once that is answered by one object.
+func (o *Once) object(ctx context.Context, kind object.Kind, ref object.Ref, build func() *rest.Request) (*unstructured.Unstructured, error) {
+	var live *unstructured.Unstructured
+	err := o.do(ctx, ref, func(ctx context.Context) error {
+		body, err := read(ctx, build())
+		if err == nil {
+			live, err = decode(body, kind, ref)
+		}
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return live, nil
+}
+
+// do sends a request once.
+func (o *Once) do(ctx context.Context, ref object.Ref, send func(context.Context) error) error {
+	r := request{ref: ref, quiet: true, bulk: true}
+	_, _, err := o.client.try(ctx, r, send)
 	switch {
 	case err == nil:
-		return body, nil
+		return nil
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	case classify(err, r) == lost:
-		return nil, &noAnswerError{causeOf(err)}
+		return &noAnswerError{causeOf(err)}
 	default:
-		return nil, explain(err)
+		return explain(err)
 	}
 }
 

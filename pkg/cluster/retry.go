@@ -40,7 +40,7 @@ type request struct {
 func (c *Client) do(ctx context.Context, r request, send func(context.Context) error) error {
 	r.wrote = new(atomic.Bool)
 	err := c.repeat(ctx, r, send)
-	if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) && r.wrote.Load() {
+	if err != nil && r.wrote.Load() && (unanswered(err) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))) {
 		return &underwayError{err}
 	}
 	return err
@@ -180,6 +180,12 @@ func backoff() wait.Backoff {
 		Steps:    100,
 		Cap:      5 * time.Second,
 	}
+}
+
+// unanswered reports whether an error says no more than that no answer came.
+func unanswered(err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	return errors.As(err, &unreachable)
 }
 
 // gaveUp is the error of a request that failed until its time was over.

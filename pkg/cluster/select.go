@@ -3,11 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
-	"io"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -28,62 +25,36 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 	if err != nil {
 		return err
 	}
-	next := ""
-	for {
-		page, err := c.selected(ctx, kind, which, fields, next, visit)
-		switch {
-		case apierrors.IsResourceExpired(err) && next != "":
-			next = ""
-			continue
-		case unserved(statusOf(err)):
-			c.kinds.forget(gvk)
-			return &NoKindError{GVK: gvk}
-		case err != nil:
-			return err
-		case page.Continue == "":
-			return nil
-		}
-		next = page.Continue
-	}
-}
-
-// selected reads one page. Its objects are visited when all of it is read, so that
-// a page which breaks off is not visited twice.
-func (c *Client) selected(ctx context.Context, kind object.Kind, which object.Selection, fields, next string, visit func(*unstructured.Unstructured)) (metav1.ListMeta, error) {
-	var page metav1.ListMeta
-	var items []*unstructured.Unstructured
 	q := request{ref: object.Ref{GVK: kind.GVK, Namespace: which.Namespace}, young: c.kinds.isYoung(kind.GVK), bulk: true}
-	err := c.do(ctx, q, func(ctx context.Context) error {
-		items = items[:0]
-		body, err := c.selection(kind, which, fields, next).Stream(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = body.Close() }() // It was read, or it failed before.
-		page, err = readList(body, func(item []byte) error {
-			var u unstructured.Unstructured
-			if err := unmarshal(item, &u.Object); err != nil {
+	var items []*unstructured.Unstructured // of one page, so that one which breaks off is not visited twice
+	p := &pager{
+		kind: kind, size: selectPage, anyTime: true,
+		build: func() *rest.Request { return c.selection(kind, which, fields) },
+		do: func(ctx context.Context, send func(context.Context) error) error {
+			if err := c.do(ctx, q, send); err != nil {
 				return err
 			}
-			u.SetGroupVersionKind(kind.GVK) // which items of a list do not say
-			items = append(items, &u)
+			for _, item := range items {
+				visit(item)
+			}
 			return nil
-		})
-		if err == nil {
-			_, err = io.Copy(io.Discard, body) // So that HTTP/1.1 keeps the connection.
-		}
-		return err
-	})
-	if err != nil {
-		return page, err
+		},
+		turn: func() { items = items[:0] },
+		item: func(text []byte) error {
+			u, err := decodeItem(text, kind, which.Namespace)
+			items = append(items, u)
+			return err
+		},
 	}
-	for _, item := range items {
-		visit(item)
+	_, err = p.read(ctx)
+	if unserved(statusOf(err)) {
+		c.kinds.forget(gvk)
+		return c.missing(ctx, gvk)
 	}
-	return page, nil
+	return err
 }
 
-func (c *Client) selection(kind object.Kind, which object.Selection, fields, next string) *rest.Request {
+func (c *Client) selection(kind object.Kind, which object.Selection, fields string) *rest.Request {
 	path := resourcePath(kind, which.Namespace)
 	if which.Namespace == "" {
 		path = append(groupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
@@ -95,8 +66,8 @@ func (c *Client) selection(kind object.Kind, which object.Selection, fields, nex
 		}
 		fields = name
 	}
-	r := c.rest.Get().AbsPath(path...).Param("limit", strconv.Itoa(selectPage))
-	for param, value := range map[string]string{"labelSelector": which.Labels, "fieldSelector": fields, "continue": next} {
+	r := c.rest.Get().AbsPath(path...)
+	for param, value := range map[string]string{"labelSelector": which.Labels, "fieldSelector": fields} {
 		if value != "" {
 			r = r.Param(param, value)
 		}
@@ -123,9 +94,12 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = c.object(ctx, kind, request{ref: ref}, func() *rest.Request {
+	ask := func() *rest.Request {
 		return c.rest.Get().AbsPath(resourcePath(kind, ref.Namespace, ref.Name)...).
 			SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+	}
+	_, err = c.answered(ctx, kind, request{ref: ref}, ask, func(body []byte) (*unstructured.Unstructured, error) {
+		return decodeMetadata(body, kind, ref)
 	})
 	if apierrors.IsNotFound(err) || errors.As(err, new(*NoKindError)) {
 		return false, nil

@@ -15,9 +15,12 @@ import (
 func items(next string, names ...string) map[string]any {
 	list := []any{}
 	for _, name := range names {
-		list = append(list, map[string]any{"metadata": map[string]any{"name": name}})
+		list = append(list, map[string]any{"metadata": map[string]any{"name": name, "namespace": "prod", "uid": name}})
 	}
-	return map[string]any{"metadata": map[string]any{"continue": next}, "items": list}
+	return map[string]any{
+		"kind": "ConfigMapList", "apiVersion": "v1",
+		"metadata": map[string]any{"continue": next, "resourceVersion": "1"}, "items": list,
+	}
 }
 
 func TestSelect(t *testing.T) {
@@ -108,8 +111,8 @@ func TestExists(t *testing.T) {
 		want   bool
 		bad    bool
 	}{
-		"there":     {answer: reply(http.StatusOK, newObject(secrets, "a")), want: true},
-		"not there": {answer: failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a", Kind: "secrets"})},
+		"there":     {answer: reply(http.StatusOK, versionOf("a", "u", "1")), want: true},
+		"not there": {answer: failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a", Kind: "configmaps"})},
 		"forbidden": {answer: failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), bad: true},
 	}
 	for name, tt := range tests {
@@ -120,8 +123,8 @@ func TestExists(t *testing.T) {
 				}
 				return tt.answer, nil
 			})
-			c.kinds.put(secrets, false)
-			got, err := c.Exists(t.Context(), refTo(secrets, "a"))
+			c.kinds.put(configMaps, false)
+			got, err := c.Exists(t.Context(), refTo(configMaps, "a"))
 			if got != tt.want || (err != nil) != tt.bad {
 				t.Errorf("got %v, %v", got, err)
 			}

@@ -78,7 +78,7 @@ func (l *loopback) client(t *testing.T, o Options) (*Client, *told) {
 
 func writeObject(w http.ResponseWriter, req *http.Request) {
 	parts := strings.Split(req.URL.Path, "/")
-	fmt.Fprintf(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"prod"}}`, parts[len(parts)-1])
+	fmt.Fprintf(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"prod","uid":"u"}}`, parts[len(parts)-1])
 }
 
 func hangUp(w http.ResponseWriter) { panic(http.ErrAbortHandler) }

@@ -58,7 +58,7 @@ func TestWarningsCarryTheirObject(t *testing.T) {
 func TestWarningsOfAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-			return reply(200, map[string]any{"items": []any{}}, "Warning", `299 - "v1 is deprecated"`), nil
+			return reply(200, items(""), "Warning", `299 - "v1 is deprecated"`), nil
 		})
 		refs := manyRefs(worthList)
 		c.Live(t.Context(), configMaps, refs, ignoreLive)
@@ -75,7 +75,7 @@ func TestWarningsOfAList(t *testing.T) {
 func TestWarningWithoutObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-			return reply(200, map[string]any{}, "Warning", `299 - "soon over"`), nil
+			return reply(200, map[string]any{"gitVersion": "v1.36.0"}, "Warning", `299 - "soon over"`), nil
 		})
 		if _, err := c.Version(t.Context()); err != nil {
 			t.Fatal(err)

@@ -125,12 +125,12 @@ func (w *watching) poll(ctx context.Context, read func(context.Context) error) e
 
 // get reads the one object that is named, where no list of it may be read.
 func (w *watching) get(ctx context.Context) error {
-	ref := object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name}
+	ref := w.ref()
 	var live *unstructured.Unstructured
 	err := w.do(ctx, func(ctx context.Context) error {
 		body, err := read(ctx, w.client.rest.Get().AbsPath(resourcePath(w.kind, ref.Namespace, ref.Name)...))
 		if err == nil {
-			live, err = decode(body)
+			live, err = decode(body, w.kind, ref)
 		}
 		return err
 	})
@@ -148,7 +148,7 @@ func (w *watching) get(ctx context.Context) error {
 // do sends a request, and tells at once when it does not come through.
 func (w *watching) do(ctx context.Context, send func(context.Context) error) error {
 	r := request{
-		ref:   object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name},
+		ref:   w.ref(),
 		young: w.client.kinds.isYoung(w.kind.GVK),
 		bulk:  true,
 	}

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 const (
@@ -97,12 +99,12 @@ func (w *watching) watch(ctx context.Context) error {
 
 // torn tells what the end of a stream means that nobody announced.
 func (w *watching) torn(body *stream, err error) error {
-	var garbled *json.SyntaxError
+	var answer *answerError
 	switch {
 	case body.Err() != nil:
 		return &lostError{context.Cause(body)}
-	case errors.As(err, &garbled):
-		w.unreadable(fmt.Errorf("watch: %w", err))
+	case errors.As(cut(err), &answer):
+		w.unreadable(answer)
 		return errTooOld
 	default:
 		return err
@@ -154,9 +156,10 @@ func (w *watching) see(f frame) error {
 	if f.Type == "ERROR" {
 		return w.broken(f.Object)
 	}
-	u := &unstructured.Unstructured{}
-	if err := unmarshal(f.Object, &u.Object); err != nil {
-		return fmt.Errorf("watch: %w", err)
+	u, err := w.object(f)
+	if err != nil {
+		w.unreadable(err)
+		return errTooOld
 	}
 	switch f.Type {
 	case "ADDED", "MODIFIED":
@@ -169,6 +172,24 @@ func (w *watching) see(f frame) error {
 		w.version = version
 	}
 	return nil
+}
+
+// object reads the object of an event, which is one of those that are watched.
+func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
+	u, err := decodeAny(f.Object)
+	if err != nil {
+		return nil, err
+	}
+	if u.GroupVersionKind() != w.kind.GVK {
+		return nil, wrong("a watch of %s tells of %s", w.kind.GVR().GroupResource(), describe(u))
+	}
+	switch f.Type {
+	case "BOOKMARK":
+		return u, nil
+	case "ADDED", "MODIFIED", "DELETED":
+		return u, isThe(u, w.kind, object.Ref{Namespace: w.namespace(), Name: w.sel.Name})
+	}
+	return nil, wrong("an event of a watch has the type %q", f.Type)
 }
 
 // broken reads the error by which a server ends a watch. What we have missed only

@@ -87,6 +87,15 @@ func withOptions(r *rest.Request, how object.Write) *rest.Request {
 // object sends a request that is answered by one object. build makes it anew for
 // each try. A kind that turns out not to be served any more is a *NoKindError.
 func (c *Client) object(ctx context.Context, kind object.Kind, q request, build func() *rest.Request) (*unstructured.Unstructured, error) {
+	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
+		return decode(body, kind, q.ref)
+	})
+}
+
+// answered is object for a request that decode understands the answer of.
+func (c *Client) answered(
+	ctx context.Context, kind object.Kind, q request, build func() *rest.Request, decode func([]byte) (*unstructured.Unstructured, error),
+) (*unstructured.Unstructured, error) {
 	q.young = c.kinds.isYoung(kind.GVK)
 	var out *unstructured.Unstructured
 	err := c.do(ctx, q, func(ctx context.Context) error {
@@ -97,6 +106,9 @@ func (c *Client) object(ctx context.Context, kind object.Kind, q request, build 
 		out, err = decode(body)
 		return err
 	})
+	if err != nil {
+		out = nil
+	}
 	if err != nil && unserved(statusOf(err)) {
 		return nil, c.absent(ctx, kind, err)
 	}
@@ -139,18 +151,6 @@ func unmarshal(body []byte, into any) error {
 	return kjson.UnmarshalCaseSensitivePreserveInts(body, into)
 }
 
-// decode reads an object.
-func decode(body []byte) (*unstructured.Unstructured, error) {
-	var u unstructured.Unstructured
-	if err := unmarshal(body, &u.Object); err != nil {
-		return nil, fmt.Errorf("the server's answer is not JSON: %w", err)
-	}
-	if u.GetKind() == "" {
-		return nil, errors.New("the server's answer is no object")
-	}
-	return &u, nil
-}
-
 // Permitted asks whether we may do what verb says with the object. It tells a
 // lack of permission from all else that is answered as forbidden: a quota, an
 // admission plugin, a namespace that goes.
@@ -166,12 +166,14 @@ func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref
 	if err != nil {
 		return false, err
 	}
+	allowed := false
 	err = c.do(ctx, request{ref: ref}, func(ctx context.Context) error {
 		answer, err := read(ctx, c.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").Body(body))
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(answer, &review)
+		allowed, err = reviewed(answer, review.Kind)
+		return err
 	})
-	return review.Status.Allowed, err
+	return allowed, err
 }

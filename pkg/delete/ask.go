@@ -3,6 +3,7 @@ package deletion
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,6 +48,9 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 		case apierrors.IsNotFound(err), isUnserved(err):
 			e.end(t, event.Deleted{Action: event.Gone})
 			return
+		case mayBeWritten(err) && ctx.Err() == nil:
+			e.lost(ctx, t, err)
+			return
 		case !apierrors.IsConflict(err):
 			e.fail(ctx, t, "delete", err)
 			return
@@ -56,6 +60,28 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 		}
 	}
 	e.fail(ctx, t, "delete", errChanging)
+}
+
+// lost finds out what became of a request to which no answer came: the object tells,
+// if it can be read.
+func (e *Engine) lost(ctx context.Context, t *target, err error) {
+	live, readErr := e.Server.Get(ctx, t.kind, t.Ref)
+	switch {
+	case apierrors.IsNotFound(readErr), isUnserved(readErr):
+		e.end(t, event.Deleted{Action: event.Gone})
+	case readErr == nil && live.GetUID() != t.uid:
+		e.end(t, event.Deleted{Action: event.Gone, Reason: otherNow})
+	case readErr == nil && live.GetDeletionTimestamp() != nil:
+		e.accepted(t, live)
+	default:
+		e.fail(ctx, t, "delete", fmt.Errorf("whether its deletion was accepted is not known: %w", err))
+	}
+}
+
+// mayBeWritten reports whether a request failed for want of an answer.
+func mayBeWritten(err error) bool {
+	var underway interface{ MayBeWritten() bool }
+	return errors.As(err, &underway) && underway.MayBeWritten()
 }
 
 // begin tells whether there is something to do about a target.

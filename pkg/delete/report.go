@@ -89,8 +89,7 @@ func (e *Engine) unreadable(v *view) {
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// It was not refused: we stopped.
-		var underway interface{ MayBeWritten() bool }
-		if errors.As(err, &underway) && underway.MayBeWritten() {
+		if mayBeWritten(err) {
 			err = fmt.Errorf("it was under way, and may have been accepted: %w", err)
 		}
 		e.end(t, event.Deleted{Action: event.Skipped, Err: err})

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -99,12 +100,17 @@ func (f *follower) pages(ctx context.Context, opts metav1.ListOptions) (version 
 		for i := range page.Items {
 			f.present(&page.Items[i], true)
 		}
-		if page.Continue == "" {
+		switch page.Continue {
+		case "":
 			return page.ResourceVersion, nil
+		case opts.Continue: // It would go on for ever.
+			return "", apierrors.NewInternalError(errNoProgress)
 		}
 		opts.Continue, opts.ResourceVersion, opts.ResourceVersionMatch = page.Continue, "", ""
 	}
 }
+
+var errNoProgress = errors.New("the list goes on where it was")
 
 func (f *follower) stream(ctx context.Context) (version string, err error) {
 	ctx, cancel := context.WithCancel(ctx)

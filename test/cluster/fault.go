@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -21,6 +23,12 @@ type Fault struct {
 	Message string
 	// Delay is waited for first.
 	Delay time.Duration
+	// Body, if set, comes in place of the Status object, as something on the way
+	// would send it that is no API server.
+	Body string
+	// Half lets the API server carry out the request, and hands on the first half
+	// of its answer, with an end that looks like one.
+	Half bool
 	// AnswerLost lets the API server carry out the request, and fails it
 	// afterwards: the client cannot know that it was done.
 	AnswerLost bool
@@ -74,6 +82,12 @@ func (r *rule) applies(request *http.Request) bool {
 func (f Fault) answer(w http.ResponseWriter, r *http.Request) {
 	if f.Status == 0 {
 		panic(http.ErrAbortHandler) // net/http's way to reset a stream
+	}
+	if f.Body != "" {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(f.Status)
+		_, _ = io.WriteString(w, f.Body)
+		return
 	}
 	details := object{}
 	if f.RetryAfter > 0 {
@@ -142,6 +156,28 @@ func (w *statusWriter) WriteHeader(code int) {
 
 // Unwrap lets http.ResponseController flush.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// halved takes an answer of which half is handed on.
+type halved struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (h *halved) Header() http.Header            { return h.header }
+func (h *halved) Write(text []byte) (int, error) { return h.body.Write(text) }
+func (h *halved) WriteHeader(status int)         { h.status = status }
+
+// handOn sends the first half of what the API server answered.
+func (h *halved) handOn(w http.ResponseWriter) {
+	for name, values := range h.header {
+		if name != "Content-Length" {
+			w.Header()[name] = values
+		}
+	}
+	w.WriteHeader(h.status)
+	_, _ = w.Write(h.body.Bytes()[:h.body.Len()/2])
+}
 
 // discard takes an answer that gets lost.
 type discard struct{ header http.Header }

@@ -147,6 +147,13 @@ func (p *HTTPProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		carry()
 		return
 	}
+	if fault.Half {
+		r.Header.Del("Accept-Encoding") // Half of what is packed is nothing.
+		half := &halved{header: http.Header{}, status: http.StatusOK}
+		p.forward.ServeHTTP(half, r)
+		half.handOn(w)
+		return
+	}
 	if fault.AnswerLost {
 		p.forward.ServeHTTP(discard{header: http.Header{}}, r)
 	}

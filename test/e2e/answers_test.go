@@ -1,0 +1,169 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// wrongBodies come with a 200 from whatever stands in the API server's place.
+func wrongBodies() map[string]string {
+	const failed = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","details":{"name":"cm-0000","kind":"configmaps"},`
+	return map[string]string{
+		"nothing":         `{}`,
+		"an empty list":   `{"items":[]}`,
+		"another list":    `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
+		"not found":       failed + `"reason":"NotFound","code":404}`,
+		"forbidden":       failed + `"reason":"Forbidden","code":403}`,
+		"success":         `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`,
+		"no JSON":         `welcome`,
+		"an echo":         `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"cm-0000"},"data":{"value":"1"}}`,
+		"empty discovery": `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[]}`,
+	}
+}
+
+// sick are the requests that are answered wrongly.
+func sick(ns string) map[string]cluster.Match {
+	objects := func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/") }
+	return map[string]cluster.Match{
+		"everything": func(*http.Request) bool { return true },
+		"objects":    objects,
+		"writes":     func(r *http.Request) bool { return objects(r) && r.Method != http.MethodGet },
+		"the rest":   func(r *http.Request) bool { return !objects(r) && r.URL.Path != "/readyz" },
+	}
+}
+
+// claims are words for what a wrong answer cannot tell.
+var claims = []string{
+	`"action": "created"`, `"action": "configured"`, `"action": "unchanged"`, `"action": "gone"`, `"action": "absent"`,
+	`"action": "met"`, `"action": "refused"`, `"action": "in-sync"`,
+}
+
+// Edge case 85: whatever is answered with a 200 in place of the API server, no verb
+// says that something is there or not, was done, or was refused.
+func TestWrongAnswers(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns := namespace(t, c)
+	there := file(t, configMaps(8, 1, "1"))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", there).ends(t, 0)
+	absent := file(t, strings.ReplaceAll(configMaps(8, 1, "1"), "cm-", "new-"))
+	changed := file(t, configMaps(8, 1, "2"))
+	verbs := map[string][]string{
+		"apply":             {"apply", "-f", absent},
+		"apply, changed":    {"apply", "-f", changed},
+		"diff":              {"diff", "-f", absent},
+		"diff, changed":     {"diff", "-f", changed},
+		"wait for delete":   {"wait", "cm/cm-0000", "--for=delete", "--timeout=3s"},
+		"wait for create":   {"wait", "cm/cm-0000", "--for=create", "--timeout=3s"},
+		"wait by labels":    {"wait", "cm", "-l", "app=x", "--for=delete", "--timeout=3s"},
+		"delete":            {"delete", "-f", there},
+		"delete, by name":   {"delete", "cm/cm-0000", "--ignore-not-found"},
+		"delete, by labels": {"delete", "cm", "--all"},
+		"stuck":             {"stuck", "cm/cm-0000"},
+		"owners":            {"owners", "cm/cm-0000"},
+	}
+	for which, match := range sick(ns) {
+		for verb, args := range verbs {
+			if which == "writes" && args[0] != "apply" && args[0] != "delete" {
+				continue // They write nothing.
+			}
+			t.Run(verb+"/"+which, func(t *testing.T) {
+				t.Parallel()
+				p, kubeconfig := proxied(t, c)
+				for range 20 { // one after the other
+					for _, body := range wrongBodies() {
+						p.Fail(1, match, cluster.Fault{Status: http.StatusOK, Body: body})
+					}
+				}
+				p.Fail(-1, match, cluster.Fault{Status: http.StatusOK, Body: `{}`})
+				claimsNothing(t, p, kubeconfig, append(args, "-n", ns, "--server-timeout=1s"))
+			})
+		}
+	}
+	for _, verb := range []string{"apply", "wait for delete", "delete"} {
+		for what, body := range wrongBodies() {
+			t.Run(verb+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				p, kubeconfig := proxied(t, c)
+				p.Fail(-1, sick(ns)["objects"], cluster.Fault{Status: http.StatusOK, Body: body})
+				claimsNothing(t, p, kubeconfig, append(verbs[verb], "-n", ns, "--server-timeout=1s"))
+			})
+		}
+	}
+}
+
+// claimsNothing runs a verb that cannot get an answer.
+func claimsNothing(t *testing.T, p *cluster.HTTPProxy, kubeconfig string, args []string) {
+	t.Helper()
+	if args[0] != "stuck" && args[0] != "owners" {
+		args = append(args, "-o", "json")
+	}
+	r := start(t, kubeconfig, args...)
+	if args[0] == "delete" { // It has patience.
+		until(t, "it asks", func() bool { return failed(p) > 2 })
+		r.signal(t, syscall.SIGINT)
+	}
+	if status := r.wait(t); status == 0 || status == 1 {
+		t.Errorf("a claim: %s", r)
+	}
+	for _, claim := range claims {
+		if strings.Contains(r.stdout.String(), claim) {
+			t.Errorf("it claims %s: %s", claim, r)
+		}
+	}
+}
+
+// failed counts the requests so far that the proxy answered.
+func failed(p *cluster.HTTPProxy) int {
+	n := 0
+	for _, r := range p.Requests() {
+		if r.Failed {
+			n++
+		}
+	}
+	return n
+}
+
+// Half an answer, with an end that looks like one, says that the write may have
+// arrived: it is read again, and told as what it is.
+func TestHalfAnswersToWrites(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	p, kubeconfig := proxied(t, c)
+	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodPatch }, cluster.Fault{Status: http.StatusOK, Half: true})
+	set := file(t, configMaps(13, 1, "1"))
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--server-timeout=2s").ends(t, 0).says(t, "13 created")
+	p.Heal()
+	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodGet }, cluster.Fault{Status: http.StatusOK, Half: true})
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--server-timeout=2s").ends(t, 2)
+	p.Heal()
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "13 unchanged")
+}
+
+// What passes leaves no trace but the retries: the end is the truth.
+func TestWrongAnswersThatPass(t *testing.T) {
+	c := shared.Cluster(t)
+	for what, body := range wrongBodies() {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			ns := namespace(t, c)
+			p, kubeconfig := proxied(t, c)
+			objects := sick(ns)["objects"]
+			set := file(t, configMaps(8, 1, "1"))
+			p.Fail(3, objects, cluster.Fault{Status: http.StatusOK, Body: body})
+			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "8 created")
+			if n := strings.Count(kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"), "cm-"); n != 8 {
+				t.Errorf("%d objects are there, want 8", n)
+			}
+			p.Fail(3, objects, cluster.Fault{Status: http.StatusOK, Body: body})
+			k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "8 gone")
+			if left := kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"); strings.Contains(left, "cm-") {
+				t.Errorf("told as gone: %s", left)
+			}
+		})
+	}
+}
