@@ -18,12 +18,14 @@ type listText struct {
 	metav1.ListMeta
 	// items: it has some, or says that it has none.
 	items bool
+	// message is what a Status says that comes instead.
+	message string
 }
 
 // readList reads a list and calls see for each item, without holding more than one
 // of them. No item is seen before fits agreed to what the list says it is: a list
 // that says so behind its items is held until then.
-func readList(body io.Reader, fits func(metav1.TypeMeta) error, see func(item []byte) error) (listText, error) {
+func readList(body io.Reader, fits func(listText) error, see func(item []byte) error) (listText, error) {
 	l := listReader{dec: json.NewDecoder(body), fits: fits, see: see}
 	err := l.read()
 	if err == nil {
@@ -40,7 +42,7 @@ func readList(body io.Reader, fits func(metav1.TypeMeta) error, see func(item []
 type listReader struct {
 	listText
 	dec  *json.Decoder
-	fits func(metav1.TypeMeta) error
+	fits func(listText) error
 	see  func([]byte) error
 
 	// settled: what it is was said, and fits.
@@ -53,7 +55,7 @@ func (l *listReader) settle() error {
 		return nil
 	}
 	l.settled = true
-	return l.fits(l.TypeMeta)
+	return l.fits(l.listText)
 }
 
 func (l *listReader) read() error {
@@ -70,6 +72,8 @@ func (l *listReader) read() error {
 			err = l.dec.Decode(&l.Kind)
 		case "apiVersion":
 			err = l.dec.Decode(&l.APIVersion)
+		case "message":
+			err = l.dec.Decode(&l.message)
 		case "metadata":
 			err = l.dec.Decode(&l.ListMeta)
 		case "items":

@@ -111,7 +111,7 @@ func (p *pager) page(ctx context.Context, next string) (metav1.ListMeta, error) 
 }
 
 // fits finds fault with a list that is not of the kind.
-func (p *pager) fits(of metav1.TypeMeta) error {
+func (p *pager) fits(of listText) error {
 	gv := p.kind.GVK.GroupVersion().String()
 	switch {
 	case of.Kind == "PartialObjectMetadataList" && of.GroupVersionKind().Group == metav1.GroupName:
@@ -122,6 +122,8 @@ func (p *pager) fits(of metav1.TypeMeta) error {
 		return nil // A definition may call its lists as it likes.
 	case of.Kind == "":
 		return wrong("it is no list of %s", p.kind.GVR().GroupResource())
+	case of.Kind == "Status":
+		return wrong("it is a Status (%s)", of.message)
 	default:
 		return wrong("it is a %s in %s, no list of %s", of.Kind, of.APIVersion, p.kind.GVR().GroupResource())
 	}

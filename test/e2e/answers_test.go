@@ -38,8 +38,7 @@ func sick(ns string) map[string]cluster.Match {
 
 // claims are words for what a wrong answer cannot tell.
 var claims = []string{
-	`"action": "created"`, `"action": "configured"`, `"action": "unchanged"`, `"action": "gone"`, `"action": "absent"`,
-	`"action": "met"`, `"action": "refused"`, `"action": "in-sync"`,
+	`"action": "created"`, `"action": "configured"`, `"action": "unchanged"`, `"action": "deleted"`, `"action": "absent"`, `"action": "met"`,
 }
 
 // Edge case 85: whatever is answered with a 200 in place of the API server, no verb
@@ -160,7 +159,7 @@ func TestWrongAnswersThatPass(t *testing.T) {
 				t.Errorf("%d objects are there, want 8", n)
 			}
 			p.Fail(3, objects, cluster.Fault{Status: http.StatusOK, Body: body})
-			k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "8 gone")
+			k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "8 deleted")
 			if left := kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"); strings.Contains(left, "cm-") {
 				t.Errorf("told as gone: %s", left)
 			}
