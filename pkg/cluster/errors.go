@@ -145,6 +145,49 @@ func (e *noAnswerError) Hint() string { return lostHint }
 
 const lostHint = "something on the way may break it off or answer in its place: a proxy, a load balancer, a limit on size or time"
 
+// busyError says that the server did not get to a request for as long as we tried. It
+// has refused nothing (edge case 90).
+type busyError struct {
+	err error
+	// tried is for how long; 0 for once.
+	tried time.Duration
+}
+
+func (e *busyError) Error() string {
+	if e.tried == 0 {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("%v (tried again for %s)", e.err, e.tried.Round(time.Second))
+}
+
+func (e *busyError) Unwrap() error { return e.err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *busyError) Unreachable() bool { return true }
+
+// Hint says how to try for longer.
+func (e *busyError) Hint() string {
+	if hinted, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](e.err); ok {
+		return hinted.Hint()
+	}
+	return "run it again later; --server-timeout=5m keeps trying for longer"
+}
+
+// wishError adds to a failure how long the server asks to be left alone.
+type wishError struct {
+	err  error
+	wait time.Duration
+}
+
+func (e *wishError) Error() string {
+	return fmt.Sprintf("%v; it asks to wait %s", e.err, e.wait.Round(time.Second))
+}
+
+func (e *wishError) Unwrap() error { return e.err }
+
 // pageError says that a web page came where an API server should have answered.
 type pageError struct {
 	host string

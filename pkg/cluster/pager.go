@@ -77,7 +77,7 @@ func (p *pager) read(ctx context.Context) (metav1.ListMeta, error) {
 		case err != nil, page.Continue == "":
 			return page, err
 		case page.Continue == next:
-			return page, gaveUp(wrong("the list of %s goes on where it was", p.kind.GVR().GroupResource()), lost)
+			return page, &noAnswerError{wrong("the list of %s goes on where it was", p.kind.GVR().GroupResource())}
 		case p.more != nil && !p.more(page):
 			return page, nil
 		}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -92,11 +93,15 @@ func (c *Client) repeat(ctx context.Context, r request, send func(context.Contex
 			return explain(err)
 		}
 		failed = &trouble{kind: r.ref.GVK, code: codeOf(err)}
-		pause := max(pauses.Step(), asked)
+		if asked > 0 {
+			err = &wishError{err: err, wait: asked}
+		}
+		pause := pauses.Step()
 		left := min(c.timeout-spent, c.troubles.left(*failed))
 		if pause > left {
-			return gaveUp(err, class)
+			return c.gaveUp(err, class)
 		}
+		pause = min(max(pause, asked), left)
 		if tell && class == unexplained {
 			c.onRetry(r.ref, err, pause, 0) // As soon as the server is well, it ends.
 		} else if tell {
@@ -189,9 +194,13 @@ func unanswered(err error) bool {
 }
 
 // gaveUp is the error of a request that failed until its time was over.
-func gaveUp(err error, class class) error {
-	if class == lost {
+func (c *Client) gaveUp(err error, class class) error {
+	switch s := statusOf(err); {
+	case class == lost:
 		return &noAnswerError{err}
+	case s.Code == http.StatusTooManyRequests, s.Code >= http.StatusInternalServerError:
+		return &busyError{err: explain(err), tried: c.timeout}
+	default:
+		return explain(err)
 	}
-	return explain(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,6 +116,55 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			t.Errorf("told %v, want one pause of 7s", says.retries)
 		}
 	})
+}
+
+// Edge case 90: a server that had too much to do for as long as we tried has refused
+// nothing, and what it wishes is told.
+func TestServerThatIsAlwaysBusy(t *testing.T) {
+	answers := map[string]func() *http.Response{
+		"too many requests":   func() *http.Response { return failure(429, metav1.StatusReasonTooManyRequests, nil) },
+		"an hour":             func() *http.Response { return failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "3600") },
+		"internal error":      func() *http.Response { return failure(500, metav1.StatusReasonInternalError, nil) },
+		"timeout":             func() *http.Response { return failure(504, metav1.StatusReasonTimeout, nil) },
+		"server timeout":      func() *http.Response { return failure(500, metav1.StatusReasonServerTimeout, nil) },
+		"service unavailable": func() *http.Response { return failure(503, metav1.StatusReasonServiceUnavailable, nil) },
+	}
+	for name, answer := range answers {
+		for _, q := range questions() {
+			if strings.HasPrefix(q.name, "Once.") || q.name == "Count" { // They ask once.
+				continue
+			}
+			t.Run(name+"/"+q.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+						if req.URL.Path == "/readyz" {
+							return text2response(200, "text/plain", "ok"), nil
+						}
+						return answer(), nil
+					})
+					c.kinds.put(configMaps, false)
+					began := time.Now()
+					err := q.ask(t.Context(), c)
+					var unreachable interface{ Unreachable() bool }
+					if !errors.As(err, &unreachable) {
+						t.Errorf("it counts as refused: %v", err)
+					}
+					if took := time.Since(began); took < 20*time.Second || took > 31*time.Second {
+						t.Errorf("given up after %s, want 30s used", took)
+					}
+					if name != "an hour" {
+						return
+					}
+					if !strings.Contains(err.Error(), "1h0m0s") {
+						t.Errorf("its wish is not told: %v", err)
+					}
+					if len(says.retries) == 0 || !strings.Contains(says.retries[0].err.Error(), "1h0m0s") || says.retries[0].in != 30*time.Second {
+						t.Errorf("its wish is not told while we wait: %v", says.retries)
+					}
+				})
+			})
+		}
+	}
 }
 
 // An error that the server does not explain may be the manifest's, an unknown
