@@ -25,8 +25,10 @@ type connection struct {
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
 	timeout       time.Duration
-	verbosity     int
-	color         string
+	// verb is what the user called.
+	verb      string
+	verbosity int
+	color     string
 	// flags are those of every verb, as they were typed.
 	flags *pflag.FlagSet
 	// vault learns the values of Secrets as they come by.

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	api "k8s.io/client-go/tools/clientcmd/api"
@@ -30,7 +32,17 @@ func (c *connection) restConfig() (*rest.Config, error) {
 				strings.Join(c.config.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), ", "),
 		}
 	}
+	config = rest.CopyConfig(config)
+	config.UserAgent = userAgent(thisBuild().Version, c.verb)
 	return config, checkAddress(config)
+}
+
+// userAgent is who we are in the server's audit log, and the verb that was called.
+func userAgent(version, verb string) string {
+	if verb == cobra.ShellCompRequestCmd || verb == cobra.ShellCompNoDescRequestCmd {
+		verb = "completion"
+	}
+	return fmt.Sprintf("kubectl-k8sconnect/%s (%s/%s) %s", strings.Trim(version, "()"), runtime.GOOS, runtime.GOARCH, verb)
 }
 
 // checkAddress finds fault with an address of the server that nothing can be sent

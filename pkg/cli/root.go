@@ -66,15 +66,18 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl k8sconnect"},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		PersistentPreRun:  func(*cobra.Command, []string) { r.started = true },
 		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	c := newConnection(vault)
+	r.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		r.started = true
+		c.verb = cmd.Name()
 	}
 	r.SetIn(streams.In)
 	r.SetOut(streams.Out)
 	r.SetErr(streams.ErrOut)
 	r.SetUsageFunc(usageText(streams))
 
-	c := newConnection(vault)
 	c.addFlags(r.PersistentFlags())
 	r.connection = c
 	r.AddCommand(

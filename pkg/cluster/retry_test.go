@@ -122,8 +122,10 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 // nothing, and what it wishes is told.
 func TestServerThatIsAlwaysBusy(t *testing.T) {
 	answers := map[string]func() *http.Response{
-		"too many requests":   func() *http.Response { return failure(429, metav1.StatusReasonTooManyRequests, nil) },
-		"an hour":             func() *http.Response { return failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "3600") },
+		"too many requests": func() *http.Response { return failure(429, metav1.StatusReasonTooManyRequests, nil) },
+		"an hour": func() *http.Response {
+			return failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "3600")
+		},
 		"internal error":      func() *http.Response { return failure(500, metav1.StatusReasonInternalError, nil) },
 		"timeout":             func() *http.Response { return failure(504, metav1.StatusReasonTimeout, nil) },
 		"server timeout":      func() *http.Response { return failure(500, metav1.StatusReasonServerTimeout, nil) },

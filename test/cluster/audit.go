@@ -28,7 +28,9 @@ type AuditEvent struct {
 		Username string
 		Groups   []string
 	}
-	ResponseStatus struct{ Code int }
+	// ImpersonatedUser is for whom the user asked; empty for itself.
+	ImpersonatedUser struct{ Username string }
+	ResponseStatus   struct{ Code int }
 }
 
 // AuditEvents reads the audit log that Options.AuditLog asks for. An event can

@@ -19,7 +19,7 @@ import (
 )
 
 // shared is the cluster of all tests that do not break theirs.
-var shared = cluster.Shared{Options: cluster.Options{Nodes: 1}}
+var shared = cluster.Shared{Options: cluster.Options{Nodes: 1, AuditLog: "audit.log"}}
 
 type testMain struct{ m *testing.M }
 

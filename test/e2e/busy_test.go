@@ -1,0 +1,40 @@
+package e2e_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// Edge case 90: whoever has too much to do for as long as we try has refused nothing.
+func TestBusyServer(t *testing.T) {
+	c := shared.Cluster(t)
+	set := file(t, configMaps(3, 1, "1"))
+	for name, fault := range map[string]cluster.Fault{
+		"429": {Status: http.StatusTooManyRequests, RetryAfter: time.Hour},
+		"500": {Status: http.StatusInternalServerError, RetryAfter: time.Hour},
+		"503": {Status: http.StatusServiceUnavailable, RetryAfter: time.Hour},
+	} {
+		for _, verb := range []string{"apply", "diff", "delete"} {
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				t.Parallel()
+				ns := namespace(t, c)
+				p, kubeconfig := proxied(t, c)
+				p.Fail(-1, cluster.Path("", "/api/v1/namespaces/"+ns), fault)
+				r := start(t, kubeconfig, verb, "-n", ns, "-f", set, "--server-timeout=2s")
+				if verb == "delete" { // It has patience.
+					until(t, "it asks", func() bool { return failed(p) > 0 })
+					r.signal(t, 2)
+					if status := r.wait(t); status == 0 || status == 1 {
+						t.Errorf("a claim: %s", r)
+					}
+					return
+				}
+				r.wait(t)
+				r.ends(t, 2).says(t, "asks to wait 1h0m0s")
+			})
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package e2e_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// The server's audit log says which program asked, in which version, and by which
+// verb: for every request of every verb.
+func TestUserAgent(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns := namespace(t, c)
+	set := file(t, configMaps(8, 1, "1"))
+	for i, call := range [][]string{
+		{"apply", "-f", set, "--wait"},
+		{"diff", "-f", set},
+		{"owners", "cm/cm-0000"},
+		{"wait", "cm/cm-0000", "--for=create"},
+		{"stuck", "cm/cm-0000"},
+		{"delete", "-f", set},
+		{"version"},
+		{"__complete", "wait", ""},
+		{"__complete", "apply", "-n", ""},
+	} {
+		verb, args := call[0], call
+		if verb == "__complete" {
+			verb = "completion"
+		} else {
+			args = append(args, "-n", ns)
+		}
+		agent := regexp.MustCompile(`^kubectl-k8sconnect/[^ ()]+ \([a-z0-9]+/[a-z0-9]+\) ` + verb + `$`)
+		// The user it is done for tells what this run asked.
+		user := fmt.Sprintf("agent-%s-%d", ns, i)
+		kubectl(t, c, "create", "clusterrolebinding", user, "--clusterrole=cluster-admin", "--user="+user)
+		at := len(args)
+		if verb == "completion" {
+			at = 2 // The last word is the one that is to be completed.
+		}
+		k8sconnect(t, c.KubeconfigPath, slices.Insert(slices.Clone(args), at, "--as="+user)...).ends(t, 0)
+		until(t, "the audit log has it", func() bool {
+			events, err := c.AuditEvents()
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := 0
+			for _, e := range events {
+				if e.ImpersonatedUser.Username != user {
+					continue
+				}
+				seen++
+				if !agent.MatchString(e.UserAgent) {
+					t.Errorf("%s: %s %s by %q", verb, e.Verb, e.RequestURI, e.UserAgent)
+				}
+			}
+			return seen > 0
+		})
+		kubectl(t, c, "delete", "clusterrolebinding", user)
+	}
+}
