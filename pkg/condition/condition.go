@@ -120,6 +120,7 @@ func (ready) reads() reads {
 	return reads{specTimes: true, paths: [][]string{
 		{"status"},
 		{"metadata", "creationTimestamp"},
+		{"metadata", "annotations", autoscalerConditions},
 		{"spec", "replicas"},
 		{"spec", "paused"},
 		{"spec", "progressDeadlineSeconds"},

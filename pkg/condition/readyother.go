@@ -64,23 +64,6 @@ func judgeDisruptionBudget(s *subject) Verdict {
 	return met(fmt.Sprintf("disruptions allowed: %d", s.count("status.disruptionsAllowed")), s.values("status.disruptionsAllowed")...)
 }
 
-// judgeAutoscaler is content with one that has nothing to do because its target is
-// scaled to zero.
-func judgeAutoscaler(s *subject) Verdict {
-	able, active := s.condition("AbleToScale"), s.condition("ScalingActive")
-	switch {
-	case active.is("False") && active.reason == "ScalingDisabled":
-		return met("its target is scaled to zero", active.value())
-	case able.is("True") && active.is("True"):
-		return met("it scales", able.value(), active.value())
-	case !able.there():
-		return unmet("NoStatus", "no controller has looked at it yet", able.value())
-	case !able.is("True"):
-		return unmet("InProgress", "it can not scale"+able.told(), able.value())
-	}
-	return unmet("InProgress", "it does not scale"+active.told(), active.value())
-}
-
 func judgeDefinition(s *subject) Verdict {
 	if c := s.condition("NamesAccepted"); c.is("False") {
 		return failed("NamesNotAccepted", "its names are not accepted"+c.told(), c.value())

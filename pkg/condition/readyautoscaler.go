@@ -1,0 +1,43 @@
+package condition
+
+import "encoding/json"
+
+// autoscalerConditions is the annotation that holds an autoscaler's conditions where
+// it is read at autoscaling/v1, which has none (edge case 96).
+const autoscalerConditions = "autoscaling.alpha.kubernetes.io/conditions"
+
+// judgeAutoscaler is content with one that has nothing to do because its target is
+// scaled to zero.
+func judgeAutoscaler(s *subject) Verdict {
+	s = withConditionsOfV1(s)
+	able, active := s.condition("AbleToScale"), s.condition("ScalingActive")
+	switch {
+	case active.is("False") && active.reason == "ScalingDisabled":
+		return met("its target is scaled to zero", active.value())
+	case able.is("True") && active.is("True"):
+		return met("it scales", able.value(), active.value())
+	case !able.there():
+		return unmet("NoStatus", "no controller has looked at it yet", able.value())
+	case !able.is("True"):
+		return unmet("InProgress", "it can not scale"+able.told(), able.value())
+	}
+	return unmet("InProgress", "it does not scale"+active.told(), active.value())
+}
+
+// withConditionsOfV1 returns the autoscaler with the conditions of its annotation,
+// where its status has none.
+func withConditionsOfV1(s *subject) *subject {
+	annotations, _ := at(s.obj, "metadata.annotations")
+	all, _ := annotations.(map[string]any)
+	text, _ := all[autoscalerConditions].(string)
+	var list []any
+	if len(s.conditions) > 0 || json.Unmarshal([]byte(text), &list) != nil {
+		return s
+	}
+	out := *s
+	out.conditions = conditionsAt(map[string]any{"conditions": list}, s.generation, "conditions")
+	for i := range out.conditions {
+		out.conditions[i].path = `metadata.annotations["` + autoscalerConditions + `"]`
+	}
+	return &out
+}

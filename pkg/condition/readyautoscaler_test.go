@@ -1,0 +1,72 @@
+package condition
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Edge case 96: an autoscaler is one object, whichever version it is read in. At
+// autoscaling/v1, which has no conditions, the API server puts them into an
+// annotation.
+func TestAutoscalerInEachVersion(t *testing.T) {
+	statuses := []string{"True", "False", "Unknown", ""}
+	reasons := []string{"", "ScalingDisabled", "FailedGetScale"}
+	ready := 0
+	for _, able := range statuses {
+		for _, active := range statuses {
+			for _, reason := range reasons {
+				var conditions []any
+				for kind, status := range map[string]string{"AbleToScale": able, "ScalingActive": active} {
+					if status != "" {
+						conditions = append(conditions, map[string]any{"type": kind, "status": status, "reason": reason, "message": "so it is"})
+					}
+				}
+				text, err := json.Marshal(conditions)
+				if err != nil {
+					t.Fatal(err)
+				}
+				annotations := map[string]any{}
+				if conditions != nil {
+					annotations["autoscaling.alpha.kubernetes.io/conditions"] = string(text)
+				}
+				autoscaler := func(version string, annotations, status map[string]any) map[string]any {
+					return map[string]any{
+						"apiVersion": "autoscaling/" + version, "kind": "HorizontalPodAutoscaler",
+						"metadata": map[string]any{"name": "h", "annotations": annotations}, "status": status,
+					}
+				}
+				judge := func(obj map[string]any) string {
+					u := parse(t, mustJSON(t, obj))
+					c := compiled(t, u.GroupVersionKind(), nil, "ready")
+					whole, trimmed := c.JudgeAt(t.Context(), u.Object, noon()), c.JudgeAt(t.Context(), Trim(u.Object, c), noon())
+					if diff := cmp.Diff(whole, trimmed); diff != "" {
+						t.Errorf("what is kept of it is judged otherwise: %s", diff)
+					}
+					if whole.Met {
+						ready++
+					}
+					return inWords(whole)
+				}
+				v2 := judge(autoscaler("v2", nil, map[string]any{"conditions": conditions}))
+				v1 := judge(autoscaler("v1", annotations, map[string]any{"currentReplicas": int64(1)}))
+				if v1 != v2 {
+					t.Errorf("AbleToScale %q, ScalingActive %q (%s): %s at v1, %s at v2", able, active, reason, v1, v2)
+				}
+			}
+		}
+	}
+	if ready == 0 {
+		t.Error("none is ready")
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
