@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/term"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -60,6 +59,9 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection, client *clust
 		if err != nil {
 			return nil, err
 		}
+		if err := o.inServedVersions(ctx, client, p); err != nil {
+			return nil, err
+		}
 		phases := deletion.Reverse(p)
 		return phases, o.unserved(ctx, client, phases)
 	}
@@ -78,44 +80,6 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection, client *clust
 		}
 	}
 	return []deletion.Phase{{Name: "objects", Sets: setsOf(found)}}, nil
-}
-
-// unserved tells kinds of which there can be no objects from those whose server
-// does not answer.
-func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, phases []deletion.Phase) error {
-	for _, ph := range phases {
-		for _, s := range ph.Sets {
-			if !s.Items[0].Absent {
-				continue
-			}
-			err := surelyNone(ctx, client, s.Items[0].Ref.GVK)
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			for i := range s.Items {
-				s.Items[i].Err = err
-			}
-		}
-	}
-	return nil
-}
-
-// surelyNone is why there may be objects of a kind that is not served; nil if there
-// can be none.
-func surelyNone(ctx context.Context, client *cluster.Client, gvk schema.GroupVersionKind) error {
-	_, err := client.Kind(ctx, gvk)
-	missing, ok := errors.AsType[*cluster.NoKindError](err)
-	if err == nil || !ok || missing.Err != nil {
-		return err
-	}
-	elsewhere, err := client.Elsewhere(ctx, gvk)
-	if err != nil || len(elsewhere) == 0 {
-		return err
-	}
-	return &hintedError{
-		err:  fmt.Errorf("the server serves no kind %s in %s, but it may have the object in %s", gvk.Kind, gvk.GroupVersion(), elsewhere[0]),
-		hint: "correct the apiVersion, or name the object as TYPE/NAME",
-	}
 }
 
 // setsOf groups targets by kind and namespace.

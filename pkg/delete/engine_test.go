@@ -73,6 +73,71 @@ func TestNextPhaseIsSkipped(t *testing.T) {
 	})
 }
 
+// What was seen to be there holds back the next phase. What nobody has seen does not:
+// a set that has one object of which it cannot be told, because its version is not
+// served or because nobody may look at it, is deleted nevertheless.
+func TestWhatHoldsBackTheNextPhase(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
+	for name, tt := range map[string]struct {
+		first  func(*Phase, *fake)
+		result string
+		goesOn bool
+	}{
+		"it cannot be told of its kind": {
+			first:  func(ph *Phase, _ *fake) { ph.Sets[0].Items[0].Err = errors.New("the server serves no such kind") },
+			result: "a unknown", goesOn: true,
+		},
+		"nobody may look, or delete": {
+			first: func(_ *Phase, f *fake) {
+				f.refuse = func(_, name string) error {
+					if strings.Contains(name, "a") {
+						return forbidden
+					}
+					return nil
+				}
+			},
+			result: "a unknown", goesOn: true,
+		},
+		"it is refused": {
+			first: func(_ *Phase, f *fake) {
+				f.refuse = func(verb, name string) error {
+					if verb == "delete" && name == "a" {
+						return apierrors.NewBadRequest("no")
+					}
+					return nil
+				}
+			},
+			result: "a failed",
+		},
+		"it is terminating": {
+			first:  func(_ *Phase, f *fake) { f.put(config("a", "x/hold")) },
+			result: "a terminating",
+		},
+		"it is not there": {
+			first:  func(_ *Phase, f *fake) { delete(f.objects, "a") },
+			result: "a absent", goesOn: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(config("a"), config("b"))
+				first := named(configMaps, "a")
+				tt.first(&first, f)
+				limit := func(object.Kind) time.Duration { return time.Minute }
+				r := start(t.Context(), &Engine{Wait: true, IgnoreAbsent: true, Timeout: limit}, f, first, named(configMaps, "b"))
+				next := "b skipped"
+				if tt.goesOn {
+					next = "b deleted"
+				}
+				same(t, []string{tt.result, next}, r.results())
+				if tt.goesOn != f.called("delete b") {
+					t.Errorf("requests: %v", f.calls)
+				}
+			})
+		})
+	}
+}
+
 // What is not there is a failure, unless it is not; nothing else waits for it.
 func TestAbsent(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -149,8 +149,9 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	return !slices.ContainsFunc(targets, e.inTheWay)
 }
 
-// inTheWay tells whether a target may still be there, so that what goes after it
-// has to stay.
+// inTheWay reports whether a target was seen and is still there, so that what goes
+// after it has to stay. What nobody has seen holds nothing back: that it cannot be
+// told of one object is no reason to delete none.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
 	case event.Gone, event.Absent:
@@ -158,6 +159,6 @@ func (e *Engine) inTheWay(t *target) bool {
 	case event.Remains:
 		return e.Wait
 	default:
-		return !t.missing
+		return t.found || t.accepted
 	}
 }

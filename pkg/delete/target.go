@@ -19,6 +19,8 @@ type target struct {
 	view *view // nil where there is nothing to see
 
 	found bool
+	// accepted: the server took the request to delete it, though it was never seen.
+	accepted bool
 	// unseen: we may not look at it. It is asked for all the same, by its name.
 	unseen bool
 	uid    types.UID
@@ -31,9 +33,8 @@ type target struct {
 	// asked is when the deletion was accepted; zero before.
 	asked time.Time
 	done  bool
-	// result of a target that is done; missing: it was not there to begin with.
-	result  event.Action
-	missing bool
+	// result of a target that is done.
+	result event.Action
 
 	// moved is when something was last seen to move; marks are what it was like, so
 	// far.
@@ -109,7 +110,7 @@ func (e *Engine) judge(t *target) {
 // absent reports an object that is not there, which is what was wanted, or a slip
 // of the pen.
 func (e *Engine) absent(t *target, reason string) {
-	t.missing = true
+	t.found = false
 	if e.IgnoreAbsent {
 		e.finish(t, event.Deleted{Action: event.Absent, Reason: reason})
 		return

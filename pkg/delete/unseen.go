@@ -39,6 +39,9 @@ func (e *Engine) askUnseen(ctx context.Context, t *target) {
 		e.end(t, event.Deleted{Action: event.Gone})
 		return
 	}
+	e.mu.Lock()
+	t.accepted = true
+	e.mu.Unlock()
 	how.UID, how.DryRun = live.GetUID(), true
 	_, err = e.Server.Delete(ctx, t.kind, t.Ref, how)
 	switch {
