@@ -52,6 +52,8 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	case deniedByHook(err): // With whatever code it pleases; by default, 400.
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return nil
+	case slow(err): // It was not tried to its end: that says nothing of the update.
+		return d.deadHooks(hooks)
 	case apierrors.IsForbidden(err) && !d.mayPatch(tried), apierrors.IsBadRequest(err):
 		// Not tried: we may not, or a webhook has side effects and knows no dry runs.
 		return d.deadHooks(hooks)
@@ -107,7 +109,7 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 		d.misses++
 		return nil
 	}
-	if denied(a.err) && !d.mayPatch(ref) {
+	if denied(a.err) && !d.mayPatch(ref) || slow(a.err) {
 		d.blind[q] = a.err
 	}
 	return a.err

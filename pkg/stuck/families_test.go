@@ -145,7 +145,7 @@ func TestDefinitions(t *testing.T) {
 			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
 				"---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			answers: answers{failing: map[string]error{"Widget": apierrors.NewTooManyRequests("later", 1)}},
-			codes:   []string{ServerThrottling},
+			codes:   []string{NotRead}, says: []string{"list widget.example.com"}, // It is one kind, not the server.
 		},
 		"conversion fails": { // k/k#71925; it is no failure of the server
 			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
@@ -320,8 +320,23 @@ func TestServer(t *testing.T) {
 	unreadable := &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 500, Reason: metav1.StatusReasonStoreReadError, Message: "x"}}
 	runAll(t, map[string]situation{
 		"fails":         {objects: held, answers: failing(apierrors.NewInternalError(errors.New("etcd"))), codes: []string{ServerFailing, FinalizerUnknown}, says: []string{"etcd"}},
-		"does not come": {objects: held, answers: failing(errSlow), codes: []string{ServerFailing, FinalizerUnknown}, says: []string{"no answer in time"}},
+		"does not come": {objects: held, answers: failing(errSlow), codes: []string{FinalizerUnknown, NotRead}},
 		"throttles":     {objects: held, answers: failing(apierrors.NewTooManyRequests("later", 1)), codes: []string{ServerThrottling, FinalizerUnknown}},
+		"one kind is not ready yet, which is nobody's fault": {
+			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}" +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}",
+			answers: answers{failing: map[string]error{"Widget": apierrors.NewTooManyRequests("storage is (re)initializing", 1)}},
+			codes:   []string{ContentRemains, NotRead},
+		},
+		"one kind is slow, which is nobody's fault": {
+			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}" +
+				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}",
+			answers: answers{failing: map[string]error{"Widget": errSlow}},
+			codes:   []string{ContentRemains, NotRead},
+		},
+		"the update that is tried is slow, which says nothing of it": {
+			objects: held, answers: answers{refusal: errSlow}, codes: []string{FinalizerControllerGone, NotRead},
+		},
 		"can not read": { // edge case 66
 			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}",
 			answers: answers{failing: map[string]error{"Secret": unreadable}},

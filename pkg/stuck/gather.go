@@ -61,7 +61,7 @@ func (g *Gatherer) Explain(ctx context.Context, _ object.Kind, live *unstructure
 // was not allowed to read is marked in the facts; an error says that ctx ended.
 func (g *Gatherer) Gather(ctx context.Context, live *unstructured.Unstructured) (Facts, error) {
 	known := newKnown()
-	known.put(questionOf(live), answer{object: live})
+	known.put(questionOf(live), answer{object: live, given: true})
 	f := Facts{Now: g.now(), Object: live, known: known}
 	if err := g.fill(ctx, known, func(d *diagnosis) { d.explain(f) }); err != nil {
 		return f, err

@@ -40,6 +40,8 @@ type answer struct {
 	kinds   []object.Kind
 	yes     bool
 	err     error
+	// given: nobody asked for it.
+	given bool
 }
 
 // errNotAsked stands for what nobody asked because enough was asked already.
@@ -135,6 +137,19 @@ func (k *known) object(ref object.Ref) *unstructured.Unstructured {
 		}
 	}
 	return nil
+}
+
+// answersElse reports whether the server answered anything but what is about these
+// groups.
+func (k *known) answersElse(groups map[string]bool) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	for q, a := range k.answers {
+		if a.err == nil && !a.given && q.verb != replay && !groups[q.gvk.Group] {
+			return true
+		}
+	}
+	return false
 }
 
 // allTroubled tells whether the server failed at every one of the questions.

@@ -46,12 +46,13 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 // absent (edge case 67).
 func (d *diagnosis) unread() (finding, bool) {
 	var forbidden, failed []string
+	blame := d.blame()
 	for q, err := range d.blind {
 		switch {
-		case q.verb == replay && !denied(err), q.verb == allowed:
+		case q.verb == replay && !denied(err) && !slow(err), q.verb == allowed:
 		case denied(err):
 			forbidden = append(forbidden, q.String())
-		case !troubled(err) && !undecryptable(err):
+		case slow(err) && q.verb == replay, !(troubled(err) && blame(err)) && !undecryptable(err):
 			failed = append(failed, q.String()+": "+reason(err))
 		}
 	}
@@ -104,9 +105,11 @@ func reason(err error) string {
 // answer, nothing is known.
 func (d *diagnosis) server() []finding {
 	var busy, failing, lost []string
+	blame := d.blame()
 	for q, err := range d.blind {
 		switch {
 		case q.verb == replay: // That is about the one object.
+		case troubled(err) && !blame(err): // That is about the one kind, or a matter of time.
 		case undecryptable(err):
 			lost = append(lost, q.String())
 		case apierrors.IsTooManyRequests(err):
@@ -140,6 +143,23 @@ func (d *diagnosis) server() []finding {
 	}
 	return found
 }
+
+// blame returns what tells whether an error says something of the server as a whole.
+// Where other things were answered, one kind alone is at fault whose storage is still
+// being made or cannot be read; and a server that answers late is not broken.
+func (d *diagnosis) blame() func(error) bool {
+	failing := map[string]bool{}
+	for q, err := range d.blind {
+		if q.verb != replay && troubled(err) {
+			failing[q.gvk.Group] = true
+		}
+	}
+	answers := d.known.answersElse(failing)
+	return func(err error) bool { return !answers || len(failing) > 1 && !slow(err) }
+}
+
+// slow reports whether no more is known than that an answer did not come in time.
+func slow(err error) bool { return errors.Is(err, errSlow) }
 
 // undecryptableObjects is about objects that the API server can not read from its
 // store any more (KEP-3926; edge case 66).
