@@ -335,6 +335,25 @@ func TestKindThatIsGone(t *testing.T) {
 	})
 }
 
+// A kind that began to be served in this run and is not found now is not gone: the
+// server is behind. It cannot be told.
+func TestYoungKindThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if strings.Contains(req.URL.Path, "/namespaces/") {
+				return text2response(404, "text/plain", "404 page not found"), nil
+			}
+			return discovered(req), nil
+		})
+		c.kinds.put(configMaps, true)
+		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		var unreachable interface{ Unreachable() bool }
+		if !errors.As(err, &unreachable) {
+			t.Errorf("it counts as refused: %v", err)
+		}
+	})
+}
+
 func TestHostFolder(t *testing.T) {
 	dir := t.TempDir()
 	s := newDiskServer(t)

@@ -134,8 +134,13 @@ func (c *Client) missing(ctx context.Context, gvk schema.GroupVersionKind) error
 			return &NoKindError{GVK: gvk, Err: err}
 		}
 	}
+	if c.kinds.isYoung(gvk) { // One of several API servers may be behind, or this one busy.
+		return &NoKindError{GVK: gvk, Err: &noAnswerError{errServedBefore}}
+	}
 	return &NoKindError{GVK: gvk}
 }
+
+var errServedBefore = errors.New("it was served a moment ago")
 
 // groupNow asks the server for a group; without versions if it has none of that
 // name. That something is not found says little, for whatever stands in the server's
