@@ -52,7 +52,7 @@ func (d *diagnosis) unread() (finding, bool) {
 		case q.verb == replay && !denied(err) && !slow(err), q.verb == allowed:
 		case denied(err):
 			forbidden = append(forbidden, q.String())
-		case slow(err) && q.verb == replay, !(troubled(err) && blame(err)) && !undecryptable(err):
+		case slow(err) && q.verb == replay, (!troubled(err) || !blame(err)) && !undecryptable(err):
 			failed = append(failed, q.String()+": "+reason(err))
 		}
 	}
