@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -198,9 +200,18 @@ func (c *Client) gaveUp(err error, class class) error {
 	switch s := statusOf(err); {
 	case class == lost:
 		return &noAnswerError{err}
+	case ofWebhook(s):
+		return explain(err)
 	case s.Code == http.StatusTooManyRequests, s.Code >= http.StatusInternalServerError:
 		return &busyError{err: explain(err), tried: c.timeout}
 	default:
 		return explain(err)
 	}
+}
+
+// ofWebhook reports whether the server is well and refuses because a webhook that has
+// to be asked does not answer. It is the one case that only words tell: such a Status
+// is like that of any internal error.
+func ofWebhook(s metav1.Status) bool {
+	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
 }

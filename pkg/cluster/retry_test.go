@@ -118,6 +118,26 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
+// A webhook that has to be asked and does not answer is a refusal by a server that is
+// well, however long that lasts.
+func TestWebhookThatIsAlwaysAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path == "/readyz" {
+				return text2response(200, "text/plain", "ok"), nil
+			}
+			said := apierrors.NewInternalError(errors.New(`failed calling webhook "x.example.com": no endpoints`)).ErrStatus
+			said.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+			return reply(500, said), nil
+		})
+		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		var unreachable interface{ Unreachable() bool }
+		if err == nil || errors.As(err, &unreachable) {
+			t.Errorf("it is no refusal: %v", err)
+		}
+	})
+}
+
 // Edge case 90: a server that had too much to do for as long as we tried has refused
 // nothing, and what it wishes is told.
 func TestServerThatIsAlwaysBusy(t *testing.T) {
