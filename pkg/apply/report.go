@@ -151,20 +151,20 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 		default: // the server's default is the same: no news
 		}
 	}
-	for _, c := range redact.Conflicts(t.Item.Ref, t.Taken) {
+	taken, err := t.takenFrom(e.Predictor, answer)
+	if err != nil {
+		return err
+	}
+	for _, c := range redact.Conflicts(t.Item.Ref, taken) {
 		out.Taken = append(out.Taken, c.Change())
 	}
-	adopted := t.Adoption.Adopted
-	if len(adopted) == 0 {
-		adopted = t.adopted
-	}
-	for _, owner := range adopted {
-		out.Adopted = append(out.Adopted, owner.Manager)
-	}
+	out.Adopted = t.adoptedFrom()
+	changes := view.Changes()
+	out.OnlyOwners = t.OnlyOwners(changes) && len(out.Released)+len(out.Taken) == 0
 	out.Action = event.Unchanged
-	if len(view.Changes()) > 0 || len(out.Released) > 0 {
+	if len(changes) > 0 || len(out.Released) > 0 {
 		out.Action = event.Configured
-	} else if len(adopted) == 0 {
+	} else if len(out.Adopted) == 0 {
 		out.Sharing, err = e.sharing(t, answer)
 	}
 	return err

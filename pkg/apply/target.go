@@ -20,14 +20,37 @@ import (
 type target struct {
 	predict.Prediction
 	done bool
-	// adopted are the owners whose fields this run has made ours already: after
-	// that, a prediction that starts again knows nothing of them.
-	adopted []managedfields.Owner
+	// adopted and overwritten are what this run has made ours already, and the values
+	// that change by it: after that, a prediction that starts again knows nothing of
+	// them.
+	adopted     []string
+	overwritten []managedfields.Conflict
 	// refusal is why taking all that is contested would not help.
 	refusal error
 }
 
 func (t *target) isDone() bool { return t.done }
+
+// adopts notes that the adopted fields are ours now.
+func (t *target) adopts() {
+	t.adopted, t.overwritten = t.AdoptedFrom(), t.Overwritten
+}
+
+func (t *target) adoptedFrom() []string {
+	if len(t.adopted) > 0 {
+		return t.adopted
+	}
+	return t.AdoptedFrom()
+}
+
+// takenFrom returns the values of others that the apply overwrites.
+func (t *target) takenFrom(p predict.Predictor, answer *unstructured.Unstructured) ([]managedfields.Conflict, error) {
+	in := t.Prediction
+	if len(in.Overwritten) == 0 {
+		in.Overwritten = t.overwritten
+	}
+	return p.TakenFrom(&in, answer)
+}
 
 func (t *target) contested() bool { return len(t.Conflicts) > 0 }
 

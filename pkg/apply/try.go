@@ -2,8 +2,10 @@ package apply
 
 import (
 	"context"
+	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // try reports what the write of one target would do.
@@ -26,8 +28,17 @@ func (e *Engine) try(ctx context.Context, t *target) {
 		e.conflict(t)
 	case t.Unchecked != "":
 		out.Action, out.Reason, out.Yielded = event.Configured, t.Unchecked, t.Yielded
-		e.finish(out)
+		e.finish(e.taking(t, out))
 	default:
 		e.accepted(ctx, t, t.Answer)
 	}
+}
+
+// taking adds what an apply that the server was not asked about takes over.
+func (e *Engine) taking(t *target, out event.Applied) event.Applied {
+	out.Adopted = t.adoptedFrom()
+	for _, c := range redact.Conflicts(t.Item.Ref, slices.Concat(t.Taken, t.Overwritten)) {
+		out.Taken = append(out.Taken, c.Change())
+	}
+	return out
 }

@@ -111,7 +111,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		if err != nil {
 			return nil, err
 		}
-		t.adopted = t.Adoption.Adopted
+		t.adopts()
 		// What is adopted can not be in conflict any more; what others own still can.
 		version = moved.GetResourceVersion()
 	}
@@ -152,7 +152,7 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	for range attempts {
 		_, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.Adoption.Fields)
 		if err == nil {
-			t.adopted = t.Adoption.Adopted
+			t.adopts()
 		} else if !apierrors.IsConflict(err) {
 			return err
 		}

@@ -22,27 +22,43 @@ type predictFlags struct {
 	yield     []string
 	adoptFrom []string
 	validate  string
+
+	flags *pflag.FlagSet
 }
 
 func (f *predictFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Who we are to the server: the owner of what is applied")
 	flags.StringArrayVar(&f.take, "take", nil, "[KIND/NAME:]PATH to become the owner of, though it is contested; all for every one. Repeatable")
 	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND/NAME:]PATH to leave to whoever owns it, or at its live value. Repeatable")
-	flags.StringSliceVar(&f.adoptFrom, "adopt-from", []string{managedfields.ClientSideApply},
-		"Managers whose fields become ours, besides those of kubectl apply, so that what leaves the manifest leaves the cluster; empty for none, not even those")
+	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
+		"Managers whose fields become ours in this run, so that what leaves the manifest leaves the cluster. "+
+			"Those of kubectl apply do by themselves, once: with our first apply of the object. Empty for none")
+	f.flags = flags
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
+
+// from returns whose fields become ours. Moving away from client-side apply is a
+// migration, which happens once; whoever names a manager wants it in this run.
+func (f *predictFlags) from() managedfields.From {
+	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
+	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {
+		return managedfields.From{Once: names}
+	}
+	if len(names) == 0 {
+		return managedfields.From{}
+	}
+	return managedfields.From{Always: names, Once: []string{managedfields.ClientSideApply}}
+}
+
+const adoptFromFlag = "adopt-from"
 
 // maxManager is the server's bound on the length of a field manager's name.
 const maxManager = 128
 
 func (f *predictFlags) toPredictor() (predict.Predictor, error) {
-	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.adoptFrom, Locate: manifest.Locate}
+	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.from(), Locate: manifest.Locate}
 	if f.manager == "" || len(f.manager) > maxManager {
 		return p, fmt.Errorf("--field-manager must have 1 to %d characters", maxManager)
-	}
-	if len(p.AdoptFrom) > 0 && !slices.Contains(p.AdoptFrom, managedfields.ClientSideApply) {
-		p.AdoptFrom = append(p.AdoptFrom, managedfields.ClientSideApply)
 	}
 	switch f.validate {
 	case "strict", "true":

@@ -31,8 +31,13 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 	if err != nil {
 		return out, err
 	}
+	taken, err := e.Predictor.TakenFrom(p, p.Answer)
+	if err != nil {
+		return out, err
+	}
 	changes := managedfields.WithOwners(view.Changes(), entries, e.Predictor.Manager)
-	attribute(changes, p)
+	out.Adopted, out.OnlyOwners = p.AdoptedFrom(), p.OnlyOwners(changes)
+	attribute(changes, p, taken)
 	left, err := e.Predictor.Left(p, p.Answer)
 	if err != nil {
 		return out, err
@@ -41,10 +46,8 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 		// Without owners, what stays is the server's default: no news.
 		if change.Kind == managedfields.Released && len(change.Owners) > 0 {
 			changes = append(changes, change)
+			out.OnlyOwners = false
 		}
-	}
-	for _, owner := range p.Adoption.Adopted {
-		out.Adopted = append(out.Adopted, owner.Manager)
 	}
 	changes = append(changes, contestedBesides(changes, p)...)
 	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
@@ -78,10 +81,10 @@ func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []m
 	return out
 }
 
-// attribute says whose the changed paths are, and which of them are contested.
-// What is adopted with the apply counts as ours. Owners that the live object does
+// attribute says whose the changed paths are, and which of them are contested or
+// taken. What is adopted with the apply counts as ours. Owners that the live object does
 // not name (before-first-apply) come from the conflict.
-func attribute(changes []managedfields.Change, p *predict.Prediction) {
+func attribute(changes []managedfields.Change, p *predict.Prediction, taken []managedfields.Conflict) {
 	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
 	for i := range changes {
 		c := &changes[i]
@@ -92,8 +95,9 @@ func attribute(changes []managedfields.Change, p *predict.Prediction) {
 				c.Owners = union(c.Owners, contested.Owners)
 			}
 		}
-		for _, taken := range p.Taken {
-			if touch(*c, taken) {
+		for _, taken := range taken {
+			if touch(*c, taken) && c.Kind != managedfields.Removed && c.Kind != managedfields.Contested {
+				c.Kind = managedfields.TakenOver
 				c.Owners = union(c.Owners, taken.Owners)
 			}
 		}

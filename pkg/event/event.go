@@ -80,12 +80,15 @@ type Applied struct {
 	// Released are paths that left the manifest but stay, kept by others; Removed
 	// those that left the object.
 	Released, Removed []managedfields.Change
-	// Taken are contested paths that the user chose to take.
+	// Taken are paths whose value was another owner's and is set to the manifest's:
+	// contested ones that the user chose to take, and those of adopted managers.
 	Taken []managedfields.Change
 	// Yielded are paths that were left to their owners.
 	Yielded []managedfields.Path
-	// Adopted are the managers whose fields became ours in this run.
-	Adopted []string
+	// Adopted are the managers whose fields became ours in this run; OnlyOwners tells
+	// that nothing else became of the object.
+	Adopted    []string
+	OnlyOwners bool
 	// Object is the object as the server has it then, or would have it, without its
 	// managed fields and with the values of a Secret masked. Nil where it was not
 	// asked for, or not applied.
@@ -104,8 +107,10 @@ type Compared struct {
 	Err    error
 	// Changes of the managed projection, sorted by path.
 	Changes []managedfields.Change
-	// Adopted are the managers whose fields would become ours.
-	Adopted []string
+	// Adopted are the managers whose fields would become ours; OnlyOwners tells that
+	// nothing else would become of the object.
+	Adopted    []string
+	OnlyOwners bool
 	// Sharing is set with Share.
 	Sharing *managedfields.Sharing
 	// Before and After are the projection now and as the server would make it;

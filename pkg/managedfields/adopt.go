@@ -14,6 +14,17 @@ import (
 // ClientSideApply is the manager under which kubectl's client-side apply writes.
 const ClientSideApply = "kubectl-client-side-apply"
 
+// From says whose fields a manager takes over.
+type From struct {
+	// Once are managers whose fields are migrated: they are taken over only while the
+	// manager has no Apply entry of its own. Whatever they write after that is a
+	// foreign write.
+	Once []string
+	// Always are managers that somebody named for this run. They are taken over
+	// whenever they hold something.
+	Always []string
+}
+
 // Adoption is what is to become of an object's managed fields so that a manager
 // takes over what others hold.
 type Adoption struct {
@@ -24,30 +35,40 @@ type Adoption struct {
 	// Left are owners that stay as they are, because their paths are written at
 	// another version than the manager's.
 	Left []Owner
+
+	adopter adopter
 }
 
-// Adopt works out how a manager takes over what the managers named in from hold
-// on the main resource, by updates or by applying: it all moves into the
-// manager's Apply entry, so that what the manifest does not state leaves the
-// object with the next apply (KEP-2155, k/k#99003; edge case 30). Without an
-// entry of its own, the manager gets one at the newest version among theirs.
-// The status is never taken over: the manifest would not state it.
+// Adopt works out how a manager takes over what others hold on the main resource,
+// by updates or by applying: it all moves into the manager's Apply entry, so that
+// what the manifest does not state leaves the object with the next apply (KEP-2155,
+// k/k#99003; edge case 30). Without an entry of its own, the manager gets one at the
+// newest version among theirs. The status is never taken over: the manifest would
+// not state it.
 //
 // Who adopts [ClientSideApply] also adopts [BeforeFirstApply], though of that
 // only what the last-applied annotation states. The rest of that entry is
-// nobody's configuration: defaults, finalizers, allocated addresses.
-func Adopt(live *unstructured.Unstructured, manager string, from []string) (Adoption, error) {
+// nobody's configuration: defaults, finalizers, allocated addresses. The API server
+// makes the entry at the manager's own first apply, so having applied does not rule
+// it out. What rules it out then is that it no longer holds the annotation:
+// somebody has written another one since, and it speaks for them.
+func Adopt(live *unstructured.Unstructured, manager string, from From) (Adoption, error) {
 	entries, err := Entries(live)
 	if err != nil {
 		return Adoption{}, err
 	}
-	a := adopter{manager: manager, from: from, live: live.Object}
 	target, exists := AppliedBy(entries, manager)
+	a := adopter{manager: manager, from: from.Always, live: live.Object}
 	if !exists {
+		a.from = slices.Concat(from.Always, from.Once)
 		target = Entry{Owner: Owner{Manager: manager, Operation: Apply}, Fields: fieldpath.NewSet()}
+	}
+	a.untracked = slices.Contains(a.from, ClientSideApply) ||
+		slices.Contains(from.Once, ClientSideApply) && holdsLastApplied(entries, BeforeFirstApply)
+	if !exists {
 		target.APIVersion = a.newest(entries)
 	}
-	var result Adoption
+	result := Adoption{adopter: a}
 	kept := make([]Entry, 0, len(entries)+1)
 	for _, e := range entries {
 		set := a.takes(e)
@@ -78,10 +99,63 @@ func Adopt(live *unstructured.Unstructured, manager string, from []string) (Adop
 	return result, err
 }
 
+// LetGo returns the managed fields of the server's answer to a dry run without what
+// the adopted managers still hold there. What the manager holds is left as it is:
+// it is what the manifest states.
+func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
+	entries, err := Entries(answer)
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]Entry, 0, len(entries))
+	for _, e := range entries {
+		if slices.ContainsFunc(a.Adopted, e.Equal) {
+			e.Fields = e.Fields.Difference(a.adopter.takes(e))
+		}
+		if !e.Fields.Empty() {
+			kept = append(kept, e)
+		}
+	}
+	return encode(kept)
+}
+
+// HalfAdopted reports whether a manager took over from client-side apply and was
+// stopped before it applied: its Apply entry then holds the last-applied annotation,
+// which leaves the object with the apply.
+func HalfAdopted(live, manifest *unstructured.Unstructured, manager string) bool {
+	if live == nil {
+		return false
+	}
+	if _, stated := annotationPath().Get(manifest.Object); stated {
+		return false
+	}
+	entries, err := Entries(live)
+	if err != nil {
+		return false
+	}
+	ours, ok := AppliedBy(entries, manager)
+	return ok && holdsIn(ours.Fields, annotationPath())
+}
+
+func annotationPath() Path { return Field("metadata", "annotations", LastAppliedAnnotation) }
+
+// IsLastApplied reports whether the path is that of client-side apply's annotation.
+func (p Path) IsLastApplied() bool { return p.Equal(annotationPath()) }
+
+// holdsLastApplied reports whether an entry of a manager holds the last-applied
+// annotation.
+func holdsLastApplied(entries []Entry, manager string) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool {
+		return e.Manager == manager && holdsIn(e.Fields, annotationPath())
+	})
+}
+
 type adopter struct {
 	manager string
 	from    []string
-	live    map[string]any
+	// untracked: of before-first-apply, what the last-applied annotation states.
+	untracked bool
+	live      map[string]any
 }
 
 // takes returns what of an entry is to be taken over.
@@ -90,7 +164,7 @@ func (a adopter) takes(e Entry) *Set {
 	switch {
 	case e.Subresource != "" || e.Is(a.manager):
 		return none
-	case e.Manager == BeforeFirstApply && slices.Contains(a.from, ClientSideApply):
+	case e.Manager == BeforeFirstApply && a.untracked:
 		return a.lastApplied(e.Fields)
 	case !slices.Contains(a.from, e.Manager):
 		return none
@@ -106,10 +180,9 @@ func (a adopter) lastApplied(set *Set) *Set {
 	if json.Unmarshal([]byte(lastApplied(a.live)), &last) != nil {
 		return out
 	}
-	annotation := Field("metadata", "annotations", LastAppliedAnnotation)
 	set.Iterate(func(fp fieldpath.Path) {
 		p := Path(fp)
-		if _, stated := p.Get(last); stated || p.Equal(annotation) {
+		if _, stated := p.Get(last); stated || p.IsLastApplied() {
 			out.Insert(fp.Copy())
 		}
 	})

@@ -13,11 +13,14 @@ func TestAdopt(t *testing.T) {
 	v := func(manager, operation, version, more, fields string) string {
 		return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: ` + version + more + `, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
 	}
-	csa := []string{managedfields.ClientSideApply}
+	csa := managedfields.From{Once: []string{managedfields.ClientSideApply}}
+	named := func(names ...string) managedfields.From {
+		return managedfields.From{Always: names, Once: csa.Once}
+	}
 	const last = `{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a"},"data":{"a":"1"}}`
 	tests := map[string]struct {
 		entries       []string
-		from          []string
+		from          managedfields.From
 		lastApplied   string
 		want          []string
 		adopted, left []string
@@ -32,7 +35,7 @@ func TestAdopt(t *testing.T) {
 				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {.: {}, f:a: {}, f:b: {}}}`),
 				v("them", "Update", "v1", "", `{f:data: {f:c: {}}}`),
 			},
-			from:    csa,
+			from:    named(managedfields.ClientSideApply),
 			want:    []string{us + " (Apply) v1: .data .data.a .data.b", "them (Update) v1: .data.c"},
 			adopted: []string{"kubectl-client-side-apply (Update)"},
 		},
@@ -57,7 +60,7 @@ func TestAdopt(t *testing.T) {
 				v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
 				v("kubectl-client-side-apply", "Update", "v1beta1", "", `{f:data: {f:b: {}}}`),
 			},
-			from: csa,
+			from: named(managedfields.ClientSideApply),
 			left: []string{"kubectl-client-side-apply (Update)"},
 		},
 		"an applier, an updater, and no subresource": {
@@ -66,25 +69,25 @@ func TestAdopt(t *testing.T) {
 				v("helm", "Update", "v1", "", `{f:data: {f:b: {}}}`),
 				v("helm", "Update", "v1", ", subresource: scale", `{f:spec: {f:replicas: {}}}`),
 			},
-			from:    []string{"helm"},
+			from:    named("helm"),
 			want:    []string{us + " (Apply) v1: .data.a .data.b", "helm (scale) v1: .spec.replicas"},
 			adopted: []string{"helm (Apply)", "helm (Update)"},
 		},
 		"our own updates, if named (edge case 6)": {
 			entries: []string{v(us, "Update", "v1", "", `{f:data: {f:b: {}}}`), v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`)},
-			from:    []string{us},
+			from:    named(us),
 			want:    []string{us + " (Apply) v1: .data.a .data.b"},
 			adopted: []string{us + " (Update)"},
 		},
 		"never the status": {
 			entries: []string{v("operator", "Update", "v1", "", `{f:data: {f:b: {}}, f:status: {f:phase: {}}}`)},
-			from:    []string{"operator"},
+			from:    named("operator"),
 			want:    []string{us + " (Apply) v1: .data.b", "operator (Update) v1: .status.phase"},
 			adopted: []string{"operator (Update)"},
 		},
 		"nothing but status": {
 			entries: []string{v("operator", "Update", "v1", "", `{f:status: {f:phase: {}}}`)},
-			from:    []string{"operator"},
+			from:    named("operator"),
 		},
 		"before-first-apply: what was applied, no more (edge case 9)": {
 			entries: []string{v("before-first-apply", "Update", "v1", "",
@@ -99,6 +102,54 @@ func TestAdopt(t *testing.T) {
 		"before-first-apply without client-side apply (edge case 9)": {
 			entries: []string{v("before-first-apply", "Update", "v1", "", `{f:data: {f:a: {}}}`)},
 			from:    csa,
+		},
+		"what client-side apply writes after our own apply is foreign": {
+			entries: []string{
+				v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`),
+			},
+			from: csa,
+		},
+		"so it is when another manager is named": {
+			entries: []string{
+				v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`),
+				v("helm", "Update", "v1", "", `{f:data: {f:c: {}}}`),
+			},
+			from: named("helm"),
+			want: []string{
+				us + " (Apply) v1: .data.a .data.c", "kubectl-client-side-apply (Update) v1: .data.b",
+			},
+			adopted: []string{"helm (Update)"},
+		},
+		"left at another version, it is not taken up later": {
+			entries: []string{
+				v(us, "Apply", "apps/v1", "", `{f:data: {f:b: {}}}`),
+				v("kubectl-client-side-apply", "Update", "apps/v1beta1", "", `{f:data: {f:a: {}}}`),
+			},
+			from: csa,
+		},
+		"before-first-apply, which our own apply made (edge case 9)": {
+			entries: []string{
+				v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("before-first-apply", "Update", "v1", "",
+					`{f:data: {f:a: {}, f:b: {}}, f:metadata: {f:annotations: {f:kubectl.kubernetes.io/last-applied-configuration: {}}}}`),
+			},
+			from: csa, lastApplied: last,
+			want: []string{
+				us + ` (Apply) v1: .data.a .metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`,
+				`before-first-apply (Update) v1: .data.b`,
+			},
+			adopted: []string{"before-first-apply (Update)"},
+		},
+		"before-first-apply, and the annotation is somebody's of today": {
+			entries: []string{
+				v(us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("before-first-apply", "Update", "v1", "", `{f:data: {f:a: {}, f:b: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1", "",
+					`{f:metadata: {f:annotations: {f:kubectl.kubernetes.io/last-applied-configuration: {}}}}`),
+			},
+			from: csa, lastApplied: last,
 		},
 		"nobody named": {
 			entries: []string{v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`)},
@@ -142,7 +193,7 @@ func TestAdopt(t *testing.T) {
 
 // What is adopted is as new as the newest that went into it.
 func TestAdoptTime(t *testing.T) {
-	got, err := managedfields.Adopt(read(t, oldLive), us, []string{managedfields.ClientSideApply})
+	got, err := managedfields.Adopt(read(t, oldLive), us, managedfields.From{Always: []string{managedfields.ClientSideApply}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +274,12 @@ func TestDropped(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := managedfields.Dropped(story{}.object(t, tt.before, tt.live), story{}.object(t, tt.after, tt.answer), us, tt.from...)
+			live := story{}.object(t, tt.before, tt.live)
+			adoption, err := managedfields.Adopt(live, us, managedfields.From{Always: tt.from})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := managedfields.Dropped(live, story{}.object(t, tt.after, tt.answer), us, adoption)
 			if err != nil {
 				t.Fatal(err)
 			}

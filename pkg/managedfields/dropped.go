@@ -16,14 +16,14 @@ import (
 //     the server's default is the same;
 //   - Changed: nobody holds it, and the server's default differs.
 //
-// From names the managers that are adopted together with this apply (see
-// [Adopt]), if that has not reached the live object yet. A dry run can not show
-// what it leads to: what they held and the manifest does not state is Removed.
+// Adoption is what is adopted together with this apply, if that has not reached the
+// live object yet. A dry run cannot show what it leads to: what the adopted managers
+// held and the manifest does not state is Removed.
 //
 // An item of a list is one change with all that is in it, unless others keep
 // part of it.
-func Dropped(live, answer *unstructured.Unstructured, manager string, from ...string) ([]Change, error) {
-	d, err := drop(live, answer, manager, from)
+func Dropped(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]Change, error) {
+	d, err := drop(live, answer, manager, adoption.adopter)
 	if err != nil {
 		return nil, err
 	}
@@ -33,15 +33,15 @@ func Dropped(live, answer *unstructured.Unstructured, manager string, from ...st
 // Emptied returns the maps and lists of which nobody holds anything any more, those
 // below others first. The server removes such a one as a whole, so that it gets its
 // default again: {} in its place may not be valid.
-func Emptied(live, answer *unstructured.Unstructured, manager string, from ...string) ([]Path, error) {
-	d, err := drop(live, answer, manager, from)
+func Emptied(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]Path, error) {
+	d, err := drop(live, answer, manager, adoption.adopter)
 	if err != nil {
 		return nil, err
 	}
 	return d.emptied, nil
 }
 
-func drop(live, answer *unstructured.Unstructured, manager string, from []string) (*dropper, error) {
+func drop(live, answer *unstructured.Unstructured, manager string, a adopter) (*dropper, error) {
 	before, err := Entries(live)
 	if err != nil {
 		return nil, fmt.Errorf("live object: %w", err)
@@ -52,7 +52,6 @@ func drop(live, answer *unstructured.Unstructured, manager string, from []string
 	}
 	d := &dropper{live: live.Object, answer: answer.Object, now: Managed(after, manager)}
 	held := Managed(before, manager)
-	a := adopter{manager: manager, from: from, live: live.Object}
 	for _, e := range before {
 		if e.APIVersion == answer.GetAPIVersion() {
 			held = held.Union(a.takes(e))

@@ -114,7 +114,7 @@ func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
 	if err != nil || len(taken) > 0 {
 		t.Fatalf("settled, yet something is taken: %v, %v", conflictPaths(taken), err)
 	}
-	dropped, err := managedfields.Dropped(live, live, us)
+	dropped, err := managedfields.Dropped(live, live, us, managedfields.Adoption{})
 	if err != nil || len(dropped) > 0 {
 		t.Fatalf("settled, yet something is dropped: %v, %v", changeTexts(dropped), err)
 	}
@@ -122,7 +122,7 @@ func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
 
 // checkChanges calls what takes two objects and a path.
 func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text string, readable bool) {
-	names := []string{managedfields.ClientSideApply, "kubectl-set"}
+	names := managedfields.From{Always: []string{managedfields.ClientSideApply, "kubectl-set"}}
 	adoption, err := managedfields.Adopt(live, us, names)
 	if (err == nil) != readable {
 		t.Fatalf("adopt: %v, though entries can be read: %v", err, readable)
@@ -138,7 +138,7 @@ func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text 
 		}
 	}
 	_, _ = managedfields.Taken(live, manifest, manifest, us)
-	_, _ = managedfields.Dropped(live, manifest, us, names...)
+	_, _ = managedfields.Dropped(live, manifest, us, adoption)
 	causes := []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: text}}
 	managedfields.ConflictsFromStatus(causes, live, manifest, us)
 	p, err := managedfields.ParsePath(text)

@@ -255,7 +255,7 @@ data: {a: "1"}
 // the next apply changes who owns what.
 func TestJudgeAfterAdoption(t *testing.T) {
 	live := read(t, oldLive)
-	adoption, err := managedfields.Adopt(live, us, []string{managedfields.ClientSideApply})
+	adoption, err := managedfields.Adopt(live, us, managedfields.From{Always: []string{managedfields.ClientSideApply}})
 	if err != nil {
 		t.Fatal(err)
 	}

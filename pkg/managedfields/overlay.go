@@ -5,15 +5,15 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Moved returns what an apply makes of an object once the fields of the managers
-// in from are the manager's own: what they or the manager held and stated does
-// not state any more is gone, and what stated states is set. What is left to do
-// for the server is to fill in its defaults.
+// Moved returns what an apply makes of an object once what is adopted is the
+// manager's own: what the manager holds then and stated does not state is gone, and
+// what stated states is set. What is left to do for the server is to fill in its
+// defaults.
 //
 // Stated is the server's own form of the manifest, with the manager's entry in its
 // managed fields: its answer to the creation of such an object, which tells the
 // keys of list items. The live object is not changed.
-func Moved(live, stated *unstructured.Unstructured, manager string, from ...string) (*unstructured.Unstructured, error) {
+func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
 	entries, err := Entries(stated)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, from ...stri
 	if err := unstructured.SetNestedSlice(as.Object, after, "metadata", "managedFields"); err != nil {
 		return nil, err
 	}
-	dropped, err := Dropped(live, as, manager, from...)
+	dropped, err := Dropped(live, as, manager, adoption)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, from ...stri
 			gone = append(gone, c.Path)
 		}
 	}
-	emptied, err := Emptied(live, as, manager, from...)
+	emptied, err := Emptied(live, as, manager, adoption)
 	if err != nil {
 		return nil, err
 	}

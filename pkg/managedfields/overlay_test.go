@@ -39,7 +39,11 @@ spec:
   selector: {app: a}
 `)
 	before := live.DeepCopy()
-	got, err := managedfields.Moved(live, stated, "k8sconnect", managedfields.ClientSideApply)
+	adoption, err := managedfields.Adopt(live, "k8sconnect", managedfields.From{Once: []string{managedfields.ClientSideApply}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := managedfields.Moved(live, stated, "k8sconnect", adoption)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +86,11 @@ metadata:
   - {manager: k8sconnect, operation: Apply, apiVersion: apiextensions.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:scope": {}}}}
 spec: {conversion: {strategy: None}, scope: Cluster}
 `)
-	got, err := managedfields.Moved(live, stated, "k8sconnect", managedfields.ClientSideApply)
+	adoption, err := managedfields.Adopt(live, "k8sconnect", managedfields.From{Once: []string{managedfields.ClientSideApply}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := managedfields.Moved(live, stated, "k8sconnect", adoption)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,6 +56,8 @@ const (
 	Removed   ChangeKind = "removed"
 	Changed   ChangeKind = "changed"
 	Contested ChangeKind = "contested"
+	// TakenOver: others set the value, and it becomes ours and another.
+	TakenOver ChangeKind = "taken"
 	// Released: we stop owning the path, and it stays because others own it.
 	Released ChangeKind = "released"
 )

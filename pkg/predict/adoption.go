@@ -41,7 +41,8 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 			answer = nil
 		}
 	}
-	in.Answer, in.Unchecked, in.Conflicts, in.Taken = answer, "", nil, nil
+	in.Answer, in.Unchecked = answer, ""
+	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
 	if answer == nil {
 		in.Unchecked = "not checked by the server: it can be asked only when what " +
 			in.Adoption.Adopted[0].Manager + " owns is adopted"
@@ -51,11 +52,11 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 }
 
 func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, alone *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	moved, err := managedfields.Moved(in.Live, alone, p.Manager, p.AdoptFrom...)
+	moved, err := managedfields.Moved(in.Live, alone, p.Manager, in.Adoption)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := p.letGo(moved)
+	entries, err := in.Adoption.LetGo(moved)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func twinName(name string) string {
 // first, so they are taken out of the answer, and the server is asked to
 // complete what is left with its defaults.
 func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
-	dropped, err := managedfields.Dropped(in.Live, in.Answer, p.Manager, p.AdoptFrom...)
+	dropped, err := managedfields.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 			gone = append(gone, c.Path)
 		}
 	}
-	emptied, err := managedfields.Emptied(in.Live, in.Answer, p.Manager, p.AdoptFrom...)
+	emptied, err := managedfields.Emptied(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {
 		return err
 	}
@@ -150,37 +151,10 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 			return err
 		}
 	}
-	entries, err := p.letGo(in.Answer)
+	entries, err := in.Adoption.LetGo(in.Answer)
 	if err != nil {
 		return err
 	}
 	in.Answer = answer
 	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
-}
-
-// letGo returns the managed fields of the answer to a dry run without what the
-// adopted managers still hold there.
-func (p Predictor) letGo(answer *unstructured.Unstructured) ([]any, error) {
-	entries, _, err := unstructured.NestedSlice(answer.Object, "metadata", "managedFields")
-	if err != nil {
-		return nil, err
-	}
-	adoption, err := managedfields.Adopt(answer, p.Manager, p.AdoptFrom)
-	if err != nil || adoption.Fields == nil {
-		return entries, err
-	}
-	// Our entry gained what the others lose; what we hold is what the manifest
-	// states.
-	ours := slices.IndexFunc(entries, p.isOurs)
-	rest := slices.DeleteFunc(adoption.Fields, p.isOurs)
-	if ours < 0 {
-		return rest, nil
-	}
-	return append(rest, entries[ours]), nil
-}
-
-// isOurs tells whether an entry of managed fields is the manager's own.
-func (p Predictor) isOurs(entry any) bool {
-	m, _ := entry.(map[string]any)
-	return m["manager"] == p.Manager && m["operation"] == managedfields.Apply && m["subresource"] == nil
 }

@@ -29,9 +29,9 @@ type Predictor struct {
 	Manager string
 	// Take and Yield are the user's choices.
 	Take, Yield []Choice
-	// AdoptFrom are managers whose fields become ours, so that what is not in
-	// the manifest leaves the object.
-	AdoptFrom []string
+	// AdoptFrom says whose fields become ours, so that what is not in the manifest
+	// leaves the object.
+	AdoptFrom managedfields.From
 	// Validation is the server's field validation: Strict, Warn or Ignore.
 	Validation string
 	// Locate finds a field in the file that a manifest was read from; nil if nothing can.
@@ -61,8 +61,13 @@ type Prediction struct {
 	// the object, and says why.
 	Unchecked string
 	// Conflicts are contested and nobody said what to do; Taken are contested and
-	// the user takes them. Empty until Ask.
-	Conflicts, Taken []managedfields.Conflict
+	// the user takes them; Overwritten are values that adopted managers set and the
+	// manifest changes. Empty until Ask.
+	Conflicts, Taken, Overwritten []managedfields.Conflict
+
+	// halfAdopted: an earlier run took over from client-side apply and did not get to
+	// apply.
+	halfAdopted bool
 }
 
 // Judge tells what the live object alone tells of applying the item. A nil live
@@ -86,6 +91,7 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if err != nil {
 		return out, err
 	}
+	out.halfAdopted = managedfields.HalfAdopted(live, out.Body, p.Manager)
 	if !out.Adopts() {
 		out.Verdict, _ = managedfields.Judge(live, out.Body, p.Manager)
 	}
@@ -202,7 +208,8 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 
 // accept reads an answer that belongs to the live object we know.
 func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
-	in.Answer, in.Conflicts, in.Taken, in.Unchecked = answer, nil, nil, ""
+	in.Answer, in.Unchecked = answer, ""
+	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
 	if in.Live == nil {
 		return nil
 	}
@@ -220,11 +227,14 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 }
 
 // sort tells apart what is contested and taken, what is contested and nobody
-// said what to do, and what is not contested any more after the adoption.
+// said what to do, and what is overwritten because its owners are adopted.
 func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {
-		if !in.adopted(c) && p.takes(in.Item, c.Path) {
+		switch {
+		case in.adopted(c):
+			in.Overwritten = append(in.Overwritten, c)
+		case p.takes(in.Item, c.Path):
 			in.Taken = append(in.Taken, c)
 		}
 	}

@@ -139,7 +139,7 @@ func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]ma
 	if in.Live == nil || answer == nil {
 		return nil, nil
 	}
-	return managedfields.Dropped(in.Live, answer, p.Manager, p.AdoptFrom...)
+	return managedfields.Dropped(in.Live, answer, p.Manager, in.Adoption)
 }
 
 // IsContested tells whether an error is the server's refusal of an apply because

@@ -60,11 +60,40 @@ func TestKilledDuringAdoption(t *testing.T) {
 	r.wait(t)
 	p.Heal()
 
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "removed  .data.pad")
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).
+		says(t, "removed  .data.pad").
+		says(t, `taken    .data.value  from kubectl-client-side-apply (Update): "1" → "2"`).
+		says(t, "1 object taken over from kubectl-client-side-apply")
 	if got := kubectl(t, c, "get", "configmap/cm-0000", "-n", ns, "-o", "jsonpath={.data}{.metadata.annotations}"); got != `{"value":"2"}` {
 		t.Errorf("what is left: %s", got)
 	}
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
+}
+
+// Killed between the two steps of an adoption; then somebody writes by client-side
+// apply again: that is theirs, and contested (edge cases 30, 36).
+func TestKilledDuringAdoptionThenWritten(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	kubectl(t, c, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1")))
+	set := file(t, configMaps(1, 1, "2"))
+
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set)
+	until(t, "the fields are ours", func() bool {
+		return !strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "kubectl-client-side-apply")
+	})
+	r.signal(t, syscall.SIGKILL)
+	r.wait(t)
+	p.Heal()
+	kubectl(t, c, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "3")))
+
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 1).
+		says(t, `.data.value     yours "2"  live "3"  kubectl-client-side-apply`)
+	if got := value(t, c, ns, "cm-0000"); got != "3" {
+		t.Errorf("the value is %s: somebody's write was overwritten", got)
+	}
 }
 
 // managers returns the names of the field managers of an object.
