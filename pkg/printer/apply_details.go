@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -15,26 +16,33 @@ const manyPaths = 10
 // the ownership of its fields.
 func (t *applyTable) details(a event.Applied) []string {
 	var all []string
-	all = append(all, t.paths("removed", a.Removed, was)...)
-	all = append(all, t.paths("kept", a.Released, func(c managedfields.Change) string {
+	most := manyPaths
+	removed := a.Removed
+	if t.Verbose || len(a.Adopted) > 0 {
+		most = math.MaxInt // A takeover names all that it changes.
+	}
+	if !t.Verbose {
+		removed = withoutLastApplied(removed, a.Adopted)
+	}
+	all = append(all, paths("removed", removed, most, was)...)
+	all = append(all, paths("kept", a.Released, most, func(c managedfields.Change) string {
 		return "by " + ownerList(c.Owners, t.Now())
 	})...)
-	all = append(all, t.paths("taken", a.Taken, func(c managedfields.Change) string {
+	all = append(all, paths("taken", a.Taken, most, func(c managedfields.Change) string {
 		return "from " + ownerList(c.Owners, t.Now()) + fromTo(c)
 	})...)
-	all = append(all, t.paths("yielded", pathsOf(a.Yielded), nil)...)
-	for _, manager := range a.Adopted {
-		all = append(all, "adopted  the fields of "+clean(manager))
+	all = append(all, paths("yielded", pathsOf(a.Yielded), most, nil)...)
+	if t.Verbose {
+		for _, manager := range a.Adopted {
+			all = append(all, "adopted  the fields of "+clean(manager))
+		}
 	}
 	return all
 }
 
 // paths lists changes of one sort, one a line, the note of each beside its path.
-func (t *applyTable) paths(verb string, changes []managedfields.Change, note func(managedfields.Change) string) []string {
-	shown := changes
-	if len(shown) > manyPaths && !t.Verbose {
-		shown = shown[:manyPaths]
-	}
+func paths(verb string, changes []managedfields.Change, most int, note func(managedfields.Change) string) []string {
+	shown := changes[:min(most, len(changes))]
 	var rows []string
 	for _, c := range shown {
 		row := pad(verb, len("removed")) + "  " + clean(c.Path.String())
@@ -56,7 +64,11 @@ func was(c managedfields.Change) string {
 	if c.From == nil || isLastApplied(c) {
 		return ""
 	}
-	return "was " + cutMiddle(value(c.From), longest)
+	text := "was " + cutMiddle(value(c.From), longest)
+	if c.Kind == managedfields.Changed {
+		text += ", now " + cutMiddle(value(c.To), longest)
+	}
+	return text
 }
 
 func fromTo(c managedfields.Change) string {

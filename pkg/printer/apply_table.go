@@ -28,10 +28,11 @@ type applyTable struct {
 	contested map[int]bool          // phases that have conflicts
 	changed   map[int]bool          // phases in which something was written
 	written   bool                  // there are lines above
+	takeovers takeovers
 }
 
 func newApplyTable(b base) *applyTable {
-	return &applyTable{base: b, contested: map[int]bool{}, changed: map[int]bool{}}
+	return &applyTable{base: b, contested: map[int]bool{}, changed: map[int]bool{}, takeovers: takeovers{}}
 }
 
 func (t *applyTable) take(e event.Event) {
@@ -42,6 +43,7 @@ func (t *applyTable) take(e event.Event) {
 	if !ok {
 		return
 	}
+	t.takeovers.add(applied.Adopted)
 	at := t.course.place(applied.Ref)
 	if !applied.DryRun && (applied.Action == event.Created || applied.Action == event.Configured) {
 		t.changed[at.phase] = true
@@ -57,7 +59,8 @@ func (t *applyTable) take(e event.Event) {
 
 // listed tells whether an object gets a line.
 func (t *applyTable) listed(a event.Applied) bool {
-	return a.Action != event.Unchanged || t.Verbose || t.course.total <= oneScreen ||
+	quiet := a.Action == event.Unchanged || a.OnlyOwners
+	return !quiet || t.Verbose || t.course.total <= oneScreen ||
 		a.Reason != "" || len(t.details(a)) > 0
 }
 
@@ -93,6 +96,9 @@ func (t *applyTable) finish(context.Context) error {
 	}
 	for _, w := range t.unmet.drain() {
 		t.waitedLine(&b, w, actionWidth)
+	}
+	for _, line := range t.takeovers.lines(t.DryRun) {
+		b.WriteString(line + "\n")
 	}
 	b.WriteString(applySummary(t.course, t.Options) + "\n")
 	t.screen.result(b.String())

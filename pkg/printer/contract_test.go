@@ -3,6 +3,7 @@ package printer_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -179,17 +180,37 @@ func TestUnchangedObjects(t *testing.T) {
 	}
 }
 
-// What an apply does to ownership is told even of an object that it did not
-// change otherwise.
-func TestUnchangedButAdopted(t *testing.T) {
-	events := []event.Event{
-		event.Planned{Phases: []event.Phase{{Name: "all", Total: 1000}}},
-		event.Applied{Ref: config("a"), Action: event.Unchanged, Adopted: []string{"kubectl-client-side-apply"}},
+// What only changes its owner is one line a run, however many objects there are; a
+// value that changes with it is told with its object, and never shortened away.
+func TestTakeovers(t *testing.T) {
+	const csa = managedfields.ClientSideApply
+	annotation := managedfields.Change{
+		Path: managedfields.Field("metadata", "annotations", managedfields.LastAppliedAnnotation), From: "{}", Kind: managedfields.Removed,
 	}
-	got := run(t, printer.ForApply, printer.Options{}, events)
-	const want = "unchanged   configmap/a -n prod\n    adopted  the fields of kubectl-client-side-apply\n1 unchanged, 999 not reached\n"
+	events := []event.Event{event.Planned{Phases: []event.Phase{{Name: "all", Total: 59}}}, event.PhaseStarted{}}
+	for i := range 58 {
+		events = append(events, event.Applied{
+			Ref: config(fmt.Sprint("c", i)), Action: event.Configured, OnlyOwners: true,
+			Removed: []managedfields.Change{annotation}, Adopted: []string{csa},
+		})
+	}
+	changed := event.Applied{Ref: config("z"), Action: event.Configured, Removed: []managedfields.Change{annotation}, Adopted: []string{csa}}
+	want := "configured  configmap/z -n prod\n"
+	for i := range 12 {
+		key := fmt.Sprintf("k%02d", i)
+		changed.Taken = append(changed.Taken, managedfields.Change{
+			Path: managedfields.Field("data", key), From: "a", To: "b", Kind: managedfields.Contested,
+			Owners: []managedfields.Owner{{Manager: csa, Operation: managedfields.Update}},
+		})
+		want += "    taken    .data." + key + "  from kubectl-client-side-apply (Update): a → b\n"
+	}
+	want += "59 objects taken over from kubectl-client-side-apply\n59 configured\n"
+	got := run(t, printer.ForApply, printer.Options{}, append(events, changed))
 	if diff := cmp.Diff(want, got.out); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := run(t, printer.ForApply, printer.Options{Verbose: true}, append(events, changed)); strings.Count(got.out, "adopted  the fields of "+csa) != 59 {
+		t.Errorf("asked for all of them:\n%s", got.out)
 	}
 }
 

@@ -11,10 +11,15 @@ import (
 func (t *diffTable) notes(c event.Compared) []string {
 	notes := remarks(c)
 	removed := 0
-	for _, change := range c.Changes {
+	all := t.Verbose || len(c.Adopted) > 0 // A takeover names all that it changes.
+	changes := c.Changes
+	if !t.Verbose {
+		changes = withoutLastApplied(changes, c.Adopted)
+	}
+	for _, change := range changes {
 		if change.Kind == managedfields.Removed && len(change.Owners) == 0 && !change.Atomic {
 			// The diff shows it; only a few are worth a word besides.
-			if removed++; removed > manyPaths && !t.Verbose {
+			if removed++; removed > manyPaths && !all {
 				continue
 			}
 		}
@@ -22,11 +27,13 @@ func (t *diffTable) notes(c event.Compared) []string {
 			notes = append(notes, note)
 		}
 	}
-	if more := removed - manyPaths; more > 0 && !t.Verbose {
+	if more := removed - manyPaths; more > 0 && !all {
 		notes = append(notes, "removed    and "+count(more, "path")+" more")
 	}
-	for _, manager := range c.Adopted {
-		notes = append(notes, "adopted    the fields of "+clean(manager))
+	if t.Verbose {
+		for _, manager := range c.Adopted {
+			notes = append(notes, "adopted    the fields of "+clean(manager))
+		}
 	}
 	return notes
 }
@@ -42,10 +49,12 @@ func (t *diffTable) note(c managedfields.Change) string {
 		whose = "stays, kept by "
 	case managedfields.Removed:
 		whose = "also owned by "
+	case managedfields.TakenOver:
+		whose = "from "
 	case managedfields.Added, managedfields.Changed:
 		switch {
 		case len(c.Owners) > 0: // Others own what is set to another value, and it is not contested.
-			word, whose = "taken", "from "
+			word, whose = string(managedfields.TakenOver), "from "
 		case !c.Atomic:
 			return ""
 		}

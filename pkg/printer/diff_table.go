@@ -23,11 +23,12 @@ type diffTable struct {
 	texts     planned[string]
 	written   bool
 	contested int
+	takeovers takeovers
 	outside   *outside // nil without an external program
 }
 
 func newDiffTable(b base) *diffTable {
-	t := &diffTable{base: b}
+	t := &diffTable{base: b, takeovers: takeovers{}}
 	if b.External != nil {
 		t.outside = &outside{External: *b.External}
 	}
@@ -37,6 +38,10 @@ func newDiffTable(b base) *diffTable {
 func (t *diffTable) take(e event.Event) {
 	compared, ok := e.(event.Compared)
 	if !ok || compared.Action == event.None && compared.Err == nil && compared.Reason == "" {
+		return
+	}
+	t.takeovers.add(compared.Adopted)
+	if compared.OnlyOwners && compared.Reason == "" && compared.Err == nil && !t.Verbose {
 		return
 	}
 	at := t.course.place(compared.Ref)
@@ -75,11 +80,23 @@ func (t *diffTable) finish(ctx context.Context) error {
 	if t.outside != nil {
 		err = t.outside.run(ctx)
 	}
+	for _, line := range t.takeovers.lines(true) {
+		t.say("# " + line + "\n")
+	}
 	t.screen.note(diffSummary(t.course) + "\n")
 	if t.contested > 0 {
 		t.screen.note(count(t.contested, "contested path") + ": apply stops there unless you --take or --yield\n")
 	}
 	return err
+}
+
+// say writes text where the heads of objects go.
+func (t *diffTable) say(text string) {
+	if t.outside != nil {
+		t.screen.note(text)
+		return
+	}
+	t.screen.result(text)
 }
 
 // head is the name of the object, and its notes.

@@ -1,0 +1,41 @@
+package printer
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// takeovers counts, by manager, the objects whose fields became ours. That a field
+// has another owner is worth one line a run; what is worth more, such as a value that
+// goes with it, is told with its object.
+type takeovers map[string]int
+
+func (t takeovers) add(managers []string) {
+	for _, manager := range managers {
+		t[manager]++
+	}
+}
+
+// lines are for the end of a run: one for each manager.
+func (t takeovers) lines(asked bool) []string {
+	words := " taken over from "
+	if asked {
+		words = " to take over from "
+	}
+	var all []string
+	for _, manager := range slices.Sorted(maps.Keys(t)) {
+		all = append(all, count(t[manager], "object")+words+clean(manager))
+	}
+	return all
+}
+
+// withoutLastApplied leaves out the annotation of client-side apply, which goes with
+// every takeover from it.
+func withoutLastApplied(changes []managedfields.Change, adopted []string) []managedfields.Change {
+	if len(adopted) == 0 {
+		return changes
+	}
+	return slices.DeleteFunc(slices.Clone(changes), isLastApplied)
+}
