@@ -87,7 +87,7 @@ func (e *Engine) conflict(t *target) {
 	}
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
-		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded,
+		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded, Left: t.Left,
 		Err: redact.Error(t.Item.Object, t.refusal),
 	})
 }
@@ -96,7 +96,7 @@ func (e *Engine) conflict(t *target) {
 func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.Unstructured) {
 	out := event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
-		Yielded: t.Yielded, Object: e.shown(answer),
+		Yielded: t.Yielded, Left: t.Left, Object: e.shown(answer),
 	}
 	if t.Live != nil {
 		if err := e.compare(t, answer, &out); err != nil {

@@ -112,7 +112,7 @@ func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.U
 	if p.Verdict == managedfields.Settled {
 		e.finish(event.Applied{
 			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,
-			Yielded: p.Yielded, Object: e.shown(live),
+			Yielded: p.Yielded, Left: p.Left, Object: e.shown(live),
 		})
 		return nil
 	}
@@ -171,6 +171,6 @@ func (e *Engine) guess(t *target) {
 	}
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: did,
-		Yielded: t.Yielded,
+		Yielded: t.Yielded, Left: t.Left,
 	})
 }

@@ -27,7 +27,7 @@ func (e *Engine) try(ctx context.Context, t *target) {
 	case t.contested(): // only since we looked at the phase
 		e.conflict(t)
 	case t.Unchecked != "":
-		out.Action, out.Reason, out.Yielded = event.Configured, t.Unchecked, t.Yielded
+		out.Action, out.Reason, out.Yielded, out.Left = event.Configured, t.Unchecked, t.Yielded, t.Left
 		e.finish(e.taking(t, out))
 	default:
 		e.accepted(ctx, t, t.Answer)

@@ -126,7 +126,7 @@ func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item,
 	case err != nil:
 		e.cannotTell(ctx, item, err)
 	case p.Verdict == managedfields.Settled:
-		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None})
+		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Left: p.Left})
 	default:
 		asks.Go(func() error {
 			e.ask(ctx, &p)

@@ -83,8 +83,10 @@ type Applied struct {
 	// Taken are paths whose value was another owner's and is set to the manifest's:
 	// contested ones that the user chose to take, and those of adopted managers.
 	Taken []managedfields.Change
-	// Yielded are paths that were left to their owners.
+	// Yielded are paths that the user left to their owners; Left are values that
+	// something in the cluster is meant to set, and that differ from the manifest's.
 	Yielded []managedfields.Path
+	Left    []managedfields.Conflict
 	// Adopted are the managers whose fields became ours in this run; OnlyOwners tells
 	// that nothing else became of the object.
 	Adopted    []string
@@ -105,6 +107,9 @@ type Compared struct {
 	// Reason says why the action is Unknown, or what was not checked.
 	Reason string
 	Err    error
+	// Left are values that something in the cluster is meant to set, and that differ
+	// from the manifest's.
+	Left []managedfields.Conflict
 	// Changes of the managed projection, sorted by path.
 	Changes []managedfields.Change
 	// Adopted are the managers whose fields would become ours; OnlyOwners tells that

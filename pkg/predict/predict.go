@@ -52,8 +52,10 @@ type Prediction struct {
 	Verdict managedfields.Verdict
 	// Adoption is what has to happen to the managed fields first; mostly nothing.
 	Adoption managedfields.Adoption
-	// Yielded are the paths that are left to their owners.
+	// Yielded are the paths that the user leaves to their owners; Left are values that
+	// something in the cluster is meant to set, and keeps.
 	Yielded []managedfields.Path
+	Left    []managedfields.Conflict
 
 	// Answer is the server's to a dry run; nil until Ask, and with Unchecked.
 	Answer *unstructured.Unstructured
@@ -78,7 +80,19 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if err != nil {
 		return out, err
 	}
-	out.Body, out.Yielded, err = managedfields.Yield(withoutStringData(item.Object), live, p.Manager, paths)
+	if live != nil {
+		if out.Adoption, err = managedfields.Adopt(live, p.Manager, p.AdoptFrom); err != nil {
+			return out, err
+		}
+		if out.Left, err = p.left(item, live, paths, out.Adoption.Adopted); err != nil {
+			return out, err
+		}
+	}
+	body := withoutStringData(item.Object)
+	if body, err = p.leave(body, &out); err != nil {
+		return out, err
+	}
+	out.Body, out.Yielded, err = managedfields.Yield(body, live, p.Manager, paths)
 	if err != nil {
 		return out, err
 	}
@@ -86,10 +100,6 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if live == nil {
 		out.Verdict = managedfields.Clear
 		return out, nil
-	}
-	out.Adoption, err = managedfields.Adopt(live, p.Manager, p.AdoptFrom)
-	if err != nil {
-		return out, err
 	}
 	out.halfAdopted = managedfields.HalfAdopted(live, out.Body, p.Manager)
 	if !out.Adopts() {

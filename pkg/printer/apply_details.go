@@ -33,6 +33,9 @@ func (t *applyTable) details(a event.Applied) []string {
 	})...)
 	all = append(all, paths("yielded", pathsOf(a.Yielded), most, nil)...)
 	if t.Verbose {
+		all = append(all, paths("left", changesLeft(a.Left), most, func(c managedfields.Change) string {
+			return "to " + ownerList(c.Owners, t.Now())
+		})...)
 		for _, manager := range a.Adopted {
 			all = append(all, "adopted  the fields of "+clean(manager))
 		}
@@ -78,6 +81,14 @@ func fromTo(c managedfields.Change) string {
 	from, to := values(c.From, c.To, true)
 	from, to = cutPair(from, to, longest/2, longest/2)
 	return ": " + from + " → " + to
+}
+
+func changesLeft(left []managedfields.Conflict) []managedfields.Change {
+	changes := make([]managedfields.Change, len(left))
+	for i, c := range left {
+		changes[i] = c.Change()
+	}
+	return changes
 }
 
 func pathsOf(paths []managedfields.Path) []managedfields.Change {

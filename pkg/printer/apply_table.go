@@ -2,6 +2,7 @@ package printer
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -29,10 +30,11 @@ type applyTable struct {
 	changed   map[int]bool          // phases in which something was written
 	written   bool                  // there are lines above
 	takeovers takeovers
+	left      leftOver
 }
 
 func newApplyTable(b base) *applyTable {
-	return &applyTable{base: b, contested: map[int]bool{}, changed: map[int]bool{}, takeovers: takeovers{}}
+	return &applyTable{base: b, contested: map[int]bool{}, changed: map[int]bool{}, takeovers: takeovers{}, left: leftOver{}}
 }
 
 func (t *applyTable) take(e event.Event) {
@@ -44,6 +46,7 @@ func (t *applyTable) take(e event.Event) {
 		return
 	}
 	t.takeovers.add(applied.Adopted)
+	t.left.add(applied.Left)
 	at := t.course.place(applied.Ref)
 	if !applied.DryRun && (applied.Action == event.Created || applied.Action == event.Configured) {
 		t.changed[at.phase] = true
@@ -97,7 +100,7 @@ func (t *applyTable) finish(context.Context) error {
 	for _, w := range t.unmet.drain() {
 		t.waitedLine(&b, w, actionWidth)
 	}
-	for _, line := range t.takeovers.lines(t.DryRun) {
+	for _, line := range slices.Concat(t.takeovers.lines(t.DryRun), t.left.lines()) {
 		b.WriteString(line + "\n")
 	}
 	b.WriteString(applySummary(t.course, t.Options) + "\n")

@@ -21,13 +21,8 @@ func appliedOf(a event.Applied) appliedObject {
 		Taken:      changesOf(a.Taken),
 		Adopted:    a.Adopted,
 		Sharing:    a.Sharing,
-	}
-	for _, c := range a.Conflicts {
-		entry := contestedPath{Path: c.Path.String(), Yours: c.Yours, Same: c.SameValue, Owners: ownersOf(c.Owners)}
-		if c.HasLive {
-			entry.Live = &c.Live
-		}
-		o.Conflicts = append(o.Conflicts, entry)
+		Conflicts:  contestedOf(a.Conflicts),
+		Left:       contestedOf(a.Left),
 	}
 	for _, path := range a.Yielded {
 		o.Yielded = append(o.Yielded, path.String())
@@ -45,7 +40,20 @@ func comparedOf(c event.Compared) comparedObject {
 		Changes:    changesOf(c.Changes),
 		Adopted:    c.Adopted,
 		Sharing:    c.Sharing,
+		Left:       contestedOf(c.Left),
 	}
+}
+
+func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
+	var list []contestedPath
+	for _, c := range conflicts {
+		entry := contestedPath{Path: c.Path.String(), Yours: c.Yours, Same: c.SameValue, Owners: ownersOf(c.Owners)}
+		if c.HasLive {
+			entry.Live = &c.Live
+		}
+		list = append(list, entry)
+	}
+	return list
 }
 
 // changesOf leaves out the side on which a path is absent: null is a value.

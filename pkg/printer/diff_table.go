@@ -24,11 +24,12 @@ type diffTable struct {
 	written   bool
 	contested int
 	takeovers takeovers
+	left      leftOver
 	outside   *outside // nil without an external program
 }
 
 func newDiffTable(b base) *diffTable {
-	t := &diffTable{base: b, takeovers: takeovers{}}
+	t := &diffTable{base: b, takeovers: takeovers{}, left: leftOver{}}
 	if b.External != nil {
 		t.outside = &outside{External: *b.External}
 	}
@@ -37,6 +38,7 @@ func newDiffTable(b base) *diffTable {
 
 func (t *diffTable) take(e event.Event) {
 	compared, ok := e.(event.Compared)
+	t.left.add(compared.Left)
 	if !ok || compared.Action == event.None && compared.Err == nil && compared.Reason == "" {
 		return
 	}
@@ -82,6 +84,9 @@ func (t *diffTable) finish(ctx context.Context) error {
 	}
 	for _, line := range t.takeovers.lines(true) {
 		t.say("# " + line + "\n")
+	}
+	for _, line := range t.left.lines() {
+		t.screen.note(line + "\n")
 	}
 	t.screen.note(diffSummary(t.course) + "\n")
 	if t.contested > 0 {

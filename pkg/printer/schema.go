@@ -51,6 +51,7 @@ type appliedObject struct {
 	Released  []changedPath          `json:"released,omitempty"`
 	Taken     []changedPath          `json:"taken,omitempty"`
 	Yielded   []string               `json:"yielded,omitempty"`
+	Left      []contestedPath        `json:"left,omitempty"`
 	Adopted   []string               `json:"adopted,omitempty"`
 	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
 	Wait      *waitEntry             `json:"wait,omitempty"`
@@ -67,6 +68,7 @@ type comparedObject struct {
 	Changes  []changedPath          `json:"changes,omitempty"`
 	Adopted  []string               `json:"adopted,omitempty"`
 	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`
+	Left     []contestedPath        `json:"left,omitempty"`
 }
 
 type contestedPath struct {

@@ -31,6 +31,28 @@ func (t takeovers) lines(asked bool) []string {
 	return all
 }
 
+// leftOver counts, by manager, the values that were left to whoever is meant to set
+// them. That is as it should be, and worth one line a run.
+type leftOver map[string]int
+
+func (l leftOver) add(left []managedfields.Conflict) {
+	for _, c := range left {
+		l[c.Owners[0].Manager]++
+	}
+}
+
+func (l leftOver) lines() []string {
+	var all []string
+	for _, manager := range slices.Sorted(maps.Keys(l)) {
+		them := "it"
+		if l[manager] > 1 {
+			them = "them"
+		}
+		all = append(all, count(l[manager], "value")+" left to "+clean(manager)+", which is meant to set "+them)
+	}
+	return all
+}
+
 // withoutLastApplied leaves out the annotation of client-side apply, which goes with
 // every takeover from it.
 func withoutLastApplied(changes []managedfields.Change, adopted []string) []managedfields.Change {
