@@ -35,8 +35,11 @@ type Adoption struct {
 	// Left are owners that stay as they are, because their paths are written at
 	// another version than the manager's.
 	Left []Owner
+	// Claimed are paths that nobody owned, and that the manager takes to let go of.
+	Claimed []Path
 
 	adopter adopter
+	claimed *Set
 }
 
 // Adopt works out how a manager takes over what others hold on the main resource,

@@ -68,7 +68,7 @@ func (c *comparer) child(path Path, pe fieldpath.PathElement, before, after side
 	}
 	change := Change{
 		Path: path, From: before.value, To: after.value, Kind: Changed,
-		Atomic: shape == leaf && (isContainer(before.value) || isContainer(after.value)),
+		Atomic: shape == leaf && (isFilled(before.value) || isFilled(after.value)),
 	}
 	switch {
 	case !before.has:

@@ -18,12 +18,12 @@ import (
 //
 // Adoption is what is adopted together with this apply, if that has not reached the
 // live object yet. A dry run cannot show what it leads to: what the adopted managers
-// held and the manifest does not state is Removed.
+// held and the manifest does not state is Removed. So is what it claims.
 //
 // An item of a list is one change with all that is in it, unless others keep
 // part of it.
 func Dropped(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]Change, error) {
-	d, err := drop(live, answer, manager, adoption.adopter)
+	d, err := drop(live, answer, manager, adoption)
 	if err != nil {
 		return nil, err
 	}
@@ -31,17 +31,18 @@ func Dropped(live, answer *unstructured.Unstructured, manager string, adoption A
 }
 
 // Emptied returns the maps and lists of which nobody holds anything any more, those
-// below others first. The server removes such a one as a whole, so that it gets its
-// default again: {} in its place may not be valid.
+// below others first. The server removes such a one as a whole, with the defaults in it
+// that belong to nobody, so that it gets its own default again: {} in its place may not
+// be valid, nor a configMap of which but the mode is left. The metadata always stay.
 func Emptied(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]Path, error) {
-	d, err := drop(live, answer, manager, adoption.adopter)
+	d, err := drop(live, answer, manager, adoption)
 	if err != nil {
 		return nil, err
 	}
 	return d.emptied, nil
 }
 
-func drop(live, answer *unstructured.Unstructured, manager string, a adopter) (*dropper, error) {
+func drop(live, answer *unstructured.Unstructured, manager string, adoption Adoption) (*dropper, error) {
 	before, err := Entries(live)
 	if err != nil {
 		return nil, fmt.Errorf("live object: %w", err)
@@ -50,8 +51,9 @@ func drop(live, answer *unstructured.Unstructured, manager string, a adopter) (*
 	if err != nil {
 		return nil, fmt.Errorf("the server's answer: %w", err)
 	}
+	a := adoption.adopter
 	d := &dropper{live: live.Object, answer: answer.Object, now: Managed(after, manager)}
-	held := Managed(before, manager)
+	held := Managed(before, manager).Union(adoption.ClaimedSet())
 	for _, e := range before {
 		if e.APIVersion == answer.GetAPIVersion() {
 			held = held.Union(a.takes(e))
@@ -92,7 +94,7 @@ func (d *dropper) walk(path Path, held *Set) {
 			d.item(p, child)
 		case inner:
 			d.walk(p, child)
-			if pe.FieldName != nil && !holds(d.now, p) && len(holders(d.keepers, p)) == 0 {
+			if pe.FieldName != nil && !isMetadata(p) && !holds(d.now, p) && len(holders(d.keepers, p)) == 0 {
 				d.emptied = append(d.emptied, p)
 			}
 		case !holds(d.now, p):
@@ -133,6 +135,8 @@ func (d *dropper) leaf(p Path) {
 		c.To, c.Kind = to, Changed
 	}
 	last := p[len(p)-1]
-	c.Atomic = last.FieldName != nil && isContainer(from)
+	c.Atomic = last.FieldName != nil && isFilled(from)
 	d.changes = append(d.changes, c)
 }
+
+func isMetadata(p Path) bool { return len(p) == 1 && *p[0].FieldName == "metadata" }

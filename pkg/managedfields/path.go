@@ -29,6 +29,11 @@ func Field(names ...string) Path {
 	return p
 }
 
+// Item returns the path of the item of a list that is known by one field of text.
+func (p Path) Item(key, text string) Path {
+	return p.child(fieldpath.KeyElement(value.Field{Name: key, Value: value.NewValueInterface(text)}))
+}
+
 // String returns the text form. Two paths have one text only if they are equal.
 func (p Path) String() string {
 	var b []byte

@@ -99,6 +99,9 @@ func isEmpty(v any) bool {
 	return false
 }
 
+// isFilled reports whether v is a map or a list with something in it.
+func isFilled(v any) bool { return isContainer(v) && !isEmpty(v) }
+
 // isContainer tells whether v is a map or a list.
 func isContainer(v any) bool {
 	switch v.(type) {

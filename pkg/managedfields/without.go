@@ -9,7 +9,8 @@ import (
 
 // Without returns a copy of the object without what is at the paths, or nil if
 // the object has nothing at any of them. Parents stay, empty or not, except those
-// in emptied, in this order, if nothing is left in them. The object is not changed.
+// in emptied (see [Emptied]), which go with all that is left in them: the defaults
+// that belong to nobody. The object is not changed.
 func Without(u *unstructured.Unstructured, paths []Path, emptied ...Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {
@@ -25,7 +26,7 @@ func Without(u *unstructured.Unstructured, paths []Path, emptied ...Path) *unstr
 		return nil
 	}
 	for _, p := range emptied {
-		if v, there := p.Get(out.Object); there && isEmpty(v) {
+		if _, there := p.Get(out.Object); there {
 			without(out.Object, p)
 		}
 	}

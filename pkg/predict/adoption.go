@@ -44,11 +44,18 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 	in.Answer, in.Unchecked = answer, ""
 	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
 	if answer == nil {
-		in.Unchecked = "not checked by the server: it can be asked only when what " +
-			in.Adoption.Adopted[0].Manager + " owns is adopted"
+		in.Unchecked = "not checked by the server: it can be asked only when " + first(in.Adoption)
 	}
 	p.sort(in, why.conflicts)
 	return true
+}
+
+// first says what has to happen before an apply.
+func first(a managedfields.Adoption) string {
+	if len(a.Adopted) > 0 {
+		return "what " + a.Adopted[0].Manager + " owns is adopted"
+	}
+	return a.Claimed[0].String() + ", which the server filled in, is gone"
 }
 
 func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, alone *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -77,7 +84,7 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 // reasons of its own, such as a quota, or a port that the first one has.
 func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
 	alone, err := p.alone(ctx, server, in)
-	if err == nil || p.waitsForAdopted(in, refusal) || unexplained(refusal) && !unexplained(err) {
+	if err == nil || p.waitsForAdopted(in, refusal) || waitsForLeftovers(in, refusal) || unexplained(refusal) && !unexplained(err) {
 		return &heldUpError{conflicts: contested, alone: alone}
 	}
 	return nil
@@ -92,8 +99,8 @@ func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	})
 }
 
-// ValidAlone tells whether the manifest is valid as a new object: what the
-// server refuses then is not the manifest but the change.
+// ValidAlone reports whether the manifest is valid as a new object. That does not prove
+// that what is refused is the change: it may be wrong beside what others set.
 func (p Predictor) ValidAlone(ctx context.Context, server Server, in *Prediction) bool {
 	_, err := p.alone(ctx, server, in)
 	return err == nil

@@ -43,13 +43,17 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 		return err
 	}
 	causes := Causes(err)
-	if advice := p.leftBehind(in, causes); advice != "" {
-		return &RefusedError{Err: err, Advice: advice}
+	advice := p.leftBehind(in, causes)
+	if advice == "" {
+		advice = p.unstated(in, causes)
 	}
-	if advice := p.immutable(ctx, server, in, causes); advice != "" {
-		return &RefusedError{Err: err, Advice: advice}
+	if advice == "" {
+		advice = p.immutable(ctx, server, in, causes)
 	}
-	return err
+	if advice == "" {
+		return err
+	}
+	return &RefusedError{Err: err, Advice: advice}
 }
 
 // lenient tells whether the user wants fields to pass that are not known.
@@ -110,34 +114,4 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (st
 		}
 	}
 	return "", nil
-}
-
-// immutable tells a change that can not be made to an existing object from an
-// object that is wrong in itself: the latter the server refuses under a new name
-// too (edge case 29). It only ever advises; nothing is deleted.
-func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
-	fields := make([]string, 0, len(causes))
-	for _, cause := range causes {
-		switch cause.Type {
-		case metav1.CauseTypeFieldValueInvalid, metav1.CauseTypeForbidden, metav1.CauseTypeFieldValueDuplicate:
-			fields = append(fields, "."+cause.Field)
-		default:
-		}
-	}
-	if len(fields) == 0 {
-		return ""
-	}
-	if !p.ValidAlone(ctx, server, in) {
-		return ""
-	}
-	slices.Sort(fields)
-	what := strings.Join(slices.Compact(fields), ", ")
-	switch in.Item.GVK.Kind {
-	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition":
-		return what + " can not be changed on an existing " + in.Item.GVK.Kind +
-			"; put the live value back into the manifest (deleting it would delete what it holds)"
-	default:
-		return what + " can not be changed on an existing " + in.Item.GVK.Kind +
-			"; put the live value back into the manifest, or delete " + in.Item.Resource() + " yourself and apply again"
-	}
 }

@@ -101,6 +101,13 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 		out.Verdict = managedfields.Clear
 		return out, nil
 	}
+	claimed, err := leftovers(&out)
+	if err != nil {
+		return out, err
+	}
+	if out.Adoption, err = out.Adoption.Claim(live, claimed); err != nil {
+		return out, err
+	}
 	out.halfAdopted = managedfields.HalfAdopted(live, out.Body, p.Manager)
 	if !out.Adopts() {
 		out.Verdict, _ = managedfields.Judge(live, out.Body, p.Manager)
@@ -204,7 +211,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		how.Force = false
 		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
-		if open := p.open(in, conflicts); len(open) > 0 && !in.Adopts() {
+		if open := p.open(in, conflicts); len(open) > 0 && !in.takesOver() {
 			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
 		if in.Adopts() {

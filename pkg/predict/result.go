@@ -38,8 +38,12 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// Adopts tells whether the apply takes over what other managers hold.
+// Adopts reports whether fields have to become ours before the apply: those that
+// other managers hold, or leftovers that nobody does.
 func (p *Prediction) Adopts() bool { return p.Adoption.Fields != nil }
+
+// takesOver reports whether other managers are among those whose fields become ours.
+func (p *Prediction) takesOver() bool { return len(p.Adoption.Adopted) > 0 }
 
 // adopted tells whether the conflict vanishes with the adoption: all who own the
 // path let go of it.
@@ -80,7 +84,7 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 		if err != nil {
 			return View{}, err
 		}
-		set = set.Union(before)
+		set = set.Union(before).Union(in.Adoption.ClaimedSet())
 		view.Before = managedfields.Project(in.Live.Object, set)
 	}
 	view.Set = set

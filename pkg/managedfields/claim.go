@@ -1,0 +1,68 @@
+package managedfields
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// HoldersOf returns, sorted, all who hold the path itself or something below it.
+func HoldersOf(entries []Entry, p Path) []Owner { return holders(entries, p) }
+
+// Claim adds to an adoption what nobody owns: all that the live object has at the
+// paths. Once a manager owns it, it leaves the object with an apply that does not
+// state it.
+//
+// An entry of the manager that is written at another version than the live object is
+// left as it is.
+func (a Adoption) Claim(live *unstructured.Unstructured, paths []Path) (Adoption, error) {
+	claimed := fieldpath.NewSet()
+	for _, p := range paths {
+		if v, has := p.Get(live.Object); has {
+			leaves(claimed, p, v)
+		}
+	}
+	if claimed.Empty() {
+		return a, nil
+	}
+	as := live
+	if a.Fields != nil {
+		as = &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": a.Fields}}}
+	}
+	entries, err := Entries(as)
+	if err != nil {
+		return a, err
+	}
+	ours, exists := AppliedBy(entries, a.adopter.manager)
+	switch {
+	case !exists:
+		ours = Entry{Owner: Owner{Manager: a.adopter.manager, Operation: Apply, APIVersion: live.GetAPIVersion()}, Fields: claimed}
+	case ours.APIVersion != live.GetAPIVersion():
+		return a, nil
+	default:
+		ours.Fields = ours.Fields.Union(claimed)
+	}
+	a.Claimed, a.claimed = paths, claimed
+	a.Fields, err = encode(append([]Entry{ours}, Others(entries, a.adopter.manager)...))
+	return a, err
+}
+
+// ClaimedSet returns what is claimed; it is never nil.
+func (a Adoption) ClaimedSet() *Set {
+	if a.claimed == nil {
+		return fieldpath.NewSet()
+	}
+	return a.claimed
+}
+
+// leaves adds to a set the paths at which a value ends. Lists end it: of what nobody
+// owns, nothing tells how its items are known.
+func leaves(set *Set, p Path, v any) {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) == 0 {
+		set.Insert(fieldpath.Path(p))
+		return
+	}
+	for name, v := range m {
+		leaves(set, p.child(fieldpath.PathElement{FieldName: &name}), v)
+	}
+}

@@ -1,0 +1,124 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// unstated explains a field that the server refuses and the manifest does not state: it
+// is there because others own it. That the server's own leftovers go is our business.
+func (p Predictor) unstated(in *Prediction, causes []metav1.StatusCause) string {
+	entries, err := managedfields.Entries(in.Live)
+	if err != nil {
+		return ""
+	}
+	others := managedfields.Others(entries, p.Manager)
+	for _, cause := range causes {
+		path, err := managedfields.ParsePath("." + cause.Field)
+		if err != nil {
+			continue
+		}
+		if key, ok := path.ByKey(in.Live.Object); ok {
+			path = key
+		}
+		if _, stated := path.Get(in.Body.Object); stated {
+			continue
+		}
+		var names []string
+		for _, owner := range managedfields.HoldersOf(others, path) {
+			names = append(names, owner.Manager)
+		}
+		slices.Sort(names)
+		if names = slices.Compact(names); len(names) > 0 {
+			return fmt.Sprintf("%s is not in the manifest, and stays because %s owns it; --adopt-from=%s makes it yours, "+
+				"so that it goes, or remove it by hand", path, strings.Join(names, " and "), strings.Join(names, ","))
+		}
+	}
+	return ""
+}
+
+// immutable explains a change that cannot be made to an existing object, where the
+// server says that it is one (edge case 29). It only ever advises; nothing is deleted,
+// and to delete is only proposed where the server would take the manifest as a new
+// object. That alone proves nothing: what is refused may be wrong only beside what
+// others set.
+func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
+	var fields []string
+	for _, cause := range causes {
+		if isImmutable(in, cause) {
+			fields = append(fields, "."+cause.Field)
+		}
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	slices.Sort(fields)
+	advice := strings.Join(slices.Compact(fields), ", ") + " cannot be changed on an existing " + in.Item.GVK.Kind +
+		"; put the live value back into the manifest"
+	switch in.Item.GVK.Kind {
+	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition":
+		return advice + " (deleting it would delete what it holds)"
+	}
+	if !p.ValidAlone(ctx, server, in) {
+		return advice
+	}
+	return advice + ", or delete " + in.Item.Resource() + " yourself and apply again"
+}
+
+// isImmutable reports whether the server says that a field cannot be changed. It has no
+// type of cause for that. It forbids the new value of a field that has one, or it calls
+// the value invalid in words of its own that are the same for all fields.
+func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
+	if cause.Type == metav1.CauseTypeForbidden {
+		return changes(in, cause.Field)
+	}
+	const (
+		immutable = "is immutable"            // built-in kinds say "field is immutable", rules of definitions something like it
+		setOnce   = "may not change once set" // the addresses of a service
+	)
+	return cause.Type == metav1.CauseTypeFieldValueInvalid &&
+		(strings.HasSuffix(cause.Message, immutable) || strings.HasSuffix(cause.Message, setOnce))
+}
+
+// changes reports whether the manifest states another value of a field that the live
+// object has.
+func changes(in *Prediction, field string) bool {
+	path, err := managedfields.ParsePath("." + field)
+	if err != nil {
+		return false
+	}
+	if key, ok := path.ByKey(in.Body.Object); ok {
+		path = key
+	}
+	stated, is := path.Get(in.Body.Object)
+	live, was := path.Get(in.Live.Object)
+	return is && was && !within(stated, live)
+}
+
+// within reports whether a value has nothing that another one does not have, too.
+func within(stated, live any) bool {
+	switch stated := stated.(type) {
+	case map[string]any:
+		m, ok := live.(map[string]any)
+		for name, v := range stated {
+			ok = ok && within(v, m[name])
+		}
+		return ok
+	case []any:
+		list, ok := live.([]any)
+		ok = ok && len(list) == len(stated)
+		for i := 0; ok && i < len(stated); i++ {
+			ok = within(stated[i], list[i])
+		}
+		return ok
+	default:
+		return reflect.DeepEqual(stated, live)
+	}
+}

@@ -1,0 +1,137 @@
+package predict
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// A union is a map of which one member is meant to be set. What the server filled in
+// for one member belongs to nobody, so an apply that chooses another leaves both, and
+// the server refuses the object. Members that somebody owns are no matter of ours: our
+// own go by themselves, and those of others stay.
+
+// union is where a kind has one.
+type union struct {
+	path managedfields.Path
+	// discriminator is the field that says which member is meant, and members the
+	// value of it by which each member is. Without one, the member that is stated is
+	// meant, and all fields of the map but its name are members.
+	discriminator string
+	members       map[string]string
+}
+
+// strategies are the unions that a discriminator decides.
+// https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/
+func strategies(kind schema.GroupKind) []union {
+	rolling := map[string]string{"rollingUpdate": "RollingUpdate"}
+	switch kind {
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
+		return []union{{path: managedfields.Field("spec", "strategy"), discriminator: "type", members: rolling}}
+	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
+		return []union{{path: managedfields.Field("spec", "updateStrategy"), discriminator: "type", members: rolling}}
+	default:
+		return nil
+	}
+}
+
+// podSpecs are where kinds have the pods that they make.
+func podSpec(kind schema.GroupKind) managedfields.Path {
+	switch kind {
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"},
+		schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, schema.GroupKind{Group: "apps", Kind: "ReplicaSet"},
+		schema.GroupKind{Kind: "ReplicationController"}:
+		return managedfields.Field("spec", "template", "spec")
+	case schema.GroupKind{Group: "batch", Kind: "CronJob"}:
+		return managedfields.Field("spec", "jobTemplate", "spec", "template", "spec")
+	default:
+		return nil
+	}
+}
+
+// unions returns the unions of an item: its strategy, and each volume that it states.
+func unions(item plan.Item) []union {
+	all := strategies(item.GVK.GroupKind())
+	spec := podSpec(item.GVK.GroupKind())
+	if spec == nil {
+		return all
+	}
+	volumes := append(slices.Clip(spec), managedfields.Field("volumes")...)
+	list, _ := volumes.Get(item.Object.Object)
+	items, _ := list.([]any)
+	for _, v := range items {
+		volume, _ := v.(map[string]any)
+		if name, ok := volume["name"].(string); ok {
+			all = append(all, union{path: volumes.Item("name", name)})
+		}
+	}
+	return all
+}
+
+// leftovers returns the members that the live object has and nobody owns, of unions
+// for which the manifest means another one.
+func leftovers(in *Prediction) ([]managedfields.Path, error) {
+	all := unions(in.Item)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	entries, err := managedfields.Entries(in.Live)
+	if err != nil {
+		return nil, err
+	}
+	var out []managedfields.Path
+	for _, u := range all {
+		for _, name := range u.unmeant(in) {
+			member := append(slices.Clip(u.path), managedfields.Field(name)...)
+			if len(managedfields.HoldersOf(entries, member)) == 0 {
+				out = append(out, member)
+			}
+		}
+	}
+	return out, nil
+}
+
+// unmeant returns the members that the live object has and that are not the one that
+// the manifest means.
+func (u union) unmeant(in *Prediction) []string {
+	stated, live := mapAt(u.path, in.Body.Object), mapAt(u.path, in.Live.Object)
+	meant, says := stated[u.discriminator].(string)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(live)) {
+		_, isStated := stated[name]
+		by, isMember := u.members[name]
+		switch {
+		case isStated:
+		case u.discriminator != "" && says && isMember && by != meant:
+			names = append(names, name)
+		case u.discriminator == "" && name != "name" && len(stated) > 1:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func mapAt(p managedfields.Path, object map[string]any) map[string]any {
+	v, _ := p.Get(object)
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// waitsForLeftovers reports whether all that the server refuses lies in unions that
+// have leftovers.
+func waitsForLeftovers(in *Prediction, refusal error) bool {
+	causes := Causes(refusal)
+	return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
+		return !slices.ContainsFunc(in.Adoption.Claimed, func(member managedfields.Path) bool {
+			// The server names list items by position, and so says no more than the list.
+			list, _, _ := strings.Cut(member[:len(member)-1].String(), "[")
+			return strings.HasPrefix("."+cause.Field, list)
+		})
+	})
+}
