@@ -29,7 +29,8 @@ func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 		if len(shown) > 2*manyPaths && !t.Verbose {
 			shown = shown[:2*manyPaths]
 		}
-		for _, row := range conflictRows(shown, t.Now(), width) {
+		small, large := splitLarge(shown)
+		for _, row := range append(conflictRows(small, t.Now(), width), t.largeRows(large, width)...) {
 			b.WriteString("  " + row + "\n")
 		}
 		if more := len(a.Conflicts) - len(shown); more > 0 {

@@ -254,3 +254,41 @@ func namesIn(t *testing.T, text string) []string {
 	}
 	return names
 }
+
+// A contested list that is one value is shown as a small diff: two cut lines of JSON say
+// nothing of what differs.
+func TestLargeConflict(t *testing.T) {
+	rule := func(verb string) any {
+		return map[string]any{"apiGroups": []any{"apps"}, "resources": []any{"deployments"}, "verbs": []any{"get", verb}}
+	}
+	conflict := func(yours, live []any) event.Applied {
+		return event.Applied{Ref: config("a"), Action: event.InConflict, Conflicts: []managedfields.Conflict{{
+			Path: managedfields.Field("rules"), Yours: yours, Live: live, HasLive: true,
+			Owners: []managedfields.Owner{{Manager: "flux", Operation: managedfields.Apply}},
+		}}}
+	}
+	planned := event.Planned{Phases: []event.Phase{{Name: "all", Total: 1}}}
+	got := run(t, printer.ForApply, printer.Options{}, []event.Event{planned, event.PhaseStarted{}, conflict([]any{rule("list"), rule("watch")}, []any{rule("list"), rule("patch")})})
+	const want = `conflict  configmap/a -n prod
+  .rules     flux (Apply)
+    --- live
+    +++ yours
+    @@ -12,3 +12,3 @@
+       verbs:
+       - get
+    -  - patch
+    +  - watch
+`
+	if !strings.HasPrefix(got.out, want) {
+		t.Errorf("got:\n%s\nwant at its beginning:\n%s", got.out, want)
+	}
+
+	var many []any
+	for range 50 {
+		many = append(many, rule("watch"))
+	}
+	got = run(t, printer.ForApply, printer.Options{}, []event.Event{planned, event.PhaseStarted{}, conflict(many, []any{rule("list")})})
+	if n := strings.Count(got.out, "\n"); n > 40 || !strings.Contains(got.out, "more; diff shows all") {
+		t.Errorf("%d lines:\n%s", n, got.out)
+	}
+}

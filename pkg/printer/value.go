@@ -57,7 +57,7 @@ func lineOf(lines []string, n int) string {
 // cutPair shortens two values to a number of columns each. Where that would make
 // them look the same, what is kept is the place at which they differ.
 func cutPair(a, b string, aw, bw int) (string, string) {
-	ca, cb := cutMiddle(a, aw), cutMiddle(b, bw)
+	ca, cb := cutValue(a, aw), cutValue(b, bw)
 	if a == b || ca != cb {
 		return ca, cb
 	}
@@ -68,6 +68,16 @@ func cutPair(a, b string, aw, bw int) (string, string) {
 	}
 	from := max(0, n-min(aw, bw)/3)
 	return cut(ellipsis+string(ar[from:]), aw), cut(ellipsis+string(br[from:]), bw)
+}
+
+// cutValue shortens a value to a number of columns.
+func cutValue(s string, width int) string {
+	if cells(s) > width {
+		if image, ok := cutImage(s, width); ok {
+			return image
+		}
+	}
+	return cutMiddle(s, width)
 }
 
 func firstLine(s string) (string, int) {

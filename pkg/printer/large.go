@@ -1,0 +1,129 @@
+package printer
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Of a large value, this many lines of its diff are shown, with so much around each
+// change; diff shows all of it.
+const (
+	largeLines   = 20
+	largeContext = 2
+)
+
+// isLarge reports whether a contested value is one map or list that says nothing when
+// it is cut to one line.
+func isLarge(c managedfields.Conflict) bool {
+	large := func(v any) bool {
+		switch v.(type) {
+		case map[string]any, []any:
+			return cells(compact(v)) > longest
+		default:
+			return false
+		}
+	}
+	return c.HasLive && (large(c.Yours) || large(c.Live))
+}
+
+// largeRows show each large value as its path and owners, and below it what differs.
+func (t *applyTable) largeRows(conflicts []managedfields.Conflict, width int) []string {
+	var rows []string
+	for _, c := range conflicts {
+		rows = append(rows, clean(c.Path.String())+pathGap+ownerList(c.Owners, t.Now()))
+		for _, line := range t.largeDiff(c) {
+			if room := width - len("    "); width > 0 && room > leastValue {
+				line = cut(line, room)
+			}
+			rows = append(rows, "  "+t.paintDiff(line))
+		}
+	}
+	return rows
+}
+
+// largeDiff is the bounded unified diff of a value, as YAML.
+func (t *applyTable) largeDiff(c managedfields.Conflict) []string {
+	live, err := yaml.Marshal(c.Live)
+	if err != nil {
+		return []string{clean(err.Error())}
+	}
+	yours, err := yaml.Marshal(c.Yours)
+	if err != nil {
+		return []string{clean(err.Error())}
+	}
+	text, err := udiff.ToUnified("live", "yours", string(live), udiff.Lines(string(live), string(yours)), largeContext)
+	if err != nil {
+		return []string{clean(fmt.Sprintf("no diff of %s: %v", c.Path, err))}
+	}
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, line := range all {
+		all[i] = clean(line)
+	}
+	if more := len(all) - largeLines; more > 1 && !t.Verbose {
+		all = append(all[:largeLines], "and "+count(more, "line")+" more; diff shows all")
+	}
+	return all
+}
+
+func (t *applyTable) paintDiff(line string) string {
+	switch {
+	case strings.HasPrefix(line, "@@"):
+		return t.paint.hunk.Sprint(line)
+	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		return t.paint.faint.Sprint(line)
+	case strings.HasPrefix(line, "-"):
+		return t.paint.gone.Sprint(line)
+	case strings.HasPrefix(line, "+"):
+		return t.paint.good.Sprint(line)
+	default:
+		return line
+	}
+}
+
+// splitLarge returns the conflicts that fit on a line, and those that do not.
+func splitLarge(conflicts []managedfields.Conflict) (small, large []managedfields.Conflict) {
+	for _, c := range conflicts {
+		if isLarge(c) {
+			large = append(large, c)
+		} else {
+			small = append(small, c)
+		}
+	}
+	return small, large
+}
+
+// images tells the parts of an image: where it comes from, its name with the tag, and
+// its digest.
+func images() *regexp.Regexp {
+	return regexp.MustCompile(`^((?:[\w.-]+(?::\d+)?/)*)([\w.-]+(?::[\w.-]+)?)(@sha256:[0-9a-f]{32,})?$`)
+}
+
+// cutImage shortens an image to a number of columns: first it loses the digest, then
+// where it comes from, from the left. Name and tag stay. It returns false for what is
+// no image, or has no room for these.
+func cutImage(s string, width int) (string, bool) {
+	parts := images().FindStringSubmatch(s)
+	if parts == nil || parts[1] == "" && parts[3] == "" {
+		return "", false
+	}
+	from, name, rest := parts[1], parts[2], ""
+	if parts[3] != "" {
+		rest = "@" + ellipsis
+	}
+	if cells(from+name+rest) <= width {
+		return from + name + rest, true
+	}
+	for from != "" && cells(ellipsis+"/"+from+name+rest) > width {
+		_, from, _ = strings.Cut(from, "/")
+	}
+	if short := ellipsis + "/" + from + name + rest; parts[1] != "" && cells(short) <= width {
+		return short, true
+	}
+	return name, cells(name) <= width
+}
