@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,8 +25,13 @@ type Server interface {
 	predict.Permissions
 	// Kind tells how the cluster serves a kind.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Served waits until the cluster serves the kind.
-	Served(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
+	// Served waits until the cluster serves the kind; 0 is as long as it would wait for
+	// the cluster itself.
+	Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error)
+	// Established waits until a definition is accepted, or tells why it will not be.
+	Established(ctx context.Context, definition string) error
+	// Unserved tells why the cluster does not serve a kind.
+	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
 	// Live reads the objects of one kind and calls visit once for each of them,
 	// one call at a time, with nil for one that does not exist.
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
@@ -61,6 +67,10 @@ type Engine struct {
 	// Namespace is what a kind that was not known when the plan was made needs to
 	// settle its scope.
 	Scope plan.Options
+	// AwaitKinds is how long to wait for kinds that the cluster does not serve yet,
+	// whatever the set says of them. 0 waits only for those that something in the set
+	// may bring, and as long as for the cluster itself.
+	AwaitKinds time.Duration
 	// Wait waits until objects are ready that were applied, and returns an error if
 	// they do not become so. Before each phase it is called with what that needs, at
 	// the end with all the rest. Nil where nobody waits.

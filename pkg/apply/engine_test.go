@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,6 +33,8 @@ type fake struct {
 	// apply answers writes and dry runs; nil answers with what was sent.
 	apply func(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 	kinds map[string]bool
+	// refusal is what becomes of every definition.
+	refusal error
 }
 
 func (f *fake) note(format string, args ...any) {
@@ -43,12 +47,21 @@ func (f *fake) Kind(_ context.Context, gvk schema.GroupVersionKind) (object.Kind
 	if f.kinds[gvk.Kind] {
 		return object.Kind{GVK: gvk, Resource: strings.ToLower(gvk.Kind) + "s"}, nil
 	}
-	return object.Kind{}, fmt.Errorf("no kind %s", gvk.Kind)
+	return object.Kind{}, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
 }
 
-func (f *fake) Served(_ context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-	f.note("served %s", gvk.Kind)
+func (f *fake) Served(_ context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error) {
+	f.note("served %s", strings.TrimSpace(gvk.Kind+" "+strings.TrimSuffix(within.String(), "0s")))
 	return object.Kind{GVK: gvk, Resource: strings.ToLower(gvk.Kind) + "s"}, nil
+}
+
+func (f *fake) Established(_ context.Context, definition string) error {
+	f.note("established %s", definition)
+	return f.refusal
+}
+
+func (f *fake) Unserved(_ context.Context, gvk schema.GroupVersionKind) error {
+	return &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
 }
 
 func (f *fake) Live(_ context.Context, _ object.Kind, refs []object.Ref, visit func(int, *unstructured.Unstructured, error)) {
@@ -287,12 +300,13 @@ func TestDefinedKindIsWaitedFor(t *testing.T) {
 	definition.GVK.Kind = "CustomResourceDefinition"
 	custom := item(t, "custom", definition.Key())
 	custom.Kind.Resource = ""
+	custom.Bringers = custom.Needs
 	server := &fake{}
 	r := newRun(server)
 	if err := r.engine.Run(t.Context(), phases([]plan.Item{definition}, []plan.Item{custom})); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"apply definition", "served ConfigMap", "apply custom"}, server.calls); diff != "" {
+	if diff := cmp.Diff([]string{"apply definition", "established definition", "served ConfigMap", "apply custom"}, server.calls); diff != "" {
 		t.Errorf("requests: %s", diff)
 	}
 }
@@ -405,7 +419,7 @@ func TestRedefinedKindIsWaitedFor(t *testing.T) {
 	if err := r.engine.Run(t.Context(), phases([]plan.Item{definition}, []plan.Item{item(t, "custom", definition.Key())})); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"apply definition", "served ConfigMap", "apply custom"}, server.calls); diff != "" {
+	if diff := cmp.Diff([]string{"apply definition", "established definition", "served ConfigMap", "apply custom"}, server.calls); diff != "" {
 		t.Errorf("requests: %s", diff)
 	}
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -133,26 +136,144 @@ func (e *Engine) created(item plan.Item) (object.Key, bool) {
 }
 
 // serve waits for the kind of the item to be served where this run can have
-// brought it: by a definition, or by a workload that installs its definitions
-// itself (edge case 18). Elsewhere it asks once.
+// brought it: by a definition, by an aggregated API, or by an operator that installs
+// its definitions itself (edge case 18); and where the user says that somebody will.
+// Elsewhere it asks once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
 	kind, err := e.Server.Kind(ctx, item.GVK)
-	switch {
-	case e.DryRun != DryRunNone:
+	if e.DryRun != DryRunNone {
 		if _, ok := e.created(item); ok && err != nil {
-			err = errUnchecked
+			return kind, errUnchecked
 		}
-		return kind, err
-	case !e.redefined(item) && !defined(item) && !e.wroteWorkload():
-		return kind, err
+		return kind, e.unserved(ctx, item, err)
 	}
-	if err != nil {
+	definition, defined := e.definition(item)
+	bringer, brought := e.bringer(item)
+	within := e.AwaitKinds
+	switch {
+	case defined:
+		if err != nil {
+			e.emit(event.Waiting{Ref: item.Ref, For: describe(definition) + " to be established"})
+		}
+		if err := e.Server.Established(ctx, definition.Name); err != nil {
+			return kind, err
+		}
+		// Discovery may name a kind a moment before its objects can be reached; what
+		// was waited for is given that moment.
+		within = 0
+	case err == nil:
+		return kind, nil
+	case brought:
+		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served, which " + describe(bringer) + " may bring"})
+	case e.AwaitKinds > 0 && !plan.Builtin(item.GVK.Group):
 		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served"})
+	default:
+		return kind, e.unserved(ctx, item, err)
 	}
-	// Discovery may name a kind a moment before its objects can be reached; what
-	// was waited for is given that moment.
-	return e.Server.Served(ctx, item.GVK)
+	kind, err = e.Server.Served(ctx, item.GVK, within)
+	return kind, e.unserved(ctx, item, err)
 }
+
+// unserved adds to the error that a kind is not served why that is, and what can be
+// done.
+func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error {
+	if !meta.IsNoMatchError(err) || errors.Unwrap(err) != nil {
+		return err // It says more than that there is no such kind.
+	}
+	err = e.Server.Unserved(ctx, item.GVK)
+	switch {
+	case errors.Unwrap(err) != nil:
+		return err
+	case len(item.OnlyIn) > 0:
+		return &otherVersionError{gvk: item.GVK, versions: item.OnlyIn}
+	case plan.Builtin(item.GVK.Group), e.DryRun != DryRunNone:
+		return err
+	}
+	out := &unservedError{err: err, kind: item.GVK.Kind, waited: e.AwaitKinds}
+	if bringer, ok := e.bringer(item); ok {
+		out.bringer = describe(bringer)
+	}
+	return out
+}
+
+// unservedError says that the cluster does not serve a kind that something may still
+// bring.
+type unservedError struct {
+	err     error
+	kind    string
+	bringer string        // what of the set was to bring it; may be empty
+	waited  time.Duration // as the user said; 0 if nothing was said
+}
+
+func (e *unservedError) Error() string {
+	switch {
+	case e.waited > 0:
+		return fmt.Sprintf("%v, after %s of --await-kinds", e.err, e.waited)
+	case e.bringer != "":
+		return fmt.Sprintf("%v: %s of this set may bring it, and has not yet", e.err, e.bringer)
+	default:
+		return e.err.Error()
+	}
+}
+
+// Hint says how to wait for the kind. It stands in the place of what the error below
+// would advise, which is why that is not unwrapped.
+func (e *unservedError) Hint() string {
+	switch {
+	case e.waited > 0:
+		return "does what installs " + e.kind + " run? See: kubectl get crd"
+	case e.bringer != "":
+		return "--await-kinds=5m waits longer; apply again once it is there"
+	default:
+		return "install its definition, or put it into the set; --await-kinds waits for an operator that installs it"
+	}
+}
+
+// otherVersionError says that the set defines the kind, but not in the version in
+// which the object is written.
+type otherVersionError struct {
+	gvk      schema.GroupVersionKind
+	versions []string
+}
+
+func (e *otherVersionError) Error() string {
+	return fmt.Sprintf("the definition of %s in this set has no version %s, but %s",
+		e.gvk.Kind, e.gvk.Version, strings.Join(e.versions, ", "))
+}
+
+// Hint says what to write.
+func (e *otherVersionError) Hint() string {
+	return "change apiVersion to " + e.gvk.Group + "/" + e.versions[0]
+}
+
+// definition returns the definition of the set that this run applied and that brings
+// the kind of the item: the kind is not served yet, or known from before only.
+func (e *Engine) definition(item plan.Item) (object.Key, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, need := range item.Needs {
+		if need.Kind != definitionKind {
+			continue
+		}
+		remembered := item.Kind.Resource != "" && e.actions[need] == event.Created
+		if remembered || slices.Contains(item.Bringers, need) {
+			return need, true
+		}
+	}
+	return object.Key{}, false
+}
+
+// bringer returns what of the set may bring the kind of the item, and was applied.
+func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
+	for _, key := range item.Bringers {
+		if e.there(key) {
+			return key, true
+		}
+	}
+	return object.Key{}, false
+}
+
+const definitionKind = "CustomResourceDefinition"
 
 // redefined tells whether the kind was known although this run had to create its
 // definition: then a cache remembers one that is gone.
@@ -163,34 +284,6 @@ func (e *Engine) redefined(item plan.Item) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
-		return need.Kind == "CustomResourceDefinition" && e.actions[need] == event.Created
+		return need.Kind == definitionKind && e.actions[need] == event.Created
 	})
-}
-
-// defined tells whether the set holds what makes the server serve the item's
-// kind.
-func defined(item plan.Item) bool {
-	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
-		return need.Kind == "CustomResourceDefinition" || need.Kind == "APIService"
-	})
-}
-
-// wroteWorkload tells whether this run created or changed anything that runs.
-func (e *Engine) wroteWorkload() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for key, action := range e.actions {
-		if action != event.Created && action != event.Configured {
-			continue
-		}
-		switch key.Group {
-		case "apps", "batch":
-			return true
-		case "":
-			if key.Kind == "Pod" || key.Kind == "ReplicationController" {
-				return true
-			}
-		}
-	}
-	return false
 }

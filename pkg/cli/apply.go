@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -20,6 +21,7 @@ type applyFlags struct {
 	dryRun      string
 	goOn        bool
 	serverSide  bool
+	awaitKinds  time.Duration
 	concurrency int
 	output      string
 }
@@ -74,6 +76,9 @@ each contested field is shown with both values, its owners, and the ways out.`,
 		"none, server (ask the server what would happen) or client (only tell what would be sent)")
 	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
 		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
+	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
+		"How long to wait for kinds that the server does not serve yet because something that runs installs them later")
+	cmd.Flags().Lookup("await-kinds").NoOptDefVal = "5m"
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
 	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+printer.Objects+", "+printer.ObjectsJSON+", "+
@@ -94,20 +99,23 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
 		inputOptions: in,
-		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, PastConflicts: f.goOn, Objects: printer.IsOfObjects(f.output)},
+		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: printer.IsOfObjects(f.output)},
 		awaited:      awaited,
 		concurrency:  f.concurrency,
 		run:          print.Run,
 		out:          out,
 	}
-	var concurrencyErr, sideErr error
+	var concurrencyErr, kindsErr, sideErr error
 	if !f.serverSide {
 		sideErr = errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
 	}
 	if f.concurrency < 0 {
 		concurrencyErr = errors.New("--concurrency must not be negative")
 	}
-	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, sideErr, printErr, flagError("-o", outErr), c.check())
+	if f.awaitKinds < 0 {
+		kindsErr = errors.New("--await-kinds must not be negative")
+	}
+	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, flagError("-o", outErr), c.check())
 }
 
 // errNoDryRun: the flag was given without its value.

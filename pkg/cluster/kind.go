@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,10 +186,12 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 	}, nil
 }
 
-// Served waits until the server serves the kind, for as long as it would wait
-// for the server itself. A definition that is Established is not yet served
-// (apiextensions-apiserver#5; edge case 18): only asking for the kind tells.
-func (c *Client) Served(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+// Served waits until the server serves the kind: for as long as is given, or, where
+// that is 0, as it would wait for the server itself. A definition that is Established
+// is not yet served (apiextensions-apiserver#5; edge case 18): only asking for the
+// kind tells.
+func (c *Client) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error) {
+	within = cmp.Or(within, c.timeout)
 	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); ; {
 		kind, err := c.live(ctx, gvk)
@@ -197,7 +200,7 @@ func (c *Client) Served(ctx context.Context, gvk schema.GroupVersionKind) (objec
 			return kind, c.renew(ctx, gvk)
 		}
 		pause := pauses.Step()
-		if !errors.As(err, new(*NoKindError)) || time.Since(began)+pause > c.timeout {
+		if !errors.As(err, new(*NoKindError)) || time.Since(began)+pause > within {
 			return object.Kind{}, err
 		}
 		if err := sleep(ctx, pause); err != nil {

@@ -291,7 +291,7 @@ func TestServed(t *testing.T) {
 			}
 		})
 		gvk := schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}
-		kind, err := c.Served(t.Context(), gvk)
+		kind, err := c.Served(t.Context(), gvk, 0)
 		if err != nil || kind.Resource != "foos" || kind.Namespaced {
 			t.Fatalf("kind %+v, error %v", kind, err)
 		}
@@ -312,9 +312,15 @@ func TestNeverServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
 		began := time.Now()
-		_, err := c.Served(t.Context(), schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"})
+		gvk := schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}
+		_, err := c.Served(t.Context(), gvk, 0)
 		if took := time.Since(began); !errors.As(err, new(*NoKindError)) || took < 25*time.Second || took > 30*time.Second {
 			t.Errorf("error %v after %s", err, took)
+		}
+		began = time.Now()
+		_, err = c.Served(t.Context(), gvk, 5*time.Minute)
+		if took := time.Since(began); !errors.As(err, new(*NoKindError)) || took < 295*time.Second || took > 5*time.Minute {
+			t.Errorf("error %v after %s, five minutes were given", err, took)
 		}
 	})
 }

@@ -115,29 +115,42 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 // missing is the error that the server does not serve a kind any more. If it does so
 // in another version, which it is asked for, the objects of the kind are still there.
 func (c *Client) missing(ctx context.Context, gvk schema.GroupVersionKind) error {
+	served, err := c.otherVersion(ctx, gvk)
+	switch {
+	case err != nil:
+		return &NoKindError{GVK: gvk, Err: err}
+	case served.Empty() && c.kinds.isYoung(gvk): // One of several API servers may be behind, or this one busy.
+		return &NoKindError{GVK: gvk, Err: &noAnswerError{errServedBefore}}
+	case served.Empty():
+		return &NoKindError{GVK: gvk}
+	}
+	return &NoKindError{GVK: gvk, Err: &hintedError{
+		err:  fmt.Errorf("it does in %s", served),
+		hint: "its objects are still there, under that version",
+	}}
+}
+
+// otherVersion asks the server itself for another version of the group in which it
+// serves the kind, the preferred one first; nothing if there is none.
+func (c *Client) otherVersion(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersion, error) {
 	group, err := c.groupNow(ctx, gvk.Group)
 	if err != nil {
-		return &NoKindError{GVK: gvk, Err: err}
+		return schema.GroupVersion{}, err
 	}
 	for _, v := range group.Versions {
 		if v.Version == gvk.Version {
 			continue
 		}
-		_, err := c.live(ctx, schema.GroupVersionKind{Group: gvk.Group, Version: v.Version, Kind: gvk.Kind})
+		gv := schema.GroupVersion{Group: gvk.Group, Version: v.Version}
+		_, err := c.live(ctx, gv.WithKind(gvk.Kind))
 		switch {
 		case err == nil:
-			return &NoKindError{GVK: gvk, Err: &hintedError{
-				err:  fmt.Errorf("it does in %s", v.GroupVersion),
-				hint: "its objects are still there, under that version",
-			}}
+			return gv, nil
 		case !errors.As(err, new(*NoKindError)):
-			return &NoKindError{GVK: gvk, Err: err}
+			return schema.GroupVersion{}, err
 		}
 	}
-	if c.kinds.isYoung(gvk) { // One of several API servers may be behind, or this one busy.
-		return &NoKindError{GVK: gvk, Err: &noAnswerError{errServedBefore}}
-	}
-	return &NoKindError{GVK: gvk}
+	return schema.GroupVersion{}, nil
 }
 
 var errServedBefore = errors.New("it was served a moment ago")

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -24,6 +26,8 @@ type Server interface {
 	predict.Permissions
 	// Kind tells how the cluster serves a kind, or why it does not.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
+	// Unserved tells why the cluster does not serve a kind.
+	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
 	// Live reads the objects of one kind and calls visit once for each of them,
 	// one call at a time, with nil for one that does not exist.
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
@@ -53,13 +57,16 @@ type Engine struct {
 	differs bool
 	unknown int
 	known   map[object.Key]bool // whether the object exists
+
+	// unservedKinds are those that were asked about, by the goroutine of Run alone.
+	unservedKinds map[schema.GroupVersionKind]error
 }
 
 // Run compares all objects of the plan. It returns nil when nothing would
 // change, ErrDiffers when something would, an *UnknownError when something could
 // not be told, and ctx's error when it was interrupted.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
-	e.known = map[object.Key]bool{}
+	e.known, e.unservedKinds = map[object.Key]bool{}, map[schema.GroupVersionKind]error{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
 	for i, ph := range p.Phases {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
@@ -190,9 +197,9 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 		e.uncheckedCreate(item, need.Kind+"/"+need.Name+" is created by this set")
 		return
 	}
-	_, err := e.Server.Kind(ctx, item.GVK)
+	err := e.whyUnserved(ctx, item.GVK)
 	for _, need := range item.Needs {
-		if need.Kind == "CustomResourceDefinition" {
+		if need.Kind == "CustomResourceDefinition" && slices.Contains(item.Bringers, need) {
 			// It is there, and this set changes it: the object may exist at another version.
 			err = fmt.Errorf("%s is served only when %s/%s of this set is applied",
 				item.GVK.GroupVersion(), need.Kind, need.Name)
@@ -202,6 +209,19 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 		err = errors.New("its kind came to be served only now: compare again")
 	}
 	e.cannotTell(ctx, item, err)
+}
+
+// whyUnserved asks once for each kind.
+func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) error {
+	if err, asked := e.unservedKinds[gvk]; asked {
+		return err
+	}
+	_, err := e.Server.Kind(ctx, gvk)
+	if meta.IsNoMatchError(err) && errors.Unwrap(err) == nil {
+		err = e.Server.Unserved(ctx, gvk)
+	}
+	e.unservedKinds[gvk] = err
+	return err
 }
 
 // uncheckedCreate reports an object that would be created, but of which the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -38,6 +39,10 @@ func (f *fake) note(format string, args ...any) {
 
 func (f *fake) Kind(_ context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	return object.Kind{}, fmt.Errorf("no kind %s", gvk.Kind)
+}
+
+func (f *fake) Unserved(_ context.Context, gvk schema.GroupVersionKind) error {
+	return &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
 }
 
 func (f *fake) Live(_ context.Context, _ object.Kind, refs []object.Ref, visit func(int, *unstructured.Unstructured, error)) {

@@ -32,6 +32,9 @@ func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 		// The needs of what is left do not include what was left out.
 		b, _ = gather(manifests, o, b.faulty)
 	}
+	for i := range b.nodes {
+		b.nodes[i].Bringers, b.nodes[i].OnlyIn = b.bringers(b.nodes[i].Item), b.onlyIn(b.nodes[i].Item)
+	}
 	if err := b.arrange(); err != nil {
 		return nil, err
 	}
@@ -81,6 +84,7 @@ type builder struct {
 	// but are objects to leave out; faulty are those found to be at fault.
 	but, faulty map[object.Key]bool
 	warnings    []Warning
+	operatorsOf map[string][]object.Key // by API group; of those that were asked about
 }
 
 type node struct {

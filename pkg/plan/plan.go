@@ -60,6 +60,12 @@ type Item struct {
 	// namespace, its definition, what the API server looks up when it is written,
 	// what its depends-on annotation names. Only objects of the set are here.
 	Needs []object.Key
+	// Bringers are objects of the set that may make the server serve the kind, where
+	// it does not do so yet. Without any there is no point in waiting for it.
+	Bringers []object.Key
+	// OnlyIn are the versions in which a definition of the set has the kind, where it
+	// lacks the one that the object is written in.
+	OnlyIn []string
 }
 
 // Warning is something that does not keep an object from being applied.

@@ -84,11 +84,23 @@ func (t *applyTable) flush() {
 		t.line(&b, a.Action, t.name(a), t.details(a))
 	}
 	t.skipped(&b, skipped)
-	for _, a := range failed {
-		t.line(&b, a.Action, t.name(a), append(explain(a.Err), t.details(a)...))
-	}
+	t.failed(&b, failed)
 	t.written = t.written || b.Len() > 0
 	t.screen.result(b.String())
+}
+
+// failed writes one line for each object, and below those that failed for one and
+// the same reason, next to each other, the reason once.
+func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
+	for _, group := range sameFault(failed) {
+		for i, a := range group {
+			details := t.details(a)
+			if i == len(group)-1 {
+				details = append(explain(commonFault(group)), details...)
+			}
+			t.line(b, a.Action, t.name(a), details)
+		}
+	}
 }
 
 func (t *applyTable) finish(context.Context) error {

@@ -2,12 +2,10 @@ package e2e_test
 
 import "testing"
 
-// A definition that an operator of the set installs later: the run waits for the
-// kind to be served (edge case 18).
+// A definition that an operator installs later: the run waits for the kind to be
+// served (edge case 18) if the set shows that the operator may bring it, by a role
+// for its group, or if the user says so.
 func TestDefinitionComesLater(t *testing.T) {
-	c := shared.Cluster(t)
-	p, kubeconfig := proxied(t, c)
-	ns := namespace(t, c)
 	const set = `
 apiVersion: later.example.com/v1
 kind: Late
@@ -21,7 +19,24 @@ spec:
   selector: {matchLabels: {app: operator}}
   template:
     metadata: {labels: {app: operator}}
-    spec: {containers: [{name: app, image: "app:1"}]}
+    spec: {serviceAccountName: operator, containers: [{name: app, image: "app:1"}]}
+`
+	const role = `
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: operator}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: operator}
+rules: [{apiGroups: [later.example.com], resources: ["*"], verbs: ["*"]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: operator}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: operator}
+subjects: [{kind: ServiceAccount, name: operator}]
 `
 	const definition = `
 apiVersion: apiextensions.k8s.io/v1
@@ -34,12 +49,27 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
-	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, set), "--server-timeout=2m")
-	until(t, "the operator is there, and it is asked for the kind again", func() bool {
-		there := kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name") != ""
-		return there && p.Count("GET", "/apis/later.example.com/v1") > 3
-	})
-	kubectl(t, c, "apply", "-f", file(t, definition))
-	r.wait(t)
-	r.ends(t, 0).says(t, "waiting for Late to be served").says(t, "created     late.later.example.com/one")
+	for name, tt := range map[string]struct {
+		set  string
+		args []string
+		says string
+	}{
+		"the set's operator": {set + role, []string{"--server-timeout=2m"}, "waiting for Late to be served, which Deployment/operator may bring"},
+		"somebody":           {set, []string{"--await-kinds"}, "waiting for Late to be served"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := shared.Cluster(t)
+			p, kubeconfig := proxied(t, c)
+			ns := namespace(t, c)
+			r := start(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", file(t, tt.set)}, tt.args...)...)
+			until(t, "the operator is there, and it is asked for the kind again", func() bool {
+				there := kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name") != ""
+				return there && p.Count("GET", "/apis/later.example.com/v1") > 3
+			})
+			kubectl(t, c, "apply", "-f", file(t, definition))
+			r.wait(t)
+			r.ends(t, 0).says(t, tt.says).says(t, "created     late.later.example.com/one")
+			kubectl(t, c, "delete", "customresourcedefinition", "lates.later.example.com")
+		})
+	}
 }

@@ -1,0 +1,106 @@
+package apply
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// A kind that is not served is waited for if something of the set may bring it, and
+// that was applied, or if the user says that something will; never one of Kubernetes'
+// own groups. What is not waited for is refused with one question, and the refusal
+// says how to wait.
+func TestWhichKindsAreWaitedFor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		group   string
+		brought bool
+		failing bool // the server refuses what was to bring the kind
+		await   time.Duration
+		want    []string // requests about the kind
+		hint    string
+	}{
+		"by nobody":                      {group: "x.io", hint: "--await-kinds waits for an operator"},
+		"by an operator of the set":      {group: "x.io", brought: true, want: []string{"served Thing"}},
+		"by an operator that is refused": {group: "x.io", brought: true, failing: true, hint: "--await-kinds waits for an operator"},
+		"by somebody, says the user":     {group: "x.io", await: 5 * time.Minute, want: []string{"served Thing 5m"}},
+		"by an operator, for longer":     {group: "x.io", brought: true, await: time.Minute, want: []string{"served Thing 1m"}},
+		"of Kubernetes":                  {group: "batch"},
+		"of Kubernetes, says the user":   {group: "policy", await: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			operator := item(t, "operator")
+			custom := item(t, "custom")
+			custom.GVK = schema.GroupVersionKind{Group: tt.group, Version: "v1beta1", Kind: "Thing"}
+			custom.Object.SetGroupVersionKind(custom.GVK)
+			custom.Kind = object.Kind{}
+			if tt.brought {
+				custom.Bringers = []object.Key{operator.Key()}
+			}
+			server := &fake{}
+			if tt.failing {
+				server.apply = func(u *unstructured.Unstructured, _ object.Write) (*unstructured.Unstructured, error) {
+					return nil, errors.New("no " + u.GetName())
+				}
+			}
+			r := newRun(server)
+			r.engine.AwaitKinds = tt.await
+			_ = r.engine.Run(t.Context(), phases([]plan.Item{operator}, []plan.Item{custom}))
+			var asked []string
+			for _, call := range server.calls {
+				if strings.HasPrefix(call, "served") {
+					asked = append(asked, call)
+				}
+			}
+			if diff := cmp.Diff(tt.want, asked); diff != "" {
+				t.Errorf("waited: %s", diff)
+			}
+			if hint := r.hintOf("custom"); !strings.Contains(hint, tt.hint) || tt.hint == "" && tt.want == nil && strings.Contains(hint, "await") {
+				t.Errorf("hint %q, want %q", hint, tt.hint)
+			}
+		})
+	}
+}
+
+// A definition whose names are taken will never be served: its objects fail at once,
+// with the server's reason.
+func TestDefinitionThatIsNotEstablished(t *testing.T) {
+	definition := item(t, "definition")
+	definition.GVK.Kind = "CustomResourceDefinition"
+	custom := item(t, "custom", definition.Key())
+	custom.Kind.Resource = ""
+	custom.Bringers = custom.Needs
+	server := &fake{refusal: errors.New("its name is taken")}
+	r := newRun(server)
+	if err := r.engine.Run(t.Context(), phases([]plan.Item{definition}, []plan.Item{custom})); err == nil {
+		t.Error("Run() = nil, want an error")
+	}
+	if diff := cmp.Diff([]string{"apply definition", "established definition"}, server.calls); diff != "" {
+		t.Errorf("requests: %s", diff)
+	}
+}
+
+// hintOf returns the hint of what was said of an object that failed.
+func (r *run) hintOf(name string) string {
+	for _, e := range r.events {
+		applied, ok := e.(event.Applied)
+		if !ok || applied.Ref.Name != name {
+			continue
+		}
+		if hinter, ok := errors.AsType[interface {
+			error
+			Hint() string
+		}](applied.Err); ok {
+			return hinter.Hint()
+		}
+	}
+	return ""
+}

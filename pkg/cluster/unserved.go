@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Unserved says why the server does not serve a kind, as far as that can be known:
+// in which release of Kubernetes it was removed, and in which versions this server
+// has it. It returns a *NoKindError. It costs two requests or three, so ask it only about
+// a kind that is missing for good.
+func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
+	none := &NoKindError{GVK: gvk}
+	notice := c.deprecated(ctx, gvk)
+	use := c.servedSuccessor(ctx, notice.Use)
+	if use.Empty() {
+		served, err := c.otherVersion(ctx, gvk)
+		if err != nil {
+			return none // What is known already is said all the same.
+		}
+		if !served.Empty() {
+			use = served.WithKind(gvk.Kind)
+		}
+	}
+	var said []string
+	if notice.Gone {
+		said = append(said, "removed in "+notice.Removed.String())
+	}
+	hint := ""
+	switch {
+	case !use.Empty():
+		said = append(said, fmt.Sprintf("this server has %s in %s", use.Kind, use.GroupVersion()))
+		hint = "change apiVersion to " + use.GroupVersion().String()
+		if use.Kind != gvk.Kind {
+			hint += ", and kind to " + use.Kind
+		}
+	case notice.Gone:
+		said = append(said, "this server has nothing in its place")
+		hint = "take it out of the manifests"
+	default:
+		return none
+	}
+	none.Err = &hintedError{err: errors.New(strings.Join(said, "; ")), hint: hint}
+	return none
+}
+
+// deprecated returns what there is to say of a kind of Kubernetes on this server.
+func (c *Client) deprecated(ctx context.Context, gvk schema.GroupVersionKind) deprecation.Notice {
+	if _, ok := deprecation.Builtin(gvk); !ok {
+		return deprecation.Notice{}
+	}
+	info, err := c.Version(ctx)
+	if err != nil {
+		return deprecation.Notice{}
+	}
+	release, _ := deprecation.Server(*info) // Of one that is not known, nothing is said.
+	notice, _ := deprecation.Check(gvk, release)
+	return notice
+}
+
+// servedSuccessor returns the kind if the server has it: a table knows releases, not
+// what this server was told to leave out.
+func (c *Client) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
+	if use.Empty() {
+		return use
+	}
+	if _, err := c.Kind(ctx, use); err != nil {
+		return schema.GroupVersionKind{}
+	}
+	return use
+}
+
+// NotEstablishedError says that a definition will not come to be served as it is.
+type NotEstablishedError struct {
+	Definition string
+	// Message is the API server's.
+	Message string
+}
+
+func (e *NotEstablishedError) Error() string {
+	return fmt.Sprintf("CustomResourceDefinition/%s is not established: %s", e.Definition, e.Message)
+}
+
+// Hint says what is in the way.
+func (e *NotEstablishedError) Hint() string {
+	return "another definition has one of its names; see: kubectl get crd"
+}
+
+// Established waits until the API server has accepted a definition, for as long as
+// it would wait for the server itself. It returns a *NotEstablishedError if the names
+// of the definition are taken. Who may not read definitions learns nothing here;
+// [Client.Served] tells in any case.
+func (c *Client) Established(ctx context.Context, definition string) error {
+	crd := object.Kind{
+		GVK:      schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+		Resource: "customresourcedefinitions",
+	}
+	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
+	for began := time.Now(); ; {
+		live, err := c.Get(ctx, crd, object.Ref{GVK: crd.GVK, Name: definition})
+		switch {
+		case apierrors.IsForbidden(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		names, message := conditionOf(live, "NamesAccepted")
+		established, why := conditionOf(live, "Established")
+		switch pause := pauses.Step(); {
+		case established == "True":
+			return nil
+		case names == "False":
+			return &NotEstablishedError{Definition: definition, Message: message}
+		case time.Since(began)+pause > c.timeout:
+			if why == "" {
+				why = "the API server has not looked at it yet"
+			}
+			return &NotEstablishedError{Definition: definition, Message: why}
+		default:
+			if err := sleep(ctx, pause); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// conditionOf returns status and message of one condition.
+func conditionOf(u *unstructured.Unstructured, kind string) (status, message string) {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		if m, _ := c.(map[string]any); m["type"] == kind {
+			status, _ = m["status"].(string)
+			message, _ = m["message"].(string)
+		}
+	}
+	return status, message
+}

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Builtin reports whether an API group is compiled into the API server. What it does
+// not serve of such a group, it never will: no definition and no operator can add
+// to it.
+func Builtin(group string) bool {
+	if !strings.Contains(group, ".") {
+		return true
+	}
+	name, ok := strings.CutSuffix(group, ".k8s.io")
+	return ok && slices.Contains([]string{
+		"admissionregistration", "apiextensions", "apiregistration", "authentication", "authorization",
+		"certificates", "coordination", "discovery", "events", "flowcontrol.apiserver", "internal.apiserver",
+		"networking", "node", "rbac.authorization", "resource", "scheduling", "storage", "storagemigration",
+	}, name)
+}
+
+// bringers returns the objects of the set that may make the server serve the kind of
+// an item that it does not serve yet: a definition that has the version, an
+// APIService of the group version, and workloads whose account holds a role that
+// names the group. A role for all groups is no sign of anything.
+func (b *builder) bringers(it Item) []object.Key {
+	if it.Kind.Resource != "" || Builtin(it.GVK.Group) {
+		return nil
+	}
+	var keys []object.Key
+	if d, ok := b.definitions[it.GVK.GroupKind()]; ok && d.served[it.GVK.Version] {
+		keys = append(keys, d.key)
+	}
+	service := object.Key{Group: serviceGroup, Kind: "APIService", Name: it.GVK.Version + "." + it.GVK.Group}
+	if _, ok := b.index[service]; ok {
+		keys = append(keys, service)
+	}
+	return append(keys, b.operators(it.GVK.Group)...)
+}
+
+// onlyIn returns the versions of a definition of the set that lacks the item's.
+func (b *builder) onlyIn(it Item) []string {
+	d, ok := b.definitions[it.GVK.GroupKind()]
+	if !ok || it.Kind.Resource != "" || d.served[it.GVK.Version] {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(d.served))
+}
+
+// operators returns the workloads of the set whose account holds a role that names
+// the API group.
+func (b *builder) operators(group string) []object.Key {
+	if b.operatorsOf == nil {
+		b.operatorsOf = map[string][]object.Key{}
+	}
+	known, ok := b.operatorsOf[group]
+	if ok {
+		return known
+	}
+	accounts := b.accounts(b.rolesNaming(group))
+	for _, n := range b.nodes {
+		if account, runs := accountOf(n.Item); runs && accounts[account] {
+			known = append(known, n.Key())
+		}
+	}
+	b.operatorsOf[group] = known
+	return known
+}
+
+func (b *builder) rolesNaming(group string) map[object.Key]bool {
+	roles := map[object.Key]bool{}
+	for _, n := range b.nodes {
+		if !isRole(n.GVK.GroupKind()) {
+			continue
+		}
+		for _, rule := range mapsOf(n.Object.Object["rules"]) {
+			groups, _ := rule["apiGroups"].([]any)
+			if slices.Contains(groups, any(group)) {
+				roles[n.Key()] = true
+			}
+		}
+	}
+	return roles
+}
+
+// accounts returns the service accounts to which bindings of the set give one of the
+// roles.
+func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
+	accounts := map[object.Key]bool{}
+	for _, n := range b.nodes {
+		if n.GVK.Group != rbacGroup || !strings.HasSuffix(n.GVK.Kind, "Binding") || !roles[roleOf(n.Item)] {
+			continue
+		}
+		for _, subject := range mapsOf(n.Object.Object["subjects"]) {
+			namespace := text(subject, "namespace")
+			if namespace == "" {
+				namespace = n.Namespace
+			}
+			if text(subject, "kind") == "ServiceAccount" {
+				accounts[object.Key{Kind: "ServiceAccount", Namespace: namespace, Name: text(subject, "name")}] = true
+			}
+		}
+	}
+	return accounts
+}
+
+// accountOf returns the service account as which an item runs pods; false if it runs
+// none.
+func accountOf(it Item) (object.Key, bool) {
+	at := []string{"spec", "template", "spec"}
+	switch it.GVK.GroupKind() {
+	case groupKind{Kind: "Pod"}:
+		at = at[:1]
+	case groupKind{Group: "batch", Kind: "CronJob"}:
+		at = []string{"spec", "jobTemplate", "spec", "template", "spec"}
+	case groupKind{Group: "batch", Kind: "Job"}, groupKind{Kind: "ReplicationController"},
+		groupKind{Group: "apps", Kind: "Deployment"}, groupKind{Group: "apps", Kind: "DaemonSet"},
+		groupKind{Group: "apps", Kind: "StatefulSet"}, groupKind{Group: "apps", Kind: "ReplicaSet"}:
+	default:
+		return object.Key{}, false
+	}
+	pod, ok, _ := unstructured.NestedFieldNoCopy(it.Object.Object, at...)
+	spec, isMap := pod.(map[string]any)
+	name := text(spec, "serviceAccountName")
+	if name == "" {
+		name = text(spec, "serviceAccount") // its old name, which still holds
+	}
+	if name == "" {
+		name = "default"
+	}
+	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok && isMap
+}
+
+// mapsOf returns the maps of a list.
+func mapsOf(list any) []map[string]any {
+	items, _ := list.([]any)
+	var out []map[string]any
+	for _, item := range items {
+		if m, ok := item.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
