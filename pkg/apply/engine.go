@@ -32,6 +32,9 @@ type Server interface {
 	Established(ctx context.Context, definition string) error
 	// Unserved tells why the cluster does not serve a kind.
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
+	// ExplainRefusal adds to the refusal of an object of the kind which webhook is
+	// behind it, where that can be told.
+	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
 	// Live reads the objects of one kind and calls visit once for each of them,
 	// one call at a time, with nil for one that does not exist.
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))

@@ -64,6 +64,8 @@ func (f *fake) Unserved(_ context.Context, gvk schema.GroupVersionKind) error {
 	return &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
 }
 
+func (f *fake) ExplainRefusal(_ context.Context, _ object.Kind, err error) error { return err }
+
 func (f *fake) Live(_ context.Context, _ object.Kind, refs []object.Ref, visit func(int, *unstructured.Unstructured, error)) {
 	for i, ref := range refs {
 		visit(i, f.live[ref.Name], nil)

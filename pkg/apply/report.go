@@ -49,6 +49,7 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	}
 	err = predict.Denied(ctx, e.Server, item, err)
 	unknown := couldNotTell(ctx, err)
+	err = e.Server.ExplainRefusal(ctx, item.Kind, err)
 	e.mu.Lock()
 	if unknown {
 		e.outcome.Unknown++

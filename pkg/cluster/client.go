@@ -65,6 +65,7 @@ type Client struct {
 	onRetry          func(object.Ref, error, time.Duration, time.Duration)
 
 	kinds    *kinds
+	hooks    admissionHooks
 	outage   *outage
 	troubles *troubles
 	pace     *pace
