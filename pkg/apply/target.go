@@ -97,7 +97,7 @@ func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.U
 		e.fail(ctx, item, predict.DeniedRead(item, err))
 		return nil
 	}
-	p, err := e.Predictor.Judge(item, live)
+	p, err := e.predictor(item).Judge(item, live)
 	if err != nil {
 		e.fail(ctx, item, err)
 		return nil
@@ -117,6 +117,20 @@ func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.U
 		return nil
 	}
 	return &target{Prediction: p}
+}
+
+// predictor is the one for an item. If this run changed the definition of its kind, the
+// server may still publish the schema from before; then only the server can tell.
+func (e *Engine) predictor(item plan.Item) predict.Predictor {
+	p := e.Predictor
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, need := range item.Needs {
+		if action := e.actions[need]; need.Kind == definitionKind && (action == event.Created || action == event.Configured) {
+			p.Schema = nil
+		}
+	}
+	return p
 }
 
 // ask asks the server about the targets of which the live object alone does not

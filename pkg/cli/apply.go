@@ -180,6 +180,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection) error {
 	if err := o.awaited.check(ctx, client, p); err != nil {
 		return err
 	}
+	o.engine.Predictor.Schema = client.SchemaOnce(ctx)
 	until, _ := ctx.Deadline()
 	o.engine.Wait = o.awaited.gate(patient, client, until, o.out.Print)
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.scope, o.out.Print

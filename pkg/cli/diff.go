@@ -114,6 +114,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection) error {
 	if err != nil {
 		return err
 	}
+	o.engine.Predictor.Schema = client.SchemaOnce(ctx)
 	o.engine.Server, o.engine.Emit = client, o.out.Print
 	return o.engine.Run(ctx, p)
 }

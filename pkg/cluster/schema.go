@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,7 +19,7 @@ import (
 
 // Schema returns the OpenAPI v3 schema of a kind, with every reference in it
 // resolved; one that leads back to where it came from is an object of which
-// nothing is said. It is nil where the server has none. What it reads is kept in
+// nothing is said. What was referred to has the name of its type as its ID. It is nil where the server has none. What it reads is kept in
 // kubectl's cache.
 func (c *Client) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
 	doc, err := c.schemas(ctx, kind.GVK)
@@ -33,6 +34,29 @@ func (c *Client) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, er
 		return nil, fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 	}
 	return s, nil
+}
+
+// SchemaOnce is Schema for whoever asks again and again about few kinds: it asks the
+// server once for each, and returns nil where it does not get an answer.
+func (c *Client) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema {
+	var mu sync.Mutex
+	known := map[schema.GroupVersionKind]func() *spec.Schema{}
+	return func(kind object.Kind) *spec.Schema {
+		mu.Lock()
+		ask, ok := known[kind.GVK]
+		if !ok {
+			ask = sync.OnceValue(func() *spec.Schema {
+				s, err := c.Schema(ctx, kind)
+				if err != nil {
+					return nil
+				}
+				return s
+			})
+			known[kind.GVK] = ask
+		}
+		mu.Unlock()
+		return ask()
+	}
 }
 
 // schemas reads what the server publishes of a group version. It goes by the
@@ -98,6 +122,7 @@ func (s *schemas) named(name string, above sets.Set[string]) (*spec.Schema, erro
 	if err := json.Unmarshal(text, &out); err != nil {
 		return nil, err
 	}
+	out.ID = name
 	return &out, s.resolve(&out, above)
 }
 
@@ -105,10 +130,19 @@ func (s *schemas) named(name string, above sets.Set[string]) (*spec.Schema, erro
 func (s *schemas) resolve(in *spec.Schema, above sets.Set[string]) error {
 	if name, ok := refOf(in); ok {
 		referred, err := s.named(name, above)
-		if err == nil {
-			*in = *referred
+		if err != nil {
+			return err
 		}
-		return err
+		// What is said beside the reference holds for this use of it: a selector that
+		// is atomic by its type can be granular here.
+		for key, value := range in.Extensions {
+			referred.AddExtension(key, value)
+		}
+		if in.Default != nil {
+			referred.Default = in.Default
+		}
+		*in = *referred
+		return nil
 	}
 	for name, prop := range in.Properties {
 		if err := s.resolve(&prop, above); err != nil {

@@ -51,6 +51,8 @@ type judge struct {
 	others         []Entry
 	// oneVersion: all entries are written at the manifest's version.
 	oneVersion bool
+	// types are asked where the sets leave doubt; nil where nothing is known of them.
+	types *types
 	// statusApart: the kind has a status subresource, so that status is dropped
 	// from what is applied to the main resource.
 	statusApart bool

@@ -86,6 +86,9 @@ func (s *settler) value(v any, live side, member bool, child *Set) bool {
 	if member {
 		s.matched++
 	}
+	if live.value == nil && child == nil && s.leftOut(v, member) {
+		return true
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		if child != nil {
@@ -102,7 +105,7 @@ func (s *settler) value(v any, live side, member bool, child *Set) bool {
 			// An empty list leaves a trace in the set only if it is atomic. That
 			// others hold items shows that it is not.
 			_, isList := live.value.([]any)
-			return len(v) == 0 && isList && s.othersBelow()
+			return len(v) == 0 && isList && (s.othersBelow() || s.emptyByType())
 		}
 		return live.has && s.whole(v, live.value)
 	case nil:
@@ -113,13 +116,16 @@ func (s *settler) value(v any, live side, member bool, child *Set) bool {
 		// for a new value each time, and a conflict with whoever stated it too.
 		return live.has || !s.othersHold()
 	}
-	return member && child == nil && live.has && equal(v, live.value)
+	return member && child == nil && live.has && (equal(v, live.value) || s.scalarByType(v, live.value))
 }
 
 // whole compares a map or list that is a leaf of the set. It is atomic, or it
 // was empty when it was applied. If it is granular, then others' paths below it
 // may show that; if nobody's do, a map has to be known as atomic.
 func (s *settler) whole(v, live any) bool {
+	if same, sure := s.wholeByType(v, live); sure {
+		return same
+	}
 	if isEmpty(v) {
 		return equal(v, live) || s.othersBelow() && sameSort(v, live)
 	}

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -36,6 +37,10 @@ type Predictor struct {
 	Validation string
 	// Locate finds a field in the file that a manifest was read from; nil if nothing can.
 	Locate Locator
+	// Schema returns the schema by which the server reads a kind, nil where it is not
+	// known. It is asked where the live object alone leaves a doubt that a schema may
+	// settle. Nil where there is nobody to ask.
+	Schema func(kind object.Kind) *spec.Schema
 }
 
 // Prediction is what is known of applying one manifest.
@@ -111,12 +116,24 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	out.halfAdopted = managedfields.HalfAdopted(live, out.Body, p.Manager)
 	if !out.Adopts() {
 		out.Verdict, _ = managedfields.Judge(live, out.Body, p.Manager)
+		p.settleByTypes(&out)
 	}
 	if len(out.Yielded) > 0 && out.Verdict == managedfields.Clear {
 		// What is yielded has to keep its value: only the server's answer shows it.
 		out.Verdict = managedfields.Doubtful
 	}
 	return out, nil
+}
+
+// settleByTypes looks again, with the kind's schema, at what is not settled without.
+func (p Predictor) settleByTypes(in *Prediction) {
+	if p.Schema == nil || in.Verdict == managedfields.Settled {
+		return
+	}
+	schema := func() *spec.Schema { return p.Schema(in.Item.Kind) }
+	if managedfields.SettledByTypes(in.Live, in.Body, p.Manager, schema) {
+		in.Verdict = managedfields.Settled
+	}
 }
 
 // Check finds fault with what the item itself says of ownership, before anything

@@ -27,7 +27,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	product "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
@@ -114,9 +116,10 @@ type server struct {
 	seed   uint64
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
+	schema func(object.Kind) *spec.Schema
 }
 
-func newServer(c *cluster.Cluster) (*server, error) {
+func newServer(ctx context.Context, c *cluster.Cluster) (*server, error) {
 	config, err := c.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -130,7 +133,11 @@ func newServer(c *cluster.Cluster) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server{client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
+	ours, err := product.New(product.Options{REST: config, ServerTimeout: 10 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	return &server{schema: ours.SchemaOnce(ctx), client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
 }
 
 // install applies a set, definitions first, and returns what the server took.

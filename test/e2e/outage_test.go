@@ -168,7 +168,7 @@ func TestQuotaConflicts(t *testing.T) {
 	until(t, "the quota is counted", func() bool {
 		return kubectl(t, c, "get", "quota/many", "-n", ns, "-o", "jsonpath={.status.hard.configmaps}") == "999"
 	})
-	s, err := newServer(c)
+	s, err := newServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

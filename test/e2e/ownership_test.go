@@ -36,7 +36,7 @@ const (
 // Writes are drawn from SEED (0 if it is not set) and the object's name.
 func TestOwnership(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
-	server, err := newServer(c)
+	server, err := newServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

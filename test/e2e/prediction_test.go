@@ -39,7 +39,7 @@ const (
 // afterwards, and then there is nothing left to do.
 func TestDiffIsWhatApplyDoes(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
-	api, err := newServer(c)
+	api, err := newServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func (w *rewriter) call(t *testing.T, c *cluster.Cluster, namespace, image strin
 func TestRewritten(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
 	c.OwnOnly(t)
-	api, err := newServer(c)
+	api, err := newServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestRewritten(t *testing.T) {
 func TestNeverSettles(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
 	c.OwnOnly(t)
-	api, err := newServer(c)
+	api, err := newServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
