@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -36,25 +37,40 @@ type AuditEvent struct {
 // AuditEvents reads the audit log that Options.AuditLog asks for. An event can
 // be written a moment after the client has its answer.
 func (c *Cluster) AuditEvents() ([]AuditEvent, error) {
+	events, _, err := c.AuditEventsFrom(0)
+	return events, err
+}
+
+// AuditEventsFrom reads the log from an offset on, and returns where to go on: the
+// log of a long test need not be read from its beginning each time.
+func (c *Cluster) AuditEventsFrom(offset int64) (events []AuditEvent, next int64, err error) {
 	if c.auditLog == "" {
-		return nil, errors.New("the cluster has no audit log: see Options.AuditLog")
+		return nil, offset, errors.New("the cluster has no audit log: see Options.AuditLog")
 	}
-	content, err := os.ReadFile(c.auditLog)
+	file, err := os.Open(c.auditLog)
 	if err != nil {
-		return nil, err
+		return nil, offset, err
 	}
-	var events []AuditEvent
+	defer func() { _ = file.Close() }()
+	if _, err := file.Seek(offset, io.SeekStart); err != nil {
+		return nil, offset, err
+	}
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil, offset, err
+	}
 	for line := range bytes.Lines(content) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
 			break // still being written
 		}
 		var event AuditEvent
 		if err := json.Unmarshal(line, &event); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.auditLog, err)
+			return nil, offset, fmt.Errorf("%s: %w", c.auditLog, err)
 		}
 		events = append(events, event)
+		offset += int64(len(line))
 	}
-	return events, nil
+	return events, offset, nil
 }
 
 func (c *Cluster) prepareAudit() error {

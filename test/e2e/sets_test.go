@@ -1,19 +1,9 @@
 package e2e_test
 
 import (
-	"cmp"
-	"fmt"
-	"io/fs"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -25,18 +15,37 @@ type corpusSet struct {
 	args  []string
 	// unreadable are files that are bad input: nothing of theirs is ever sent.
 	unreadable map[string]string
+	// without are files that are left out, each with the reason.
+	without map[string]string
 	// refused are the objects that no tool can apply, as KIND/NAME, with how many
 	// there are of it.
 	refused map[string]int
-	// alone: the set holds objects that others hold too, with other contents.
-	alone bool
+	// asked are the objects, as RESOURCE/NAME, that cost a request although nothing
+	// changes, each with the reason. One that costs none any more fails the test.
+	asked map[string]string
+	// stays are the objects, as KIND/NAME, that delete leaves behind, each with the
+	// reason. One that goes fails the test.
+	stays map[string]string
+	// open names steps of the story that do not hold yet, each with the reason. One
+	// that holds by now fails the test.
+	open map[step]string
 }
 
-// corpusSets are in an order in which a set that lacks a definition comes before
-// the set that brings it.
+// step is a part of the story of a set.
+type step string
+
+const (
+	again      step = "again"
+	difference step = "diff"
+	found      step = "foreign changes are found"
+	restored   step = "foreign changes are taken back"
+	deleted    step = "delete"
+)
+
 var corpusSets = []corpusSet{
 	{
 		name: "deprecated", needs: []string{"my-namespace", "sandbox"}, refused: deprecatedRefused,
+		open: map[step]string{deleted: unservedVersions},
 		unreadable: map[string]string{
 			"quobyte-admin-secret.yaml":             `:9: duplicate key "type"`,
 			"localsubjectaccessreview-v1beta1.yaml": ":3: LocalSubjectAccessReview: .metadata is missing",
@@ -51,7 +60,7 @@ var corpusSets = []corpusSet{
 		"MetricTemplate/error-rate": 1, "MetricTemplate/latency": 1, "Gateway/public-gateway": 1,
 		"Issuer/linkerd-trust-anchor": 1, "Certificate/linkerd-identity-issuer": 1,
 	}},
-	{name: "kops-hetzner", alone: true, refused: map[string]int{"Service/kube-dns": 1}},
+	{name: "kops-hetzner", refused: map[string]int{"Service/kube-dns": 1}},
 	{name: "argocd", needs: []string{"argocd"}, args: []string{"-n", "argocd"}},
 	{name: "cert-manager-crds"},
 	{name: "cilium-1.18"},
@@ -60,6 +69,28 @@ var corpusSets = []corpusSet{
 	{name: "k8zner-crd"},
 	{name: "kube-prometheus"},
 	{name: "microservices-demo"},
+	{name: "metallb"},
+	{
+		name: "rook", refused: rookRefused,
+		open:  map[step]string{again: aggregatedRules, difference: aggregatedRules, restored: aggregatedRules},
+		asked: map[string]string{"clusterroles/prometheus": aggregatedRules},
+	},
+	{
+		name: "volcano", needs: []string{"argo"}, refused: volcanoRefused,
+		open: map[step]string{deleted: unservedVersions},
+		without: map[string]string{
+			"example/deployment/deployment.yaml": "its Deployment takes over the ReplicaSets of other examples, which have its labels",
+		},
+		unreadable: map[string]string{
+			"10-job-step.yaml": ":4: Workflow: generateName without a name", "20-job-DAG.yaml": ":4: Workflow: generateName without a name",
+		},
+	},
+	{
+		name: "contour", needs: []string{"example-com", "gatekeeper-system", "www-admin"}, refused: contourRefused,
+		open:  map[step]string{deleted: unservedVersions},
+		stays: map[string]string{"Namespace/default": "the API server keeps it"},
+	},
+	{name: "ingress-nginx"},
 }
 
 // deprecatedRefused is what the server refuses of the set: kinds and versions that
@@ -105,140 +136,86 @@ var deprecatedRefused = map[string]int{
 	"VolumeSnapshotClass/csi-hostpath-snapclass":        1,
 }
 
-// Real sets apply in one run, from a cluster that has nothing of them, to what a
-// real API server accepts of them at all; again as all unchanged; and differ in
-// nothing. Each object that is refused is refused for itself alone.
+var rookRefused = map[string]int{
+	"CephCluster/rook-ceph":                                    1,
+	"Prometheus/rook-prometheus":                               1,
+	"PrometheusRule/prometheus-ceph-rules":                     2,
+	"ScaledObject/rgw-scale":                                   1,
+	"ServiceMonitor/csi-metrics":                               1,
+	"ServiceMonitor/rook-ceph-exporter":                        1,
+	"ServiceMonitor/rook-ceph-mgr":                             1,
+	"StorageClass/rook-ceph-block":                             2,
+	"StorageClass/rook-cephfs":                                 1,
+	"VolumeGroupSnapshot/cephfs-groupsnapshot":                 1,
+	"VolumeGroupSnapshot/nfs-groupsnapshot":                    1,
+	"VolumeGroupSnapshot/rbd-groupsnapshot":                    1,
+	"VolumeGroupSnapshotClass/csi-cephfsplugin-groupsnapclass": 1,
+	"VolumeGroupSnapshotClass/csi-nfsplugin-groupsnapclass":    1,
+	"VolumeGroupSnapshotClass/csi-rbdplugin-groupsnapclass":    1,
+	"VolumeSnapshot/cephfs-pvc-snapshot":                       1,
+	"VolumeSnapshot/nfs-pvc-snapshot":                          1,
+	"VolumeSnapshot/rbd-pvc-snapshot":                          1,
+	"VolumeSnapshotClass/csi-cephfsplugin-snapclass":           1,
+	"VolumeSnapshotClass/csi-nfsplugin-snapclass":              1,
+	"VolumeSnapshotClass/csi-rbdplugin-snapclass":              1,
+}
+
+var volcanoRefused = map[string]int{
+	"Job/elastic-job":                    1,
+	"PodGroup/spark-pi-group":            1,
+	"PriorityClass/high-pri":             2,
+	"SparkApplication/spark-pi":          1,
+	"WorkflowTemplate/volcano-mpi-hello": 1,
+}
+
+var contourRefused = map[string]int{
+	"Config/config": 1,
+	"ConstraintTemplate/httpproxydisableskipverifydownstreamtls":                           1,
+	"ConstraintTemplate/httpproxynonempty":                                                 1,
+	"ConstraintTemplate/httpproxyretrycountrange":                                          1,
+	"ConstraintTemplate/httpproxytimeoutrange":                                             1,
+	"ConstraintTemplate/httpproxyuniquefqdn":                                               1,
+	"HTTPProxy/lb-request-hash":                                                            1,
+	"HTTPProxy/response-timeout":                                                           1,
+	"HTTPProxyDisableSkipVerifyDownstreamTLS/httpproxy-disable-skip-verify-downstream-tls": 1,
+	"HTTPProxyNonEmpty/httpproxy-non-empty":                                                1,
+	"HTTPProxyRetryCountRange/httpproxy-retry-count-range":                                 1,
+	"HTTPProxyTimeoutRange/httpproxy-idle-timeout-range":                                   1,
+	"HTTPProxyTimeoutRange/httpproxy-response-timeout-range":                               1,
+	"HTTPProxyUniqueFQDN/httpproxy-unique-fqdn":                                            1,
+}
+
+// What the set needs of other numbers of the same work, by step.
+var (
+	unservedVersions = "an object whose version is not served holds back the deletion of all others"
+	aggregatedRules  = "the rules of an aggregated ClusterRole are its controller's, and contested"
+)
+
+// Each real set, from a cluster that has nothing of it: one run applies what a real
+// API server accepts of it at all, and what is refused is refused for itself alone.
+// A second run finds everything unchanged and sends nothing; diff agrees. What
+// somebody else changes, diff finds; taken back, nothing is left to do. Delete takes
+// out what apply put in.
 func TestSets(t *testing.T) {
 	dir, sets := corpus(), corpusSets
 	if dir == "" {
 		t.Log("no corpus here (CORPUS names its folder): running on the project's own samples")
 		dir, sets = "testdata", []corpusSet{{name: "shop"}}
 	}
-	options := cluster.Options{Controllers: true}
+	options := cluster.Options{Controllers: true, AuditLog: "audit.log"}
 	c := cluster.ForTest(t, options)
+	c.OwnOnly(t)
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {
 			c := c
-			if set.alone {
+			if set.open[deleted] != "" { // What it leaves behind would be in the others' way.
 				c = cluster.ForTest(t, options)
 			}
 			folder, err := filepath.Abs(filepath.Join(dir, set.name)) // It is linked to from elsewhere.
 			if err != nil {
 				t.Fatal(err)
 			}
-			set.run(t, c, folder)
+			newStory(t, c, set).tell(t, folder)
 		})
 	}
-}
-
-func (s corpusSet) run(t *testing.T, c *cluster.Cluster, dir string) {
-	for _, ns := range s.needs {
-		kubectl(t, c, "create", "namespace", ns)
-	}
-	call := func(verb, folder string) *run {
-		args := []string{verb, "-f", folder, "-R", "-o", "json", "--skip-non-objects"}
-		if len(s.refused) > 0 {
-			// An operator of the set could still bring the kinds that nobody defines; here
-			// there is none worth waiting for.
-			args = append(args, "--server-timeout=3s")
-		}
-		return k8sconnect(t, c.KubeconfigPath, append(args, s.args...)...)
-	}
-	refused := map[string]int{}
-	for _, folder := range s.variants(t, c, dir) {
-		failed := failures(t, call("apply", folder))
-		for name, n := range failed {
-			refused[name] += n
-		}
-		again := call("apply", folder).report(t)
-		for _, o := range again.Objects {
-			if o.Action != "unchanged" && failed[o.Kind+"/"+o.Name] == 0 {
-				t.Errorf("again: %s/%s/%s is %s: %s", o.Kind, o.Namespace, o.Name, o.Action, o.Error.Message)
-			}
-		}
-		if len(failed) == 0 {
-			call("diff", folder).ends(t, 0)
-		}
-	}
-	if !maps.Equal(refused, s.refused) {
-		t.Errorf("refused:\n%s\nwant:\n%s", list(refused), list(s.refused))
-	}
-}
-
-// failures returns what was not applied; all else has to be created or unchanged.
-func failures(t *testing.T, r *run) map[string]int {
-	t.Helper()
-	out := map[string]int{}
-	for _, o := range r.report(t).Objects {
-		switch o.Action {
-		case "created", "unchanged", "configured":
-		default:
-			out[o.Kind+"/"+o.Name]++
-			t.Logf("%s %s/%s/%s: %.300s", o.Action, o.Kind, o.Namespace, o.Name, o.Error.Message)
-		}
-	}
-	return out
-}
-
-func list(counts map[string]int) string {
-	var lines []string
-	for name, n := range counts {
-		lines = append(lines, fmt.Sprintf("%q: %d,", name, n))
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
-}
-
-// variants makes folders of the files of a set such that no object is in one of
-// them twice, which is an error: examples and flavours of one thing are applied
-// one after the other. Files that are bad input are an error of their own.
-func (s corpusSet) variants(t *testing.T, c *cluster.Cluster, dir string) []string {
-	t.Helper()
-	var folders []string
-	var taken []map[object.Key]bool
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
-			return err
-		}
-		for end, says := range s.unreadable {
-			if strings.HasSuffix(path, end) {
-				k8sconnect(t, c.KubeconfigPath, "apply", "-f", path).ends(t, 2).says(t, path+says)
-				return nil
-			}
-		}
-		var m manifests
-		m.read(path)
-		keys := keysOf(m.objects)
-		i := slices.IndexFunc(taken, func(t map[object.Key]bool) bool { return !overlap(t, keys) })
-		if i < 0 {
-			i = len(taken)
-			taken, folders = append(taken, map[object.Key]bool{}), append(folders, t.TempDir())
-		}
-		maps.Copy(taken[i], keys)
-		name := strings.ReplaceAll(strings.TrimPrefix(path, dir), string(filepath.Separator), "_")
-		return os.Symlink(path, filepath.Join(folders[i], strings.TrimPrefix(name, "_")))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folders
-}
-
-func keysOf(objects []*unstructured.Unstructured) map[object.Key]bool {
-	keys := map[object.Key]bool{}
-	for _, u := range objects {
-		key := object.RefOf(u).Key()
-		key.Namespace = cmp.Or(key.Namespace, "default")
-		keys[key] = true
-	}
-	return keys
-}
-
-func overlap(a, b map[object.Key]bool) bool {
-	for key := range b {
-		if a[key] {
-			return true
-		}
-	}
-	return false
 }

@@ -1,0 +1,57 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// audit reads the API server's audit log from one mark to the next.
+type audit struct {
+	cluster *cluster.Cluster
+	marks   int
+	offset  int64
+	events  []cluster.AuditEvent
+}
+
+// mark makes a request of its own and waits until it is in the log: what was
+// answered before is in it, too.
+func (a *audit) mark(t *testing.T) (at int) {
+	t.Helper()
+	a.marks++
+	uri := fmt.Sprintf("/version?mark=%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), a.marks)
+	kubectl(t, a.cluster, "get", "--raw", uri)
+	until(t, "the mark is in the audit log", func() bool {
+		events, next, err := a.cluster.AuditEventsFrom(a.offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.offset, a.events = next, append(a.events, events...)
+		return slices.ContainsFunc(events, func(e cluster.AuditEvent) bool { return e.RequestURI == uri })
+	})
+	return len(a.events)
+}
+
+// writes returns the objects, as RESOURCE/NAME, about which the plugin sent anything
+// but a read since a mark; a dry run counts.
+func (a *audit) writes(t *testing.T, from int) []string {
+	t.Helper()
+	var out []string
+	for _, e := range a.events[from:a.mark(t)] {
+		if e.User.Username != auditUser || slices.Contains([]string{"get", "list", "watch"}, e.Verb) {
+			continue
+		}
+		uri, err := url.Parse(e.RequestURI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(path.Base(uri.Path), "-k8sconnect-probe") // what a refused object would be alone
+		out = append(out, path.Base(path.Dir(uri.Path))+"/"+name)
+	}
+	return out
+}

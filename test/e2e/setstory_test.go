@@ -1,0 +1,232 @@
+package e2e_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// story is what happens to one set.
+type story struct {
+	corpusSet
+	cluster    *cluster.Cluster
+	api        *server
+	audit      audit
+	kubeconfig string
+
+	refusals map[string]int    // as corpusSet.refused
+	asks     map[string]string // as corpusSet.asked
+	faults   map[step][]string
+}
+
+// auditUser is who the plugin is to the API server, so that the audit log tells its
+// requests from those of controllers and of kubectl.
+const auditUser = "story"
+
+func newStory(t *testing.T, c *cluster.Cluster, set corpusSet) *story {
+	t.Helper()
+	api, err := newServer(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := c.KubeconfigFor(auditUser, "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &story{
+		corpusSet: set, cluster: c, api: api, audit: audit{cluster: c}, kubeconfig: kubeconfig,
+		refusals: map[string]int{}, asks: map[string]string{}, faults: map[step][]string{},
+	}
+}
+
+func (s *story) tell(t *testing.T, dir string) {
+	for _, ns := range s.needs {
+		kubectl(t, s.cluster, "create", "namespace", ns)
+	}
+	folders := s.variants(t, s.cluster, dir)
+	for i, folder := range folders {
+		if i > 0 {
+			// What the first variant's webhooks call does not run here.
+			kubectl(t, s.cluster, "delete", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "--all")
+		}
+		failed := failures(t, s.call(t, "apply", folder))
+		for name, n := range failed {
+			s.refusals[name] += n
+		}
+		s.again(t, folder, failed)
+		s.nothingDiffers(t, difference, folder, failed)
+		if i == 0 {
+			s.edit(t, folder, failed)
+		}
+	}
+	if !maps.Equal(s.refusals, s.refused) {
+		t.Errorf("refused:\n%s\nwant:\n%s", list(s.refusals), list(s.refused))
+	}
+	s.checkAsked(t)
+	for _, folder := range slices.Backward(folders) {
+		s.delete(t, folder)
+	}
+	for _, ns := range s.needs {
+		kubectl(t, s.cluster, "delete", "namespace", ns)
+	}
+	for _, at := range []step{again, difference, found, restored, deleted} {
+		s.holds(t, at, s.faults[at])
+	}
+}
+
+func (s *story) call(t *testing.T, verb, folder string, more ...string) *run {
+	t.Helper()
+	args := []string{verb, "-f", folder, "-R", "-o", "json", "--skip-non-objects"}
+	return k8sconnect(t, s.kubeconfig, append(append(args, s.args...), more...)...)
+}
+
+// failures returns what was not applied; all else has to be created or unchanged.
+func failures(t *testing.T, r *run) map[string]int {
+	t.Helper()
+	out := map[string]int{}
+	for _, o := range r.report(t).Objects {
+		switch o.Action {
+		case "created", "unchanged", "configured":
+		default:
+			out[o.Kind+"/"+o.Name]++
+			t.Logf("%s %s/%s/%s: %.300s", o.Action, o.Kind, o.Namespace, o.Name, o.Error.Message)
+		}
+	}
+	return out
+}
+
+// again applies once more: all is unchanged, and nothing was sent for it.
+func (s *story) again(t *testing.T, folder string, failed map[string]int) {
+	t.Helper()
+	from := s.audit.mark(t)
+	r := s.call(t, "apply", folder)
+	var faults []string
+	for _, o := range r.report(t).Objects {
+		if o.Action != "unchanged" && failed[o.Kind+"/"+o.Name] == 0 {
+			faults = append(faults, fmt.Sprintf("%s/%s/%s is %s: %s", o.Kind, o.Namespace, o.Name, o.Action, o.Error.Message))
+		}
+	}
+	s.faults[again] = append(s.faults[again], faults...)
+	names := map[string]bool{}
+	for name := range failed {
+		names[name[strings.LastIndex(name, "/")+1:]] = true
+	}
+	for _, sent := range s.audit.writes(t, from) {
+		if _, name, _ := strings.Cut(sent, "/"); !names[name] {
+			s.asks[sent] = ""
+		}
+	}
+}
+
+// checkAsked compares what unchanged objects cost with what they are known to cost.
+func (s *story) checkAsked(t *testing.T) {
+	t.Helper()
+	for sent := range s.asks {
+		if s.asked[sent] == "" {
+			t.Errorf("unchanged, and yet the server was asked about %s", sent)
+		}
+	}
+	for known, reason := range s.asked {
+		if _, still := s.asks[known]; !still {
+			t.Errorf("%s costs no request any more: take it from the table (%s)", known, reason)
+		}
+	}
+	if len(s.asks) > 0 {
+		t.Logf("%d requests for unchanged objects", len(s.asks))
+	}
+}
+
+// nothingDiffers: diff says of everything that was applied that it would not change.
+func (s *story) nothingDiffers(t *testing.T, at step, folder string, failed map[string]int) {
+	t.Helper()
+	r := s.call(t, "diff", folder)
+	var faults []string
+	for _, o := range r.report(t).Objects {
+		if o.Action != "none" && failed[o.Kind+"/"+o.Name] == 0 {
+			faults = append(faults, fmt.Sprintf("%s/%s/%s: %s: %s", o.Kind, o.Namespace, o.Name, o.Action, o.Error.Message))
+		}
+	}
+	if len(failed) == 0 && len(faults) == 0 && r.cmd.ProcessState.ExitCode() != 0 {
+		faults = append(faults, "exit status: "+r.String())
+	}
+	s.faults[at] = append(s.faults[at], faults...)
+}
+
+// edit changes some objects as somebody else would. Diff finds each; once they are
+// taken back, nothing differs.
+func (s *story) edit(t *testing.T, folder string, failed map[string]int) {
+	t.Helper()
+	edited := s.editSome(t, s.objects(t, folder, failed))
+	r := s.call(t, "diff", folder)
+	actions := map[string]string{}
+	for _, o := range r.report(t).Objects {
+		actions[o.Kind+"/"+o.Namespace+"/"+o.Name] = o.Action
+	}
+	var faults []string
+	for name, path := range edited {
+		if actions[name] != "update" {
+			faults = append(faults, fmt.Sprintf("%s at %s: diff says %q", name, path, actions[name]))
+		}
+	}
+	s.faults[found] = append(s.faults[found], faults...)
+	s.call(t, "apply", folder, "--take=all")
+	s.nothingDiffers(t, restored, folder, failed)
+}
+
+// delete takes out what is in the folder.
+func (s *story) delete(t *testing.T, folder string) {
+	t.Helper()
+	objects := s.objects(t, folder, nil)
+	r := s.call(t, "delete", folder, "--ignore-not-found")
+	var faults []string
+	if r.cmd.ProcessState.ExitCode() != 0 && len(s.stays) == 0 {
+		faults = append(faults, r.String())
+	}
+	s.api.mapper.Reset()
+	left := map[string]bool{}
+	for _, u := range objects {
+		name := u.GetKind() + "/" + u.GetName()
+		if _, err := s.api.get(t.Context(), s.ref(u)); err == nil {
+			left[name] = true
+			if s.stays[name] == "" {
+				faults = append(faults, name+" is still there")
+			}
+		}
+	}
+	for name, reason := range s.stays {
+		if !left[name] && slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return u.GetKind()+"/"+u.GetName() == name }) {
+			t.Errorf("%s is gone: take it from the table (%s)", name, reason)
+		}
+	}
+	s.faults[deleted] = append(s.faults[deleted], faults...)
+}
+
+// holds fails the test for what a step finds wrong, unless the table says that this
+// step does not hold yet; then it fails the test if nothing is wrong any more.
+func (s *story) holds(t *testing.T, at step, faults []string) {
+	t.Helper()
+	reason, isOpen := s.open[at]
+	switch {
+	case isOpen && len(faults) == 0:
+		t.Errorf("%s holds by now: take it from the table (%s)", at, reason)
+	case isOpen:
+		t.Logf("%s: open (%s): %s", at, reason, strings.Join(faults, "\n"))
+	case len(faults) > 0:
+		t.Errorf("%s:\n%s", at, strings.Join(faults, "\n"))
+	}
+}
+
+func list(counts map[string]int) string {
+	var lines []string
+	for name, n := range counts {
+		lines = append(lines, fmt.Sprintf("%q: %d,", name, n))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
