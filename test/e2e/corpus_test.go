@@ -117,6 +117,7 @@ type server struct {
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
 	schema func(object.Kind) *spec.Schema
+	ours   *product.Client
 }
 
 func newServer(ctx context.Context, c *cluster.Cluster) (*server, error) {
@@ -137,7 +138,7 @@ func newServer(ctx context.Context, c *cluster.Cluster) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server{schema: ours.SchemaOnce(ctx), client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
+	return &server{ours: ours, schema: ours.SchemaOnce(ctx), client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
 }
 
 // install applies a set, definitions first, and returns what the server took.

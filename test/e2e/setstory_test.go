@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -104,6 +106,7 @@ func failures(t *testing.T, r *run) map[string]int {
 // again applies once more: all is unchanged, and nothing was sent for it.
 func (s *story) again(t *testing.T, folder string, failed map[string]int) {
 	t.Helper()
+	s.published(t, folder, failed)
 	from := s.audit.mark(t)
 	r := s.call(t, "apply", folder)
 	var faults []string
@@ -121,6 +124,24 @@ func (s *story) again(t *testing.T, folder string, failed map[string]int) {
 		if _, name, _ := strings.Cut(sent, "/"); !names[name] {
 			s.asks[sent] = ""
 		}
+	}
+}
+
+// published waits until the server publishes the schemas of the kinds that were
+// applied, which it does a moment after it serves them. Who comes earlier has to ask.
+func (s *story) published(t *testing.T, folder string, failed map[string]int) {
+	t.Helper()
+	seen := map[schema.GroupVersionKind]bool{}
+	for _, u := range s.objects(t, folder, failed) {
+		gvk := u.GroupVersionKind()
+		if seen[gvk] {
+			continue
+		}
+		seen[gvk] = true
+		until(t, "the schema of "+gvk.String()+" is published", func() bool {
+			published, err := s.api.ours.Schema(t.Context(), object.Kind{GVK: gvk})
+			return err == nil && published != nil
+		})
 	}
 }
 
