@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -186,7 +187,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error 
 		return err
 	case len(item.OnlyIn) > 0:
 		return &otherVersionError{gvk: item.GVK, versions: item.OnlyIn}
-	case plan.Builtin(item.GVK.Group), e.DryRun != DryRunNone:
+	case plan.Builtin(item.GVK.Group), e.DryRun != DryRunNone, meant(err) != "":
 		return err
 	}
 	out := &unservedError{err: err, kind: item.GVK.Kind, waited: e.AwaitKinds}
@@ -194,6 +195,16 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error 
 		out.bringer = describe(bringer)
 	}
 	return out
+}
+
+// meant returns the kind that was probably meant by one that is not served; empty where
+// the cluster has none like it.
+func meant(err error) string {
+	var near interface{ Meant() string }
+	if errors.As(err, &near) {
+		return near.Meant()
+	}
+	return ""
 }
 
 // unservedError says that the cluster does not serve a kind that something may still
@@ -221,7 +232,7 @@ func (e *unservedError) Error() string {
 func (e *unservedError) Hint() string {
 	switch {
 	case e.waited > 0:
-		return "does what installs " + e.kind + " run? See: kubectl get crd"
+		return "does what installs " + e.kind + " run? See: " + command.Kubectl("get") + " crd"
 	case e.bringer != "":
 		return "--await-kinds=5m waits longer; apply again once it is there"
 	default:

@@ -151,7 +151,7 @@ func questions() []asked {
 		}},
 		{"Version", func(ctx context.Context, c *Client) error { _, err := c.Version(ctx); return err }},
 		{"Kind", func(ctx context.Context, c *Client) error { _, err := c.Kind(ctx, gvk); return err }},
-		{"Served", func(ctx context.Context, c *Client) error { _, err := c.Served(ctx, gvk); return err }},
+		{"Served", func(ctx context.Context, c *Client) error { _, err := c.Served(ctx, gvk, 0); return err }},
 		{"Resource", func(ctx context.Context, c *Client) error { _, err := c.Resource(ctx, "things"); return err }},
 		{"Resources", func(ctx context.Context, c *Client) error { _, err := c.Resources(ctx, "all"); return err }},
 		{"TypeNames", func(ctx context.Context, c *Client) error { _, err := c.TypeNames(ctx); return err }},

@@ -52,6 +52,9 @@ func (e *NoKindError) Is(target error) bool {
 	return ok
 }
 
+// Meant returns the kind that was probably meant; empty if none is.
+func (e *NoKindError) Meant() string { return e.Near }
+
 // Hint says what may be missing.
 func (e *NoKindError) Hint() string {
 	if known, ok := errors.AsType[*hintedError](e.Err); ok {

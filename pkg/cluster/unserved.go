@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -22,6 +23,10 @@ import (
 // a kind that is missing for good.
 func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
+	_, err := c.Kind(ctx, gvk)
+	if known, ok := errors.AsType[*NoKindError](err); ok {
+		none.Near = known.Near
+	}
 	notice := c.deprecated(ctx, gvk)
 	use := c.servedSuccessor(ctx, notice.Use)
 	if use.Empty() {
@@ -94,7 +99,7 @@ func (e *NotEstablishedError) Error() string {
 
 // Hint says what is in the way.
 func (e *NotEstablishedError) Hint() string {
-	return "another definition has one of its names; see: kubectl get crd"
+	return "another definition has one of its names; see: " + command.Kubectl("get") + " crd"
 }
 
 // Established waits until the API server has accepted a definition, for as long as

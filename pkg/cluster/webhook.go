@@ -13,6 +13,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -144,7 +145,7 @@ func (c *Client) backend(ctx context.Context, client admission.WebhookClientConf
 	}
 	namespace, name := client.Service.Namespace, client.Service.Name
 	what := "service " + namespace + "/" + name
-	see = fmt.Sprintf("kubectl get service,endpointslices,pods -n %s", namespace)
+	see = command.Kubectl("get") + " service,endpointslices,pods -n " + namespace
 	var service struct{}
 	switch err := c.fetch(ctx, &service, "/api/v1/namespaces", namespace, "services", name); {
 	case apierrors.IsNotFound(err):

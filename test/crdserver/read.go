@@ -3,6 +3,7 @@ package crdserver
 import (
 	"context"
 	"errors"
+	"time"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,9 +48,21 @@ func (s *Server) Kind(_ context.Context, gvk schema.GroupVersionKind) (object.Ki
 }
 
 // Served is Kind: nothing here takes time.
-func (s *Server) Served(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+func (s *Server) Served(ctx context.Context, gvk schema.GroupVersionKind, _ time.Duration) (object.Kind, error) {
 	return s.Kind(ctx, gvk)
 }
+
+// Established says that every definition is.
+func (s *Server) Established(context.Context, string) error { return nil }
+
+// Unserved has no more to say than Kind.
+func (s *Server) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
+	_, err := s.Kind(ctx, gvk)
+	return err
+}
+
+// ExplainRefusal has no webhooks to tell of.
+func (s *Server) ExplainRefusal(_ context.Context, _ object.Kind, err error) error { return err }
 
 // Permitted allows everything.
 func (s *Server) Permitted(context.Context, object.Kind, object.Ref, string) (bool, error) {

@@ -354,7 +354,7 @@ func TestNewKind(t *testing.T) {
 	}
 	v.mustApply(t, widgets)
 	defer kubectl(t, c, "delete", "crd", "widgets.door.example.com", "--wait=false")
-	if kind, err := v.Served(t.Context(), gvk); err != nil || kind.Resource != "widgets" || !kind.Namespaced {
+	if kind, err := v.Served(t.Context(), gvk, 0); err != nil || kind.Resource != "widgets" || !kind.Namespaced {
 		t.Fatalf("kind %+v, error %v", kind, err)
 	}
 	const widget = "{apiVersion: door.example.com/v1, kind: Widget, metadata: {name: w, namespace: %s}}"
