@@ -40,8 +40,13 @@ type Options struct {
 	// The Ref has no name where a request concerns a kind; the zero Ref stands for
 	// the server as a whole.
 	//
-	// Neither is called by two goroutines at once.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
+	// OnSilence hears of a request of which nothing was heard since then, again and
+	// again, while the server answers others: within is how long it may take. The Ref
+	// is as that of OnRetry.
+	//
+	// None of them is called by two goroutines at once.
+	OnSilence func(ref object.Ref, since time.Time, within time.Duration)
 }
 
 const (
@@ -63,6 +68,7 @@ type Client struct {
 	// where the configuration has one.
 	timeout, attempt time.Duration
 	onRetry          func(object.Ref, error, time.Duration, time.Duration)
+	onSilence        func(object.Ref, time.Time, time.Duration)
 
 	kinds    *kinds
 	hooks    admissionHooks
@@ -92,6 +98,7 @@ func New(o Options) (*Client, error) {
 		discovery: known,
 		timeout:   o.ServerTimeout,
 		onRetry:   oneByOne(&telling, o.OnRetry),
+		onSilence: silenceOneByOne(&telling, o.OnSilence),
 		kinds:     newKinds(),
 		troubles:  newTroubles(o.ServerTimeout),
 		pace:      newPace(o.Concurrency),
@@ -131,6 +138,17 @@ func oneByOne(telling *sync.Mutex, tell onRetry) onRetry {
 		telling.Lock()
 		defer telling.Unlock()
 		tell(ref, err, in, left)
+	}
+}
+
+func silenceOneByOne(telling *sync.Mutex, tell func(object.Ref, time.Time, time.Duration)) func(object.Ref, time.Time, time.Duration) {
+	return func(ref object.Ref, since time.Time, within time.Duration) {
+		if tell == nil {
+			return
+		}
+		telling.Lock()
+		defer telling.Unlock()
+		tell(ref, since, within)
 	}
 }
 

@@ -71,6 +71,12 @@ type told struct {
 	mu       sync.Mutex
 	retries  []retry
 	warnings []warning
+	silences []unanswered
+}
+
+type unanswered struct {
+	ref           object.Ref
+	since, within time.Duration
 }
 
 type retry struct {
@@ -84,6 +90,11 @@ func (t *told) options(o Options) Options {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.retries = append(t.retries, retry{ref, err, in, left})
+	}
+	o.OnSilence = func(ref object.Ref, since time.Time, within time.Duration) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.silences = append(t.silences, unanswered{ref, time.Since(since), within})
 	}
 	o.OnWarning = func(ref object.Ref, text string) {
 		t.mu.Lock()

@@ -143,7 +143,7 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	go c.listen(ctx, a, end)
+	go c.listen(ctx, r, a, end)
 	began := time.Now()
 	err = send(ctx)
 	took = time.Since(began)

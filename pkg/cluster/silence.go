@@ -25,8 +25,8 @@ func (e *silentError) Error() string { return errNoAnswerInTime.Error() }
 
 // listen watches over a request that is under way, until ctx is done: where
 // nothing is heard of it for a while, and nothing of the server either, it is
-// ended. A server that is there may take its time.
-func (c *Client) listen(ctx context.Context, a *attempt, end context.CancelCauseFunc) {
+// ended. A server that is there may take its time, and that is told (edge case 91).
+func (c *Client) listen(ctx context.Context, r request, a *attempt, end context.CancelCauseFunc) {
 	most := c.outage.silence()
 	for pause := most; sleep(ctx, pause) == nil; {
 		pause = most
@@ -38,8 +38,12 @@ func (c *Client) listen(ctx context.Context, a *attempt, end context.CancelCause
 			pause = most - quiet
 			continue
 		}
-		if c.outage.silent(ctx) && ctx.Err() == nil {
+		switch away := c.outage.silent(ctx); {
+		case ctx.Err() != nil:
+		case away:
 			end(&silentError{since})
+		case !r.quiet:
+			c.onSilence(r.ref, since, max(c.attempt, c.rest.Client.Timeout))
 		}
 	}
 }

@@ -103,6 +103,22 @@ func TestSlowAnswer(t *testing.T) {
 		if n := f.count("GET /readyz"); n == 0 || n > 8 {
 			t.Errorf("asked %d times whether the server is there, want it now and then", n)
 		}
+		// Edge case 91: it is told, with how long it may take, soon and then again.
+		heard := map[object.Ref]time.Duration{}
+		for _, s := range says.silences {
+			if s.since-heard[s.ref] > 10*time.Second || s.within != patience {
+				t.Errorf("%v after %s of %s, and before that after %s", s.ref, s.since, s.within, heard[s.ref])
+			}
+			heard[s.ref] = s.since
+		}
+		if len(heard) != 3 {
+			t.Errorf("told of %d requests: %v", len(heard), says.silences)
+		}
+		for ref, last := range heard {
+			if last < 50*time.Second {
+				t.Errorf("%v: nothing was told after %s", ref, last)
+			}
+		}
 	})
 }
 
