@@ -16,12 +16,12 @@ const (
 
 // fetch reads a URL. Redirects are followed; what may pass (no answer, 429, 5xx)
 // is tried three times a second apart, as kubectl does.
-func fetch(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]byte, error) {
 	if client == nil {
 		client = &http.Client{Timeout: fetchTimeout}
 	}
 	for attempt := 1; ; attempt++ {
-		text, again, err := fetchOnce(ctx, client, url)
+		text, again, err := fetchOnce(ctx, client, url, h)
 		if err == nil || !again || attempt == fetchAttempts {
 			return text, err
 		}
@@ -33,7 +33,7 @@ func fetch(ctx context.Context, client *http.Client, url string) ([]byte, error)
 	}
 }
 
-func fetchOnce(ctx context.Context, client *http.Client, url string) (text []byte, again bool, err error) {
+func fetchOnce(ctx context.Context, client *http.Client, url string, h *heard) (text []byte, again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, false, unreachable(url, err)
@@ -47,7 +47,7 @@ func fetchOnce(ctx context.Context, client *http.Client, url string) (text []byt
 		again := resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests
 		return nil, again, &inputError{where: url, text: "the server answered " + resp.Status}
 	}
-	text, err = readAll(url, resp.Body, maxBytes)
+	text, err = readAll(url, hearing{resp.Body, h}, maxBytes)
 	return text, true, err
 }
 
@@ -57,4 +57,14 @@ func unreachable(name string, err error) error {
 		err = onURL.Err
 	}
 	return &inputError{where: name, err: err}
+}
+
+// publicURL is a URL as it may be shown while it is waited for: what is before its
+// host or after its path may be a password.
+func publicURL(url string) string {
+	u, err := neturl.Parse(url)
+	if err != nil || u.Host == "" {
+		return url
+	}
+	return (&neturl.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

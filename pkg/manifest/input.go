@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // maxBytes bounds one file, URL or stream. The largest object that an API server
@@ -42,20 +43,21 @@ func expand(o Options) ([]input, error) {
 		if len(o.Filenames) > 0 || o.Recursive {
 			return nil, &inputError{text: "-k can not be used with -f or -R"}
 		}
-		return []input{kustomization(o.Kustomize, o.Secrets)}, nil
+		return []input{kustomization(o)}, nil
 	}
 	if len(o.Filenames) == 0 {
 		return nil, &inputError{text: "nothing to read", hint: "name files with -f, or a kustomization with -k"}
 	}
-	e := expansion{recursive: o.Recursive, seen: map[string]bool{}}
+	e := expansion{recursive: o.Recursive, tell: o.Tell, seen: map[string]bool{}}
 	var faults []error
 	for _, name := range o.Filenames {
 		switch {
 		case name == stdin:
 			faults = append(faults, e.addStdin(o.In))
 		case strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://"):
+			p := patience{name: name, what: publicURL(name), most: fetchAttempts * fetchTimeout, tell: o.Tell}
 			e.add(input{name: name, open: func(ctx context.Context) ([]byte, error) {
-				return fetch(ctx, o.Client, name)
+				return p.await(ctx, func(ctx context.Context, h *heard) ([]byte, error) { return fetch(ctx, o.Client, name, h) })
 			}})
 		default:
 			faults = append(faults, e.addPath(name))
@@ -66,6 +68,7 @@ func expand(o Options) ([]input, error) {
 
 type expansion struct {
 	recursive bool
+	tell      func(what string, since time.Time, within time.Duration)
 	inputs    []input
 	seen      map[string]bool
 }
@@ -88,8 +91,11 @@ func (e *expansion) addStdin(r io.Reader) error {
 	if r == nil {
 		return &inputError{where: stdin, text: "there is no standard input"}
 	}
+	p := patience{name: stdin, what: "standard input", most: longestSilence, tell: e.tell}
 	e.add(input{name: stdin, open: func(ctx context.Context) ([]byte, error) {
-		return await(ctx, func() ([]byte, error) { return readAll(stdin, r, maxBytes) })
+		return p.await(ctx, func(_ context.Context, h *heard) ([]byte, error) {
+			return readAll(stdin, hearing{r, h}, maxBytes)
+		})
 	}})
 	return nil
 }
@@ -114,7 +120,7 @@ func (e *expansion) addPath(name string) error {
 	case info.IsDir():
 		return e.addFolder(name)
 	}
-	e.add(localFile(name, info.Mode().IsRegular()))
+	e.add(e.localFile(name, info.Mode().IsRegular()))
 	return nil
 }
 
@@ -153,7 +159,7 @@ func (e *expansion) addFolder(root string) error {
 		case !info.Mode().IsRegular():
 			faults = append(faults, &inputError{where: path, text: "neither a file nor a folder"})
 		default:
-			e.add(localFile(filepath.Clean(path), true))
+			e.add(e.localFile(filepath.Clean(path), true))
 		}
 		found = true
 		return nil
@@ -177,20 +183,21 @@ func isManifestName(path string) bool {
 }
 
 // localFile reads a file; one that is a pipe or a device may keep us waiting.
-func localFile(name string, regular bool) input {
-	read := func() ([]byte, error) {
+func (e *expansion) localFile(name string, regular bool) input {
+	read := func(_ context.Context, h *heard) ([]byte, error) {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, unreadable(name, err)
 		}
 		defer func() { _ = f.Close() }()
-		return readAll(name, f, maxBytes)
+		return readAll(name, hearing{f, h}, maxBytes)
 	}
+	p := patience{name: name, what: "the pipe " + name, most: longestSilence, tell: e.tell}
 	return input{name: name, open: func(ctx context.Context) ([]byte, error) {
 		if regular {
-			return read()
+			return read(ctx, &heard{})
 		}
-		return await(ctx, read)
+		return p.await(ctx, read)
 	}}
 }
 
@@ -204,24 +211,4 @@ func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
 		return nil, &inputError{where: name, text: fmt.Sprintf("larger than %d MiB", limit>>20)}
 	}
 	return text, nil
-}
-
-// await waits for f or for the end of ctx. f itself can not be stopped: it goes
-// on until it returns or the process ends.
-func await(ctx context.Context, f func() ([]byte, error)) ([]byte, error) {
-	type answer struct {
-		text []byte
-		err  error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		text, err := f()
-		done <- answer{text, err}
-	}()
-	select {
-	case a := <-done:
-		return a.text, a.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }

@@ -12,23 +12,25 @@ import (
 //
 // What kustomize says of a failure may quote all that it read: the values of Secrets are
 // masked in it.
-func kustomization(path string, secrets Secrets) input {
-	build := func() ([]byte, error) {
+func kustomization(o Options) input {
+	path := o.Kustomize
+	build := func(context.Context, *heard) ([]byte, error) {
 		options := krusty.MakeDefaultOptions()
 		options.Reorder = krusty.ReorderOptionLegacy
 		files := newRecorder()
 		objects, err := krusty.MakeKustomizer(options).Run(files, path)
 		if err != nil {
-			return nil, files.fault(path, err, secrets)
+			return nil, files.fault(path, err, o.Secrets)
 		}
 		text, err := objects.AsYaml()
 		if err != nil {
-			return nil, files.fault(path, err, secrets)
+			return nil, files.fault(path, err, o.Secrets)
 		}
 		return text, nil
 	}
+	p := patience{name: path, what: "the kustomization " + publicURL(path), most: longestSilence, tell: o.Tell}
 	return input{name: path, generated: true, open: func(ctx context.Context) ([]byte, error) {
-		return await(ctx, build)
+		return p.await(ctx, build)
 	}}
 }
 

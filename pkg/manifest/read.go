@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/labels"
@@ -43,6 +44,9 @@ type Options struct {
 	// Client fetches URLs; nil stands for one that gives up on a request after a
 	// minute.
 	Client *http.Client
+	// Tell hears of an input that keeps us waiting: what it is, since when nothing
+	// came of it, and how long it is waited for at most. It may be nil.
+	Tell func(what string, since time.Time, within time.Duration)
 }
 
 // Result is what was read.
@@ -83,7 +87,8 @@ type Warning struct {
 // without a single object is an error too.
 //
 // When ctx ends, Read returns at once, even while standard input or a
-// kustomization is silent; what reads them ends with the process.
+// kustomization is silent; what reads them ends with the process. Without that, it
+// waits three minutes for a URL, and for the others until nothing came for five.
 func Read(ctx context.Context, o Options) (Result, error) {
 	selector, err := labels.Parse(o.Selector)
 	if err != nil {

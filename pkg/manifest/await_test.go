@@ -1,0 +1,133 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// never is a server that takes a request and does not answer it.
+type never struct{}
+
+func (never) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// trickle is a server whose answer comes one byte every two seconds.
+type trickle struct{ text string }
+
+func (s trickle) RoundTrip(r *http.Request) (*http.Response, error) {
+	out, in := io.Pipe()
+	context.AfterFunc(r.Context(), func() { _ = in.CloseWithError(r.Context().Err()) })
+	go func() { _ = in.CloseWithError(dribble(in, s.text)) }()
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Request: r, Body: out}, nil
+}
+
+func dribble(w io.Writer, text string) error {
+	for i := range text {
+		time.Sleep(2 * time.Second)
+		if _, err := io.WriteString(w, text[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Whatever keeps us waiting is told after a moment, with how long it may; and it
+// comes to an end by itself.
+func TestSilentInputs(t *testing.T) {
+	const url = "https://someone:secret@example.com/app.yaml?token=secret"
+	for name, tt := range map[string]struct {
+		options Options
+		what    string
+		limit   time.Duration
+		wantErr string
+	}{
+		"a URL": {
+			Options{Filenames: []string{url}, Client: &http.Client{Transport: never{}}},
+			"https://example.com/app.yaml", 3 * time.Minute, url + ": nothing came for 3m",
+		},
+		"standard input": {Options{Filenames: []string{"-"}}, "standard input", 5 * time.Minute, "-: nothing came for 5m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, writer := io.Pipe()
+				tt.options.In = in
+				var told []string
+				tt.options.Tell = func(what string, since time.Time, within time.Duration) {
+					told = append(told, fmt.Sprintf("%s (%s of %s)", what, time.Since(since), within))
+				}
+				began := time.Now()
+				_, err := Read(t.Context(), tt.options)
+				if diff := cmp.Diff([]string{tt.wantErr}, lines(err)); diff != "" {
+					t.Errorf("errors (-want +got):\n%s", diff)
+				}
+				if took := time.Since(began); took != tt.limit {
+					t.Errorf("it took %s, want %s", took, tt.limit)
+				}
+				if diff := cmp.Diff([]string{fmt.Sprintf("%s (1s of %s)", tt.what, tt.limit)}, told); diff != "" {
+					t.Errorf("told (-want +got):\n%s", diff)
+				}
+				_ = writer.Close()
+			})
+		})
+	}
+}
+
+// What comes slowly is no silence: it is read to its end, however long that takes.
+func TestSlowInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, writer := io.Pipe()
+		text := configMap("a") + "data: {k: v}\n# " + fmt.Sprintf("%0400d", 0)
+		go func() { _ = writer.CloseWithError(dribble(writer, text)) }()
+		told := 0
+		began := time.Now()
+		res, err := Read(t.Context(), Options{
+			Filenames: []string{"-"}, In: in, Tell: func(string, time.Time, time.Duration) { told++ },
+		})
+		if took := time.Since(began); err != nil || len(res.Objects) != 1 || took < longestSilence {
+			t.Errorf("%d objects after %s, %v", len(res.Objects), took, err)
+		}
+		if told == 0 {
+			t.Error("nothing was told")
+		}
+	})
+}
+
+// A regular file is nothing to wait for, and what comes at once is not told.
+func TestPromptInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		write(t, map[string]string{"app.yaml": configMap("a")})
+		_, err := Read(t.Context(), Options{
+			Filenames: []string{"app.yaml", "https://example.com/app.yaml"},
+			Client:    &http.Client{Transport: &answers{status: []int{200}}},
+			Tell:      func(what string, _ time.Time, _ time.Duration) { t.Errorf("told of %s", what) },
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The end of ctx ends the reading of a URL too, in the middle of its answer.
+func TestSilentURLEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := Read(ctx, Options{
+			Filenames: []string{"https://example.com/app.yaml"}, Client: &http.Client{Transport: trickle{configMap("a")}},
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute) // The server notices.
+	})
+}
