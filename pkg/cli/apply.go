@@ -142,8 +142,8 @@ func dryRunOf(text string) (apply.DryRun, error) {
 
 // apply runs. ctx ends with the run's --timeout, patient does not.
 func (o *applyOptions) apply(ctx, patient context.Context, c *connection, streams genericiooptions.IOStreams) error {
-	if err := o.read(ctx, c, streams); err != nil {
-		return err
+	if err := o.read(ctx, c, streams, o.out.Print); err != nil {
+		return finish(err, o.out.Close(ctx))
 	}
 	err := o.work(ctx, patient, c)
 	return o.incomplete(finish(unfinished(err), o.out.Close(ctx)))

@@ -164,7 +164,7 @@ func (a awaited) gate(patient context.Context, client *cluster.Client, until tim
 		if !until.IsZero() {
 			engine.Timeout = max(time.Millisecond, time.Until(until))
 		}
-		emit(event.Waiting{For: waitingFor(len(targets))})
+		emit(event.Waiting{For: waitingFor(len(targets)), Within: engine.Timeout})
 		return engine.Run(patient, targets)
 	}
 }

@@ -114,6 +114,7 @@ func (c *connection) connect(run string, concurrency int, emit func(event.Event)
 	if err != nil {
 		return nil, err
 	}
+	emit(event.Preparing{Text: "asking the API server"})
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &secretsTransport{next: next, vault: c.vault}
 	})
@@ -127,7 +128,10 @@ func (c *connection) connect(run string, concurrency int, emit func(event.Event)
 			emit(event.Warned{Ref: ref, Text: text})
 		},
 		OnRetry: func(ref object.Ref, err error, in, left time.Duration) {
-			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left})
+			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left, Of: c.serverTimeout})
+		},
+		OnSilence: func(ref object.Ref, since time.Time, within time.Duration) {
+			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is well", Since: since, Within: within})
 		},
 	})
 }

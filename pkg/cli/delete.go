@@ -198,8 +198,8 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 
 func (o *deleteOptions) delete(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
 	if o.targets.inFiles {
-		if err := o.targets.files.read(ctx, c, streams); err != nil {
-			return err
+		if err := o.targets.files.read(ctx, c, streams, o.out.Print); err != nil {
+			return finish(err, o.out.Close(ctx))
 		}
 	}
 	err := o.work(ctx, c)

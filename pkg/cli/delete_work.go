@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
-	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -171,7 +169,6 @@ func namesOf(refs []object.Ref) string {
 
 // canAsk tells whether somebody is there to answer.
 func canAsk(streams genericiooptions.IOStreams) bool {
-	in, isFile := streams.In.(*os.File)
 	_, seen := terminal(streams.ErrOut)
-	return isFile && term.IsTerminal(int(in.Fd())) && seen
+	return isTerminal(streams.In) && seen
 }

@@ -96,8 +96,8 @@ func externalDiff(streams genericiooptions.IOStreams) (*printer.External, error)
 }
 
 func (o *diffOptions) diff(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
-	if err := o.read(ctx, c, streams); err != nil {
-		return err
+	if err := o.read(ctx, c, streams, o.out.Print); err != nil {
+		return finish(err, o.out.Close(ctx))
 	}
 	err := o.work(ctx, c)
 	return o.incomplete(finish(err, o.out.Close(ctx)))

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -34,7 +36,9 @@ type input struct {
 
 // inputOptions is what those flags mean.
 type inputOptions struct {
-	files     manifest.Options
+	files manifest.Options
+	// typed: somebody types the manifests, and nothing may come in between.
+	typed     bool
 	scope     plan.Options
 	manifests []object.Manifest
 	warnings  []manifest.Warning
@@ -67,6 +71,7 @@ func (f *input) toOptions(streams genericiooptions.IOStreams) (inputOptions, err
 			Selector: f.selector, SkipNonObjects: f.skipNonObjects, SkipInvalid: f.skipInvalid, In: streams.In,
 		},
 		scope: plan.Options{SkipInvalid: f.skipInvalid},
+		typed: slices.Contains(f.filenames, "-") && isTerminal(streams.In),
 	}, nil
 }
 
@@ -91,10 +96,16 @@ var errBroken error = &hintedError{
 	hint: "--skip-invalid leaves out what is at fault, and does the rest",
 }
 
-// read reads the manifests, and says on stderr which files hold none. The error has
-// every fault that can be found without a server.
-func (o *inputOptions) read(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
+// read reads the manifests, and says on stderr which files hold none; what keeps it
+// waiting is told by emit. The error has every fault that can be found without a server.
+func (o *inputOptions) read(ctx context.Context, c *connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {
 	o.files.Secrets = c.vault
+	if !o.typed {
+		emit(event.Preparing{Text: "reading the manifests"})
+		o.files.Tell = func(what string, since time.Time, within time.Duration) {
+			emit(event.Waiting{For: what, Since: since, Within: within})
+		}
+	}
 	result, err := manifest.Read(ctx, o.files)
 	if err != nil && ctx.Err() == nil {
 		scope := o.scope

@@ -44,5 +44,11 @@ func terminal(w io.Writer) (width func() int, ok bool) {
 	}, true
 }
 
+// isTerminal reports whether somebody types what is read from r.
+func isTerminal(r io.Reader) bool {
+	f, isFile := r.(*os.File)
+	return isFile && term.IsTerminal(int(f.Fd()))
+}
+
 // ignore is for work of which nobody wants to hear while it goes on.
 func ignore(event.Event) {}

@@ -151,8 +151,11 @@ func parseConditions(flag string, texts []string) ([]condition.Spec, error) {
 func (o *waitOptions) wait(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
 	began := time.Now()
 	if o.targets.inFiles {
-		if err := o.targets.files.read(ctx, c, streams); err != nil {
-			return err
+		reading, cancel := o.within(ctx, began, "the manifests were not read by then")
+		err := o.targets.files.read(reading, c, streams, o.out.Print)
+		cancel()
+		if err != nil {
+			return finish(err, o.out.Close(ctx))
 		}
 	}
 	err := o.work(ctx, c, began)
@@ -179,10 +182,10 @@ func (o *waitOptions) work(ctx context.Context, c *connection, began time.Time) 
 }
 
 // within bounds what has to be known before the wait can begin.
-func (o *waitOptions) within(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
+func (o *waitOptions) within(ctx context.Context, began time.Time, missing string) (context.Context, context.CancelFunc) {
 	if o.timeout <= 0 {
 		return ctx, func() {}
 	}
 	return context.WithDeadlineCause(ctx, began.Add(o.timeout),
-		fmt.Errorf("the --timeout of %s is over, and the server did not tell yet what there is", o.timeout))
+		fmt.Errorf("the --timeout of %s is over, and %s", o.timeout, missing))
 }

@@ -91,7 +91,11 @@ func (e *Engine) begin(t *target) bool {
 	if t.done || !t.found && !t.unseen {
 		return false
 	}
-	e.Emit(event.Started{Ref: t.Ref})
+	started := event.Started{Ref: t.Ref}
+	if e.Timeout != nil && e.keepsWatch() {
+		started.Within = max(0, e.Timeout(t.kind))
+	}
+	e.Emit(started)
 	return true
 }
 

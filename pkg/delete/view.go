@@ -267,7 +267,7 @@ func (v *view) blinded(err error) {
 	v.blind.since = since
 	v.blind.fuse = time.AfterFunc(blindFor, func() { v.giveUp(since) })
 	ref := object.Ref{GVK: v.kind.GVK, Namespace: v.sel.Namespace, Name: v.sel.Name}
-	v.engine.Emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), Left: blindFor})
+	v.engine.Emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), Left: blindFor, Of: blindFor})
 }
 
 // giveUp ends a view that has seen nothing but errors since then.

@@ -37,9 +37,18 @@ const (
 	Share Action = "share"
 )
 
-// Planned comes first and once: what is going to be worked through.
+// Preparing says what the run does before there is a plan, such as asking the API
+// server which kinds it serves.
+type Preparing struct {
+	Text string
+}
+
+// Planned comes once, before any result: what is going to be worked through.
 type Planned struct {
 	Phases []Phase
+	// Within is how long the run waits for all of it at most; 0 where it does not
+	// wait, or for as long as it takes.
+	Within time.Duration
 }
 
 // Phase is one group of objects that are worked on side by side.
@@ -60,6 +69,9 @@ type PhaseStarted struct {
 // Compared for the same object.
 type Started struct {
 	Ref object.Ref
+	// Within is how long it may take, as far as somebody set a limit; 0 where nobody
+	// did.
+	Within time.Duration
 }
 
 // Applied is the result of one object of an apply.
@@ -144,6 +156,8 @@ type Retrying struct {
 	// In is the pause before the next try; Left is what remains of the time to
 	// keep trying.
 	In, Left time.Duration
+	// Of is the whole of the time of which Left remains; 0 where that is not known.
+	Of time.Duration
 }
 
 // Waiting says that nothing can be done before something else has happened, such as a
@@ -151,8 +165,13 @@ type Retrying struct {
 type Waiting struct {
 	Ref object.Ref
 	For string
+	// Since is when that began; zero means now.
+	Since time.Time
+	// Within is how long it is waited for at most; 0 where that is not known.
+	Within time.Duration
 }
 
+func (Preparing) event()    {}
 func (Planned) event()      {}
 func (PhaseStarted) event() {}
 func (Started) event()      {}

@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// every is the pause between two plain lines that tell how far the run is.
+// every is how long a log may be silent: then a line tells how far the run is.
 const every = 10 * time.Second
 
 // console is stderr: how far the run is, what it is waiting for, and warnings.
@@ -26,9 +26,9 @@ type console struct {
 	warnings planned[string]
 	warned   map[warning]bool
 
-	hold      *hold // nil while work goes on
+	hold      *pending // why nothing goes on; nil while work does
 	said      map[string]bool
-	last      time.Time // of the last plain line
+	last      time.Time // at which anything was said
 	start     time.Time // of the run
 	unreached bool      // the API server does not answer
 
@@ -67,13 +67,14 @@ func (c *console) take(e event.Event) {
 		c.last = c.start
 	}
 	switch e := e.(type) {
+	case event.Preparing:
+		c.goOn()
 	case event.PhaseStarted:
 		clear(c.said)
 		c.goOn()
 		c.announce()
 	case event.Applied, event.Compared, event.Deleted, event.Waited, event.Judged:
 		c.goOn()
-		c.report()
 	case event.Warned:
 		c.warn(e)
 	case event.LeftOut:
@@ -100,7 +101,7 @@ func (c *console) warn(e event.Warned) {
 	}
 	c.warned[w] = true
 	if e.Ref == (object.Ref{}) {
-		c.screen.note("warning: " + clean(e.Text) + "\n")
+		c.note("warning: " + clean(e.Text) + "\n")
 		return
 	}
 	c.warnings.add(c.course.place(e.Ref), clean(e.Ref.String()+": "+e.Text))
@@ -114,25 +115,34 @@ func (c *console) leftOut(e event.LeftOut) {
 
 func (c *console) flush() {
 	for _, text := range c.warnings.drain() {
-		c.screen.note("warning: " + text + "\n")
+		c.note("warning: " + text + "\n")
 	}
 }
 
 func (c *console) retrying(e event.Retrying) {
-	h := &hold{cause: oneLine(root(e.Err))}
-	if e.Left > 0 {
-		h.until = c.now().Add(e.Left)
-	}
+	h := &pending{lacks: oneLine(root(e.Err))}
 	if e.Ref == (object.Ref{}) {
 		c.unreached = true
-		h.text = "waiting for the API server"
+		h.what = "waiting for the API server"
 	} else {
-		h.text = "trying " + label(e.Ref) + " again"
+		h.what = "trying " + label(e.Ref) + " again"
+	}
+	// The time counts from when the trouble began, not from when it was told.
+	switch {
+	case e.Of > 0:
+		h.since, h.limit = c.now().Add(e.Left-e.Of), e.Of
+	case c.hold != nil && c.hold.what == h.what:
+		h.since = c.hold.since
+	default:
+		h.since = c.now()
+	}
+	if h.limit == 0 && e.Left > 0 {
+		h.limit = c.now().Add(e.Left).Sub(h.since)
 	}
 	// Many workers meet the same trouble at once: the first of them tells.
 	key := reason(e.Err)
 	if key == "" {
-		key = h.cause
+		key = h.lacks
 	}
 	if c.unreached {
 		key = "unreached: " + key
@@ -141,21 +151,37 @@ func (c *console) retrying(e event.Retrying) {
 }
 
 func (c *console) waiting(e event.Waiting) {
-	text := "waiting for " + clean(e.For)
-	if e.Ref != (object.Ref{}) {
-		text = label(e.Ref) + ": " + text
+	h := &pending{what: "waiting for " + clean(e.For), since: e.Since, limit: e.Within}
+	if h.since.IsZero() {
+		h.since = c.now()
 	}
-	c.holdOn(&hold{text: text}, text, text)
+	if e.Ref != (object.Ref{}) {
+		h.what, h.lacks = label(e.Ref), h.what
+	}
+	plain := *h
+	if e.Since.IsZero() && e.Within == 0 { // It has just begun.
+		plain.since = time.Time{}
+	}
+	// That many objects wait for the same is said once.
+	c.holdOn(h, e.For, plain.line(c.now()))
 }
 
 // holdOn remembers why nothing goes on. Plain lines tell it once for each key.
-func (c *console) holdOn(h *hold, key, plain string) {
+func (c *console) holdOn(h *pending, key, plain string) {
 	c.hold = h
-	if c.live != nil || c.said[key] {
+	if c.redraws() || c.said[key] {
 		return
 	}
 	c.said[key] = true
 	c.say(plain)
+}
+
+// redraws reports whether a line at the bottom tells how far the run is. Before
+// there is a plan, somebody may be asked for a password on the same terminal, by
+// whatever writes the manifests or knows the credentials: what is typed there must
+// not be drawn over.
+func (c *console) redraws() bool {
+	return c.live != nil && (c.course.begun || c.unreached)
 }
 
 // goOn: work was done, so what held it up is over.
@@ -180,29 +206,67 @@ func (c *console) announce() {
 	c.say(fmt.Sprintf("%s: %s", c.course.title(), count(phase.Total, "object")))
 }
 
-// report tells now and then how far the run is.
-func (c *console) report() {
-	elapsed := c.now().Sub(c.start)
-	if c.live != nil || c.now().Sub(c.last) < every {
+// tick brings the live line up to date, or in a log says how far the run is when
+// nothing was said for a while. Nothing else tells that: so what ends is never
+// announced as going on, or as finished, right above its result.
+func (c *console) tick() {
+	now := c.now()
+	if c.hold != nil && c.hold.over(now) {
+		c.hold = nil // What it was about has ended, and nobody said so.
+	}
+	if c.redraws() {
+		c.screen.draw(c.live.line(c.course, c.hold, now))
 		return
 	}
-	if j, ok := c.course.latest(); ok {
-		c.say(fmt.Sprintf("%s: %d of %d met, %s: %s", c.course.title(), c.course.done, c.course.total, label(j.Ref), shortly(j)))
+	if now.Sub(c.last) < every {
 		return
 	}
-	if c.course.waits {
-		return // What was met goes without saying, and the results tell it.
+	if line := c.status(now); line != "" {
+		c.say(line)
 	}
-	rate := float64(c.course.done) / elapsed.Seconds()
-	c.say(fmt.Sprintf("%s: %d of %d done, %.0f/s", c.course.title(), c.course.done, c.course.total, rate))
 }
 
-func (c *console) say(line string) {
+// pending is what holds the run up, or else what it is about; nil if that is not
+// known.
+func (c *console) pending() *pending {
+	if c.hold != nil {
+		return c.hold
+	}
+	if p, ok := c.course.pending(); ok {
+		return &p
+	}
+	return nil
+}
+
+// status is one line that says how far the run is, what it waits for, and for how
+// long.
+func (c *console) status(now time.Time) string {
+	var parts []string
+	if progress := c.course.progress(); progress != "" {
+		if title := c.course.title(); title != "" {
+			progress = title + ": " + progress
+		}
+		// A rate tells something only of work that goes on.
+		rate := float64(c.course.done) / now.Sub(c.start).Seconds()
+		if c.hold == nil && len(c.course.lacking) == 0 && rate >= 1 {
+			progress += fmt.Sprintf(", %.0f/s", rate)
+		}
+		parts = append(parts, progress)
+	}
+	p := c.pending()
+	if p == nil && len(parts) == 0 {
+		p = &pending{what: "preparing", since: c.start}
+	}
+	if p != nil {
+		parts = append(parts, p.line(now))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (c *console) say(line string) { c.note(line + "\n") }
+
+// note writes lines to stderr; after them, a log may be silent for a while.
+func (c *console) note(text string) {
 	c.last = c.now()
-	c.screen.note(line + "\n")
-}
-
-// draw brings the live line up to date.
-func (c *console) draw() {
-	c.screen.draw(c.live.line(c.course, c.hold, c.now()))
+	c.screen.note(text)
 }

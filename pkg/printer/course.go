@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -24,7 +26,7 @@ type course struct {
 	// has left the plan and counts in the tally alone.
 	total, inPhase, done int
 	tally                map[event.Action]int
-	underway             []object.Ref // the longest first
+	underway             []task // the longest first
 	// sharing adds up the fields whose owners change and nothing else, sharers the
 	// objects that have some.
 	sharing managedfields.Sharing
@@ -38,6 +40,13 @@ type course struct {
 	// lacking is what objects lack that are waited for; news counts what was heard.
 	lacking map[object.Key]lack
 	news    int
+	// waiting is since when and for how long at most the run waits for them.
+	waiting pending
+	// step is what is done before there is a plan, and since when.
+	step    string
+	stepped time.Time
+	// word is what the results are counted as.
+	word word
 }
 
 // lack is what an object lacks, and when it was heard.
@@ -65,14 +74,27 @@ func newCourse() *course {
 	return &course{current: -1, places: map[object.Key]place{}, tally: map[event.Action]int{}, waited: map[event.Action]int{}, lacking: map[object.Key]lack{}}
 }
 
-func (c *course) take(e event.Event) {
+func (c *course) take(e event.Event, now time.Time) {
 	switch e := e.(type) {
+	case event.Preparing:
+		c.step, c.stepped = clean(e.Text), now
 	case event.Planned:
 		c.plan(e)
+		c.waiting = pending{since: now, limit: e.Within}
 	case event.PhaseStarted:
 		c.current, c.inPhase = e.Index, 0
 	case event.Started:
-		c.underway = append(c.underway, e.Ref)
+		c.underway = append(c.underway, task{ref: e.Ref, since: now, within: e.Within})
+	case event.Waiting:
+		if e.Ref == (object.Ref{}) && e.Since.IsZero() && e.Within > 0 { // for what was applied
+			c.waiting = pending{since: now, limit: e.Within}
+		}
+	case event.Going:
+		c.hears(e.Ref, going(e))
+	case event.Stuck:
+		if len(e.Causes) > 0 {
+			c.hears(e.Ref, strings.Join(lines(e.Causes[0].Message), " "))
+		}
 	case event.Applied:
 		c.result(e.Ref, e.Action)
 		c.share(e.Sharing)
@@ -124,9 +146,21 @@ func (c *course) result(ref object.Ref, action event.Action) {
 		c.done++
 		c.inPhase++
 	}
-	same := func(r object.Ref) bool { return r.Key() == ref.Key() }
-	if i := slices.IndexFunc(c.underway, same); i >= 0 {
+	if i := c.taskOf(ref); i >= 0 {
 		c.underway = slices.Delete(c.underway, i, i+1)
+	}
+}
+
+// taskOf returns where an object stands among those that are worked on, -1 if it is
+// none of them.
+func (c *course) taskOf(ref object.Ref) int {
+	return slices.IndexFunc(c.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
+}
+
+// hears keeps the latest news of an object that is worked on.
+func (c *course) hears(ref object.Ref, news string) {
+	if i := c.taskOf(ref); i >= 0 {
+		c.underway[i].news = news
 	}
 }
 
@@ -214,7 +248,7 @@ func (c *course) title() string {
 	phase, ok := c.phase()
 	switch {
 	case !ok:
-		return "preparing"
+		return ""
 	case len(c.phases) == 1:
 		return clean(phase.Name)
 	default:

@@ -12,7 +12,8 @@ import (
 // ForDelete returns a printer for the events of a delete. The error names a format
 // that there is not.
 func ForDelete(o Options) (*Printer, error) {
-	p, err := newPrinter(o, func(b base) results {
+	gone := word{text: "gone", good: []event.Action{event.Gone, event.Absent}, awaited: true}
+	p, err := newPrinter(o, gone, func(b base) results {
 		switch b.Format {
 		case Table:
 			return &deleteTable{base: b}

@@ -45,7 +45,7 @@
 //	warned        object, text; no object where the run as a whole is meant
 //	retrying      object, error {reason, message, hint}, inSeconds, leftSeconds;
 //	              no object where the server as a whole does not answer
-//	waiting       object, for
+//	waiting       object, for, withinSeconds where it is waited for no longer
 //	finished      summary {action: count}: the last line, once
 //
 // applied, compared, deleted and finished are the results; a started object gets

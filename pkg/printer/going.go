@@ -14,16 +14,22 @@ const goingEvery = 3 * time.Second
 
 // going tells of a milestone: always on the live line, as a plain line now and then.
 func (c *console) going(e event.Going) {
-	text := label(e.Ref) + ": " + clean(e.Text)
-	if e.Text == "" {
-		text = fmt.Sprintf("%s: %d of %d objects in it are gone", label(e.Ref), e.Done, e.Total)
+	if c.course.taskOf(e.Ref) < 0 { // What is worked on tells its news itself.
+		c.hold = &pending{what: label(e.Ref), lacks: going(e)}
 	}
-	c.hold = &hold{text: text}
 	key := e.Ref.Key()
 	if c.live == nil && c.now().Sub(c.milestones[key]) >= goingEvery {
 		c.milestones[key] = c.now()
-		c.say(text)
+		c.say(label(e.Ref) + ": " + going(e))
 	}
+}
+
+// going says what moved.
+func going(e event.Going) string {
+	if e.Text == "" {
+		return fmt.Sprintf("%d of %d objects in it are gone", e.Done, e.Total)
+	}
+	return clean(e.Text)
 }
 
 // columns measures stderr, if it is a terminal.
@@ -51,10 +57,10 @@ func (c *console) stuck(e event.Stuck) {
 		var b strings.Builder
 		b.WriteString(head + "\n")
 		below(&b, stuckLines(e), "    ", c.columns())
-		c.screen.note(b.String())
+		c.note(b.String())
 	case same < many:
-		c.screen.note(head + ", for the same reason\n")
+		c.note(head + ", for the same reason\n")
 	case same == many:
-		c.screen.note("more objects are still there for the same reason\n")
+		c.note("more objects are still there for the same reason\n")
 	}
 }

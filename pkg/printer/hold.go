@@ -9,25 +9,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// hold is a reason for which nothing goes on.
-type hold struct {
-	text  string
-	until time.Time // when the run gives up; zero if unknown
-	cause string    // in a word, empty if unknown
-}
-
-// line says what is waited for, how long still, and why.
-func (h *hold) line(now time.Time) string {
-	text := h.text
-	if !h.until.IsZero() {
-		text += ", " + seconds(h.until.Sub(now)) + " left"
-	}
-	if h.cause != "" {
-		text += ": " + h.cause
-	}
-	return text
-}
-
 func plainRetry(e event.Retrying) string {
 	var starting interface{ Starting() bool }
 	text, why := "the API server does not answer", ": "+oneLine(e.Err)

@@ -9,7 +9,6 @@ import (
 	"github.com/cheggaaa/pb/v3"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Below this many columns there is no room for a bar.
@@ -35,25 +34,26 @@ func newLive(width func() int) *live {
 
 // line returns the live line; empty where there is nothing to tell yet. It
 // leaves the last column free, for some terminals begin a new line after it.
-func (l *live) line(c *course, h *hold, now time.Time) string {
+func (l *live) line(c *course, hold *pending, now time.Time) string {
 	width := l.columns() - 1
 	if width < 10 {
 		return ""
 	}
 	// Drawn even where it is not shown: the library measures the rate.
 	bar := l.progress(c, width)
+	p, ok := c.pending()
 	var parts []string
 	switch {
-	case h != nil && width < roomForBar:
-		parts = []string{h.line(now)}
-	case h != nil:
-		parts = []string{held(c), h.line(now)}
-	case len(c.underway) > 0:
-		parts = []string{bar, underway(c.underway)}
-	case len(c.lacking) > 0:
-		parts = []string{held(c), lacking(c)}
-	default:
+	case hold != nil && width < roomForBar:
+		parts = []string{hold.line(now)}
+	case hold != nil:
+		parts = []string{held(c), hold.line(now)}
+	case !ok:
 		parts = []string{bar}
+	case len(c.underway) > 0:
+		parts = []string{bar, p.line(now)}
+	default:
+		parts = []string{held(c), p.line(now)}
 	}
 	return cut(strings.TrimSpace(strings.Join(parts, "  ")), width)
 }
@@ -78,7 +78,7 @@ func (l *live) progress(c *course, width int) string {
 	}
 	// A third of the line for the bar with its figures leaves the names legible.
 	l.bar.SetTemplateString(template).SetWidth(min(width/3, 40))
-	drawn := l.bar.SetTotal(int64(c.total)).SetCurrent(int64(c.done)).String()
+	drawn := l.bar.SetTotal(int64(c.total)).SetCurrent(int64(c.ended())).String()
 	return before + strings.TrimSpace(drawn) + troubles(c)
 }
 
@@ -87,7 +87,7 @@ func held(c *course) string {
 	if c.total <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s%d/%d%s", phaseName(c), c.done, c.total, troubles(c))
+	return fmt.Sprintf("%s%d/%d%s", phaseName(c), c.ended(), c.total, troubles(c))
 }
 
 func phaseName(c *course) string {
@@ -106,24 +106,4 @@ func troubles(c *course) string {
 		}
 	}
 	return text.String()
-}
-
-// underway names the two objects that have been worked on longest.
-func underway(refs []object.Ref) string {
-	const shown = 2
-	var names []string
-	for _, ref := range refs[:min(shown, len(refs))] {
-		names = append(names, label(ref))
-	}
-	text := strings.Join(names, ", ")
-	if more := len(refs) - shown; more > 0 {
-		text += fmt.Sprintf(", +%d", more)
-	}
-	return text
-}
-
-// lacking says what the object lacks of which there was news last.
-func lacking(c *course) string {
-	j, _ := c.latest()
-	return label(j.Ref) + ": " + shortly(j)
 }

@@ -16,7 +16,7 @@ func ForOwners(o Options) (*Printer, error) {
 	if !slices.Contains([]string{"", Table, JSON, YAML}, o.Format) {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s or %s", o.Format, Table, YAML, JSON)
 	}
-	return newPrinter(o, func(b base) results {
+	return newPrinter(o, word{}, func(b base) results {
 		switch b.Format {
 		case JSON:
 			return &ownersDocument{base: b}

@@ -96,8 +96,12 @@ type base struct {
 // ForApply returns a printer for the events of an apply. The error names a
 // format that there is not, or what is wrong with a template.
 func ForApply(o Options) (*Printer, error) {
+	applied := word{text: "applied", good: []event.Action{event.Created, event.Configured, event.Unchanged}}
+	if o.DryRun {
+		applied.text = "checked"
+	}
 	var fault error
-	p, err := newPrinter(o, func(b base) results {
+	p, err := newPrinter(o, applied, func(b base) results {
 		var writer *objectWriter
 		if writer, fault = objectFormat(b); writer != nil {
 			return newAppliedObjects(b, writer)
@@ -127,7 +131,8 @@ func ForDiff(o Options) (*Printer, error) {
 	if o.External != nil && o.External.Run == nil {
 		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
 	}
-	return newPrinter(o, func(b base) results {
+	compared := word{text: "compared", good: []event.Action{event.Create, event.Update, event.Delete, event.None}}
+	return newPrinter(o, compared, func(b base) results {
 		switch b.Format {
 		case Table:
 			return newDiffTable(b)
@@ -143,7 +148,7 @@ func ForDiff(o Options) (*Printer, error) {
 	})
 }
 
-func newPrinter(o Options, choose func(base) results) (*Printer, error) {
+func newPrinter(o Options, results word, choose func(base) results) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = Table
 	}
@@ -151,9 +156,10 @@ func newPrinter(o Options, choose func(base) results) (*Printer, error) {
 		o.Now = time.Now
 	}
 	course := newCourse()
+	course.word = results
 	screen := &screen{out: o.Out, err: o.Err}
-	results := choose(base{Options: o, course: course, screen: screen, paint: newPalette(o.Color)})
-	if results == nil {
+	chosen := choose(base{Options: o, course: course, screen: screen, paint: newPalette(o.Color)})
+	if chosen == nil {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s or %s",
 			o.Format, Table, JSON, YAML, Name, Stream, JUnit)
 	}
@@ -161,7 +167,7 @@ func newPrinter(o Options, choose func(base) results) (*Printer, error) {
 		course:  course,
 		screen:  screen,
 		console: newConsole(o, course, screen),
-		results: results,
+		results: chosen,
 		mask:    o.Mask,
 	}
 	return p, nil
@@ -178,13 +184,13 @@ func (p *Printer) Print(e event.Event) {
 	if p.closed {
 		return
 	}
-	if p.redraw == nil && p.console.live != nil {
+	if p.redraw == nil {
 		p.redraw = startRedraw(p.tick)
 	}
 	if p.course.endsPhase(e) {
 		p.flush()
 	}
-	p.course.take(e)
+	p.course.take(e, p.console.now())
 	p.results.take(e)
 	p.console.take(e)
 }
@@ -228,11 +234,11 @@ func (p *Printer) flush() {
 	p.results.flush()
 }
 
-// tick redraws the live line.
+// tick lets time be seen to pass, on a terminal and in a log.
 func (p *Printer) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {
-		p.console.draw()
+		p.console.tick()
 	}
 }

@@ -111,7 +111,7 @@ func TestLiveLine(t *testing.T) {
 		events []event.Event
 		want   string
 	}{
-		"before the plan": {80, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}}, "waiting for the API server, 29 s left: connection refused"},
+		"before the plan": {80, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}}, "waiting for the API server (1s of 30s): connection refused"},
 		"nothing done":    {80, []event.Event{phases()}, "[           ] 0/200"},
 		"under way": {80, []event.Event{
 			phases(),
@@ -130,10 +130,10 @@ func TestLiveLine(t *testing.T) {
 		}, "workloads [>                 ] 1/200, 1 failed"},
 		"server away, narrow": {40, []event.Event{
 			phases(), event.PhaseStarted{Index: 0}, event.Retrying{Err: refused(), Left: 13 * time.Second},
-		}, "waiting for the API server, 12 s left:…"},
+		}, "waiting for the API server (1s of 13s)…"},
 		"server away": {80, []event.Event{
 			phases(), event.PhaseStarted{Index: 0}, event.Retrying{Err: refused(), Left: 13 * time.Second},
-		}, "configuration 0/200  waiting for the API server, 12 s left: connection refused"},
+		}, "configuration 0/200  waiting for the API server (1s of 13s): connection refused"},
 		"one object held up": {100, []event.Event{
 			phases(), event.PhaseStarted{Index: 0}, event.Retrying{Ref: config("a"), Err: apierrors.NewTooManyRequests("slow down", 1)},
 		}, "configuration 0/200  trying configmap/a -n prod again: slow down"},
@@ -183,7 +183,7 @@ func TestLiveLineAndResults(t *testing.T) {
 		}
 		p.Print(event.Retrying{Err: refused(), Left: 20 * time.Second})
 		pass(5 * time.Second)
-		if got := term.bottom(); !strings.Contains(got, "15 s left") {
+		if got := term.bottom(); !strings.Contains(got, "(5s of 20s)") {
 			t.Errorf("the countdown stands still: %s", got)
 		}
 		p.Print(event.PhaseStarted{Index: 1})
@@ -233,63 +233,55 @@ func TestResize(t *testing.T) {
 	})
 }
 
-// Without a terminal, plain lines: one as a phase begins, one now and then, and
-// one for whatever holds many workers up at once.
+// Without a terminal, plain lines: one as a phase begins, one whenever ten seconds
+// went by without, and one for whatever holds many workers up at once.
 func TestPlainLines(t *testing.T) {
-	now := noon()
-	after := func(d time.Duration, events ...event.Event) func() []event.Event {
-		return func() []event.Event {
-			now = now.Add(d)
-			return events
-		}
-	}
 	overloaded := func(name string) event.Event {
 		return event.Retrying{Ref: config(name), Err: apierrors.NewTooManyRequests("slow down, "+name, 1), Left: 30 * time.Second}
 	}
 	done := func(name string) event.Event { return event.Applied{Ref: config(name), Action: event.Unchanged} }
-	steps := []func() []event.Event{
-		after(0, event.Retrying{Err: refused(), Left: 30 * time.Second}),
-		after(time.Second, event.Retrying{Err: refused(), Left: 29 * time.Second}),
-		after(0, phases()),
-		after(0, event.PhaseStarted{Index: 0}),
-		after(9*time.Second, done("a")),
-		after(1*time.Second, done("b")),
-		after(time.Second, overloaded("c"), overloaded("d"), overloaded("e")),
-		after(time.Second, done("c"), done("d"), overloaded("f")),
-		after(time.Second, event.Retrying{Err: refused(), Left: 30 * time.Second}, event.Retrying{Err: refused(), Left: 30 * time.Second}),
-		after(time.Second, event.Waiting{Ref: config("z"), For: "it to be served"}, event.Waiting{Ref: config("z"), For: "it to be served"}),
-		after(time.Second, done("e")),
-		after(time.Second, event.Retrying{Err: refused(), Left: 30 * time.Second}),
-		after(20*time.Second, event.PhaseStarted{Index: 1}),
+	steps := []struct {
+		after  time.Duration
+		events []event.Event
+	}{
+		{0, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}}},
+		{time.Second, []event.Event{event.Retrying{Err: refused(), Left: 29 * time.Second}}},
+		{0, []event.Event{phases()}},
+		{0, []event.Event{event.PhaseStarted{Index: 0}}},
+		{9 * time.Second, []event.Event{done("a")}},
+		{2 * time.Second, []event.Event{done("b")}},
+		{time.Second, []event.Event{overloaded("c"), overloaded("d"), overloaded("e")}},
+		{time.Second, []event.Event{done("c"), done("d"), overloaded("f")}},
+		{time.Second, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}, event.Retrying{Err: refused(), Left: 30 * time.Second}}},
+		{time.Second, []event.Event{event.Waiting{Ref: config("z"), For: "it to be served"}, event.Waiting{Ref: config("y"), For: "it to be served"}}},
+		{time.Second, []event.Event{done("e")}},
+		{time.Second, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}}},
+		{25 * time.Second, []event.Event{event.PhaseStarted{Index: 1}}},
 	}
-	var out, err strings.Builder
-	p, failure := printer.ForApply(printer.Options{Out: &out, Err: &err, Now: func() time.Time { return now }})
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	for _, step := range steps {
-		for _, e := range step() {
-			p.Print(e)
+	got := in(t, 1, printer.ForApply, func(w *watched) {
+		for _, step := range steps {
+			pass(step.after)
+			for _, e := range step.events {
+				w.p.Print(e)
+			}
 		}
-	}
-	if failure := p.Close(t.Context()); failure != nil {
-		t.Fatal(failure)
-	}
+	})
 	const away = `the API server does not answer, trying again for up to 30 s: list ConfigMaps: Get "https://[::1]:6443/api": dial tcp: connect: connection refused`
 	want := []string{
 		away,
 		"the API server answers again",
 		"phase 1 of 2, configuration: 100 objects",
-		"phase 1 of 2, configuration: 2 of 200 done, 0/s",
+		"phase 1 of 2, configuration: 1 of 200 applied",
 		"configmap/c -n prod did not come through, trying again for up to 30 s: slow down, c",
 		away,
 		"configmap/z -n prod: waiting for it to be served",
 		"the API server answers again",
 		away,
+		"phase 1 of 2, configuration: 5 of 200 applied; waiting for the API server (10s of 30s): connection refused",
+		"phase 1 of 2, configuration: 5 of 200 applied; waiting for the API server (20s of 30s): connection refused",
 		"the API server answers again",
 		"phase 2 of 2, workloads: 100 objects",
 	}
-	got := strings.Split(strings.TrimSuffix(err.String(), "\n"), "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -32,6 +32,7 @@ type streamLine struct {
 	Error       *fault        `json:"error,omitempty"`
 	InSeconds   *float64      `json:"inSeconds,omitempty"`
 	LeftSeconds *float64      `json:"leftSeconds,omitempty"`
+	Within      float64       `json:"withinSeconds,omitempty"`
 	Summary     *summary      `json:"summary,omitempty"`
 }
 
@@ -74,7 +75,7 @@ func (s *stream) take(e event.Event) {
 	case event.LeftOut:
 		s.write(streamLine{Type: "leftOut", Error: faultOf(e.Err)})
 	case event.Waiting:
-		s.write(streamLine{Type: "waiting", Object: objectOrNil(e.Ref), For: e.For})
+		s.write(streamLine{Type: "waiting", Object: objectOrNil(e.Ref), For: e.For, Within: e.Within.Seconds()})
 	case event.Retrying:
 		pause, left := e.In.Seconds(), e.Left.Seconds()
 		s.write(streamLine{

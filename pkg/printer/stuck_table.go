@@ -12,7 +12,7 @@ import (
 // ForStuck returns a printer for what stuck finds. The error names a format that
 // there is not.
 func ForStuck(o Options) (*Printer, error) {
-	return newPrinter(o, func(b base) results {
+	return newPrinter(o, word{}, func(b base) results {
 		switch b.Format {
 		case Table:
 			return &stuckTable{base: b}

@@ -13,7 +13,8 @@ import (
 // what is wrong with the template.
 func ForWait(o Options) (*Printer, error) {
 	var fault error
-	p, err := newPrinter(o, func(b base) results {
+	met := word{text: "met", good: []event.Action{event.Met}, awaited: true}
+	p, err := newPrinter(o, met, func(b base) results {
 		if b.Format == YAML {
 			b.Format = Objects
 		}

@@ -101,7 +101,7 @@ func (r *run) plan() {
 	for _, it := range r.items {
 		phase.Refs = append(phase.Refs, it.ref)
 	}
-	r.emit(event.Planned{Phases: []event.Phase{phase}})
+	r.emit(event.Planned{Phases: []event.Phase{phase}, Within: max(0, r.Timeout)})
 	r.emit(event.PhaseStarted{})
 }
 

@@ -1,9 +1,14 @@
 package e2e_test
 
 import (
+	"net/http"
 	"os"
+	"regexp"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // A server that takes connections and never answers is given up when
@@ -18,6 +23,21 @@ func TestSilentServer(t *testing.T) {
 		k8sconnect(t, kubeconfig, verb, "-n", "default", "-f", set, "--server-timeout=3s", "--timeout=20s").
 			ends(t, 2).says(t, "the API server can not be reached, after trying for")
 	}
+}
+
+// One request that hangs on a server that is well is told, again and again, with how
+// long it may take (edge case 91).
+func TestAWordWhileARequestHangs(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns), cluster.Fault{Delay: 15 * time.Second, Status: http.StatusForbidden})
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1")), "--server-timeout=4s").ends(t, 1)
+	said := regexp.MustCompile(`(?m)^configmap/cm-0000 -n ` + ns + ` \(\d+s of 2m\): waiting for an answer; the API server itself is well$`)
+	if n := len(said.FindAllString(r.stderr.String(), -1)); n != 1 {
+		t.Errorf("told %d times at once, want once: %s", n, r)
+	}
+	r.says(t, "0 of 1 applied; configmap/cm-0000 -n "+ns+" (")
 }
 
 // A terminal that is closed ends the run as SIGTERM does: nothing that was read

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// listener is stderr that calls a function when it has heard a text.
+type listener struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	until string
+	heard func()
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Write(p)
+	if strings.Contains(l.text.String(), l.until) {
+		l.heard()
+	}
+	return len(p), nil
+}
+
+// Manifests of which nothing comes are waited for aloud, and Ctrl-C ends that, for
+// each verb that reads any.
+func TestInputsThatKeepSilent(t *testing.T) {
+	noCluster(t)
+	if err := syscall.Mkfifo("pipe.yaml", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	defer server.Close()
+	defer close(over)
+	if err := os.WriteFile("kustomization.yaml", []byte("resources: ["+server.URL+"/app.yaml]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"apply", "diff", "wait", "delete"} {
+		for what, args := range map[string][]string{
+			server.URL + "/app.yaml": {"-f", server.URL + "/app.yaml"},
+			"the pipe pipe.yaml":     {"-f", "pipe.yaml"},
+			"standard input":         {"-f", "-"},
+			"the kustomization .":    {"-k", "."},
+		} {
+			if verb != "apply" && what != "standard input" {
+				continue // They read alike; a moment each is enough.
+			}
+			t.Run(verb+" "+what, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				stderr := &listener{until: "waiting for " + what, heard: stop}
+				in, writer := io.Pipe()
+				defer func() { _ = writer.Close() }()
+				streams := genericiooptions.IOStreams{In: in, Out: io.Discard, ErrOut: stderr}
+				code := Main(ctx, append([]string{"kubectl-k8sconnect", verb}, args...), streams)
+				if code != exitUnknown || !strings.Contains(stderr.text.String(), "interrupted") || ctx.Err() == nil {
+					t.Errorf("exit status %d, stderr %q", code, &stderr.text)
+				}
+			})
+		}
+	}
+}
