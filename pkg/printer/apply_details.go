@@ -13,8 +13,8 @@ import (
 const manyPaths = 10
 
 // details are the lines below an object that was applied: what the apply did to
-// the ownership of its fields.
-func (t *applyTable) details(a event.Applied) []string {
+// the ownership of its fields. They fit into so many columns, 0 for any.
+func (t *applyTable) details(a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths
 	removed := a.Removed
@@ -24,17 +24,20 @@ func (t *applyTable) details(a event.Applied) []string {
 	if !t.Verbose {
 		removed = withoutLastApplied(removed, a.Adopted)
 	}
-	all = append(all, paths("removed", removed, most, was)...)
-	all = append(all, paths("kept", a.Released, most, func(c managedfields.Change) string {
-		return "by " + ownerList(c.Owners, t.Now())
+	all = append(all, paths("removed", removed, most, room, was)...)
+	all = append(all, paths("kept", a.Released, most, room, func(c managedfields.Change, _ int) []string {
+		return withCommas("by ", owners(c.Owners, t.Now()), "")
 	})...)
-	all = append(all, paths("taken", a.Taken, most, func(c managedfields.Change) string {
-		return "from " + ownerList(c.Owners, t.Now()) + fromTo(c)
+	all = append(all, paths("taken", a.Taken, most, room, func(c managedfields.Change, room int) []string {
+		if c.From == nil && c.To == nil {
+			return withCommas("from ", owners(c.Owners, t.Now()), "")
+		}
+		return append(withCommas("from ", owners(c.Owners, t.Now()), ":"), fromTo(c, room)...)
 	})...)
-	all = append(all, paths("yielded", pathsOf(a.Yielded), most, nil)...)
+	all = append(all, paths("yielded", pathsOf(a.Yielded), most, room, nil)...)
 	if t.Verbose {
-		all = append(all, paths("left", changesLeft(a.Left), most, func(c managedfields.Change) string {
-			return "to " + ownerList(c.Owners, t.Now())
+		all = append(all, paths("left", changesLeft(a.Left), most, room, func(c managedfields.Change, _ int) []string {
+			return withCommas("to ", owners(c.Owners, t.Now()), "")
 		})...)
 		for _, manager := range a.Adopted {
 			all = append(all, "adopted  the fields of "+clean(manager))
@@ -43,8 +46,10 @@ func (t *applyTable) details(a event.Applied) []string {
 	return all
 }
 
-// paths lists changes of one sort, one a line, the note of each beside its path.
-func paths(verb string, changes []managedfields.Change, most int, note func(managedfields.Change) string) []string {
+// paths lists changes of one sort, the first ones of them, one a line, the note of each
+// beside its path, or where there is no room for that below it.
+func paths(verb string, changes []managedfields.Change, most, room int, note func(managedfields.Change, int) []string) []string {
+	const indent = "    " // below the path
 	shown := changes[:min(most, len(changes))]
 	var rows []string
 	for _, c := range shown {
@@ -52,10 +57,20 @@ func paths(verb string, changes []managedfields.Change, most int, note func(mana
 		if c.Atomic {
 			row += " (atomic)"
 		}
-		if note != nil {
-			row += "  " + note(c)
+		if note == nil {
+			rows = append(rows, row)
+			continue
 		}
-		rows = append(rows, strings.TrimRight(row, " "))
+		whole := strings.TrimRight(row+"  "+strings.Join(note(c, 0), " "), " ")
+		if room <= 0 || cells(whole) <= room {
+			rows = append(rows, whole)
+			continue
+		}
+		rows = append(rows, row)
+		beside := max(room-len(indent), leastValue)
+		for _, part := range flow(note(c, beside), beside) {
+			rows = append(rows, indent+part)
+		}
 	}
 	if more := len(changes) - len(shown); more > 0 {
 		rows = append(rows, fmt.Sprintf("%s  and %s more", pad(verb, len("removed")), count(more, "path")))
@@ -63,24 +78,35 @@ func paths(verb string, changes []managedfields.Change, most int, note func(mana
 	return rows
 }
 
-func was(c managedfields.Change) string {
-	if c.From == nil || isLastApplied(c) {
-		return ""
+// withCommas lists words, with something before the first and after the last.
+func withCommas(before string, words []string, after string) []string {
+	listed := commas(words)
+	if len(listed) == 0 {
+		return []string{before + after}
 	}
-	text := "was " + cutMiddle(value(c.From), longest)
-	if c.Kind == managedfields.Changed {
-		text += ", now " + cutMiddle(value(c.To), longest)
-	}
-	return text
+	listed[0] = before + listed[0]
+	listed[len(listed)-1] += after
+	return listed
 }
 
-func fromTo(c managedfields.Change) string {
-	if c.From == nil && c.To == nil {
-		return ""
+func was(c managedfields.Change, _ int) []string {
+	if c.From == nil || isLastApplied(c) {
+		return nil
 	}
+	if c.Kind == managedfields.Changed {
+		return []string{"was " + value(c.From) + ",", "now " + value(c.To)}
+	}
+	return []string{"was " + value(c.From)}
+}
+
+// fromTo shows both values, such that they differ where they have to be cut.
+func fromTo(c managedfields.Change, room int) []string {
+	const arrow = "→ "
 	from, to := values(c.From, c.To, true)
-	from, to = cutPair(from, to, longest/2, longest/2)
-	return ": " + from + " → " + to
+	if room > 0 {
+		from, to = cutPair(from, to, room-cells(arrow), room-cells(arrow))
+	}
+	return []string{from, arrow + to}
 }
 
 func changesLeft(left []managedfields.Conflict) []managedfields.Change {

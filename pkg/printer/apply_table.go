@@ -64,7 +64,7 @@ func (t *applyTable) take(e event.Event) {
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.OnlyOwners
 	return !quiet || t.Verbose || t.course.total <= oneScreen ||
-		a.Reason != "" || len(t.details(a)) > 0
+		a.Reason != "" || len(t.details(a, 0)) > 0
 }
 
 func (t *applyTable) flush() {
@@ -81,7 +81,7 @@ func (t *applyTable) flush() {
 	}
 	var b strings.Builder
 	for _, a := range done {
-		t.line(&b, a.Action, t.name(a), t.details(a))
+		t.line(&b, a.Action, t.name(a), t.details(a, within(t.Width, "    ")))
 	}
 	t.skipped(&b, skipped)
 	t.failed(&b, failed)
@@ -94,9 +94,10 @@ func (t *applyTable) flush() {
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 	for _, group := range sameFault(failed) {
 		for i, a := range group {
-			details := t.details(a)
+			room := within(t.Width, "    ")
+			details := t.details(a, room)
 			if i == len(group)-1 {
-				details = append(explain(commonFault(group)), details...)
+				details = append(wrap(explain(commonFault(group)), room), details...)
 			}
 			t.line(b, a.Action, t.name(a), details)
 		}
@@ -171,7 +172,7 @@ func (t *applyTable) skipped(b *strings.Builder, skipped []event.Applied) {
 			continue
 		}
 		for _, a := range group {
-			t.line(b, event.Skipped, t.name(a)+suffix, t.details(a))
+			t.line(b, event.Skipped, t.name(a)+suffix, t.details(a, within(t.Width, "    ")))
 		}
 	}
 }

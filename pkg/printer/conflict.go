@@ -14,12 +14,12 @@ const pathGap = "     "
 // leastValue is the fewest columns in which a value still says something.
 const leastValue = 10
 
+// widestColumn is how far values are filled up to make a column.
+const widestColumn = 60
+
 // report writes every conflict of the run, then once what can be done.
 func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
-	width := 0
-	if t.Width != nil {
-		width = t.Width()
-	}
+	width := columnsOf(t.Width)
 	for i, a := range conflicts {
 		if i > 0 || t.written {
 			b.WriteString("\n")
@@ -36,10 +36,8 @@ func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 		if more := len(a.Conflicts) - len(shown); more > 0 {
 			b.WriteString("  and " + count(more, "path") + " more\n")
 		}
-		for _, line := range explain(a.Err) {
-			b.WriteString("  " + line + "\n")
-		}
-		for _, detail := range t.details(a) {
+		below(b, explain(a.Err), "  ", t.Width)
+		for _, detail := range t.details(a, within(t.Width, "  ")) {
 			b.WriteString("  " + detail + "\n")
 		}
 	}
@@ -60,9 +58,9 @@ type row struct {
 
 func (r row) owner() string { return strings.Join(r.owners, ", ") }
 
-// conflictRows lays contested paths out in columns. Where the terminal is too
-// narrow even after values were cut, a path stands alone and the rest below it:
-// paths are never cut, for they are to be copied.
+// conflictRows lays contested paths out in columns. Where the terminal has no room for
+// that, a path stands alone and the rest below it: paths are never cut, for they are to
+// be copied, and values only where a line of their own is too short for them.
 func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) []string {
 	rows := make([]row, len(conflicts))
 	var path, yours, live, owned int
@@ -72,74 +70,36 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 			r.owners = append(r.owners, sameValue)
 		}
 		r.yours, r.live = values(c.Yours, c.Live, c.HasLive)
-		r.yours, r.live = cutPair(r.yours, r.live, longest, longest)
 		rows[i] = r
 		path, owned = max(path, cells(r.path)), max(owned, cells(r.owner()))
 		yours, live = max(yours, cells(r.yours)), max(live, cells(r.live))
 	}
-	fixed := len("  ") + path + len(pathGap+"yours   live   ") + owned
-	if width > 0 {
-		room := width - fixed
-		if room < min(yours, leastValue)+min(live, leastValue) {
-			return stacked(rows, width)
-		}
-		yours, live = share(room, yours, live)
+	if width > 0 && len("  ")+path+len(pathGap+"yours   live   ")+owned+yours+live > width {
+		return stacked(rows, width)
 	}
+	// Where lines may have any length, one that is very long does not move the others.
+	yours, live = min(yours, widestColumn), min(live, widestColumn)
 	var laid []string
 	for _, r := range rows {
-		r.yours, r.live = cutPair(r.yours, r.live, yours, live)
 		laid = append(laid, strings.TrimRight(pad(r.path, path)+pathGap+
 			"yours "+pad(r.yours, yours)+"  live "+pad(r.live, live)+"  "+r.owner(), " "))
 	}
 	return laid
 }
 
-// share divides columns among two that want a and b: who wants less than half
-// gets all of it.
-func share(room, a, b int) (int, int) {
-	if a+b <= room {
-		return a, b
-	}
-	half := room / 2
-	switch {
-	case a <= half:
-		return a, room - a
-	case b <= half:
-		return room - b, b
-	default:
-		return half, room - half
-	}
-}
-
 // stacked writes each path on a line of its own and, below it, as much on a line
 // as there is room for.
 func stacked(rows []row, width int) []string {
 	const indent = "    "
-	gap := func(line string) string {
-		if strings.HasSuffix(line, ",") {
-			return " "
-		}
-		return "  "
-	}
 	room := max(width-len("  "+indent), leastValue)
 	var laid []string
 	for _, r := range rows {
 		laid = append(laid, r.path)
 		least := max(room-len("yours "), leastValue)
 		yours, live := cutPair(r.yours, r.live, least, least)
-		line := ""
-		for _, part := range append([]string{"yours " + yours, "live " + live}, commas(r.owners)...) {
-			switch {
-			case line == "":
-				line = part
-			case cells(line+gap(line)+part) <= room:
-				line += gap(line) + part
-			default:
-				laid = append(laid, indent+line)
-				line = part
-			}
+		for _, line := range flow(append([]string{"yours " + yours, "live " + live}, commas(r.owners)...), room) {
+			laid = append(laid, indent+line)
 		}
-		laid = append(laid, indent+line)
 	}
 	return laid
 }

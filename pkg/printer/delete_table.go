@@ -111,9 +111,7 @@ func (t *deleteTable) line(b *strings.Builder, d event.Deleted) {
 		b.WriteString(": " + reason)
 	}
 	b.WriteString("\n")
-	for _, line := range explain(d.Err) {
-		b.WriteString("    " + line + "\n")
-	}
+	below(b, explain(d.Err), "    ", t.Width)
 }
 
 func deletedName(d event.Deleted) string {

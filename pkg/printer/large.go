@@ -16,6 +16,8 @@ import (
 const (
 	largeLines   = 20
 	largeContext = 2
+	// largeWidth is how many columns a map or list may take on one line.
+	largeWidth = 60
 )
 
 // isLarge reports whether a contested value is one map or list that says nothing when
@@ -24,7 +26,7 @@ func isLarge(c managedfields.Conflict) bool {
 	large := func(v any) bool {
 		switch v.(type) {
 		case map[string]any, []any:
-			return cells(compact(v)) > longest
+			return cells(compact(v)) > largeWidth
 		default:
 			return false
 		}

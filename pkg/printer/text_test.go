@@ -171,22 +171,6 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-func TestShare(t *testing.T) {
-	tests := map[string]struct{ room, a, b, wantA, wantB int }{
-		"enough":         {room: 30, a: 10, b: 20, wantA: 10, wantB: 20},
-		"first is small": {room: 30, a: 5, b: 60, wantA: 5, wantB: 25},
-		"last is small":  {room: 30, a: 60, b: 5, wantA: 25, wantB: 5},
-		"both are large": {room: 31, a: 60, b: 60, wantA: 15, wantB: 16},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if a, b := share(tt.room, tt.a, tt.b); a != tt.wantA || b != tt.wantB {
-				t.Errorf("got %d and %d, want %d and %d", a, b, tt.wantA, tt.wantB)
-			}
-		})
-	}
-}
-
 func TestFileName(t *testing.T) {
 	long := strings.Repeat("x", 253)
 	tests := map[string]struct{ group, namespace, name, want string }{

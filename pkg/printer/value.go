@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// longest is how many columns a value may take at most, however wide the
-// terminal is; documents have all of it.
-const longest = 60
+// brief is how many columns a value may take in a line that tells how far the run
+// is; results have all of it, as far as there is room.
+const brief = 60
 
 // value shows one value on one line, at full length: strings as they are, and
 // quoted only where they could be taken for something else; all others as JSON.

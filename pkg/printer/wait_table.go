@@ -91,19 +91,17 @@ func (b base) waitedLine(text *strings.Builder, w event.Waited, width int) {
 		text.WriteString(": " + note)
 	}
 	text.WriteString("\n")
-	for _, line := range waitedLines(w) {
-		text.WriteString("    " + line + "\n")
-	}
+	below(text, waitedLines(w, within(b.Width, "    ")), "    ", b.Width)
 }
 
 // waitedLines are what there is to say of an object that is not met.
-func waitedLines(w event.Waited) []string {
+func waitedLines(w event.Waited, room int) []string {
 	if w.Action == event.Met {
 		return nil
 	}
 	text := explain(w.Err)
 	if w.Action != event.Gone {
-		text = append(text, conditionLines(w.Conditions)...)
+		text = append(text, conditionLines(w.Conditions, room)...)
 	}
 	return append(text, causeLines(w.Causes)...)
 }

@@ -82,8 +82,9 @@ func conditionsOf(conditions []event.Condition) []conditionEntry {
 }
 
 // conditionLines tell people what conditions said: each that is not as it should
-// be, with what it read.
-func conditionLines(conditions []event.Condition) []string {
+// be, with what it read. They fit into so many columns, 0 for any, as far as there are
+// blanks to break at.
+func conditionLines(conditions []event.Condition, room int) []string {
 	var text []string
 	for _, c := range conditions {
 		if c.Met != c.Forbidden || c.Reason == "NotFound" { // That is told with the object.
@@ -91,7 +92,9 @@ func conditionLines(conditions []event.Condition) []string {
 		}
 		text = append(text, conditionHead(c))
 		for _, v := range c.Values {
-			text = append(text, "  "+valueLine(v))
+			for _, line := range valueLines(v, max(0, room-len("  "))) {
+				text = append(text, "  "+line)
+			}
 		}
 		for _, line := range explain(c.Err) {
 			text = append(text, "  could not tell: "+line)
@@ -111,11 +114,26 @@ func conditionHead(c event.Condition) string {
 	return head
 }
 
-func valueLine(v event.Value) string {
+// valueLines are what was read, and its value beside it, or below where there is no
+// room for that.
+func valueLines(v event.Value, room int) []string {
+	expr := clean(v.Expr)
 	if v.Absent {
-		return clean(v.Expr) + "  (absent)"
+		return []string{expr + "  (absent)"}
 	}
-	return clean(v.Expr) + "  " + cutMiddle(value(v.Value), longest)
+	text := value(v.Value)
+	if room <= 0 || cells(expr+"  "+text) <= room {
+		return []string{expr + "  " + text}
+	}
+	return []string{expr, "  " + cutMiddle(text, max(room-len("  "), leastValue))}
+}
+
+// reading says in a few words what was read.
+func reading(v event.Value) string {
+	if v.Absent {
+		return clean(v.Expr) + " is absent"
+	}
+	return clean(v.Expr) + " is " + cutMiddle(value(v.Value), brief)
 }
 
 // shortly says in a few words what an object still lacks.
@@ -129,7 +147,7 @@ func shortly(j event.Judged) string {
 		}
 		var read []string
 		for _, v := range c.Values {
-			read = append(read, strings.Replace(strings.Replace(valueLine(v), "  ", " is ", 1), "(absent)", "absent", 1))
+			read = append(read, reading(v))
 		}
 		message := strings.Join(lines(c.Message), " ")
 		switch {

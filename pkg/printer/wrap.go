@@ -5,10 +5,7 @@ import "strings"
 // below writes lines below another, indented, and no longer than the terminal is
 // wide.
 func below(b *strings.Builder, text []string, indent string, width func() int) {
-	columns := 0
-	if width != nil {
-		columns = width()
-	}
+	columns := columnsOf(width)
 	all := make([]string, len(text))
 	for i, line := range text {
 		all[i] = indent + line
@@ -16,6 +13,46 @@ func below(b *strings.Builder, text []string, indent string, width func() int) {
 	for _, line := range wrap(all, columns) {
 		b.WriteString(line + "\n")
 	}
+}
+
+// columnsOf measures a terminal; 0 where there is none.
+func columnsOf(width func() int) int {
+	if width == nil {
+		return 0
+	}
+	return width()
+}
+
+// within is the room beside an indent, 0 for any.
+func within(width func() int, indent string) int {
+	columns := columnsOf(width)
+	if columns <= 0 {
+		return 0
+	}
+	return max(columns-cells(indent), leastValue)
+}
+
+// flow puts as many parts on a line as there is room for, and only cuts one that has
+// not enough with a line of its own.
+func flow(parts []string, room int) []string {
+	var out []string
+	line := ""
+	for _, part := range parts {
+		gap := "  "
+		if strings.HasSuffix(line, ",") || strings.HasSuffix(line, ":") || strings.HasPrefix(part, "→") {
+			gap = " "
+		}
+		switch {
+		case line == "":
+			line = part
+		case cells(line+gap+part) <= room:
+			line += gap + part
+		default:
+			out = append(out, cutMiddle(line, room))
+			line = part
+		}
+	}
+	return append(out, cutMiddle(line, room))
 }
 
 // wrap breaks lines that are longer than the terminal is wide between their words,
@@ -61,8 +98,8 @@ func wrapped(line string, indent, width int) []string {
 func lastBlank(line string, indent, width int) int {
 	best := -1
 	for i := indent + 1; i < len(line); i++ {
-		if line[i] != ' ' {
-			continue
+		if line[i] != ' ' || strings.HasPrefix(line[i:], " -n ") || strings.HasSuffix(line[:i], " -n") {
+			continue // What an object is called stays in one piece.
 		}
 		if best >= 0 && cells(line[:i]) > width {
 			break
