@@ -199,4 +199,4 @@ func unchecked(item plan.Item) string {
 	return errUnchecked.Error()
 }
 
-func describe(key object.Key) string { return key.Kind + "/" + key.Name }
+func describe(key object.Key) string { return key.Ref().String() }

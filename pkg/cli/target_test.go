@@ -1,11 +1,16 @@
 package cli
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 func TestTargets(t *testing.T) {
@@ -122,6 +127,38 @@ func TestGuessed(t *testing.T) {
 	} {
 		if got := guessed(typ).GVK.String(); got != want {
 			t.Errorf("%s: %s, want %s", typ, got, want)
+		}
+	}
+}
+
+// What an object is called on a screen can be pasted behind a verb, and then means
+// that object.
+func TestWhatIsShownCanBePasted(t *testing.T) {
+	random := rand.New(rand.NewPCG(18, 1))
+	pick := func(from ...string) string { return from[random.IntN(len(from))] }
+	for range 1000 {
+		ref := object.Ref{
+			GVK: schema.GroupVersionKind{
+				Group: pick("", "apps", "networking.k8s.io", "example.com"), Version: "v1",
+				Kind: pick("ConfigMap", "Deployment", "NetworkPolicy", "Widget"),
+			},
+			Namespace: pick("", "shop", "kube-system", "a1"),
+			Name:      pick("web", "web.v1", "system:node", "v1beta1.metrics.k8s.io", "x-1"),
+		}
+		var flags targetFlags
+		var namespace string
+		set := pflag.NewFlagSet("", pflag.ContinueOnError)
+		set.StringVarP(&namespace, "namespace", "n", "", "")
+		if err := set.Parse(strings.Fields(ref.String())); err != nil {
+			t.Fatalf("%s: %v", ref, err)
+		}
+		got, err := flags.toTargets(set.Args(), genericiooptions.IOStreams{})
+		if err != nil || len(got.named) != 1 {
+			t.Fatalf("%s: %v, %v", ref, got, err)
+		}
+		want := strings.ToLower(ref.GVK.GroupKind().String())
+		if one := got.named[0]; one.Name != ref.Name || one.Type != want || namespace != ref.Namespace {
+			t.Errorf("%s means %v in %q", ref, one, namespace)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	e.emit(event.Started{Ref: p.Item.Ref})
 	if p.Live == nil {
 		if need, ok := e.absent(p.Item); ok {
-			e.uncheckedCreate(p.Item, need.Kind+"/"+need.Name+" is created by this set")
+			e.uncheckedCreate(p.Item, need.Ref().String()+" is created by this set")
 			return
 		}
 	}
@@ -194,15 +194,15 @@ func (e *Engine) absent(item plan.Item) (object.Key, bool) {
 // by this set, or not at all.
 func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	if need, ok := e.absent(item); ok {
-		e.uncheckedCreate(item, need.Kind+"/"+need.Name+" is created by this set")
+		e.uncheckedCreate(item, need.Ref().String()+" is created by this set")
 		return
 	}
 	err := e.whyUnserved(ctx, item.GVK)
 	for _, need := range item.Needs {
 		if need.Kind == "CustomResourceDefinition" && slices.Contains(item.Bringers, need) {
 			// It is there, and this set changes it: the object may exist at another version.
-			err = fmt.Errorf("%s is served only when %s/%s of this set is applied",
-				item.GVK.GroupVersion(), need.Kind, need.Name)
+			err = fmt.Errorf("%s is served only when %s of this set is applied",
+				item.GVK.GroupVersion(), need.Ref())
 		}
 	}
 	if err == nil {

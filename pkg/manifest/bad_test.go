@@ -101,7 +101,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"no apiVersion": {
 			text: "kind: ConfigMap\nmetadata:\n  name: a\n",
-			want: []string{"app.yaml:1: ConfigMap/a: .apiVersion is missing"},
+			want: []string{"app.yaml:1: configmap/a: .apiVersion is missing"},
 		},
 		"no kind": {
 			text: "apiVersion: v1\nmetadata:\n  name: a\n",
@@ -120,7 +120,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"apiVersion with too many parts": {
 			text: "apiVersion: a/b/c\nkind: K\nmetadata: {name: a}\n",
-			want: []string{`app.yaml:1: K/a: .apiVersion "a/b/c" is not GROUP/VERSION`},
+			want: []string{`app.yaml:1: k/a: .apiVersion "a/b/c" is not GROUP/VERSION`},
 		},
 		"edge case 23: no name": {
 			text: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels: {}\n",
@@ -143,24 +143,24 @@ func TestBadInput(t *testing.T) {
 		"names that would lead elsewhere": {
 			text: configMap("..") + "---\n" + configMap("a/../../b") + "  namespace: a%2fb\n---\n" + configMap(".") + "---\n" + configMap("system:ok..fine"),
 			want: []string{
-				`app.yaml:4: ConfigMap/..: .metadata.name ".." may not be '..'`,
-				`app.yaml:9: ConfigMap/a/../../b: .metadata.name "a/../../b" may not contain '/'`,
-				`app.yaml:10: ConfigMap/a/../../b: .metadata.namespace "a%2fb" may not contain '%'`,
-				`app.yaml:15: ConfigMap/.: .metadata.name "." may not be '.'`,
+				`app.yaml:4: configmap/..: .metadata.name ".." may not be '..'`,
+				`app.yaml:9: configmap/a/../../b -n a%2fb: .metadata.name "a/../../b" may not contain '/'`,
+				`app.yaml:10: configmap/a/../../b -n a%2fb: .metadata.namespace "a%2fb" may not contain '%'`,
+				`app.yaml:15: configmap/.: .metadata.name "." may not be '.'`,
 			},
 		},
 		"labels and annotations": {
 			text: configMap("a") + "  labels:\n    version: 1.0\n    on: \"x\"\n  annotations:\n  - a\n",
 			want: []string{
-				"app.yaml:6: ConfigMap/a: .metadata.labels.version is a number, not text", "  quote it",
-				"app.yaml:8: ConfigMap/a: .metadata.annotations is a list, not a mapping",
+				"app.yaml:6: configmap/a: .metadata.labels.version is a number, not text", "  quote it",
+				"app.yaml:8: configmap/a: .metadata.annotations is a list, not a mapping",
 			},
 		},
 		"items of a list": {
 			text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n" +
 				"- kind: Secret\n  metadata: {name: b}\n-\n- apiVersion: v1\n  kind: Secret\n  metadata:\n    name: 1\n",
 			want: []string{
-				"app.yaml:7: Secret/b: .items[1].apiVersion is missing",
+				"app.yaml:7: secret/b: .items[1].apiVersion is missing",
 				"app.yaml:9: an item of a list is null, not an object",
 				"app.yaml:13: Secret: .items[3].metadata.name is a number, not text", "  quote it",
 			},

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // check finds fault with what no kind allows. Everything else is for the API
@@ -40,7 +42,8 @@ func (r *reader) check(fields map[string]any, path []any) {
 	r.texts(metadata, path, "annotations")
 }
 
-// subject names an object as far as it can be named: Kind/name, Kind, or nothing.
+// subject names an object as far as it can be named: the object, its kind, or
+// nothing.
 func subject(fields map[string]any) string {
 	kind, _ := fields["kind"].(string)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -48,7 +51,9 @@ func subject(fields map[string]any) string {
 	if kind == "" || name == "" {
 		return kind
 	}
-	return kind + "/" + name
+	apiVersion, _ := fields["apiVersion"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	return object.Ref{GVK: schema.FromAPIVersionAndKind(apiVersion, kind), Namespace: namespace, Name: name}.String()
 }
 
 // text returns a field that has to be there and be text.

@@ -40,7 +40,7 @@ func TestCorpus(t *testing.T) {
 			"kube-no-trouble/selfsubjectaccessreview-v1beta1.yaml:3: SelfSubjectAccessReview: .metadata is missing",
 			"kube-no-trouble/subjectaccessreview-v1beta1.yaml:3: SubjectAccessReview: .metadata is missing",
 			"kube-no-trouble/tokenreview-v1beta1.yaml:3: TokenReview: .metadata is missing",
-			"kube-no-trouble/volumesnapshotcontent-v1beta1.yaml:5: VolumeSnapshotContent/new-snapshot-content-test: .metadata.annotations is a list, not a mapping",
+			"kube-no-trouble/volumesnapshotcontent-v1beta1.yaml:5: volumesnapshotcontent.snapshot.storage.k8s.io/new-snapshot-content-test: .metadata.annotations is a list, not a mapping",
 		}},
 		"flux-2.4.0":         {objects: 91},
 		"gateway-api":        {objects: 121},

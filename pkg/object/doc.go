@@ -3,7 +3,7 @@
 // ([Kind]).
 //
 //	ref := object.RefOf(u)
-//	ref.String()   // "Deployment/prod/web", in warnings and logs
+//	ref.String()   // "deployment.apps/web -n prod", wherever people read
 //	ref.Resource() // "deployment.apps/web", as kubectl prints it
 //
 // It does not read files, talk to a server or look at managed fields.

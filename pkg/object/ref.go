@@ -31,13 +31,16 @@ func (r Ref) Key() Key {
 	return Key{Group: r.GVK.Group, Kind: r.GVK.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// String returns Kind/namespace/name, or Kind/name where there is no
-// namespace: the form for warnings and logs.
+// String names the object as kubectl takes it: "deployment.apps/web -n prod", or
+// "namespace/prod" where there is no namespace. It is the one spelling for people, in
+// results, errors, warnings and logs alike: what is read can be pasted behind
+// kubectl get. Without a name, the kind is meant.
 func (r Ref) String() string {
+	text := strings.TrimSuffix(r.Resource(), "/")
 	if r.Namespace == "" {
-		return r.GVK.Kind + "/" + r.Name
+		return text
 	}
-	return r.GVK.Kind + "/" + r.Namespace + "/" + r.Name
+	return text + " -n " + r.Namespace
 }
 
 // Resource returns kind.group/name in lower case, as kubectl prints objects
@@ -48,6 +51,11 @@ func (r Ref) Resource() string {
 		kind += "." + r.GVK.Group
 	}
 	return kind + "/" + r.Name
+}
+
+// Ref returns a Ref without a version: what the object is called.
+func (k Key) Ref() Ref {
+	return Ref{GVK: schema.GroupVersionKind{Group: k.Group, Kind: k.Kind}, Namespace: k.Namespace, Name: k.Name}
 }
 
 // Compare orders Refs by group, kind, namespace and name, then version.

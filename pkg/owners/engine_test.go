@@ -222,7 +222,7 @@ func TestHistory(t *testing.T) {
 		},
 		"a broken record": {
 			reader: fakeReader{objects: []string{configMap, broken}}, ref: web,
-			err: "read OwnershipRecord/prod/configmap-u-1: ",
+			err: "read ownershiprecord.ownership.k8sconnect.io/configmap-u-1 -n prod: ",
 		},
 	}
 	for name, test := range tests {

@@ -159,7 +159,7 @@ func (b *builder) link(i int) []error {
 			// is no reason to refuse the rest. cli-utils makes it an error.
 			b.warnings = append(b.warnings, Warning{
 				Ref: it.Ref, Source: it.Source,
-				Text: fmt.Sprintf("depends on %s, which is not in the input: the order is not assured", refString(key)),
+				Text: fmt.Sprintf("depends on %s, which is not in the input: the order is not assured", key.Ref()),
 			})
 			continue
 		}

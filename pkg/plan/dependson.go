@@ -48,11 +48,3 @@ func parseRef(ref string) (object.Key, bool) {
 	}
 	return key, key.Kind != "" && key.Name != ""
 }
-
-// refString writes a key as the annotation does.
-func refString(key object.Key) string {
-	if key.Namespace == "" {
-		return key.Group + "/" + key.Kind + "/" + key.Name
-	}
-	return key.Group + "/namespaces/" + key.Namespace + "/" + key.Kind + "/" + key.Name
-}

@@ -18,52 +18,52 @@ func TestFaults(t *testing.T) {
 		"edge case 22: the same object twice": {
 			in: shorts("v1 ConfigMap prod/c", "v1 Secret c", "v1 ConfigMap c /namespaces/prod/Secret/c"),
 			want: []string{
-				"in.yaml:3: ConfigMap/prod/c: the same object is in the input twice, first at in.yaml:1, with other content",
+				"in.yaml:3: configmap/c -n prod: the same object is in the input twice, first at in.yaml:1, with other content",
 			},
 		},
 		"edge case 22: at two versions": {
 			in: crd + "\n---\n" + strings.ReplaceAll(crd, "apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n") +
 				"\n---\n" + shorts("x.io/v1 Thing t", "x.io/v2 Thing prod/t"),
 			want: []string{
-				"in.yaml:4: Thing/prod/t: the same object is in the input twice, first at in.yaml:3, with other content",
+				"in.yaml:4: thing.x.io/t -n prod: the same object is in the input twice, first at in.yaml:3, with other content",
 			},
 		},
 		"edge case 22: without a namespace of its own": {
 			in: shorts("v1 Namespace a/x", "v1 Namespace b/x /Namespace/default"),
 			want: []string{
-				"in.yaml:2: Namespace/x: the same object is in the input twice, first at in.yaml:1, with other content",
+				"in.yaml:2: namespace/x: the same object is in the input twice, first at in.yaml:1, with other content",
 			},
 		},
 		"depends-on that names nothing": {
 			in: shorts("v1 ConfigMap c web Deployment/web /namespaces//ConfigMap/x apps/Deployment/ //x"),
 			want: []string{
-				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "web", which is no reference`,
-				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "Deployment/web", which is no reference`,
-				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "/namespaces//ConfigMap/x", which is no reference`,
-				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "apps/Deployment/", which is no reference`,
-				`in.yaml:1: ConfigMap/prod/c: config.kubernetes.io/depends-on names "//x", which is no reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "web", which is no reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "Deployment/web", which is no reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "/namespaces//ConfigMap/x", which is no reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "apps/Deployment/", which is no reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "//x", which is no reference`,
 			},
 		},
 		"a circle of two, once, and one of one": {
 			in: shorts("v1 ConfigMap c /namespaces/prod/ConfigMap/b", "v1 ConfigMap b /namespaces/prod/Secret/a",
 				"v1 Secret a /namespaces/prod/ConfigMap/b", "v1 Secret self /namespaces/prod/Secret/self"),
 			want: []string{
-				"objects need each other in a circle: ConfigMap/prod/b (in.yaml:2) → Secret/prod/a (in.yaml:3) → ConfigMap/prod/b",
-				"objects need each other in a circle: Secret/prod/self (in.yaml:4) → Secret/prod/self",
+				"objects need each other in a circle: configmap/b -n prod (in.yaml:2) → secret/a -n prod (in.yaml:3) → configmap/b -n prod",
+				"objects need each other in a circle: secret/self -n prod (in.yaml:4) → secret/self -n prod",
 			},
 		},
 		"a namespace that waits for what is in it": {
 			in: shorts("apps/v1 Deployment new/web", "v1 Namespace new apps/namespaces/new/Deployment/web"),
 			want: []string{
-				"objects need each other in a circle: Deployment/new/web (in.yaml:1) → Namespace/new (in.yaml:2) → Deployment/new/web",
+				"objects need each other in a circle: deployment.apps/web -n new (in.yaml:1) → namespace/new (in.yaml:2) → deployment.apps/web -n new",
 			},
 		},
 		"a definition that waits for its object": {
 			in: shorts("example.com/v1 Widget w") + "\n---\n" +
 				strings.Replace(crd, "  name: widgets", "  annotations: {config.kubernetes.io/depends-on: example.com/namespaces/prod/Widget/w}\n  name: widgets", 1),
 			want: []string{
-				"objects need each other in a circle: Widget/prod/w (in.yaml:1) → " +
-					"CustomResourceDefinition/widgets.example.com (in.yaml:2) → Widget/prod/w",
+				"objects need each other in a circle: widget.example.com/w -n prod (in.yaml:1) → " +
+					"customresourcedefinition.apiextensions.k8s.io/widgets.example.com (in.yaml:2) → widget.example.com/w -n prod",
 			},
 		},
 	} {
@@ -106,8 +106,8 @@ func TestDependsOnAbsent(t *testing.T) {
 		got = append(got, w.Source.String()+" "+w.Ref.String()+": "+w.Text)
 	}
 	want := []string{
-		"in.yaml:1 ConfigMap/prod/c: depends on apps/namespaces/prod/Deployment/db, which is not in the input: the order is not assured",
-		"in.yaml:1 ConfigMap/prod/c: depends on x.io/Thing/t, which is not in the input: the order is not assured",
+		"in.yaml:1 configmap/c -n prod: depends on deployment.apps/db -n prod, which is not in the input: the order is not assured",
+		"in.yaml:1 configmap/c -n prod: depends on thing.x.io/t, which is not in the input: the order is not assured",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -126,9 +126,9 @@ func TestSameContentTwice(t *testing.T) {
 		warnings = append(warnings, w.Ref.String()+" "+w.Text)
 	}
 	want := []string{
-		"ConfigMap/prod/c is in the input twice with the same content, at in.yaml:1 and in.yaml:3; it counts once",
-		"Namespace/x is in the input twice with the same content, at in.yaml:4 and in.yaml:5; it counts once",
-		"Thing/prod/t is in the input twice with the same content, at in.yaml:6 and in.yaml:7; it counts once",
+		"configmap/c -n prod is in the input twice with the same content, at in.yaml:1 and in.yaml:3; it counts once",
+		"namespace/x is in the input twice with the same content, at in.yaml:4 and in.yaml:5; it counts once",
+		"thing.x.io/t -n prod is in the input twice with the same content, at in.yaml:6 and in.yaml:7; it counts once",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -159,13 +159,13 @@ func TestSkipInvalid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"ConfigMap/prod/good"}, names(p)); diff != "" {
+	if diff := cmp.Diff([]string{"configmap/good -n prod"}, names(p)); diff != "" {
 		t.Errorf("planned (-want +got):\n%s", diff)
 	}
 	if len(p.Invalid) != 3 {
 		t.Errorf("faults %v, want three", p.Invalid)
 	}
-	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "depends on /namespaces/prod/ConfigMap/twice, which is not in the input") {
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "depends on configmap/twice -n prod, which is not in the input") {
 		t.Errorf("warnings %v: want one of the order that is not assured", p.Warnings)
 	}
 	o.SkipInvalid = false

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"bufio"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,13 +73,18 @@ func shorts(lines ...string) string {
 	return strings.Join(docs, "\n---\n")
 }
 
+// called is a short name, for tables.
+func called(ref object.Ref) string {
+	return strings.Join(slices.DeleteFunc([]string{ref.GVK.Kind, ref.Namespace, ref.Name}, func(s string) bool { return s == "" }), "/")
+}
+
 // outline is a plan in lines of "phase: Kind/namespace/name Kind/name".
 func outline(p *plan.Plan) []string {
 	var lines []string
 	for _, phase := range p.Phases {
 		line := phase.Name + ":"
 		for _, it := range phase.Items {
-			line += " " + it.String()
+			line += " " + called(it.Ref)
 		}
 		lines = append(lines, line)
 	}

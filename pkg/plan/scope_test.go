@@ -28,7 +28,7 @@ func TestNamespace(t *testing.T) {
 		"-n and the manifest's agree": {in: "v1 ConfigMap prod/c", namespace: "prod", enforced: true, want: "prod"},
 		"-n and the manifest's contradict": {
 			in: "v1 ConfigMap a/c", namespace: "prod", enforced: true,
-			wantErr: `in.yaml:1: ConfigMap/a/c: namespace "a" in the manifest, but -n prod`,
+			wantErr: `in.yaml:1: configmap/c -n a: namespace "a" in the manifest, but -n prod`,
 		},
 		"taken off where the kind has none":                 {in: "rbac.authorization.k8s.io/v1 ClusterRole a/r", namespace: "prod", want: ""},
 		"taken off where the kind has none, whatever -n is": {in: "v1 Namespace a/n", namespace: "prod", enforced: true, want: ""},
@@ -101,7 +101,7 @@ func TestResolve(t *testing.T) {
 		t.Errorf("not namespaced: %+v, %v", got, err)
 	}
 	_, err = second.Resolve(object.Kind{GVK: gvk, Resource: "things", Namespaced: true}, o)
-	if want := `in.yaml:2: Thing/other/u: namespace "other" in the manifest, but -n prod`; message(err) != want {
+	if want := `in.yaml:2: thing.x.io/u -n other: namespace "other" in the manifest, but -n prod`; message(err) != want {
 		t.Errorf("error %q, want %q", message(err), want)
 	}
 }

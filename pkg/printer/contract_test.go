@@ -53,9 +53,9 @@ func TestApplyResult(t *testing.T) {
 	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"a","action":"created"},
 	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"b","action":"failed",
 	     "error":{"reason":"Forbidden","hint":"ask",
-	       "message":"apply Service/prod/b: services \"b\" is forbidden: admission webhook denied it:\n\tno owner label\n\u001b[31mred\u001b[0m"}},
+	       "message":"apply service/b -n prod: services \"b\" is forbidden: admission webhook denied it:\n\tno owner label\n\u001b[31mred\u001b[0m"}},
 	    {"apiVersion":"apps/v1","kind":"Deployment","namespace":"prod","name":"web","action":"conflict",
-	     "warnings":["Deployment/prod/web: deprecated"],
+	     "warnings":["deployment.apps/web -n prod: deprecated"],
 	     "conflicts":[
 	       {"path":".spec.replicas","yours":3,"live":5,
 	        "owners":[{"manager":"kube-controller-manager","operation":"Update","subresource":"scale"}]},
@@ -129,7 +129,7 @@ func TestWarnings(t *testing.T) {
 		event.Applied{Ref: config("a"), Action: event.Created},
 		event.Applied{Ref: config("b"), Action: event.Created},
 	}
-	const want = "warning: ConfigMap/prod/a: old\nwarning: ConfigMap/prod/b: old\nwarning: ConfigMap/prod/nowhere: old\n"
+	const want = "warning: configmap/a -n prod: old\nwarning: configmap/b -n prod: old\nwarning: configmap/nowhere -n prod: old\n"
 	for _, format := range []string{printer.Table, printer.JSON, printer.Stream} {
 		got := run(t, printer.ForApply, printer.Options{Format: format}, events)
 		if diff := cmp.Diff(want, got.err); diff != "" {
@@ -148,7 +148,7 @@ func TestWarnings(t *testing.T) {
 	for _, o := range document.Objects {
 		all = append(all, o.Warnings...)
 	}
-	if diff := cmp.Diff([]string{"ConfigMap/prod/nowhere: old", "ConfigMap/prod/a: old", "ConfigMap/prod/b: old"}, all); diff != "" {
+	if diff := cmp.Diff([]string{"configmap/nowhere -n prod: old", "configmap/a -n prod: old", "configmap/b -n prod: old"}, all); diff != "" {
 		t.Errorf("json (-want +got):\n%s", diff)
 	}
 }

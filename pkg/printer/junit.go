@@ -102,13 +102,9 @@ func (s *junitSuite) add(c junitCase) {
 }
 
 func newCase(verb string, o objectName, file string, warnings []string) junitCase {
-	name := o.Kind + "/" + o.Name
-	if o.Namespace != "" {
-		name = o.Kind + "/" + o.Namespace + "/" + o.Name
-	}
 	return junitCase{
 		Class: clean(verb + "." + o.APIVersion),
-		Name:  clean(name),
+		Name:  label(o.ref()),
 		File:  clean(file),
 		Log:   xmlText(warnings),
 	}

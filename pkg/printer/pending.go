@@ -160,3 +160,15 @@ func (c *course) ended() int {
 	}
 	return c.done
 }
+
+// wentWrong reports whether there is a result that somebody has to look into.
+func (c *course) wentWrong() bool {
+	if c.word.text == "" {
+		return false
+	}
+	bad := c.good() < c.done || c.done < c.total
+	for action, n := range c.waited {
+		bad = bad || action != event.Met && n > 0
+	}
+	return bad
+}

@@ -73,6 +73,7 @@ type Printer struct {
 	redraw  *redraw
 	mask    func(event.Event) event.Event
 	closed  bool
+	run     string
 }
 
 // results is the half of a printer that one format of one verb makes up.
@@ -169,6 +170,7 @@ func newPrinter(o Options, results word, choose func(base) results) (*Printer, e
 		console: newConsole(o, course, screen),
 		results: chosen,
 		mask:    o.Mask,
+		run:     o.Run,
 	}
 	return p, nil
 }
@@ -214,6 +216,9 @@ func (p *Printer) Close(ctx context.Context) error {
 	var err error
 	if p.course.begun { // Else the run ended before there was anything to print of it.
 		err = p.results.finish(ctx)
+		if p.run != "" && p.course.wentWrong() {
+			p.screen.note("run: " + clean(p.run) + "\n") // By which the server's audit log knows it.
+		}
 	}
 	return errors.Join(err, p.screen.failure)
 }

@@ -194,7 +194,7 @@ func TestLiveLineAndResults(t *testing.T) {
 		p.Print(event.Applied{Ref: web(), Action: event.Configured})
 	})
 	want := []string{
-		"warning: ConfigMap/prod/new: deprecated",
+		"warning: configmap/new -n prod: deprecated",
 		"created     configmap/new -n prod",
 		"configured  deployment.apps/web -n prod",
 		"1 created, 1 configured, 50 unchanged, 148 not reached",

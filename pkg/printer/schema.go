@@ -3,6 +3,8 @@ package printer
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -26,6 +28,11 @@ func nameOf(ref object.Ref) objectName {
 		Namespace:  ref.Namespace,
 		Name:       ref.Name,
 	}
+}
+
+// ref is nameOf backwards.
+func (n objectName) ref() object.Ref {
+	return object.Ref{GVK: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name}
 }
 
 // objectOrNil is for events that may be about the run as a whole, which has no

@@ -50,7 +50,7 @@ func contractConflict(t *testing.T) event.Applied {
 // forbidden is an error of the API server's.
 func forbidden(name string) error {
 	resource := schema.GroupResource{Resource: "services"}
-	return fmt.Errorf("apply Service/prod/%s: %w", name,
+	return fmt.Errorf("apply service/%s -n prod: %w", name,
 		apierrors.NewForbidden(resource, name, errors.New("admission webhook denied it:\n\tno owner label\n\x1b[31mred\x1b[0m")))
 }
 

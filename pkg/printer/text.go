@@ -53,14 +53,8 @@ func lines(s string) []string {
 // a printer prints.
 func Plain(s string) string { return strings.Join(lines(s), "\n") }
 
-// label names an object in a result: as kubectl prints it, with its namespace.
-func label(ref object.Ref) string {
-	name := strings.TrimSuffix(ref.Resource(), "/") // It may be a kind that is meant.
-	if ref.Namespace == "" {
-		return clean(name)
-	}
-	return clean(name + " -n " + ref.Namespace)
-}
+// label names an object, fit for a terminal.
+func label(ref object.Ref) string { return clean(ref.String()) }
 
 // cells counts the columns that a text takes. The locale has no say in it, so
 // that the same input gives the same output everywhere.

@@ -70,7 +70,7 @@ func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
 	default:
 		c = v.unbound(pvc, c)
 	}
-	return []finding{{Cause: c, rank: root, who: pvc.Namespace + "/" + pvc.Name, noun: "PersistentVolumeClaim"}}
+	return []finding{{Cause: c, rank: root, who: r.String(), noun: "PersistentVolumeClaim"}}
 }
 
 // unbound goes by the claim's storage class.

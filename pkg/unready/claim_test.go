@@ -24,61 +24,61 @@ func TestClaims(t *testing.T) {
 		"bound": {facts: claim("", "{phase: Bound}")},
 		"lost": {
 			facts:   claim(", volumeName: pv-1", "{phase: Lost}"),
-			want:    []string{"ClaimLost: PersistentVolumeClaim prod/data: has lost its PersistentVolume pv-1, which is not there any more"},
-			blocked: "PersistentVolume/pv-1",
+			want:    []string{"ClaimLost: persistentvolumeclaim/data -n prod: has lost its PersistentVolume pv-1, which is not there any more"},
+			blocked: "persistentvolume/pv-1",
 		},
 		"going": {
 			facts: strings.Replace(claim("", "{phase: Pending}"), "uid: pvc-1", `uid: pvc-1, finalizers: [kubernetes.io/pvc-protection], deletionTimestamp: "2026-01-01T11:50:00Z"`, 1),
 			want: []string{
-				"Terminating: PersistentVolumeClaim prod/data is being deleted for 10m",
-				"ClaimTerminating: PersistentVolumeClaim prod/data: is being deleted",
+				"Terminating: persistentvolumeclaim/data -n prod is being deleted for 10m",
+				"ClaimTerminating: persistentvolumeclaim/data -n prod: is being deleted",
 			},
 		},
 		"no class": {
 			facts: claim("", pending) + "\n---\n" + failed,
-			want:  []string{"NoStorageClass: PersistentVolumeClaim prod/data: names no storage class, there is no default one, and no PersistentVolume fits it"},
+			want:  []string{"NoStorageClass: persistentvolumeclaim/data -n prod: names no storage class, there is no default one, and no PersistentVolume fits it"},
 		},
 		"class missing": {
 			facts:   claim(", storageClassName: fast", pending) + "\n---\n" + failed,
 			absent:  []string{"StorageClass.storage.k8s.io/fast"},
-			want:    []string{"StorageClassMissing: PersistentVolumeClaim prod/data: asks for StorageClass fast, which does not exist"},
-			blocked: "StorageClass/fast",
+			want:    []string{"StorageClassMissing: persistentvolumeclaim/data -n prod: asks for StorageClass fast, which does not exist"},
+			blocked: "storageclass.storage.k8s.io/fast",
 		},
 		"class unknown": { // edge case 67
 			facts:  claim(", storageClassName: fast", pending),
 			unread: []string{"StorageClass.storage.k8s.io/fast"},
 			want: []string{
-				"ClaimUnbound: PersistentVolumeClaim prod/data: is not bound to a volume",
-				"NotAllowed: what is the matter with these is unknown, because they may not be read: StorageClass fast",
+				"ClaimUnbound: persistentvolumeclaim/data -n prod: is not bound to a volume",
+				"NotAllowed: what is the matter with these is unknown, because they may not be read: storageclass.storage.k8s.io/fast",
 			},
 		},
 		"provisioning failed": {
 			facts:    claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate") + "\n---\n" + failed,
-			want:     []string{"ProvisioningFailed: PersistentVolumeClaim prod/data: its volume can not be made by csi.example.com"},
+			want:     []string{"ProvisioningFailed: persistentvolumeclaim/data -n prod: its volume can not be made by csi.example.com"},
 			evidence: []string{"event ProvisioningFailed: no more disks"},
 			next:     "kubectl describe persistentvolumeclaim/data -n prod",
 		},
 		"nobody provisions": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate"),
-			want:  []string{"NoProvisioner: PersistentVolumeClaim prod/data: waits for csi.example.com to make its volume, and nothing is heard of that: is it installed, and running?"},
+			want:  []string{"NoProvisioner: persistentvolumeclaim/data -n prod: waits for csi.example.com to make its volume, and nothing is heard of that: is it installed, and running?"},
 		},
 		"local volumes": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("kubernetes.io/no-provisioner", "Immediate"),
-			want:  []string{"NoVolume: PersistentVolumeClaim prod/data: waits for a PersistentVolume that fits; StorageClass fast makes none by itself"},
+			want:  []string{"NoVolume: persistentvolumeclaim/data -n prod: waits for a PersistentVolume that fits; StorageClass fast makes none by itself"},
 		},
 		"waits for a Pod": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
-			want:  []string{"WaitForFirstConsumer: PersistentVolumeClaim prod/data: gets its volume when a Pod that mounts it is scheduled; none is"},
+			want:  []string{"WaitForFirstConsumer: persistentvolumeclaim/data -n prod: gets its volume when a Pod that mounts it is scheduled; none is"},
 		},
 		"a Pod does not wait for itself": {
 			facts: unscheduled("0/1 nodes are available: 1 Insufficient cpu.") + "\n---\n" +
 				claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
-			want: []string{"Unschedulable: Pod web-1: fits none of 1 node: 1 has too little cpu"},
+			want: []string{"Unschedulable: pod/web-1 -n prod: fits none of 1 node: 1 has too little cpu"},
 		},
 		"the volume named is not there": {
 			facts:    claim(", volumeName: pv-1", pending),
 			absent:   []string{"PersistentVolume/pv-1"},
-			want:     []string{"ClaimUnbound: PersistentVolumeClaim prod/data: asks for PersistentVolume pv-1, and is not bound to it"},
+			want:     []string{"ClaimUnbound: persistentvolumeclaim/data -n prod: asks for PersistentVolume pv-1, and is not bound to it"},
 			evidence: []string{"PersistentVolume pv-1 does not exist"},
 		},
 	})
@@ -112,8 +112,8 @@ func TestAttach(t *testing.T) {
 	stories(t, map[string]story{
 		"deadlock": {
 			facts:   deployment("") + older + newer + bound,
-			want:    []string{"VolumeDeadlock: Deployment prod/web waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready"},
-			blocked: "Pod/prod/old",
+			want:    []string{"VolumeDeadlock: deployment.apps/web -n prod waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready"},
+			blocked: "pod/old -n prod",
 			next:    `kubectl patch deployment.apps/web --type=merge -p '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}' -n prod`,
 			evidence: []string{
 				"PersistentVolumeClaim data is ReadWriteOnce",
@@ -123,30 +123,30 @@ func TestAttach(t *testing.T) {
 		},
 		"no deadlock: the old Pod may go first": {
 			facts: deployment(", strategy: {rollingUpdate: {maxUnavailable: 1}}") + older + newer + bound,
-			want:  []string{"VolumeInUse: Pod new: waits for PersistentVolumeClaim data, which Pod old has on node node-1"},
+			want:  []string{"VolumeInUse: pod/new -n prod: waits for PersistentVolumeClaim data, which Pod old has on node node-1"},
 		},
 		"no deadlock: Recreate": {
 			facts: deployment(", strategy: {type: Recreate}") + older + newer + bound,
-			want:  []string{"VolumeInUse: Pod new: waits for PersistentVolumeClaim data, which Pod old has on node node-1"},
+			want:  []string{"VolumeInUse: pod/new -n prod: waits for PersistentVolumeClaim data, which Pod old has on node node-1"},
 		},
 		"one node may have it twice": {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", creating) + bound,
-			want:  []string{"Starting: Pod new: is being started, and nothing is known to be wrong"},
+			want:  []string{"Starting: pod/new -n prod: is being started, and nothing is known to be wrong"},
 		},
 		"still attached elsewhere": {
 			facts:    deployment("") + newer + bound + attachment,
-			want:     []string{"VolumeAttachedElsewhere: Pod new: waits for the volume of PersistentVolumeClaim data, which is still attached to node node-1"},
-			blocked:  "VolumeAttachment/csi-1",
+			want:     []string{"VolumeAttachedElsewhere: pod/new -n prod: waits for the volume of PersistentVolumeClaim data, which is still attached to node node-1"},
+			blocked:  "volumeattachment.storage.k8s.io/csi-1",
 			evidence: []string{"detaching failed: node is gone"},
 			next:     "kubectl describe volumeattachment.storage.k8s.io/csi-1",
 		},
 		"not mounted": {
 			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedMount", "MountVolume.SetUp failed"),
-			want:  []string{"VolumeNotMounted: Pod web-1: a volume of it can not be mounted (FailedMount)"},
+			want:  []string{"VolumeNotMounted: pod/web-1 -n prod: a volume of it can not be mounted (FailedMount)"},
 		},
 		"no sandbox": {
 			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedCreatePodSandBox", "network plugin is not ready"),
-			want:  []string{"SandboxFailed: Pod web-1: its node can not set it up (FailedCreatePodSandBox), before any container is started"},
+			want:  []string{"SandboxFailed: pod/web-1 -n prod: its node can not set it up (FailedCreatePodSandBox), before any container is started"},
 		},
 	})
 }

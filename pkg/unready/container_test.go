@@ -49,71 +49,71 @@ func TestContainers(t *testing.T) {
 		"crash": {
 			facts: pod(`restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}},
     lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2026-01-01T11:58:00Z", message: "a\nb\n\e[31mpanic: no\tdatabase\e[0m\nexit\n"}}`),
-			want:     []string{"ContainerCrash: Pod web-1: container app ends with exit code 1 each time it is started"},
+			want:     []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 1 each time it is started"},
 			next:     "kubectl logs web-1 -c app --previous -n prod",
 			evidence: []string{"Pod web-1: exit code 1 (Error) at 11:58:00Z, 7 restarts", "termination message: panic: no database"},
 		},
 		"crash, of which nothing more is known": {
 			facts: pod(`restartCount: 7, state: {waiting: {reason: CrashLoopBackOff, message: back-off 5m0s}}`),
-			want:  []string{"ContainerCrash: Pod web-1: container app ends each time it is started (CrashLoopBackOff)"},
+			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app ends each time it is started (CrashLoopBackOff)"},
 		},
 		"between two crashes": {
 			facts: pod(`restartCount: 2, started: true, state: {running: {startedAt: "2026-01-01T11:59:59Z"}}, lastState: {terminated: {exitCode: 1, reason: Error}}`),
-			want:  []string{"ContainerCrash: Pod web-1: container app ends with exit code 1 each time it is started"},
+			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 1 each time it is started"},
 		},
 		"crashes of last week": {
 			facts: pod(`restartCount: 5, started: true, state: {running: {}}, lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2025-12-24T12:00:00Z"}}`),
-			want:  []string{"ReadinessProbeFailing: Pod web-1: container app runs, and its readiness probe has not succeeded yet"},
+			want:  []string{"ReadinessProbeFailing: pod/web-1 -n prod: container app runs, and its readiness probe has not succeeded yet"},
 		},
 		"a signal": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 139, reason: Error}}`),
-			want:  []string{"ContainerCrash: Pod web-1: container app ends with exit code 139, by signal 11 (SIGSEGV) each time it is started"},
+			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 139, by signal 11 (SIGSEGV) each time it is started"},
 		},
 		"out of memory": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}`),
-			want:  []string{"OOMKilled: Pod web-1: container app is killed because it uses more memory than its limit of 64Mi (OOMKilled)"},
+			want:  []string{"OOMKilled: pod/web-1 -n prod: container app is killed because it uses more memory than its limit of 64Mi (OOMKilled)"},
 		},
 		"no such command": {
 			facts:    pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 128, reason: StartError, message: "exec: \"/bin/serve\": no such file"}}`),
-			want:     []string{"CommandNotFound: Pod web-1: container app can not run its command (exit code 128): it is not in the image, or can not be executed"},
+			want:     []string{"CommandNotFound: pod/web-1 -n prod: container app can not run its command (exit code 128): it is not in the image, or can not be executed"},
 			evidence: []string{"command: /bin/serve --port=8080"},
 		},
 		"ends by itself": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 0, reason: Completed}}`),
-			want:  []string{"ContainerExits: Pod web-1: container app ends by itself with exit code 0; a Pod of this kind has to go on running"},
+			want:  []string{"ContainerExits: pod/web-1 -n prod: container app ends by itself with exit code 0; a Pod of this kind has to go on running"},
 		},
 		"ended by its probe": {
 			facts: pod(`restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: Error}}`) +
 				"\n---\n" + warning("Unhealthy", "Liveness probe failed: timeout"),
-			want:     []string{"ProbeKills: Pod web-1: container app is ended because its probe fails, and started again"},
+			want:     []string{"ProbeKills: pod/web-1 -n prod: container app is ended because its probe fails, and started again"},
 			evidence: []string{"event Unhealthy: Liveness probe failed: timeout"},
 		},
 		"readiness": {
 			facts:    pod(`started: true, restartCount: 0, state: {running: {}}`) + "\n---\n" + warning("Unhealthy", "Readiness probe failed: 503"),
-			want:     []string{"ReadinessProbeFailing: Pod web-1: container app runs, but its readiness probe does not succeed"},
+			want:     []string{"ReadinessProbeFailing: pod/web-1 -n prod: container app runs, but its readiness probe does not succeed"},
 			evidence: []string{"Pod web-1: probe GET /ready at port 8080, every 10 s, time-out 1 s", "event Unhealthy: Readiness probe failed: 503"},
 			next:     "kubectl logs web-1 -c app -n prod",
 		},
 		"startup": {
 			facts: pod(`started: false, restartCount: 0, state: {running: {}}`),
-			want:  []string{"StartupProbeFailing: Pod web-1: container app runs, and its startup probe has not succeeded yet"},
+			want:  []string{"StartupProbeFailing: pod/web-1 -n prod: container app runs, and its startup probe has not succeeded yet"},
 		},
 		"configuration": {
-			facts: waiting("CreateContainerConfigError", "couldn't find key k in ConfigMap prod/settings"),
-			want:  []string{"ContainerConfigError: Pod web-1: container app can not be made as it is described: couldn't find key k in ConfigMap prod/settings"},
+			facts: waiting("CreateContainerConfigError", "couldn't find key k in configmap/settings -n prod"),
+			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app can not be made as it is described: couldn't find key k in configmap/settings -n prod"},
 		},
 		"configuration, in words that name the Pod": {
 			facts: waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root (pod: \"web-1_prod(1)\", container: app)`),
-			want:  []string{"ContainerConfigError: Pod web-1: container app can not be made as it is described: container has runAsNonRoot and image will run as root"},
+			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app can not be made as it is described: container has runAsNonRoot and image will run as root"},
 		},
 		"not started": {
 			facts:    waiting("RunContainerError", "failed to create shim task"),
-			want:     []string{"ContainerNotStarted: Pod web-1: container app can not be started (RunContainerError)"},
+			want:     []string{"ContainerNotStarted: pod/web-1 -n prod: container app can not be started (RunContainerError)"},
 			evidence: []string{"Pod web-1: waiting, RunContainerError: failed to create shim task"},
 		},
 		"nothing is wrong": {
 			facts:    waiting("ContainerCreating", ""),
-			want:     []string{"Starting: Pod web-1: is being started, and nothing is known to be wrong"},
+			want:     []string{"Starting: pod/web-1 -n prod: is being started, and nothing is known to be wrong"},
 			evidence: []string{"containers wait: ContainerCreating", "Pod web-1 is on node node-1 for 3m"},
 		},
 	})
@@ -123,36 +123,36 @@ func TestImages(t *testing.T) {
 	stories(t, map[string]story{
 		"not there": {
 			facts: waiting("ErrImagePull", "failed to resolve reference: registry.example/app:1: not found"),
-			want:  []string{"ImageNotFound: Pod web-1: container app: its registry has no image registry.example/app:1"},
+			want:  []string{"ImageNotFound: pod/web-1 -n prod: container app: its registry has no image registry.example/app:1"},
 		},
 		"not allowed": {
 			facts: waiting("ErrImagePull", "pull access denied, repository may require authorization"),
-			want:  []string{"ImageAccessDenied: Pod web-1: container app: the registry does not let the node have image registry.example/app:1"},
+			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry does not let the node have image registry.example/app:1"},
 		},
 		"the event says why": {
 			facts: waiting("ImagePullBackOff", "Back-off pulling image") + "\n---\n" + warning("Failed", "Failed to pull image: 401 Unauthorized"),
-			want:  []string{"ImageAccessDenied: Pod web-1: container app: the registry does not let the node have image registry.example/app:1"},
+			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry does not let the node have image registry.example/app:1"},
 		},
 		"unknown": {
 			facts:    waiting("ImagePullBackOff", "Back-off pulling image"),
-			want:     []string{"ImagePullFailed: Pod web-1: container app: image registry.example/app:1 can not be pulled"},
+			want:     []string{"ImagePullFailed: pod/web-1 -n prod: container app: image registry.example/app:1 can not be pulled"},
 			evidence: []string{"Pod web-1: waiting, ImagePullBackOff", "Back-off pulling image"},
 		},
 		"no name": {
 			facts: waiting("InvalidImageName", "couldn't parse"),
-			want:  []string{"ImageNameInvalid: Pod web-1: container app: registry.example/app:1 is no name of an image"},
+			want:  []string{"ImageNameInvalid: pod/web-1 -n prod: container app: registry.example/app:1 is no name of an image"},
 		},
 		"never pulled": {
 			facts: waiting("ErrImageNeverPull", "not present"),
-			want:  []string{"ImageNeverPulled: Pod web-1: container app: image registry.example/app:1 is not on the node, and imagePullPolicy is Never"},
+			want:  []string{"ImageNeverPulled: pod/web-1 -n prod: container app: image registry.example/app:1 is not on the node, and imagePullPolicy is Never"},
 		},
 		"a node has an older one under the tag": {
 			facts: replicaSet(3) +
 				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + running("web-2", "node-2", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + running("web-3", "node-3", "registry.example/app:1", "bbbbbbbbbbbbbbbb", "False"),
-			want:     []string{"ImageDiffers: container app: nodes run different images under the one name registry.example/app:1", "Starting: Pod web-3: is being started, and nothing is known to be wrong"},
-			blocked:  "Pod/prod/web-3",
+			want:     []string{"ImageDiffers: container app: nodes run different images under the one name registry.example/app:1", "Starting: pod/web-3 -n prod: is being started, and nothing is known to be wrong"},
+			blocked:  "pod/web-3 -n prod",
 			evidence: []string{"sha256:aaaaaaaaaaaa: Pod web-1 on node-1, web-2 on node-2", "sha256:bbbbbbbbbbbb: Pod web-3 on node-3"},
 			next:     "kubectl delete pod web-3 -n prod",
 		},

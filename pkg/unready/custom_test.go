@@ -22,57 +22,57 @@ func TestCustom(t *testing.T) {
 	stories(t, map[string]story{
 		"no controller": {
 			facts: widget("", "") + crd,
-			want:  []string{"NoController: Widget prod/w: no controller has written its status for 10m; is one installed, and does it look at this namespace?"},
+			want:  []string{"NoController: widget.example.com/w -n prod: no controller has written its status for 10m; is one installed, and does it look at this namespace?"},
 			next:  "kubectl describe customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 		},
 		"a kind without a status": {facts: widget("", "") + plain},
 		"no controller: it is scaled to zero": {
 			facts:   widget("", "") + crd + operator("0", "0"),
-			want:    []string{"ControllerDown: Widget prod/w: no controller has written its status for 10m: the controller, Deployment system/op, is scaled to zero"},
-			blocked: "Deployment/system/op",
+			want:    []string{"ControllerDown: widget.example.com/w -n prod: no controller has written its status for 10m: the controller, deployment.apps/op -n system, is scaled to zero"},
+			blocked: "deployment.apps/op -n system",
 			next:    "kubectl scale deployment.apps/op --replicas=1 -n system",
 		},
 		"observed no longer, and the controller is not ready": {
 			facts:    widget(by, ", status: {observedGeneration: 2}") + crd + operator("1", "0"),
-			want:     []string{"ControllerDown: Widget prod/w: its controller has not looked at its latest change yet: the controller, Deployment system/op, is not ready"},
+			want:     []string{"ControllerDown: widget.example.com/w -n prod: its controller has not looked at its latest change yet: the controller, deployment.apps/op -n system, is not ready"},
 			evidence: []string{".metadata.generation is 3, .status.observedGeneration 2", "its status is written by widget-operator"},
 		},
 		"observed no longer, as a string (edge case 47)": {
 			facts:    widget(by, `, status: {observedGeneration: "2"}`) + crd + operator("1", "1"),
-			want:     []string{"NotObserved: Widget prod/w: its controller has not looked at its latest change yet"},
-			evidence: []string{"its controller is probably Deployment system/op, which is ready"},
+			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not looked at its latest change yet"},
+			evidence: []string{"its controller is probably deployment.apps/op -n system, which is ready"},
 			next:     "kubectl logs deployment.apps/op --all-containers --tail=100 -n system",
 		},
 		"whether the controller runs is unknown (edge case 67)": {
 			facts:    widget(by, `, status: {observedGeneration: 2}`) + crd,
 			unread:   []string{"Deployment.apps/"},
-			want:     []string{"NotObserved: Widget prod/w: its controller has not looked at its latest change yet", "NotAllowed: what is the matter with these is unknown, because they may not be read: deployments"},
+			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not looked at its latest change yet", "NotAllowed: what is the matter with these is unknown, because they may not be read: deployments"},
 			evidence: []string{"whether its controller runs is unknown: Deployments may not be listed"},
 			next:     "kubectl describe widget.example.com/w -n prod",
 		},
 		"conditions": {
 			facts: widget("", `, status: {conditions: [{type: Reconciling, status: "True", reason: Working}, {type: Ready, status: "False", reason: NoDisk, message: "full"}, {type: Stalled, status: "True", reason: Broken}, {type: Odd, status: "False"}]}`),
 			want: []string{
-				"Stalled: Widget prod/w is Stalled (Broken)",
-				"ConditionFalse: Widget prod/w is not Ready (NoDisk): full",
-				"Reconciling: Widget prod/w is still worked on (Working)",
+				"Stalled: widget.example.com/w -n prod is Stalled (Broken)",
+				"ConditionFalse: widget.example.com/w -n prod is not Ready (NoDisk): full",
+				"Reconciling: widget.example.com/w -n prod is still worked on (Working)",
 			},
 		},
 		"it is not known": {
 			facts: widget("", `, status: {conditions: [{type: Ready, status: Unknown, reason: Checking}]}`),
-			want:  []string{"ConditionUnknown: Widget prod/w: whether it is Ready is not known (Checking)"},
+			want:  []string{"ConditionUnknown: widget.example.com/w -n prod: whether it is Ready is not known (Checking)"},
 		},
 		"a condition about an older generation (edge case 47)": {
 			facts: widget(", generation: 3", `, status: {conditions: [{type: Ready, status: "False", reason: Old, observedGeneration: 2}]}`),
 		},
 		"only events speak": {
 			facts: widget("", ", status: {phase: Odd}") + "\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: SyncFailed, message: no quota left, involvedObject: {uid: w-1}}`,
-			want:  []string{"WarningEvent: Widget prod/w: SyncFailed: no quota left"},
+			want:  []string{"WarningEvent: widget.example.com/w -n prod: SyncFailed: no quota left"},
 		},
 		"what it owns": {
 			facts: widget("", `, status: {conditions: [{type: Ready, status: "False", reason: Waiting}]}`) + "\n---\n" +
 				`{apiVersion: v1, kind: Pod, metadata: {name: w-0, namespace: prod, uid: p, ownerReferences: [{kind: Widget, name: w, uid: w-1, controller: true}]}, spec: {}, status: {conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}}`,
-			want: []string{"NoNodes: Pod w-0: there is no node to run on", "ConditionFalse: Widget prod/w is not Ready (Waiting)"},
+			want: []string{"NoNodes: pod/w-0 -n prod: there is no node to run on", "ConditionFalse: widget.example.com/w -n prod is not Ready (Waiting)"},
 		},
 	})
 }
@@ -83,40 +83,40 @@ func TestDefinitions(t *testing.T) {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.example.com}, spec: {group: example.com, names: {kind: Widget, plural: gadgets}},
   status: {conditions: [{type: NamesAccepted, status: "False", reason: KindConflict, message: '"Widget" is already in use'}, {type: Established, status: "False", reason: NotAccepted}]}}` +
 				"\n---\n" + `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com}, status: {acceptedNames: {kind: Widget, plural: widgets}}}`,
-			want:    []string{"NamesConflict: CustomResourceDefinition gadgets.example.com is not served: another definition of its group has one of its names (KindConflict)"},
-			blocked: "CustomResourceDefinition/widgets.example.com",
+			want:    []string{"NamesConflict: customresourcedefinition.apiextensions.k8s.io/gadgets.example.com is not served: another definition of its group has one of its names (KindConflict)"},
+			blocked: "customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 		},
 		"schema": {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.example.com}, status: {conditions: [{type: NonStructuralSchema, status: "True", reason: Violations, message: "spec.type: Required value"}, {type: Established, status: "False"}]}}`,
-			want:  []string{"SchemaNotStructural: CustomResourceDefinition a.example.com has a schema that is not structural: spec.type: Required value"},
+			want:  []string{"SchemaNotStructural: customresourcedefinition.apiextensions.k8s.io/a.example.com has a schema that is not structural: spec.type: Required value"},
 		},
 		"a protected group": {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.x.k8s.io}, status: {conditions: [{type: Established, status: "True"}, {type: KubernetesAPIApprovalPolicyConformant, status: "False", reason: MissingAnnotation, message: protected groups must have approval annotation}]}}`,
-			want:  []string{"GroupProtected: CustomResourceDefinition a.x.k8s.io is in a group of Kubernetes' own without the approval that those need"},
+			want:  []string{"GroupProtected: customresourcedefinition.apiextensions.k8s.io/a.x.k8s.io is in a group of Kubernetes' own without the approval that those need"},
 		},
 		"not yet": {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.example.com}, status: {conditions: [{type: Established, status: "False", reason: Installing}]}}`,
-			want:  []string{"NotEstablished: CustomResourceDefinition a.example.com is not established yet"},
+			want:  []string{"NotEstablished: customresourcedefinition.apiextensions.k8s.io/a.example.com is not established yet"},
 		},
 		"an API without its Service": {
 			facts:   `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.example.com}, spec: {service: {namespace: prod, name: x}}, status: {conditions: [{type: Available, status: "False", reason: ServiceNotFound, message: gone}]}}`,
 			absent:  []string{"Service/prod/x"},
-			want:    []string{"ServiceMissing: APIService v1.x.example.com is not available: its Service prod/x does not exist"},
-			blocked: "Service/prod/x",
+			want:    []string{"ServiceMissing: apiservice.apiregistration.k8s.io/v1.x.example.com is not available: its service/x -n prod does not exist"},
+			blocked: "service/x -n prod",
 		},
 		"an API that answers badly": {
 			facts: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.example.com}, spec: {service: {namespace: prod, name: x}}, status: {conditions: [{type: Available, status: "False", reason: FailedDiscoveryCheck, message: "x509: unknown authority"}]}}`,
-			want:  []string{"APIServiceUnavailable: APIService v1.x.example.com is not available (FailedDiscoveryCheck)"},
+			want:  []string{"APIServiceUnavailable: apiservice.apiregistration.k8s.io/v1.x.example.com is not available (FailedDiscoveryCheck)"},
 		},
 		"no metrics": {
 			facts:  `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: prod}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}, status: {conditions: [{type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: unable}]}}`,
 			absent: []string{"APIService.apiregistration.k8s.io/v1beta1.metrics.k8s.io"},
-			want:   []string{"NoMetrics: HorizontalPodAutoscaler prod/web does not scale: nothing in the cluster serves the resource metrics API (metrics-server)"},
+			want:   []string{"NoMetrics: horizontalpodautoscaler.autoscaling/web -n prod does not scale: nothing in the cluster serves the resource metrics API (metrics-server)"},
 		},
 		"nothing to scale": {
 			facts:   `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: prod}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}, status: {conditions: [{type: AbleToScale, status: "False", reason: FailedGetScale, message: not found}]}}`,
-			want:    []string{"AutoscalerInactive: HorizontalPodAutoscaler prod/web does not scale (FailedGetScale): not found"},
-			blocked: "Deployment/prod/web",
+			want:    []string{"AutoscalerInactive: horizontalpodautoscaler.autoscaling/web -n prod does not scale (FailedGetScale): not found"},
+			blocked: "deployment.apps/web -n prod",
 		},
 	})
 }
@@ -128,35 +128,35 @@ func TestJobs(t *testing.T) {
 	stories(t, map[string]story{
 		"suspended": {
 			facts: job("suspend: true", ""),
-			want:  []string{"Suspended: Job prod/j is suspended: it runs no Pods"},
+			want:  []string{"Suspended: job.batch/j -n prod is suspended: it runs no Pods"},
 			next:  `kubectl patch job.batch/j --type=merge -p '{"spec":{"suspend":false}}' -n prod`,
 		},
 		"failed too often": {
 			facts: job("backoffLimit: 2", `failed: 3, conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: Job has reached the specified backoff limit}]`) + "\n---\n" +
 				`{apiVersion: v1, kind: Pod, metadata: {name: j-x, namespace: prod, uid: p, ownerReferences: [{kind: Job, name: j, uid: j-1, controller: true}]}, spec: {nodeName: node-1, restartPolicy: Never, containers: [{name: app}]}, status: {phase: Failed, containerStatuses: [{name: app, state: {terminated: {exitCode: 3, reason: Error}}}]}}`,
 			want: []string{
-				"ContainerCrash: Pod j-x: container app ends with exit code 3",
-				"JobBackoffLimit: Job prod/j has failed: its Pods failed more often than its backoffLimit of 2 allows",
+				"ContainerCrash: pod/j-x -n prod: container app ends with exit code 3",
+				"JobBackoffLimit: job.batch/j -n prod has failed: its Pods failed more often than its backoffLimit of 2 allows",
 			},
 			next: "kubectl logs j-x -c app -n prod",
 		},
 		"out of time": {
 			facts: job("activeDeadlineSeconds: 90", `conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]`),
-			want:  []string{"JobDeadline: Job prod/j has failed: it took longer than its activeDeadlineSeconds of 1m30s"},
+			want:  []string{"JobDeadline: job.batch/j -n prod has failed: it took longer than its activeDeadlineSeconds of 1m30s"},
 		},
 		"failed otherwise": {
 			facts: job("", `failed: 1, conditions: [{type: Failed, status: "True", reason: PodFailurePolicy, message: exit code 42}]`),
-			want:  []string{"JobFailed: Job prod/j has failed (PodFailurePolicy), and does not try again"},
+			want:  []string{"JobFailed: job.batch/j -n prod has failed (PodFailurePolicy), and does not try again"},
 		},
 		"a CronJob whose Jobs are refused": {
 			facts: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: c, namespace: prod, uid: c-1}, spec: {suspend: false}}` + "\n---\n" +
 				`{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: FailedCreate, message: "Error creating job: exceeded quota", involvedObject: {uid: c-1}}`,
-			want:     []string{"CronJobNotStarted: CronJob prod/c can not start its Job (FailedCreate)"},
+			want:     []string{"CronJobNotStarted: cronjob.batch/c -n prod can not start its Job (FailedCreate)"},
 			evidence: []string{"event FailedCreate: Error creating job: exceeded quota"},
 		},
 		"a CronJob": {
 			facts: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: c, namespace: prod}, spec: {suspend: true}}`,
-			want:  []string{"Suspended: CronJob prod/c is suspended: no Job is started at its times"},
+			want:  []string{"Suspended: cronjob.batch/c -n prod is suspended: no Job is started at its times"},
 		},
 	})
 }
@@ -173,20 +173,20 @@ func TestNetwork(t *testing.T) {
 		"answers": {facts: service(", selector: {app: web}") + slice("true")},
 		"no Pod": {
 			facts: service(", selector: {app: web}"),
-			want:  []string{"SelectorMatchesNothing: Service prod/web has no endpoints: its selector matches no Pod"},
+			want:  []string{"SelectorMatchesNothing: service/web -n prod has no endpoints: its selector matches no Pod"},
 			next:  "kubectl get pods --show-labels -n prod",
 		},
 		"no Pod is ready": {
 			facts: strings.ReplaceAll(service(", selector: {app: web}"), "http", "8080") + slice("false") + "\n---\n" +
 				pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1}}`),
 			want: []string{
-				"ContainerCrash: Pod web-1: container app ends with exit code 1 each time it is started",
-				"NoReadyEndpoints: Service prod/web has no endpoint that is ready: of the Pods that it selects, none is",
+				"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 1 each time it is started",
+				"NoReadyEndpoints: service/web -n prod has no endpoint that is ready: of the Pods that it selects, none is",
 			},
 		},
 		"no such port": {
 			facts: service(", selector: {app: web}") + ready,
-			want:  []string{"TargetPortMissing: Service prod/web has no endpoints for port 80: no container of its Pods has a port named http"},
+			want:  []string{"TargetPortMissing: service/web -n prod has no endpoints for port 80: no container of its Pods has a port named http"},
 		},
 		"Pods may not be listed (edge case 67)": {
 			facts:  service(", selector: {app: web}"),
@@ -195,35 +195,35 @@ func TestNetwork(t *testing.T) {
 		},
 		"no selector": {
 			facts: service(""),
-			want:  []string{"NoEndpoints: Service prod/web has no selector, and nobody wrote endpoints for it"},
+			want:  []string{"NoEndpoints: service/web -n prod has no selector, and nobody wrote endpoints for it"},
 		},
 		"no load balancer": {
 			facts:    service(", type: LoadBalancer, loadBalancerClass: example.com/lb") + slice("true"),
-			want:     []string{"LoadBalancerPending: Service prod/web has no address yet: no controller has given it a load balancer"},
+			want:     []string{"LoadBalancerPending: service/web -n prod has no address yet: no controller has given it a load balancer"},
 			evidence: []string{"loadBalancerClass is example.com/lb: only the controller of that class looks at it"},
 		},
 		"load balancer failed": {
 			facts: service(", type: LoadBalancer") + slice("true") + "\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: SyncLoadBalancerFailed, message: no address left, involvedObject: {uid: svc}}`,
-			want:  []string{"LoadBalancerFailed: Service prod/web has no address: its load balancer can not be made (SyncLoadBalancerFailed)"},
+			want:  []string{"LoadBalancerFailed: service/web -n prod has no address: its load balancer can not be made (SyncLoadBalancerFailed)"},
 		},
 		"ingress": {
 			facts:  `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {ingressClassName: nginx, defaultBackend: {service: {name: web}}, tls: [{secretName: cert}]}}`,
 			absent: []string{"Service/prod/web", "Secret/prod/cert"},
 			want: []string{
-				"ServiceMissing: Ingress prod/web needs Service web, which does not exist",
-				"SecretMissing: Ingress prod/web needs Secret cert, which does not exist",
-				"IngressNoAddress: Ingress prod/web has no address yet: no controller has written one",
+				"ServiceMissing: ingress.networking.k8s.io/web -n prod needs Service web, which does not exist",
+				"SecretMissing: ingress.networking.k8s.io/web -n prod needs Secret cert, which does not exist",
+				"IngressNoAddress: ingress.networking.k8s.io/web -n prod has no address yet: no controller has written one",
 			},
 		},
 		"ingress of a class that is not there": {
 			facts:   `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {ingressClassName: nginx}}`,
 			absent:  []string{"IngressClass.networking.k8s.io/nginx"},
-			want:    []string{"IngressClassMissing: Ingress prod/web has no address: IngressClass nginx does not exist"},
-			blocked: "IngressClass/nginx",
+			want:    []string{"IngressClassMissing: ingress.networking.k8s.io/web -n prod has no address: IngressClass nginx does not exist"},
+			blocked: "ingressclass.networking.k8s.io/nginx",
 		},
 		"ingress without a class": {
 			facts: `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {}}`,
-			want:  []string{"NoIngressClass: Ingress prod/web has no address: it names no IngressClass, and there is no default one"},
+			want:  []string{"NoIngressClass: ingress.networking.k8s.io/web -n prod has no address: it names no IngressClass, and there is no default one"},
 		},
 	})
 }

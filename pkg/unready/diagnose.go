@@ -38,7 +38,7 @@ const (
 type finding struct {
 	event.Cause
 	rank rank
-	// who has the trouble: the name of a Pod, or of another noun. Message then is about
+	// who has the trouble, and what several of them are called. Message then is about
 	// none in particular, and findings alike are told once.
 	who, noun string
 }
@@ -99,7 +99,7 @@ func (g *group) cause() event.Cause {
 	c := g.Cause
 	switch {
 	case len(g.names) == 1:
-		c.Message = g.noun + " " + g.names[0] + ": " + c.Message
+		c.Message = g.names[0] + ": " + c.Message
 	case len(g.names) > 1:
 		c.Message = count(len(g.names), g.noun) + ": " + c.Message
 		c.Evidence = append(slices.Clip(c.Evidence), g.noun+"s: "+some(g.names, 3))

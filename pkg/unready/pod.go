@@ -51,7 +51,7 @@ func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditi
 
 // of makes a cause one of the Pod.
 func of(p *corev1.Pod, rank rank, c event.Cause) finding {
-	return finding{Cause: c, rank: rank, who: p.Name, noun: "Pod"}
+	return finding{Cause: c, rank: rank, who: name(ref(core("Pod"), p.Namespace, p.Name)), noun: "Pod"}
 }
 
 // podLeaving says that a Pod takes longer to end than it was given.

@@ -103,7 +103,7 @@ func (v *view) missing(p *corev1.Pod) []finding {
 			c.Next = kubectl(p.Namespace, "get", "secrets")
 		}
 		e := v.warning(p.UID, "FailedMount", "Failed")
-		c.Evidence = append([]string{kind + " " + p.Namespace + "/" + r.ref.Name + " is not found"}, quoted(e)...)
+		c.Evidence = append([]string{name(r.ref) + " is not found"}, quoted(e)...)
 		found = append(found, of(p, root, c))
 	}
 	return found

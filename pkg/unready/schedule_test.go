@@ -26,66 +26,66 @@ func TestUnscheduled(t *testing.T) {
 	stories(t, map[string]story{
 		"several reasons, and how many nodes of each": {
 			facts: unscheduled("0/6 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 node(s) didn't match Pod's node affinity/selector, 3 Insufficient cpu. preemption: 0/6 nodes are available: 3 No preemption victims found for incoming pod."),
-			want: []string{"Unschedulable: Pod web-1: fits none of 6 nodes: 3 have too little cpu; " +
+			want: []string{"Unschedulable: pod/web-1 -n prod: fits none of 6 nodes: 3 have too little cpu; " +
 				"2 have other labels than the Pod's nodeSelector or affinity asks for; 1 has a taint that the Pod does not tolerate (dedicated: gpu)"},
 			next:     "kubectl get nodes -o custom-columns=NODE:.metadata.name,CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory,PODS:.status.allocatable.pods",
 			evidence: []string{"it requests cpu 1, memory 1Gi", "nodeSelector disk=ssd"},
 		},
 		"selector": {
 			facts: unscheduled("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."),
-			want:  []string{"Unschedulable: Pod web-1: fits none of 2 nodes: 2 have other labels than the Pod's nodeSelector or affinity asks for"},
+			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 2 nodes: 2 have other labels than the Pod's nodeSelector or affinity asks for"},
 			next:  "kubectl get nodes -l disk=ssd",
 		},
 		"taints without a name": {
 			facts: unscheduled("0/1 nodes are available: 1 node(s) had untolerated taint(s)."),
-			want:  []string{"Unschedulable: Pod web-1: fits none of 1 node: 1 has a taint that the Pod does not tolerate"},
+			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 1 node: 1 has a taint that the Pod does not tolerate"},
 			next:  "kubectl get nodes -o 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints[*].key'",
 		},
 		"volume node affinity": {
 			facts: unscheduled("0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity."),
-			want:  []string{"Unschedulable: Pod web-1: fits none of 3 nodes: 3 have no access to a volume of the Pod, which is elsewhere (volume node affinity)"},
+			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 3 nodes: 3 have no access to a volume of the Pod, which is elsewhere (volume node affinity)"},
 		},
 		"a volume for one Pod": {
 			facts: unscheduled("0/2 nodes are available: 2 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod."),
-			want:  []string{"Unschedulable: Pod web-1: fits none of 2 nodes: 2 have a volume of the Pod in use by another Pod (ReadWriteOncePod)"},
+			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 2 nodes: 2 have a volume of the Pod in use by another Pod (ReadWriteOncePod)"},
 		},
 		"a reason of a plugin that we do not know": {
 			facts: unscheduled("0/3 nodes are available: 3 node(s) have the wrong colour, or none."),
-			want:  []string{"Unschedulable: Pod web-1: fits none of 3 nodes: node(s) have the wrong colour, or none"},
+			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 3 nodes: node(s) have the wrong colour, or none"},
 		},
 		"a reason that is about the Pod": {
 			facts: unscheduled("0/3 nodes are available: waiting for ephemeral volume controller to create the persistentvolumeclaim \\\"x\\\". preemption: none."),
-			want:  []string{`Unschedulable: Pod web-1: fits none of 3 nodes: waiting for ephemeral volume controller to create the persistentvolumeclaim "x"`},
+			want:  []string{`Unschedulable: pod/web-1 -n prod: fits none of 3 nodes: waiting for ephemeral volume controller to create the persistentvolumeclaim "x"`},
 		},
 		"a Pod of a DaemonSet is for one node": {
 			facts: strings.Replace(unscheduled("0/9 nodes are available: 1 Insufficient memory, 8 node(s) didn't match Pod's node affinity/selector."), "  nodeSelector",
 				"  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-7]}]}]}}}\n  nodeSelector", 1),
-			want:    []string{"Unschedulable: Pod web-1: does not fit on the one node that it is for: 1 has too little memory"},
-			blocked: "Node/node-7",
+			want:    []string{"Unschedulable: pod/web-1 -n prod: does not fit on the one node that it is for: 1 has too little memory"},
+			blocked: "node/node-7",
 			next:    "kubectl describe node/node-7",
 		},
 		"no nodes": {
 			facts: unscheduled("no nodes available to schedule pods"),
-			want:  []string{"NoNodes: Pod web-1: there is no node to run on"},
+			want:  []string{"NoNodes: pod/web-1 -n prod: there is no node to run on"},
 		},
 		"something else": {
 			facts: unscheduled("it rains"),
-			want:  []string{"Unschedulable: Pod web-1: fits no node: it rains"},
+			want:  []string{"Unschedulable: pod/web-1 -n prod: fits no node: it rains"},
 		},
 		"nothing said": {
 			facts: unscheduled(""),
-			want:  []string{"NotScheduled: Pod web-1: has no node yet, and scheduler default-scheduler has not said why"},
+			want:  []string{"NotScheduled: pod/web-1 -n prod: has no node yet, and scheduler default-scheduler has not said why"},
 		},
 		"gated": {
 			facts: `{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: prod}, spec: {schedulingGates: [{name: example.com/a}, {name: example.com/b}]},
   status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: gated}]}}`,
-			want: []string{"SchedulingGated: Pod web-1: is not to be scheduled before its scheduling gates are removed: example.com/a, example.com/b"},
+			want: []string{"SchedulingGated: pod/web-1 -n prod: is not to be scheduled before its scheduling gates are removed: example.com/a, example.com/b"},
 		},
 		"the claim is the cause": {
 			facts:   unscheduled("0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims."),
 			absent:  []string{"PersistentVolumeClaim/prod/data"},
-			want:    []string{"ClaimMissing: Pod web-1: mounts PersistentVolumeClaim data, which does not exist"},
-			blocked: "PersistentVolumeClaim/prod/data",
+			want:    []string{"ClaimMissing: pod/web-1 -n prod: mounts PersistentVolumeClaim data, which does not exist"},
+			blocked: "persistentvolumeclaim/data -n prod",
 			next:    "kubectl get persistentvolumeclaims -n prod",
 		},
 	})
@@ -107,14 +107,14 @@ func TestPodsAlike(t *testing.T) {
 			facts:    facts,
 			more:     480,
 			want:     []string{"Unschedulable: 5 Pods: fits none of 1 node: 1 has been cordoned"},
-			evidence: []string{"Pods: a, b, c and 2 more", "and 480 more Pods that are not ready, not looked at"},
+			evidence: []string{"Pods: pod/a -n prod, pod/b -n prod, pod/c -n prod and 2 more", "and 480 more Pods that are not ready, not looked at"},
 		},
 		"one has another trouble": {
 			facts: facts + "\n---\n" + `{apiVersion: v1, kind: Pod, metadata: {name: f, namespace: prod, uid: f, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: rs-1, controller: true}]},
   spec: {nodeName: gone}, status: {phase: Running}}`,
 			absent: []string{"Node/gone"},
 			want: []string{
-				"NodeMissing: Pod f: is bound to node gone, which is not there any more",
+				"NodeMissing: pod/f -n prod: is bound to node gone, which is not there any more",
 				"Unschedulable: 5 Pods: fits none of 1 node: 1 has been cordoned",
 			},
 			next: "kubectl delete pod f --force --grace-period=0 -n prod",

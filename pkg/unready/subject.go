@@ -109,10 +109,5 @@ func (v *view) namespace() []finding {
 	}}}
 }
 
-// name is how messages call an object: its kind, namespace and name.
-func name(r object.Ref) string {
-	if r.Namespace == "" {
-		return r.GVK.Kind + " " + r.Name
-	}
-	return r.GVK.Kind + " " + r.Namespace + "/" + r.Name
-}
+// name is how messages call an object: as kubectl takes it.
+func name(r object.Ref) string { return r.String() }

@@ -15,7 +15,7 @@ status:
 }
 
 func TestRefused(t *testing.T) {
-	const who = "Pods of ReplicaSet prod/web are refused"
+	const who = "Pods of replicaset.apps/web -n prod are refused"
 	failedCreate := `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: FailedCreate,
   message: "create Pod web-0 in StatefulSet web failed error: pods \"web-0\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2", involvedObject: {uid: s-1}}`
 	set := func(has string) string {
@@ -26,13 +26,13 @@ func TestRefused(t *testing.T) {
 			facts: refusing(`pods "web-x" is forbidden: exceeded quota: compute, requested: requests.cpu=2, used: requests.cpu=9, limited: requests.cpu=10`) +
 				"\n---\n" + `{apiVersion: v1, kind: ResourceQuota, metadata: {name: compute, namespace: prod}, status: {hard: {requests.cpu: 10, pods: 20}, used: {requests.cpu: 9, pods: 4}}}`,
 			want:     []string{"QuotaExceeded: " + who + ": ResourceQuota compute of namespace prod is used up"},
-			blocked:  "ResourceQuota/prod/compute",
+			blocked:  "resourcequota/compute -n prod",
 			next:     "kubectl describe resourcequota/compute -n prod",
 			evidence: []string{"used: pods 4 of 20, requests.cpu 9 of 10"},
 		},
 		"quota of a StatefulSet, from its event": {
 			facts: set("0") + "\n---\n" + failedCreate,
-			want:  []string{"QuotaExceeded: Pods of StatefulSet prod/web are refused: ResourceQuota q of namespace prod is used up"},
+			want:  []string{"QuotaExceeded: Pods of statefulset.apps/web -n prod are refused: ResourceQuota q of namespace prod is used up"},
 		},
 		"an event that was overcome": {facts: set("1") + "\n---\n" + failedCreate},
 		"quota needs resources": {
@@ -41,20 +41,20 @@ func TestRefused(t *testing.T) {
 		},
 		"service account": {
 			facts:   refusing(`pods "web-x" is forbidden: error looking up service account prod/robot: serviceaccount "robot" not found`),
-			want:    []string{"ServiceAccountMissing: " + who + ": ServiceAccount prod/robot does not exist"},
-			blocked: "ServiceAccount/prod/robot",
+			want:    []string{"ServiceAccountMissing: " + who + ": serviceaccount/robot -n prod does not exist"},
+			blocked: "serviceaccount/robot -n prod",
 			next:    "kubectl create serviceaccount robot -n prod",
 		},
 		"Pod security": {
 			facts:   refusing(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
 			want:    []string{"PodSecurityViolation: " + who + ": namespace prod enforces the Pod security level restricted:latest, and they do not comply: runAsNonRoot != true"},
-			blocked: "Namespace/prod",
+			blocked: "namespace/prod",
 		},
 		"webhook denies": {
 			facts: refusing(`admission webhook "gate.example.com" denied the request: no`) +
 				"\n---\n" + `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: gate}, webhooks: [{name: gate.example.com}]}`,
 			want:    []string{"WebhookDenied: " + who + " by admission webhook gate.example.com"},
-			blocked: "MutatingWebhookConfiguration/gate",
+			blocked: "mutatingwebhookconfiguration.admissionregistration.k8s.io/gate",
 		},
 		"webhook does not answer": {
 			facts: refusing(`Internal error occurred: failed calling webhook "gate.example.com": failed to call webhook: Post "https://x": timeout`),
@@ -64,7 +64,7 @@ func TestRefused(t *testing.T) {
 		"policy": {
 			facts:   refusing(`pods "web-x" is forbidden: ValidatingAdmissionPolicy ''no-root'' with binding ''b'' denied request: no`),
 			want:    []string{"PolicyDenied: " + who + " by ValidatingAdmissionPolicy no-root"},
-			blocked: "ValidatingAdmissionPolicy/no-root",
+			blocked: "validatingadmissionpolicy.admissionregistration.k8s.io/no-root",
 		},
 		"limit range": {
 			facts: refusing(`pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`),
@@ -96,40 +96,40 @@ func TestWorkloads(t *testing.T) {
 	stories(t, map[string]story{
 		"paused": {
 			facts:   deployment("paused: true", "observedGeneration: 5, "+exceeded),
-			want:    []string{"Paused: Deployment prod/web is paused: changes to it are not rolled out"},
+			want:    []string{"Paused: deployment.apps/web -n prod is paused: changes to it are not rolled out"},
 			next:    "kubectl rollout resume deployment.apps/web -n prod",
-			blocked: "Deployment/prod/web",
+			blocked: "deployment.apps/web -n prod",
 		},
 		"no progress": {
 			facts: deployment("progressDeadlineSeconds: 60", "observedGeneration: 5, "+exceeded),
-			want:  []string{"ProgressDeadlineExceeded: Deployment prod/web made no progress for 60 s, its progressDeadlineSeconds"},
+			want:  []string{"ProgressDeadlineExceeded: deployment.apps/web -n prod made no progress for 60 s, its progressDeadlineSeconds"},
 		},
 		"no progress of an older generation (edge case 52)": {
 			facts:    deployment("", "observedGeneration: 4, "+exceeded),
-			want:     []string{"NotObserved: Deployment prod/web: its controller has not looked at its latest change yet"},
+			want:     []string{"NotObserved: deployment.apps/web -n prod: its controller has not looked at its latest change yet"},
 			evidence: []string{".metadata.generation is 5, .status.observedGeneration 4"},
 		},
 		"a Pod of an older revision is waited for": {
 			facts: set("") + member("db-0", "db-1", "False"),
 			want: []string{
-				"StatefulSetPodStuck: Pod db-0 is of an older revision and not ready; StatefulSet prod/db waits for it instead of replacing it",
-				"Starting: Pod db-0: is being started, and nothing is known to be wrong",
+				"StatefulSetPodStuck: Pod db-0 is of an older revision and not ready; statefulset.apps/db -n prod waits for it instead of replacing it",
+				"Starting: pod/db-0 -n prod: is being started, and nothing is known to be wrong",
 			},
 			next:    "kubectl delete pod db-0 -n prod",
-			blocked: "Pod/prod/db-0",
+			blocked: "pod/db-0 -n prod",
 		},
 		"not where Pods are replaced side by side": {
 			facts: set(", podManagementPolicy: Parallel") + member("db-0", "db-1", "False"),
-			want:  []string{"Starting: Pod db-0: is being started, and nothing is known to be wrong"},
+			want:  []string{"Starting: pod/db-0 -n prod: is being started, and nothing is known to be wrong"},
 		},
 		"on delete": {
 			facts: set(", updateStrategy: {type: OnDelete}") + member("db-0", "db-1", "True") + member("db-1", "db-2", "True"),
-			want:  []string{"UpdateOnDelete: 1 Pod of StatefulSet prod/db of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted"},
+			want:  []string{"UpdateOnDelete: 1 Pod of statefulset.apps/db -n prod of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted"},
 			next:  "kubectl delete pod db-0 -n prod",
 		},
 		"not ready for long": {
 			facts: set(", minReadySeconds: 30") + member("db-0", "db-2", "True"),
-			want:  []string{"MinReadySeconds: 1 Pod of StatefulSet prod/db ready, but not yet for the 30 s that minReadySeconds asks for"},
+			want:  []string{"MinReadySeconds: 1 Pod of statefulset.apps/db -n prod ready, but not yet for the 30 s that minReadySeconds asks for"},
 		},
 		"the namespace goes": {
 			facts: deployment("", "observedGeneration: 5") + "\n---\n" +
@@ -139,7 +139,7 @@ func TestWorkloads(t *testing.T) {
 		},
 		"it goes itself": {
 			facts: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, deletionTimestamp: "2026-01-01T11:50:00Z", finalizers: [example.com/x]}}`,
-			want:  []string{"Terminating: Deployment prod/web is being deleted for 10m"},
+			want:  []string{"Terminating: deployment.apps/web -n prod is being deleted for 10m"},
 		},
 		"what can not be read": {
 			facts:    deployment("", "observedGeneration: 5"),
@@ -161,69 +161,69 @@ func TestPods(t *testing.T) {
 	stories(t, map[string]story{
 		"evicted": {
 			facts: head + `}, spec: {nodeName: node-1}, status: {phase: Failed, reason: Evicted, message: "The node was low on resource: memory."}}`,
-			want:  []string{"PodEvicted: Pod web-1: was ended by its node: Evicted"},
+			want:  []string{"PodEvicted: pod/web-1 -n prod: was ended by its node: Evicted"},
 		},
 		"not admitted": {
 			facts: head + `}, spec: {nodeName: node-1}, status: {phase: Failed, reason: OutOfcpu, message: "Node didn't have enough resource: cpu"}}`,
-			want:  []string{"PodRejected: Pod web-1: was ended by its node: OutOfcpu"},
+			want:  []string{"PodRejected: pod/web-1 -n prod: was ended by its node: OutOfcpu"},
 		},
 		"node not ready": {
 			facts: head + `}, spec: {nodeName: node-1}, status: {phase: Running}}` + "\n---\n" +
 				`{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready, status: Unknown, reason: NodeStatusUnknown, message: Kubelet stopped posting node status., lastTransitionTime: "2026-01-01T11:30:00Z"}]}}`,
-			want:    []string{"NodeNotReady: Pod web-1: runs on node node-1, which is not ready for 30m"},
-			blocked: "Node/node-1",
+			want:    []string{"NodeNotReady: pod/web-1 -n prod: runs on node node-1, which is not ready for 30m"},
+			blocked: "node/node-1",
 			next:    "kubectl describe node node-1",
 		},
 		"does not end": {
 			facts: head + `, deletionTimestamp: "2026-01-01T11:50:00Z", ownerReferences: []}, spec: {nodeName: node-1}, status: {phase: Running}}`,
 			want: []string{
-				"Terminating: Pod prod/web-1 is being deleted for 10m",
-				"PodTerminating: Pod web-1: is being deleted and does not end",
+				"Terminating: pod/web-1 -n prod is being deleted for 10m",
+				"PodTerminating: pod/web-1 -n prod: is being deleted and does not end",
 			},
 		},
 		"readiness gate": {
 			facts:    head + `}, spec: {nodeName: node-1, readinessGates: [{conditionType: example.com/lb}]}, status: {phase: Running, conditions: [{type: ContainersReady, status: "True"}, {type: Ready, status: "False"}]}}`,
-			want:     []string{"ReadinessGate: Pod web-1: all containers are ready, but the readiness gate example.com/lb is not open: its controller has to set that condition"},
+			want:     []string{"ReadinessGate: pod/web-1 -n prod: all containers are ready, but the readiness gate example.com/lb is not open: its controller has to set that condition"},
 			evidence: []string{"condition example.com/lb was never set"},
 		},
 		"an init container that goes on": {
 			facts: head + `}, spec: {nodeName: node-1, initContainers: [{name: wait}], containers: [{name: app}]}, status: {phase: Pending,
   initContainerStatuses: [{name: wait, state: {running: {startedAt: "2026-01-01T11:00:00Z"}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}}`,
-			want:     []string{"InitContainerRunning: Pod web-1: init container wait has not ended yet; the containers after it wait for that"},
+			want:     []string{"InitContainerRunning: pod/web-1 -n prod: init container wait has not ended yet; the containers after it wait for that"},
 			evidence: []string{"Pod web-1: it runs for 60m"},
 			next:     "kubectl logs web-1 -c wait -n prod",
 		},
 		"a sidecar that crashes": { // KEP-753
 			facts: head + `}, spec: {nodeName: node-1, initContainers: [{name: proxy, restartPolicy: Always}], containers: [{name: app}]}, status: {phase: Pending,
   initContainerStatuses: [{name: proxy, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, reason: Error}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}}`,
-			want: []string{"ContainerCrash: Pod web-1: sidecar proxy ends with exit code 2 each time it is started"},
+			want: []string{"ContainerCrash: pod/web-1 -n prod: sidecar proxy ends with exit code 2 each time it is started"},
 		},
 		"a sidecar that runs is done": {
 			facts: head + `}, spec: {nodeName: node-1, restartPolicy: Always, initContainers: [{name: proxy, restartPolicy: Always}], containers: [{name: app}]}, status: {phase: Running,
   initContainerStatuses: [{name: proxy, ready: true, started: true, state: {running: {}}}], containerStatuses: [{name: app, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2}}}]}}`,
-			want: []string{"ContainerCrash: Pod web-1: container app ends with exit code 2 each time it is started"},
+			want: []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 2 each time it is started"},
 		},
 		"a ConfigMap is missing": {
 			facts: head + `}, spec: {nodeName: node-1, containers: [{name: app}], volumes: [{name: conf, projected: {sources: [{configMap: {name: settings}}]}}]},
   status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: ContainerCreating}}}]}}`,
 			absent:  []string{"ConfigMap/prod/settings"},
-			want:    []string{"ConfigMapMissing: Pod web-1: volume conf needs ConfigMap settings, which does not exist"},
-			blocked: "ConfigMap/prod/settings",
+			want:    []string{"ConfigMapMissing: pod/web-1 -n prod: volume conf needs ConfigMap settings, which does not exist"},
+			blocked: "configmap/settings -n prod",
 			next:    "kubectl get configmaps -n prod",
 		},
 		"a Secret is missing, but not the optional one": {
 			facts: head + `}, spec: {nodeName: node-1, containers: [{name: app, env: [{name: A, valueFrom: {secretKeyRef: {name: maybe, key: k, optional: true}}}, {name: B, valueFrom: {secretKeyRef: {name: keys, key: k}}}]}]},
   status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "keys" not found'}}}]}}`,
 			absent:  []string{"Secret/prod/keys", "Secret/prod/maybe"},
-			want:    []string{"SecretMissing: Pod web-1: container app needs Secret keys, which does not exist"},
-			blocked: "Secret/prod/keys",
+			want:    []string{"SecretMissing: pod/web-1 -n prod: container app needs Secret keys, which does not exist"},
+			blocked: "secret/keys -n prod",
 			next:    "kubectl get secrets -n prod",
 		},
 		"a Secret that is deleted while the container crashes for another reason": {
 			facts: head + `}, spec: {nodeName: node-1, restartPolicy: Always, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]},
   status: {phase: Running, containerStatuses: [{name: app, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2}}}]}}`,
 			absent: []string{"Secret/prod/keys"},
-			want:   []string{"ContainerCrash: Pod web-1: container app ends with exit code 2 each time it is started"},
+			want:   []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 2 each time it is started"},
 		},
 	})
 }
