@@ -25,7 +25,7 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []plan.Item {
 	possible := make([]plan.Item, 0, len(items))
 	for _, item := range items {
 		if need, action := e.missing(item); action != "" {
-			e.skip(item, fmt.Errorf("it needs %s/%s, which was not applied (%s)", need.Kind, need.Name, action))
+			e.skip(item, fmt.Errorf("it needs %s, which was not applied (%s)", need.Ref(), action))
 			continue
 		}
 		possible = append(possible, item)

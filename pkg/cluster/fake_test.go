@@ -74,6 +74,11 @@ type told struct {
 	silences []unanswered
 }
 
+type warning struct {
+	ref  object.Ref
+	text string
+}
+
 type unanswered struct {
 	ref           object.Ref
 	since, within time.Duration

@@ -31,8 +31,6 @@ type attempt struct {
 	// wrote is set once something was sent that changes the cluster; nil where
 	// nobody asks.
 	wrote *atomic.Bool
-	// dry is set while what was sent last changes nothing, by its own word.
-	dry atomic.Bool
 }
 
 func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
@@ -88,7 +86,6 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a := attemptOf(ctx)
 	a.hear()
-	a.dry.Store(isDryRun(req))
 	if a.wrote != nil && writes(req) {
 		a.wrote.Store(true)
 	}

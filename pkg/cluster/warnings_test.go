@@ -86,15 +86,15 @@ func TestWarningWithoutObject(t *testing.T) {
 	})
 }
 
-// The webhook names the object, and we do. What it calls taken in a dry run nobody
-// took: diff, and an apply that ends with the conflict, would say what is not true.
+// The webhook names the object, and we do. What it calls taken we report ourselves, with
+// both values; in a dry run nobody took it.
 func TestWarningsOfTheWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 			resp := ok(req)
 			for _, text := range []string{
 				"ConfigMap/prod/a: .data.a taken from x by m", "ConfigMap/prod/a: +7 more taken",
-				"ConfigMap/prod/a: v1 is deprecated", "somebody's: no field is taken from anybody",
+				"ConfigMap/prod/a: v1 ConfigMap is deprecated since 1.30", "somebody's: no field is taken from anybody",
 			} {
 				resp.Header.Add("Warning", "299 - "+strconv.Quote(text))
 			}
@@ -108,16 +108,84 @@ func TestWarningsOfTheWebhook(t *testing.T) {
 			}
 		}
 		write(true)
-		want := []warning{{ref, "v1 is deprecated"}, {ref, "somebody's: no field is taken from anybody"}}
+		want := []warning{{ref, "v1 ConfigMap is deprecated since 1.30"}, {ref, "somebody's: no field is taken from anybody"}}
 		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
 			t.Errorf("dry run (-want +got):\n%s", diff)
 		}
 		write(false)
-		want = append(want, warning{ref, ".data.a taken from x by m"}, warning{ref, "+7 more taken"})
 		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
 			t.Errorf("write (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// The API server and the webhook both warn of what is deprecated, each in its own
+// words: it is one thing, and is told once for each object, whoever comes first, in a
+// dry run and in the write after it.
+func TestDeprecationsAreToldOnce(t *testing.T) {
+	deployments := object.Kind{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, Resource: "deployments", Namespaced: true}
+	for name, tt := range map[string]struct {
+		kind  object.Kind
+		texts []string
+		want  int
+	}{
+		"a version": {deployments, []string{
+			"apps/v1beta1 Deployment is deprecated in v1.8+, unavailable in v1.16+; use apps/v1 Deployment",
+			"Deployment/prod/a: apps/v1beta1 is deprecated since 1.8, removed in 1.16; use v1",
+		}, 1},
+		"a version of no group": {configMaps, []string{
+			"v1 ConfigMap is deprecated in v1.33+; use x.io/v1 Settings",
+			"ConfigMap/prod/a: v1 ConfigMap is deprecated since 1.33; use x.io/v1 Settings",
+		}, 1},
+		"in its author's words": {deployments, []string{
+			"these were good, the new ones are better", "Deployment/prod/a: apps/v1beta1 is deprecated: these were good, the new ones are better",
+		}, 1},
+		"a field": {deployments, []string{
+			`spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
+			`Deployment/prod/a: .spec.template.spec.nodeSelector["beta.kubernetes.io/os"] is deprecated since 1.14; use kubernetes.io/os`,
+		}, 1},
+		"a field of a list item": {deployments, []string{
+			`spec.template.spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+`,
+			`Deployment/prod/a: .spec.template.spec.volumes[name="code"].gitRepo is deprecated since 1.11; use an init container`,
+		}, 1},
+		"two fields": {deployments, []string{
+			`spec.externalIPs: deprecated`, `Deployment/prod/a: .spec.loadBalancerIP is deprecated since 1.24`,
+		}, 2},
+		"a version and a field": {deployments, []string{
+			"apps/v1beta1 Deployment is deprecated in v1.8+", `Deployment/prod/a: .spec.loadBalancerIP is deprecated since 1.24`,
+		}, 2},
+		"a field of which nothing is deprecated": {deployments, []string{
+			"spec.replicas: odd", "spec.replicas: even", "Deployment/prod/a: .spec.replicas is odd",
+		}, 3},
+	} {
+		for _, texts := range [][]string{tt.texts, reversed(tt.texts)} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+						resp := ok(req)
+						for _, text := range texts {
+							resp.Header.Add("Warning", "299 - "+strconv.Quote(text))
+						}
+						return resp, nil
+					})
+					for _, dry := range []bool{true, false} {
+						if _, err := c.Apply(t.Context(), tt.kind, newObject(tt.kind, "a"), object.Write{Manager: "m", DryRun: dry}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if len(says.warnings) != tt.want {
+						t.Errorf("%d warnings, want %d: %v", len(says.warnings), tt.want, says.warnings)
+					}
+				})
+			})
+		}
+	}
+}
+
+func reversed(texts []string) []string {
+	texts = slices.Clone(texts)
+	slices.Reverse(texts)
+	return texts
 }
 
 func TestWebhookNamesWhatIsInNoNamespace(t *testing.T) {
