@@ -5,9 +5,18 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 dir=$(mktemp -d)
-controlplane() { go run ./test/cluster/cmd/controlplane "$@" --dir "$dir/cluster"; }
-# Whatever happens, nothing is left running.
-trap 'trap "" INT TERM; controlplane down >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
+# Built once: the tour has a home of its own, in which Go would download every module
+# again before it can tear anything down.
+go build -o "$dir/controlplane" ./test/cluster/cmd/controlplane
+controlplane() { "$dir/controlplane" "$@" --dir "$dir/cluster"; }
+# Whatever happens, nothing is left running; if something is, it is said where.
+teardown() {
+  trap '' INT TERM
+  if controlplane down >"$dir/down.log" 2>&1; then rm -rf "$dir"; return; fi
+  cat "$dir/down.log" >&2
+  echo "the control plane may still run: $dir/controlplane down --dir $dir/cluster" >&2
+}
+trap teardown EXIT
 
 bold=''; plain=''
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m'; plain=$'\e[0m'; fi
@@ -27,7 +36,7 @@ no() { show "$@"; if "$@"; then echo "expected exit status 1" >&2; exit 1; elif 
 
 say 'A real control plane: etcd, kube-apiserver, controllers, scheduler, kwok'
 eval "$(controlplane up)"
-bin=$(go run ./test/cluster/cmd/controlplane bin)
+bin=$("$dir/controlplane" bin)
 export PATH="$PWD/bin:$bin:$PATH" HOME="$dir"
 
 say 'Apply a set: namespace, definition, objects, in the order in which they need each other'
