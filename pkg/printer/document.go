@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -132,14 +130,13 @@ func (d *diffDocument) finish(context.Context) error {
 
 // document writes a value as JSON or as YAML.
 func (b base) document(v any) error {
-	text, err := encode(v, "  ")
+	write := func(v any) ([]byte, error) { return encode(v, "  ") }
+	if b.Format == YAML {
+		write = encodeYAML
+	}
+	text, err := write(v)
 	if err != nil {
 		return fmt.Errorf("write results: %w", err)
-	}
-	if b.Format == YAML {
-		if text, err = yaml.JSONToYAML(text); err != nil {
-			return fmt.Errorf("write results: %w", err)
-		}
 	}
 	b.screen.result(string(text))
 	return nil

@@ -81,6 +81,7 @@ func readable(t *testing.T, format, text string) {
 		harmless(t, text)
 	case printer.YAML:
 		err = yaml.Unmarshal([]byte(text), &struct{}{})
+		harmless(t, text)
 	case printer.JUnit:
 		err = xml.NewDecoder(strings.NewReader(text)).Decode(&struct{}{})
 		harmless(t, text)

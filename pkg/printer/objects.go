@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/jsonpath"
-	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
@@ -60,11 +59,7 @@ func objectFormat(b base) (*objectWriter, error) {
 }
 
 func objectYAML(u *unstructured.Unstructured) (string, error) {
-	text, err := encode(u.Object, "  ")
-	if err != nil {
-		return "", err
-	}
-	text, err = yaml.JSONToYAML(text)
+	text, err := encodeYAML(u.Object)
 	return string(text), err
 }
 
