@@ -15,9 +15,11 @@ import (
 )
 
 type ownersFlags struct {
-	path    string
-	history bool
-	output  string
+	path     string
+	managers []string
+	status   bool
+	history  bool
+	output   string
 }
 
 type ownersOptions struct {
@@ -34,7 +36,7 @@ func newOwners(c *connection, streams genericiooptions.IOStreams) *cobra.Command
 		Short: "Show who owns each field of an object",
 		Long: `Show an object with the owners of each field beside it: the field manager, how
 it wrote (Apply, Update, or a subresource), and when it last wrote anything of
-the object. Nothing is changed.
+the object. On top stands how many fields each of them has. Nothing is changed.
 
 --history tells who owned a path before, as the webhook recorded it.
 
@@ -44,6 +46,9 @@ Exit status: 0 shown, 2 could not tell.`,
 
   # Who sets the number of replicas, and who did before?
   kubectl k8sconnect owners deploy/web --path=.spec.replicas --history
+
+  # What of it is kubectl edit's?
+  kubectl k8sconnect owners deploy/web --manager=kubectl-edit
 
   # All that the autoscaler owns of it
   kubectl k8sconnect owners deploy/web -o json | jq -r '.objects[].fields[] |
@@ -65,15 +70,20 @@ Exit status: 0 shown, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path and what lies below it, such as .spec.replicas")
+	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only what this field manager owns, of the status too. Repeatable")
+	cmd.Flags().BoolVar(&flags.status, "status", false, "The status, too; -o yaml and -o json always have it")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", printer.Table, "Form of the results: table, yaml or json")
 	words(cmd, "output", printer.Table, printer.YAML, printer.JSON)
 	words(cmd, "path")
+	words(cmd, "manager")
 	return cmd
 }
 
 func (f *ownersFlags) toOptions(c *connection, args []string, streams genericiooptions.IOStreams) (*ownersOptions, error) {
-	o := &ownersOptions{engine: owners.Engine{History: f.history}}
+	o := &ownersOptions{engine: owners.Engine{
+		Managers: f.managers, Status: f.status || f.output != printer.Table, History: f.history,
+	}}
 	targetsErr := o.name(args)
 	var pathErr error
 	if f.path != "" {

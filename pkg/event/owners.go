@@ -15,10 +15,21 @@ type Owned struct {
 	// Fields of the object, with the values that it has, and those that somebody
 	// owns although the object does not have them.
 	Fields, Absent []managedfields.Node
+	// Shares are how much each owner has of the whole object, the largest first; the
+	// zero Owner stands for what nobody owns.
+	Shares []Share
+	// StatusHidden: the object has a status, and it is left out of Fields.
+	StatusHidden bool
 	// Unmanaged: the object has no managed fields.
 	Unmanaged bool
 	// History is nil where nobody asked for it.
 	History *History
+}
+
+// Share is how many fields one owner has.
+type Share struct {
+	Owner  managedfields.Owner
+	Fields int
 }
 
 // History is which paths of an object changed owners, as far as the webhook

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +31,10 @@ type Engine struct {
 	Reader Reader
 	// Path cuts down what is told to what lies at or below it; empty is all.
 	Path managedfields.Path
+	// Managers cut it down to the fields that one of these owns; nil is all.
+	Managers []string
+	// Status is told, too.
+	Status bool
 	// History is asked for, too.
 	History bool
 }
@@ -51,7 +56,7 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 			faults = append(faults, err)
 			continue
 		}
-		owned, err := of(u, e.Path)
+		owned, err := e.of(u)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", ref, err))
 			continue
@@ -68,6 +73,31 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 	return errors.Join(faults...)
 }
 
+// of tells the owners of an object's fields, or of those that were asked for.
+func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
+	owned, err := of(u, e.Path)
+	if err != nil {
+		return owned, err
+	}
+	status := managedfields.Field("status")
+	if !e.Status && len(e.Managers) == 0 && !e.Path.HasPrefix(status) {
+		owned.Fields = slices.DeleteFunc(owned.Fields, func(n managedfields.Node) bool {
+			hidden := n.Path.Equal(status)
+			owned.StatusHidden = owned.StatusHidden || hidden
+			return hidden
+		})
+	}
+	if len(e.Managers) == 0 {
+		return owned, nil
+	}
+	all := owned
+	owned.Fields, owned.Absent = ownedBy(owned.Fields, e.Managers), ownedBy(owned.Absent, e.Managers)
+	if len(owned.Fields)+len(owned.Absent) == 0 {
+		return owned, newManagerError(e.Managers, all)
+	}
+	return owned, nil
+}
+
 // of tells the owners of an object's fields, or of those at a path.
 func of(u *unstructured.Unstructured, path managedfields.Path) (event.Owned, error) {
 	entries, err := managedfields.Entries(u)
@@ -76,6 +106,7 @@ func of(u *unstructured.Unstructured, path managedfields.Path) (event.Owned, err
 	}
 	owned := event.Owned{Ref: object.RefOf(u), Path: path}
 	owned.Fields, owned.Absent = managedfields.Tree(redact.Object(u).Object, entries)
+	owned.Shares = shares(slices.Concat(owned.Fields, owned.Absent))
 	owned.Unmanaged = len(entries) == 0 && anyOwnable(owned.Fields)
 	if len(path) == 0 {
 		return owned, nil

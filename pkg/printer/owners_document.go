@@ -23,14 +23,22 @@ type ownersResult struct {
 type ownedObject struct {
 	objectName
 	// Path is what was asked for, where that is not all.
-	Path   string       `json:"path,omitempty"`
-	Fields []ownedField `json:"fields"`
+	Path string `json:"path,omitempty"`
+	// Managers are the owners of the whole object, with how many fields each has.
+	Managers []managerEntry `json:"managers,omitempty"`
+	Fields   []ownedField   `json:"fields"`
 	// History is left out where nobody asked for it, and where it is not known.
 	History  *[]transitionEntry `json:"history,omitempty"`
 	Dropped  int                `json:"historyDropped,omitempty"`
 	Lost     int                `json:"historyLost,omitempty"`
 	Coverage *coverageEntry     `json:"historyCoverage,omitempty"`
 	Error    *fault             `json:"historyError,omitempty"`
+}
+
+// managerEntry is an owner with the number of its fields.
+type managerEntry struct {
+	ownerEntry
+	Fields int `json:"fields"`
 }
 
 // ownedField is a path that somebody owns, or that nobody owns anything of.
@@ -97,6 +105,11 @@ func (d *ownersDocument) finish(context.Context) error {
 
 func ownedOf(o event.Owned) ownedObject {
 	out := ownedObject{objectName: nameOf(o.Ref), Path: o.Path.String(), Fields: []ownedField{}}
+	for _, s := range o.Shares {
+		if s.Owner != (managedfields.Owner{}) {
+			out.Managers = append(out.Managers, managerEntry{ownersOf([]managedfields.Owner{s.Owner})[0], s.Fields})
+		}
+	}
 	managedfields.Walk(slices.Concat(o.Fields, o.Absent), func(n managedfields.Node) {
 		if n.Ownable() && (len(n.Owners) > 0 || len(n.Below) == 0) {
 			out.Fields = append(out.Fields, ownedField{Path: n.Path.String(), Owners: ownersOf(n.Owners), Absent: n.Absent})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -66,6 +67,7 @@ func (t *ownersTable) object(o event.Owned) string {
 	for _, remark := range ownedRemarks(o) {
 		b.WriteString(remark + "\n")
 	}
+	t.shares(&b, o)
 	y := yamlWriter{fold: !t.Verbose}
 	lines := y.lines(o.Fields)
 	t.lay(&b, o, lines)
@@ -81,6 +83,32 @@ func (t *ownersTable) object(o event.Owned) string {
 		b.WriteString("\n" + t.history(*o.History))
 	}
 	return b.String()
+}
+
+// shares says how much each owner has of the object. Who asks for a part of it asks
+// for that alone.
+func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
+	if len(o.Path) > 0 || len(o.Shares) == 0 {
+		return
+	}
+	const figures = "  12345 fields"
+	version, room := o.Ref.GVK.GroupVersion().String(), within(t.Width, figures+indent)
+	names, column, digits := make([]ownerCell, len(o.Shares)), 0, 0
+	for i, s := range o.Shares {
+		names[i] = ownerCell{text: nobody, faint: true}
+		if s.Owner != (managedfields.Owner{}) {
+			names[i] = ownerCell{text: ownerWithin(atVersion(s.Owner, version), t.Now(), room), manager: s.Owner.Manager}
+		}
+		column, digits = max(column, cells(names[i].text)), max(digits, len(strconv.Itoa(s.Fields)))
+	}
+	for i, s := range o.Shares {
+		blanks := strings.Repeat(" ", digits-len(strconv.Itoa(s.Fields)))
+		b.WriteString(indent + t.colour(names[i:i+1], column) + "  " + blanks + count(s.Fields, "field") + "\n")
+	}
+	if o.StatusHidden {
+		b.WriteString("  " + t.paint.faint.Sprint("the status is left out; --status shows it") + "\n")
+	}
+	b.WriteString("\n")
 }
 
 // ownedRemarks say what has to be known to read the fields below.

@@ -1,0 +1,115 @@
+package owners
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// ManagerError says that a manager that was asked for owns nothing of what was asked
+// for.
+type ManagerError struct {
+	Managers []string
+	// Others are the managers that own something of it.
+	Others []string
+}
+
+func newManagerError(asked []string, all event.Owned) *ManagerError {
+	e := &ManagerError{Managers: asked}
+	managedfields.Walk(slices.Concat(all.Fields, all.Absent), func(n managedfields.Node) {
+		for _, o := range n.Owners {
+			if !slices.Contains(e.Others, o.Manager) {
+				e.Others = append(e.Others, o.Manager)
+			}
+		}
+	})
+	slices.Sort(e.Others)
+	return e
+}
+
+func (e *ManagerError) Error() string {
+	if len(e.Managers) == 1 {
+		return fmt.Sprintf("the manager %s owns none of its fields", e.Managers[0])
+	}
+	return "none of these managers owns any of its fields: " + strings.Join(e.Managers, ", ")
+}
+
+// Hint names the managers that there are.
+func (e *ManagerError) Hint() string {
+	if len(e.Others) == 0 {
+		return "nobody does"
+	}
+	return "those who do: " + strings.Join(e.Others, ", ")
+}
+
+// shares counts the fields of each owner, and those of nobody.
+func shares(nodes []managedfields.Node) []event.Share {
+	var out []event.Share
+	count := func(o managedfields.Owner) {
+		i := slices.IndexFunc(out, func(s event.Share) bool { return s.Owner == o })
+		if i < 0 {
+			i, out = len(out), append(out, event.Share{Owner: o})
+		}
+		out[i].Fields++
+	}
+	managedfields.Walk(nodes, func(n managedfields.Node) {
+		switch {
+		case !n.Ownable():
+		case len(n.Owners) == 0 && len(n.Below) == 0:
+			count(managedfields.Owner{})
+		default:
+			for _, o := range n.Owners {
+				count(o)
+			}
+		}
+	})
+	slices.SortStableFunc(out, func(a, b event.Share) int {
+		nobody := func(s event.Share) int {
+			if s.Owner == (managedfields.Owner{}) {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(nobody(a), nobody(b)), cmp.Compare(b.Fields, a.Fields), cmp.Compare(a.Owner.Manager, b.Owner.Manager))
+	})
+	return out
+}
+
+// ownedBy returns the nodes that one of the managers owns, with what stands above
+// them. Of an item that it owns without any of its fields, the first remains, which
+// is of its key; of a map or a list, that it is there.
+func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
+	var out []managedfields.Node
+	for _, n := range nodes {
+		below := ownedBy(n.Below, managers)
+		its := slices.ContainsFunc(n.Owners, func(o managedfields.Owner) bool { return slices.Contains(managers, o.Manager) })
+		switch _, isField := n.FieldName(); {
+		case !its && len(below) == 0:
+			continue
+		case len(below) > 0:
+			n.Below = below
+		case len(n.Below) > 0 && isField:
+			n.Below, n.Value = nil, emptied(n.Value)
+		case len(n.Below) > 0:
+			n.Below = n.Below[:1]
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// emptied is a map or a list without what is in it.
+func emptied(v any) any {
+	switch v.(type) {
+	case map[string]any:
+		return map[string]any{}
+	case []any:
+		return []any{}
+	default:
+		return v
+	}
+}

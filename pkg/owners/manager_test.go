@@ -1,0 +1,132 @@
+package owners_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
+)
+
+const pod = `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: prod
+  labels: {app: web, team: shop}
+  managedFields:
+  - {manager: flux, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:labels": {"f:app": {}}},
+      "f:spec": {"f:containers": {"k:{\"name\":\"app\"}": {".": {}, "f:name": {}, "f:image": {}}}}}}
+  - {manager: edit, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:labels": {"f:app": {}, "f:team": {}}},
+      "f:spec": {"f:containers": {"k:{\"name\":\"side\"}": {".": {}, "f:name": {}, "f:image": {}}}, "f:gone": {}}}}
+  - {manager: injector, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:containers": {"k:{\"name\":\"side\"}": {".": {}}}}}}
+  - {manager: kubelet, operation: Update, subresource: status, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:status": {"f:phase": {}, "f:podIP": {}}}}
+spec:
+  dnsPolicy: Default
+  containers:
+  - {name: app, image: "app:1", imagePullPolicy: Always}
+  - {name: side, image: "side:1"}
+status: {phase: Running, podIP: 192.0.2.1}`
+
+func pods(objects ...string) owners.Engine {
+	return owners.Engine{Reader: fakeReader{objects: objects}, Status: true}
+}
+
+// leaves are the paths that stand for a value of their own, with their owners.
+func leaves(o event.Owned) map[string][]string {
+	out := map[string][]string{}
+	managedfields.Walk(slices.Concat(o.Fields, o.Absent), func(n managedfields.Node) {
+		if len(n.Below) > 0 || !n.Ownable() {
+			return
+		}
+		var names []string
+		for _, owner := range n.Owners {
+			names = append(names, owner.Manager)
+		}
+		out[n.Path.String()] = names
+	})
+	return out
+}
+
+// Of one manager everything is shown that it owns, and nothing that it does not, but
+// for what says which item of a list is meant.
+func TestOnlyOneManager(t *testing.T) {
+	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, manager := range []string{"flux", "edit", "injector", "kubelet"} {
+		e := pods(pod)
+		e.Managers = []string{manager}
+		got, err := told(t, e, ref("Pod", "prod", "web"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := leaves(got[0])
+		for path, names := range leaves(all[0]) {
+			if _, ok := shown[path]; slices.Contains(names, manager) && !ok {
+				t.Errorf("%s owns %s, which is not shown", manager, path)
+			}
+		}
+		for path, names := range shown {
+			if !slices.Contains(names, manager) && path != `.spec.containers[name="side"].name` {
+				t.Errorf("%s does not own %s, which is shown", manager, path)
+			}
+		}
+	}
+	e := pods(pod)
+	e.Managers = []string{"nobody-at-all"}
+	_, err = told(t, e, ref("Pod", "prod", "web"))
+	var none *owners.ManagerError
+	if !errors.As(err, &none) || none.Hint() != "those who do: edit, flux, injector, kubelet" {
+		t.Errorf("%v", err)
+	}
+}
+
+// On top stands how much each has: as many as are listed with the name.
+func TestShares(t *testing.T) {
+	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range all[0].Shares {
+		got = append(got, fmt.Sprintf("%s %d", s.Owner.Manager, s.Fields))
+	}
+	// An item of a list is a field, too, and so is what is not there.
+	if diff := cmp.Diff([]string{"edit 6", "flux 4", "kubelet 2", "injector 1", " 2"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The status is shown to those who ask for it, and it is said that there is one.
+func TestStatusIsLeftOut(t *testing.T) {
+	for name, tt := range map[string]struct {
+		engine func(*owners.Engine)
+		shown  bool
+	}{
+		"unless asked":  {func(*owners.Engine) {}, false},
+		"asked":         {func(e *owners.Engine) { e.Status = true }, true},
+		"by its path":   {func(e *owners.Engine) { e.Path = managedfields.Field("status", "phase") }, true},
+		"by its writer": {func(e *owners.Engine) { e.Managers = []string{"kubelet"} }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := pods(pod)
+			e.Status = false
+			tt.engine(&e)
+			got, err := told(t, e, ref("Pod", "prod", "web"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, shown := leaves(got[0])[".status.phase"]; shown != tt.shown || got[0].StatusHidden == shown {
+				t.Errorf("shown %t, said to be left out %t", shown, got[0].StatusHidden)
+			}
+		})
+	}
+}
