@@ -71,7 +71,7 @@ type told struct {
 	mu       sync.Mutex
 	retries  []retry
 	warnings []warning
-	silences []unanswered
+	silences []hangs
 }
 
 type warning struct {
@@ -79,7 +79,7 @@ type warning struct {
 	text string
 }
 
-type unanswered struct {
+type hangs struct {
 	ref           object.Ref
 	since, within time.Duration
 }
@@ -99,7 +99,7 @@ func (t *told) options(o Options) Options {
 	o.OnSilence = func(ref object.Ref, since time.Time, within time.Duration) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.silences = append(t.silences, unanswered{ref, time.Since(since), within})
+		t.silences = append(t.silences, hangs{ref, time.Since(since), within})
 	}
 	o.OnWarning = func(ref object.Ref, text string) {
 		t.mu.Lock()

@@ -94,7 +94,7 @@ type NotEstablishedError struct {
 }
 
 func (e *NotEstablishedError) Error() string {
-	return fmt.Sprintf("CustomResourceDefinition/%s is not established: %s", e.Definition, e.Message)
+	return fmt.Sprintf("customresourcedefinition.apiextensions.k8s.io/%s is not established: %s", e.Definition, e.Message)
 }
 
 // Hint says what is in the way.

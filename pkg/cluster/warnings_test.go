@@ -161,8 +161,10 @@ func TestDeprecationsAreToldOnce(t *testing.T) {
 		for _, texts := range [][]string{tt.texts, reversed(tt.texts)} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-						resp := ok(req)
+					c, _, says := newFake(t, func(int, *http.Request) (*http.Response, error) {
+						u := newObject(tt.kind, "a")
+						u.SetUID("u")
+						resp := reply(http.StatusOK, u)
 						for _, text := range texts {
 							resp.Header.Add("Warning", "299 - "+strconv.Quote(text))
 						}

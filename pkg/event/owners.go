@@ -15,9 +15,9 @@ type Owned struct {
 	// Fields of the object, with the values that it has, and those that somebody
 	// owns although the object does not have them.
 	Fields, Absent []managedfields.Node
-	// Shares are how much each owner has of the whole object, the largest first; the
+	// Holdings are how much each owner has of the whole object, the largest first; the
 	// zero Owner stands for what nobody owns.
-	Shares []Share
+	Holdings []Holding
 	// StatusHidden: the object has a status, and it is left out of Fields.
 	StatusHidden bool
 	// Unmanaged: the object has no managed fields.
@@ -26,8 +26,8 @@ type Owned struct {
 	History *History
 }
 
-// Share is how many fields one owner has.
-type Share struct {
+// Holding is how many fields one owner has.
+type Holding struct {
 	Owner  managedfields.Owner
 	Fields int
 }

@@ -106,7 +106,7 @@ func of(u *unstructured.Unstructured, path managedfields.Path) (event.Owned, err
 	}
 	owned := event.Owned{Ref: object.RefOf(u), Path: path}
 	owned.Fields, owned.Absent = managedfields.Tree(redact.Object(u).Object, entries)
-	owned.Shares = shares(slices.Concat(owned.Fields, owned.Absent))
+	owned.Holdings = holdingsOf(slices.Concat(owned.Fields, owned.Absent))
 	owned.Unmanaged = len(entries) == 0 && anyOwnable(owned.Fields)
 	if len(path) == 0 {
 		return owned, nil

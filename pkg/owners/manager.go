@@ -47,12 +47,12 @@ func (e *ManagerError) Hint() string {
 }
 
 // shares counts the fields of each owner, and those of nobody.
-func shares(nodes []managedfields.Node) []event.Share {
-	var out []event.Share
+func holdingsOf(nodes []managedfields.Node) []event.Holding {
+	var out []event.Holding
 	count := func(o managedfields.Owner) {
-		i := slices.IndexFunc(out, func(s event.Share) bool { return s.Owner == o })
+		i := slices.IndexFunc(out, func(s event.Holding) bool { return s.Owner == o })
 		if i < 0 {
-			i, out = len(out), append(out, event.Share{Owner: o})
+			i, out = len(out), append(out, event.Holding{Owner: o})
 		}
 		out[i].Fields++
 	}
@@ -67,8 +67,8 @@ func shares(nodes []managedfields.Node) []event.Share {
 			}
 		}
 	})
-	slices.SortStableFunc(out, func(a, b event.Share) int {
-		nobody := func(s event.Share) int {
+	slices.SortStableFunc(out, func(a, b event.Holding) int {
+		nobody := func(s event.Holding) int {
 			if s.Owner == (managedfields.Owner{}) {
 				return 1
 			}

@@ -96,7 +96,7 @@ func TestShares(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, s := range all[0].Shares {
+	for _, s := range all[0].Holdings {
 		got = append(got, fmt.Sprintf("%s %d", s.Owner.Manager, s.Fields))
 	}
 	// An item of a list is a field, too, and so is what is not there.

@@ -105,7 +105,7 @@ func (d *ownersDocument) finish(context.Context) error {
 
 func ownedOf(o event.Owned) ownedObject {
 	out := ownedObject{objectName: nameOf(o.Ref), Path: o.Path.String(), Fields: []ownedField{}}
-	for _, s := range o.Shares {
+	for _, s := range o.Holdings {
 		if s.Owner != (managedfields.Owner{}) {
 			out.Managers = append(out.Managers, managerEntry{ownersOf([]managedfields.Owner{s.Owner})[0], s.Fields})
 		}

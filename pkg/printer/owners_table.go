@@ -88,20 +88,20 @@ func (t *ownersTable) object(o event.Owned) string {
 // shares says how much each owner has of the object. Who asks for a part of it asks
 // for that alone.
 func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
-	if len(o.Path) > 0 || len(o.Shares) == 0 {
+	if len(o.Path) > 0 || len(o.Holdings) == 0 {
 		return
 	}
 	const figures = "  12345 fields"
 	version, room := o.Ref.GVK.GroupVersion().String(), within(t.Width, figures+indent)
-	names, column, digits := make([]ownerCell, len(o.Shares)), 0, 0
-	for i, s := range o.Shares {
+	names, column, digits := make([]ownerCell, len(o.Holdings)), 0, 0
+	for i, s := range o.Holdings {
 		names[i] = ownerCell{text: nobody, faint: true}
 		if s.Owner != (managedfields.Owner{}) {
 			names[i] = ownerCell{text: ownerWithin(atVersion(s.Owner, version), t.Now(), room), manager: s.Owner.Manager}
 		}
 		column, digits = max(column, cells(names[i].text)), max(digits, len(strconv.Itoa(s.Fields)))
 	}
-	for i, s := range o.Shares {
+	for i, s := range o.Holdings {
 		blanks := strings.Repeat(" ", digits-len(strconv.Itoa(s.Fields)))
 		b.WriteString(indent + t.colour(names[i:i+1], column) + "  " + blanks + count(s.Fields, "field") + "\n")
 	}

@@ -100,7 +100,7 @@ func ownedStory(t *testing.T) []event.Event {
 		Coverage: event.Coverage{Since: ago(96 * time.Hour), Gaps: []event.Gap{{From: ago(5 * time.Hour), To: ago(4 * time.Hour)}}, Behind: 812, BehindSince: ago(9 * time.Minute)},
 	}
 	e.StatusHidden = true
-	e.Shares = []event.Share{
+	e.Holdings = []event.Holding{
 		{Owner: managedfields.Owner{Manager: "kubectl-client-side-apply", Operation: managedfields.Update, Time: ago(72 * time.Hour)}, Fields: 12},
 		{Owner: autoscaler(), Fields: 1},
 		{Owner: managedfields.Owner{Manager: "kube-controller-manager", Operation: managedfields.Update, Subresource: "status"}, Fields: 1},

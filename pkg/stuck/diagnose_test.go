@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 
@@ -65,11 +66,14 @@ func (s situation) run(t *testing.T) {
 	}
 }
 
+// blockedBy says who is in the way, as Kind/namespace/name: how that is spelt for people
+// is not what these tests are about.
 func blockedBy(c event.Cause) string {
-	if c.BlockedBy.Name == "" {
+	ref := c.BlockedBy
+	if ref.Name == "" {
 		return ""
 	}
-	return c.BlockedBy.String()
+	return path.Join(ref.GVK.Kind, ref.Namespace, ref.Name)
 }
 
 func runAll(t *testing.T, situations map[string]situation) {
