@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,7 +38,10 @@ func newAdmission(tb testing.TB, j judge) *admission {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &admission{name: "ownership", judge: j, count: count, draining: &atomic.Bool{}}
+	return &admission{
+		name: "ownership", judge: j, count: count, draining: &atomic.Bool{},
+		log: newComplaints(logr.Discard()), intake: &intake{},
+	}
 }
 
 func reviewOf(tb testing.TB, request admissionv1.AdmissionRequest) []byte {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,9 +25,9 @@ import (
 const maxReview = 7 << 20
 
 const (
-	// readTimeout is how long a review may take to come. The API server waits two
-	// seconds for the answer.
-	readTimeout = 10 * time.Second
+	// readTimeout is how long a review may take to come. The API server waits a second
+	// or two for the answer.
+	readTimeout = 5 * time.Second
 	// firstRead is how much memory is set aside for a review before it comes: what it
 	// says of its length is not to be believed.
 	firstRead = 64 << 10
@@ -44,7 +43,9 @@ type admission struct {
 	name  string
 	judge judge
 	count *metrics
-	log   logr.Logger
+	log   *complaints
+	// intake is that of all webhooks of the process.
+	intake *intake
 	// draining is set when connections are to go elsewhere.
 	draining *atomic.Bool
 	// patience is for how long a review may come; 0 is readTimeout.
@@ -109,15 +110,13 @@ func (a *admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Who sends no further is not waited for. The error is that of a connection that
 	// has no deadlines, as in tests.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.patience, readTimeout)))
-	review, err := readReview(r)
+	body := a.intake.reader(http.MaxBytesReader(nil, r.Body, maxReview))
+	defer body.release()
+	review, err := readReview(body, r.ContentLength)
 	if err != nil {
 		a.count.fault(a.name, faultReview)
 		a.log.Error(err, "review not answered", "webhook", a.name)
-		status := http.StatusBadRequest
-		if errors.As(err, new(*http.MaxBytesError)) {
-			status = http.StatusRequestEntityTooLarge
-		}
-		http.Error(w, err.Error(), status)
+		http.Error(w, err.Error(), statusOf(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -127,6 +126,18 @@ func (a *admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}}, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		a.count.fault(a.name, faultAnswer) // The API server has hung up.
+	}
+}
+
+// statusOf is the HTTP status that answers what cannot be read.
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, errCrowded):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, errDeep), errors.As(err, new(*http.MaxBytesError)):
+		return http.StatusRequestEntityTooLarge
+	default:
+		return http.StatusBadRequest
 	}
 }
 
@@ -163,9 +174,12 @@ func (e panicError) Error() string {
 	return fmt.Sprintf("panic with a value of type %T", e.value)
 }
 
-// readReview reads a review.
-func readReview(r *http.Request) (*review, error) {
-	body, err := readBody(r)
+// readReview reads a review of a length; less than 0 is not known.
+func readReview(r io.Reader, length int64) (*review, error) {
+	body, err := readBody(r, length)
+	if err == nil && tooDeep(body) {
+		err = errDeep
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the review: %w", err)
 	}
@@ -188,12 +202,11 @@ func parseReview(body []byte) (*review, error) {
 	return &out, nil
 }
 
-func readBody(r *http.Request) ([]byte, error) {
-	limited := http.MaxBytesReader(nil, r.Body, maxReview)
+func readBody(r io.Reader, length int64) ([]byte, error) {
 	var body bytes.Buffer
-	body.Grow(int(min(max(r.ContentLength, 0), firstRead)) + bytes.MinRead)
-	n, err := body.ReadFrom(limited)
-	if err == nil && r.ContentLength <= maxReview && n < r.ContentLength {
+	body.Grow(int(min(max(length, 0), firstRead)) + bytes.MinRead)
+	n, err := body.ReadFrom(r)
+	if err == nil && length <= maxReview && n < length {
 		err = io.ErrUnexpectedEOF
 	}
 	return body.Bytes(), err

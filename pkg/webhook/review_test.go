@@ -99,7 +99,7 @@ func TestReviewThatDoesNotCome(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{"))
 	r.ContentLength = maxReview
-	if _, err := readReview(r); err == nil {
+	if _, err := readReview(r.Body, r.ContentLength); err == nil {
 		t.Error("a part of a review is read")
 	}
 	runtime.ReadMemStats(&after)
@@ -170,7 +170,7 @@ func TestBodyLengths(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(strings.NewReader(small)))
 			r.ContentLength = length
-			_, err := readReview(r)
+			_, err := readReview(r.Body, r.ContentLength)
 			if (err != nil) != (name == "shorter") {
 				t.Error(err)
 			}

@@ -109,12 +109,13 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 			c.GetCertificate = parts.Certificate
 		}},
 	})
+	log, room := newComplaints(s.opts.Log), &intake{}
 	for path, judge := range map[string]judge{
 		OwnershipPath:   takings{hints: parts.Hints, deprecations: parts.Deprecations, count: count}.judge,
 		DeprecationPath: notices{deprecations: parts.Deprecations}.judge,
 		ReachPath:       echo,
 	} {
-		server.Register(path, &admission{name: path[1:], judge: judge, count: count, log: s.opts.Log, draining: &s.draining})
+		server.Register(path, &admission{name: path[1:], judge: judge, count: count, log: log, intake: room, draining: &s.draining})
 	}
 	delay := stopTimeout
 	s.manager, err = manager.New(config, manager.Options{

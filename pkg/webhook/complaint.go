@@ -1,0 +1,35 @@
+package webhook
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
+)
+
+// complaints is a log of what others do wrong, at a rate: who sends garbage decides how
+// much of it there is, and the log is for what matters too. Metrics count all of it.
+type complaints struct {
+	log    logr.Logger
+	rate   *rate.Limiter
+	unsaid atomic.Int64
+}
+
+// newComplaints returns a log of ten lines at once and one every ten seconds then.
+func newComplaints(log logr.Logger) *complaints {
+	return &complaints{log: log, rate: rate.NewLimiter(rate.Every(10*time.Second), 10)}
+}
+
+// Error logs as a logger does, or counts what it does not log. The next line says how
+// much that was.
+func (c *complaints) Error(err error, text string, keysAndValues ...any) {
+	if !c.rate.Allow() {
+		c.unsaid.Add(1)
+		return
+	}
+	if n := c.unsaid.Swap(0); n > 0 {
+		keysAndValues = append(keysAndValues, "unsaid", n)
+	}
+	c.log.Error(err, text, keysAndValues...)
+}

@@ -1,0 +1,79 @@
+package webhook
+
+import (
+	"errors"
+	"io"
+	"sync/atomic"
+)
+
+const (
+	// maxUnderWay is how many bytes of reviews may be held at once. An API server sends
+	// a few at a time, of some ten kilobytes each; whoever sends more is not waited for.
+	maxUnderWay = 32 << 20
+	// maxDepth is how deep a review may be nested. Kubernetes' own kinds have fewer than
+	// forty levels, and what is made of an object grows with the square of its depth.
+	maxDepth = 200
+)
+
+var (
+	errCrowded = errors.New("too much is under way")
+	errDeep    = errors.New("nested deeper than any object that is looked at")
+)
+
+// intake bounds what all reviews under way take together (edge case 101). The zero
+// value has room for maxUnderWay bytes.
+type intake struct{ held atomic.Int64 }
+
+// reader counts what is read of r until it is released. Reading fails with errCrowded
+// where there is no room for more.
+func (i *intake) reader(r io.Reader) *counted { return &counted{Reader: r, of: i} }
+
+// counted is a body that takes its place in the intake as it comes: what it says of its
+// length is not to be believed.
+type counted struct {
+	io.Reader
+	of   *intake
+	size int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.size += int64(n)
+	if c.of.held.Add(int64(n)) > maxUnderWay {
+		return n, errCrowded
+	}
+	return n, err
+}
+
+// release gives back the room, once nothing is held of the body any more.
+func (c *counted) release() { c.of.held.Add(-c.size) }
+
+// tooDeep reports whether a JSON text is nested deeper than maxDepth. Of what is no
+// JSON, it says something; whoever parses it finds out.
+func tooDeep(text []byte) bool {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case '}', ']':
+			depth--
+		case '"':
+			i = endOfText(text, i+1)
+		}
+	}
+	return false
+}
+
+// endOfText returns where the quote is that ends a text, or the end of all.
+func endOfText(text []byte, i int) int {
+	for i < len(text) && text[i] != '"' {
+		if text[i] == '\\' {
+			i++
+		}
+		i++
+	}
+	return i
+}
