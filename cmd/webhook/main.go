@@ -44,6 +44,7 @@ func run() error {
 	pflag.StringVar(&setup.Secret, "certificate-secret", "k8sconnect-self-signed", "Secret to keep it in, with --self-signed")
 	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration by which the API server calls, and that is to trust it with --self-signed")
 	pflag.BoolVar(&setup.SuspendCalls, "suspend-calls", false, "have the API server not call while its calls do not come back")
+	pflag.StringVar(&setup.PathSecret, "path-secret", "", "Secret with the token that the paths of the webhook configuration end in; without one, whoever reaches the port is listened to")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
 	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "how many ownership records all replicas together write at most, after a first burst of 500")
 	pflag.TextVar(&level, "log-level", &level, "debug, info, warn or error")
@@ -52,6 +53,7 @@ func run() error {
 		return errors.New("--namespace is needed")
 	}
 	opts.Lease = setup.Service
+	setup.Webhooks = os.Getenv("WEBHOOKS")
 	for _, kind := range *kinds {
 		setup.ExcludeKinds = append(setup.ExcludeKinds, schema.ParseGroupKind(kind))
 	}

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
+	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -61,6 +62,9 @@ type Parts struct {
 	Definitions Definitions
 	// Certificate is served instead of that in Options.CertDir.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// Behind puts a handler behind a secret that is the last part of its path. Nil
+	// listens to whoever asks.
+	Behind func(http.Handler) http.Handler
 	// Runners run on every replica until the webhook ends. If one of them fails,
 	// the webhook does.
 	Runners []Runner

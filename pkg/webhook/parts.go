@@ -40,6 +40,10 @@ type Setup struct {
 	// Configuration.
 	SelfSigned            bool
 	Secret, Configuration string
+	// PathSecret is the Secret whose token is in the paths of Configuration; empty is
+	// none. Webhooks are the entries of Configuration as the chart made them, in JSON,
+	// which are restored when somebody changes them; empty restores nothing.
+	PathSecret, Webhooks string
 	// SuspendCalls has the leader find out whether the API server's calls come back, and
 	// suspend those of Configuration for as long as they do not.
 	SuspendCalls bool
@@ -101,6 +105,15 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 		parts.Runners = append(parts.Runners, keeper)
 		parts.Ready = append(parts.Ready, keeper.Ready)
 	}
+	if setup.PathSecret != "" {
+		g, err := newGuard(client, opts, setup, h)
+		if err != nil {
+			return Parts{}, err
+		}
+		parts.Behind = g.tokens.behind
+		parts.Runners = append(parts.Runners, g)
+		parts.Ready = append(parts.Ready, g.ready)
+	}
 	if !setup.SuspendCalls {
 		return parts, nil
 	}
@@ -114,6 +127,14 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	parts.Runners = append(parts.Runners, b)
 	parts.Lead = func() { h.lead(); b.lead() }
 	return parts, registry.Register(b.metric())
+}
+
+func newGuard(client kubernetes.Interface, opts Options, setup Setup, h *history) (*guard, error) {
+	entries, err := parseCharted(setup.Webhooks)
+	return &guard{
+		secrets: client.CoreV1().Secrets(opts.Namespace), configurations: client.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
+		secret: setup.PathSecret, configuration: setup.Configuration, charted: entries, events: h.reports, log: opts.Log,
+	}, err
 }
 
 func newBreaker(config *rest.Config, client kubernetes.Interface, opts Options, setup Setup, h *history) (*breaker, error) {

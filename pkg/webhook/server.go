@@ -115,7 +115,12 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 		DeprecationPath: notices{deprecations: parts.Deprecations}.judge,
 		ReachPath:       echo,
 	} {
-		server.Register(path, &admission{name: path[1:], judge: judge, count: count, log: log, intake: room, draining: &s.draining})
+		a := &admission{name: path[1:], judge: judge, count: count, log: log, intake: room, draining: &s.draining}
+		if parts.Behind == nil {
+			server.Register(path, a)
+		} else {
+			server.Register(path+"/", parts.Behind(a))
+		}
 	}
 	delay := stopTimeout
 	s.manager, err = manager.New(config, manager.Options{

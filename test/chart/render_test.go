@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -255,6 +257,45 @@ func TestLabels(t *testing.T) {
 	for _, o := range NewHelm(t, "").Render(t, "--set", "labels.team=platform,monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true") {
 		if o.GetLabels()["team"] != "platform" {
 			t.Errorf("not on %s %s", o.GetKind(), o.GetName())
+		}
+	}
+}
+
+// The paths are the webhook's, and end in a secret: what the chart stated, an upgrade
+// would put back. What the webhook restores is what the chart made.
+func TestPathsAreTheWebhooks(t *testing.T) {
+	h := NewHelm(t, "")
+	for name, flags := range valueSets(t) {
+		objects := h.Render(t, flags...)
+		config, _ := find[admissionv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration")
+		for _, w := range config.Webhooks {
+			if w.ClientConfig.Service == nil || w.ClientConfig.Service.Path != nil || w.ClientConfig.CABundle != nil {
+				t.Errorf("%s, %s: %+v", name, w.Name, w.ClientConfig)
+			}
+		}
+		deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")
+		container := deployment.Spec.Template.Spec.Containers[0]
+		if !slices.ContainsFunc(container.Args, func(arg string) bool { return strings.HasPrefix(arg, "--path-secret=") }) {
+			t.Errorf("%s: whoever reaches the port is listened to: %q", name, container.Args)
+		}
+		var text string
+		for _, e := range container.Env {
+			if e.Name == "WEBHOOKS" {
+				text = e.Value
+			}
+		}
+		if name == "least.yaml" {
+			continue
+		}
+		var entries []admissionv1.ValidatingWebhook
+		if err := json.Unmarshal([]byte(text), &entries); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(config.Webhooks, entries); diff != "" {
+			t.Errorf("%s: what is restored is another configuration: %s", name, diff)
+		}
+		if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(text))); config.Annotations["k8sconnect.io/webhooks-digest"] != sum {
+			t.Errorf("%s: the digest is of another text", name)
 		}
 	}
 }

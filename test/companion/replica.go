@@ -90,6 +90,9 @@ func (r *Replica) Ready(ctx context.Context) error {
 	}
 }
 
+// AdmissionAddress is where the replica answers the API server.
+func (r *Replica) AdmissionAddress() string { return r.admission }
+
 // MetricsAddress is where the replica serves its metrics.
 func (r *Replica) MetricsAddress() string { return r.metrics }
 

@@ -90,6 +90,8 @@ func TestAccess(t *testing.T) {
 				"write another ConfigMap":      {own("update", "", "configmaps", "other"), never},
 				"write its certificate":        {own("update", "", "secrets", "access-self-signed"), selfSigned},
 				"read its certificate":         {own("get", "", "secrets", "access-self-signed"), selfSigned},
+				"make its path's secret":       {own("patch", "", "secrets", "access-path"), always},
+				"read its path's secret":       {own("get", "", "secrets", "access-path"), always},
 				"write another Secret":         {own("update", "", "secrets", "other"), never},
 				"read another Secret":          {own("get", "", "secrets", "other"), never},
 				"make Secrets":                 {own("create", "", "secrets", ""), never},

@@ -71,13 +71,13 @@ func (s site) listen(t *testing.T, release, namespace string) *listener {
 	return l
 }
 
-// trust writes the caBundle as the webhook does when it rotates its own certificate.
+// trust writes the caBundle and the paths as the webhook does.
 func (s site) trust(t *testing.T, configuration string, bundle []byte) {
 	t.Helper()
 	type entry map[string]any
 	var entries []entry
-	for _, name := range []string{"ownership.k8sconnect.io", "deprecation.k8sconnect.io", "custom.k8sconnect.io", "reach.k8sconnect.io"} {
-		entries = append(entries, entry{"name": name, "clientConfig": entry{"caBundle": bundle}})
+	for name, path := range map[string]string{"ownership": "ownership", "deprecation": "deprecation", "custom": "deprecation", "reach": "reach"} {
+		entries = append(entries, entry{"name": name + ".k8sconnect.io", "clientConfig": entry{"caBundle": bundle, "service": entry{"path": "/" + path}}})
 	}
 	patch, err := json.Marshal(entry{"webhooks": entries})
 	if err != nil {

@@ -3,6 +3,7 @@
 package webhook_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -175,7 +176,10 @@ func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
 		}
 		entry["failurePolicy"] = "Fail"
 		entry["timeoutSeconds"] = int64(20) // Machines that run tests are slow at times.
-		entry["clientConfig"].(map[string]any)["caBundle"] = base64.StdEncoding.EncodeToString(authority)
+		client := entry["clientConfig"].(map[string]any)
+		client["caBundle"] = base64.StdEncoding.EncodeToString(authority)
+		path := map[string]string{"ownership.k8sconnect.io": webhook.OwnershipPath, "reach.k8sconnect.io": webhook.ReachPath}[entry["name"].(string)]
+		client["service"].(map[string]any)["path"] = cmp.Or(path, webhook.DeprecationPath) // The webhook writes it, with a secret.
 	}
 	objects[i].Object["webhooks"] = webhooks
 	return objects[i]

@@ -1,0 +1,109 @@
+{{/* The entries of the webhook configuration. Paths are not stated: they are the
+     webhook's, and end in a secret. No caBundle either: it belongs to cert-manager, or to
+     the webhook. What is not stated, an upgrade leaves as it is. */}}
+{{- define "k8sconnect.webhooks" -}}
+{{- if .Values.admission.ownership }}
+- name: ownership.k8sconnect.io
+  clientConfig:
+    service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
+  {{- include "k8sconnect.entry" . | nindent 2 }}
+  rules:
+    # "*" names no subresources: neither status nor scale.
+    - {apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], scope: "*", operations: [UPDATE]}
+  matchConditions:
+    {{- include "k8sconnect.conditions" . | nindent 4 }}
+    # The API server itself finds out whether any owner's fields are others than
+    # before: an update by who owns the fields already costs no call. Owners change
+    # their order with the time of their last write, so that order says nothing.
+    - name: owners-changed
+      expression: >-
+        object != null && oldObject != null &&
+        [{{ include "k8sconnect.owners" "oldObject" }}].exists(before,
+        [{{ include "k8sconnect.owners" "object" }}].exists(after,
+        size(before) != size(after) || after.exists(owner, !(owner in before))))
+{{- end }}
+{{- if .Values.admission.deprecation }}
+- name: deprecation.k8sconnect.io
+  clientConfig:
+    service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
+  {{- include "k8sconnect.entry" . | nindent 2 }}
+  rules:
+    - {apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], scope: "*", operations: [CREATE, UPDATE]}
+  matchConditions:
+    {{- include "k8sconnect.conditions" . | nindent 4 }}
+    # Of built-in kinds: writes by a deprecated version, and what is created, if its
+    # kind has deprecated fields; but not what a controller makes: whoever wrote its
+    # template was told.
+    - name: maybe-deprecated
+      expression: >-
+        request.operation == 'CREATE' &&
+        request.requestKind.group + '/' + request.requestKind.kind
+        in {{ .Files.Get "files/deprecated-fields.yaml" | fromYamlArray | toJson }} &&
+        !object.?metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) ||
+        request.requestKind.group + '/' + request.requestKind.version + '/' + request.requestKind.kind
+        in {{ .Files.Get "files/deprecated.yaml" | fromYamlArray | toJson }}
+# Of custom kinds, only their definitions know what is deprecated. The webhook writes
+# the rules, one for each version that is; the chart states none, so that an upgrade
+# leaves them as they are.
+- name: custom.k8sconnect.io
+  clientConfig:
+    service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
+  {{- include "k8sconnect.entry" (merge (dict "exact" true) .) | nindent 2 }}
+  matchConditions:
+    {{- include "k8sconnect.conditions" . | nindent 4 }}
+{{- end }}
+# By this one, the webhook finds out whether calls come back: it matches nothing but
+# the dry runs that it makes for that. While they do not, it suspends the others by
+# their objectSelector, of which nothing is said here.
+- name: reach.k8sconnect.io
+  clientConfig:
+    service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
+  admissionReviewVersions: [v1]
+  failurePolicy: Ignore
+  timeoutSeconds: {{ .Values.admission.timeoutSeconds | default 1 }}
+  sideEffects: None
+  matchPolicy: Exact
+  namespaceSelector:
+    matchLabels: {kubernetes.io/metadata.name: {{ .Release.Namespace }}}
+  rules:
+    - {apiGroups: [""], apiVersions: [v1], resources: [configmaps], scope: Namespaced, operations: [UPDATE]}
+  matchConditions:
+    - name: tried-by-the-webhook
+      expression: >-
+        request.?dryRun.orValue(false) && request.name == '{{ include "k8sconnect.name" . }}' &&
+        object.?metadata.?annotations[?'k8sconnect.io/reach'].hasValue()
+{{- end -}}
+
+{{/* The same in JSON: what the webhook puts back when somebody changes it, and what the
+     digest on the configuration is of. */}}
+{{- define "k8sconnect.webhooksJSON" -}}
+{{ include "k8sconnect.webhooks" . | fromYamlArray | toJson }}
+{{- end -}}
+
+{{/* Each entry as one text, in JSON: what the policy lets the webhook's own account leave
+     an entry as. The policy makes the same of what is written. */}}
+{{- define "k8sconnect.shapes" -}}
+{{- $shapes := list }}
+{{- range include "k8sconnect.webhooks" . | fromYamlArray }}
+{{- $rules := list }}
+{{- range .rules }}
+{{- $rules = append $rules (join " " (list (join "," .apiGroups) (join "," .apiVersions) (join "," .resources) (join "," .operations) .scope)) }}
+{{- end }}
+{{- $conditions := list }}
+{{- range .matchConditions }}
+{{- $conditions = append $conditions (printf "%s=%s" .name .expression) }}
+{{- end }}
+{{- $selector := list }}
+{{- range $key, $value := .namespaceSelector.matchLabels }}
+{{- $selector = append $selector (printf "%s=%s" $key $value) }}
+{{- end }}
+{{- range .namespaceSelector.matchExpressions }}
+{{- $selector = append $selector (printf "%s %s %s" .key .operator (join "," .values)) }}
+{{- end }}
+{{- $service := .clientConfig.service }}
+{{- $shapes = append $shapes (join "\n" (list .name .failurePolicy (int .timeoutSeconds | toString) .sideEffects .matchPolicy
+      (join "," .admissionReviewVersions) (printf "%s/%s:%d" $service.namespace $service.name (int $service.port))
+      (join ";" $rules) (join ";" $selector) (join ";" $conditions))) }}
+{{- end }}
+{{- $shapes | toJson }}
+{{- end -}}

@@ -1,0 +1,112 @@
+package webhook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+)
+
+// digestAnnotation is what the chart says of the entries that it made: their SHA-256.
+const digestAnnotation = "k8sconnect.io/webhooks-digest"
+
+// pathOf says where the API server asks by each entry.
+func pathOf(entry string) string {
+	switch entry {
+	case "ownership.k8sconnect.io":
+		return OwnershipPath
+	case "deprecation.k8sconnect.io", customEntry:
+		return DeprecationPath
+	case reachEntry:
+		return ReachPath
+	}
+	return ""
+}
+
+// charted are the entries of the webhook configuration as the chart made them. The zero
+// value knows none, and restores nothing but paths.
+type charted struct {
+	entries []admissionv1.ValidatingWebhook
+	digest  string
+}
+
+// parseCharted reads the entries as the chart wrote them, in JSON.
+func parseCharted(text string) (charted, error) {
+	if text == "" {
+		return charted{}, nil
+	}
+	var c charted
+	if err := json.Unmarshal([]byte(text), &c.entries); err != nil {
+		return c, fmt.Errorf("read the entries of the webhook configuration: %w", err)
+	}
+	sum := sha256.Sum256([]byte(text))
+	c.digest = hex.EncodeToString(sum[:])
+	return c, nil
+}
+
+// repair returns the JSON patch by which a configuration has the paths with the token,
+// and is again what the chart made, and the names of the entries that were not; nil
+// where nothing is to be done. What the chart says nothing of stays: the caBundle, the
+// selector by which calls are suspended, and the rules of custom kinds. A configuration that another chart made, as
+// an upgrade does, is left alone but for its paths. The patch is refused if the
+// configuration is another one by now.
+func (c charted) repair(is *admissionv1.ValidatingWebhookConfiguration, token string) (patch []byte, restored []string, err error) {
+	entries, restored := c.restore(is)
+	for i, e := range entries {
+		if path := pathOf(e.Name); path != "" && e.ClientConfig.Service != nil {
+			path += "/" + token
+			entries[i].ClientConfig.Service = e.ClientConfig.Service.DeepCopy()
+			entries[i].ClientConfig.Service.Path = &path
+		}
+	}
+	if apiequality.Semantic.DeepEqual(entries, is.Webhooks) {
+		return nil, nil, nil
+	}
+	patch, err = json.Marshal([]struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}{
+		{"test", "/metadata/resourceVersion", is.ResourceVersion},
+		{"replace", "/webhooks", entries},
+	})
+	return patch, restored, err
+}
+
+// restore returns the entries as they are to be, but for their paths.
+func (c charted) restore(is *admissionv1.ValidatingWebhookConfiguration) (entries []admissionv1.ValidatingWebhook, restored []string) {
+	if c.digest == "" || is.Annotations[digestAnnotation] != c.digest {
+		return slices.Clone(is.Webhooks), nil
+	}
+	for _, e := range is.Webhooks {
+		if !slices.ContainsFunc(c.entries, func(other admissionv1.ValidatingWebhook) bool { return other.Name == e.Name }) {
+			restored = append(restored, e.Name)
+		}
+	}
+	for _, want := range c.entries {
+		entry := *want.DeepCopy()
+		i := slices.IndexFunc(is.Webhooks, func(other admissionv1.ValidatingWebhook) bool { return other.Name == want.Name })
+		if i < 0 {
+			restored = append(restored, want.Name)
+			entries = append(entries, entry)
+			continue
+		}
+		live := is.Webhooks[i]
+		entry.ObjectSelector, entry.ClientConfig.CABundle = live.ObjectSelector, live.ClientConfig.CABundle
+		if entry.Rules == nil { // They are the leader's, who puts them right by itself.
+			entry.Rules = live.Rules
+		}
+		if s := live.ClientConfig.Service; s != nil && entry.ClientConfig.Service != nil {
+			entry.ClientConfig.Service.Path = s.Path
+		}
+		if !apiequality.Semantic.DeepEqual(entry, live) {
+			restored = append(restored, want.Name)
+		}
+		entries = append(entries, entry)
+	}
+	return entries, restored
+}

@@ -1,0 +1,209 @@
+package faults_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	admission "k8s.io/api/admission/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+)
+
+// TestStrangers sends reviews that are not the API server's (edge case 101): they are
+// refused before their bodies are read, nothing of them is recorded, and they neither
+// fill memory nor the log.
+func TestStrangers(t *testing.T) {
+	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
+	r := tr.first(t)
+	tr.makeNamespace(t, "work")
+	tr.called(t, "before")
+	tr.take(t, "work", "victim", "first")
+	_, before, err := r.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := tr.log.tail(10000)
+	u, err := tr.typed.CoreV1().ConfigMaps("work").Get(t.Context(), "victim", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := forged(t, "work", "victim", u.UID, u.ResourceVersion)
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // It is the stranger who does not look.
+	for i := range 300 {
+		path := []string{"/", "/ownership", "/ownership/", "/ownership/00000000000000000000000000000000", "/deprecation", "/reach/"}[i%6]
+		answer, err := client.Post("https://"+r.AdmissionAddress()+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusNotFound {
+			t.Fatalf("%s: %s", path, answer.Status)
+		}
+	}
+	// A body that never comes is not waited for.
+	for range 200 {
+		connection, err := tls.Dial("tcp", r.AdmissionAddress(), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // As above.
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = connection.Close() }()
+		if status := promise(connection, r.AdmissionAddress()); !strings.Contains(status, " 404 ") {
+			t.Fatalf("a body that never comes: %q", status)
+		}
+	}
+	tr.take(t, "work", "victim", "second") // The forged hint would be of this write.
+	tr.called(t, "after")
+	records, err := tr.records(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range records {
+		for _, e := range record.Entries {
+			if e.User == "mallory" {
+				t.Errorf("recorded of a stranger: %+v", e)
+			}
+		}
+	}
+	if _, after, err := r.Memory(); err != nil || after-before > 64<<20 {
+		t.Errorf("the peak of memory grew by %d MB (%v)", (after-before)>>20, err)
+	}
+	if grown := strings.Count(tr.log.tail(10000), "\n") - strings.Count(said, "\n"); grown > 20 {
+		t.Errorf("%d lines of log", grown)
+	}
+}
+
+// promise announces a large body, sends none, and returns the status of the answer.
+func promise(connection net.Conn, host string) string {
+	_ = connection.SetDeadline(time.Now().Add(time.Minute))
+	_, _ = fmt.Fprintf(connection, "POST /ownership/guess HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n", host)
+	status, _ := bufio.NewReader(connection).ReadString('\n')
+	return status
+}
+
+// forged is a review of a taking by a user who never wrote.
+func forged(t *testing.T, namespace, name string, uid types.UID, version string) string {
+	t.Helper()
+	side := func(manager string) runtime.RawExtension {
+		return runtime.RawExtension{Raw: []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":%q,"uid":%q,"resourceVersion":%q,
+			"managedFields":[{"manager":%q,"operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:k":{}}}}]},"data":{"k":%q,"large":%q}}`,
+			name, namespace, uid, version, manager, manager, strings.Repeat("x", 200<<10)))}
+	}
+	text, err := json.Marshal(admission.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
+		Request: &admission.AdmissionRequest{
+			UID: "1", Kind: metav1.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+			Namespace: namespace, Name: name, Operation: admission.Update, UserInfo: authenticationv1.UserInfo{Username: "mallory"},
+			OldObject: side("first"), Object: side("second"),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestTampered changes the configuration as whoever may: it is put back, and said; the
+// secret of its paths stays through upgrades, and a new one is used when it is deleted
+// (edge case 103).
+func TestTampered(t *testing.T) {
+	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
+	tr.first(t)
+	tr.makeNamespace(t, "work")
+	tr.called(t, "first")
+	secret := regexp.MustCompile("^/ownership/[0-9a-f]{32}$")
+	path := *tr.entries(t)[0].ClientConfig.Service.Path
+	if !secret.MatchString(path) {
+		t.Fatalf("the path is %s", path)
+	}
+	good := tr.entries(t)
+	chart.NewHelm(t, tr.KubeconfigPath).Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace)
+	if now := *tr.entries(t)[0].ClientConfig.Service.Path; now != path {
+		t.Errorf("an upgrade made the path %s of %s", now, path)
+	}
+	configurations := tr.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	tampered := 0
+	for _, patch := range []string{
+		`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Fail"},{"op":"replace","path":"/webhooks/0/rules/0/operations","value":["*"]}]`,
+		`[{"op":"remove","path":"/webhooks/1"},{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":30}]`,
+		`[{"op":"replace","path":"/webhooks/0/clientConfig","value":{"url":"https://127.0.0.1:1/"}}]`,
+	} {
+		if _, err := configurations.Patch(t.Context(), companion.Release, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		tampered++
+		tr.await(t, "it is put back", func() bool { return same(good, tr.entries(t)) })
+		tr.called(t, fmt.Sprint("tampered-", tampered))
+	}
+	if times := strings.Count(tr.log.tail(10000), "somebody changed the webhook configuration"); times != tampered {
+		t.Errorf("it was put back %d times, and changed %d times", times, tampered)
+	}
+	tr.await(t, "an Event says so", func() bool {
+		events, err := tr.typed.CoreV1().Events("").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=ValidatingWebhookConfiguration"})
+		return err == nil && slices.Contains(eventReasons(events), "ConfigurationRestored")
+	})
+	if err := tr.typed.CoreV1().Secrets(companion.Namespace).Delete(t.Context(), companion.Release+"-path", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	tr.await(t, "there is another path", func() bool {
+		now := *tr.entries(t)[0].ClientConfig.Service.Path
+		return now != path && secret.MatchString(now)
+	})
+	tr.called(t, "anew")
+}
+
+// same tells whether entries are the same, but for their authorities, which are renewed.
+func same(a, b []admissionv1.ValidatingWebhook) bool {
+	bare := func(all []admissionv1.ValidatingWebhook) (out []string) {
+		for _, w := range all {
+			w.ClientConfig.CABundle = nil
+			text, _ := json.Marshal(w)
+			out = append(out, string(text))
+		}
+		return out
+	}
+	return slices.Equal(bare(a), bare(b))
+}
+
+// entries are those of the release's configuration.
+func (tr *trial) entries(t *testing.T) []admissionv1.ValidatingWebhook {
+	t.Helper()
+	is, err := tr.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), companion.Release, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is.Webhooks
+}
+
+// called makes takings of new objects, whose names begin with when, until the user of one
+// is recorded: the API server's calls are answered.
+func (tr *trial) called(t *testing.T, when string) {
+	t.Helper()
+	n := 0
+	tr.await(t, "a user is recorded "+when, func() bool {
+		n++
+		name := fmt.Sprint(when, "-", n)
+		tr.take(t, "work", name, "first")
+		tr.take(t, "work", name, "second")
+		records, err := tr.records(t.Context())
+		return err == nil && slices.ContainsFunc(records, func(r ownership.Record) bool {
+			return strings.HasPrefix(r.Object.Name, when+"-") && slices.ContainsFunc(r.Entries, func(e ownership.Entry) bool { return e.User != "" })
+		})
+	})
+}
