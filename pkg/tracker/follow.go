@@ -49,7 +49,7 @@ type follower struct {
 func (f *follower) run(ctx context.Context) {
 	pauses, refusals := newPauses(), newRefusals()
 	for ctx.Err() == nil {
-		began := time.Now()
+		began, permitted := time.Now(), f.permissions.wait()
 		err := f.pass(ctx)
 		if ctx.Err() != nil {
 			return
@@ -66,6 +66,10 @@ func (f *follower) run(ctx context.Context) {
 		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
 			pause = refusals.Step()
 			f.refuse(err, pause > refusedLong)
+			if sleepUnless(ctx, pause, permitted) {
+				refusals = newRefusals()
+			}
+			continue
 		default:
 			f.count(func(c *counts) { c.errors++ })
 			f.opts.Log.Info("watch ended", "resource", f.resource.String(), "error", err.Error())
@@ -140,6 +144,7 @@ func (f *follower) event(e watch.Event) error {
 		f.present(o, false)
 	}
 	f.kindsMayChange()
+	f.permissionsMayChange(o)
 	return nil
 }
 

@@ -83,6 +83,8 @@ type Tracker struct {
 	changed chan struct{} // the kinds that there are may have changed
 	lists   chan struct{} // a place for each list that may be read at once
 
+	permissions permissions
+
 	mu      sync.Mutex
 	book    *book
 	loops   map[schema.GroupResource]*loop

@@ -36,15 +36,16 @@ func TestMain(m *testing.M) {
 
 // What the tests write to.
 var (
-	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	services    = schema.GroupVersionResource{Version: "v1", Resource: "services"}
-	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	quotas      = schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	autoscalers = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
-	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	birds       = schema.GroupVersionResource{Group: "example.com", Version: "v1beta1", Resource: "birds"}
-	records     = schema.GroupVersionResource{Group: ownership.RecordGroup, Version: ownership.RecordVersion, Resource: ownership.RecordPlural}
+	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	services     = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	namespaces   = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	quotas       = schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}
+	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	clusterRoles = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+	autoscalers  = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
+	definitions  = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	birds        = schema.GroupVersionResource{Group: "example.com", Version: "v1beta1", Resource: "birds"}
+	records      = schema.GroupVersionResource{Group: ownership.RecordGroup, Version: ownership.RecordVersion, Resource: ownership.RecordPlural}
 )
 
 // site is a cluster with the webhook, for all tests.

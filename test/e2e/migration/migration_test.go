@@ -48,7 +48,7 @@ func newSite(t *testing.T) *site {
 	s.Interface, s.typed = dynamic.NewForConfigOrDie(config), kubernetes.NewForConfigOrDie(config)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	webhook, err := companion.Install(ctx, s.Cluster, companion.Options{})
+	webhook, err := companion.Install(ctx, s.Cluster, companion.Options{Set: []string{"tracking.secrets=true"}})
 	if err != nil {
 		t.Fatal(err)
 	}
