@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	stdlog "log"
 	"log/slog"
 	"os"
 	"time"
@@ -34,6 +35,8 @@ func run() error {
 	pflag.StringVar(&opts.Host, "host", "", "address to serve admission on; all by default")
 	pflag.IntVar(&opts.Port, "port", 9443, "port to serve admission on")
 	pflag.StringVar(&opts.CertDir, "cert-dir", "", "folder of tls.crt and tls.key, which are read again when they change")
+	pflag.StringVar(&opts.ClientCA, "client-ca", "", "file of the authority that certifies those who may call; by default no certificate is asked for")
+	pflag.StringSliceVar(&opts.ClientNames, "client-names", nil, "common names that their certificates may have; any by default, with --client-ca")
 	pflag.StringVar(&opts.Health, "health-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	pflag.StringVar(&opts.Metrics, "metrics-address", ":8080", "address of /metrics; 0 for none")
 	pflag.StringVar(&opts.Namespace, "namespace", "", "namespace that the webhook runs in")
@@ -81,6 +84,8 @@ func logTo(file *os.File, level slog.Leveler) logr.Logger {
 	logger := slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level}))
 	log := logr.FromSlogHandler(logger.Handler())
 	klog.SetSlogLogger(logger)
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(webhook.Strays(log))
 	ctrl.SetLogger(log)
 	return log
 }

@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +16,16 @@ type complaints struct {
 	log    logr.Logger
 	rate   *rate.Limiter
 	unsaid atomic.Int64
+}
+
+// Strays returns what takes lines of text at a rate: those of Go's own HTTP server, which
+// writes one for each connection that begins as none of ours does.
+func Strays(log logr.Logger) io.Writer { return newComplaints(log) }
+
+// Write logs a line.
+func (c *complaints) Write(line []byte) (int, error) {
+	c.Error(nil, "a connection failed", "reason", strings.TrimSpace(string(line)))
+	return len(line), nil
 }
 
 // newComplaints returns a log of ten lines at once and one every ten seconds then.

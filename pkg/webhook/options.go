@@ -29,6 +29,11 @@ type Options struct {
 	// CertDir holds tls.crt and tls.key, which are read again when they change. It
 	// is not looked at where Parts have a certificate.
 	CertDir string
+	// ClientCA is a file of PEM certificates by one of which clients have to be certified
+	// to be answered; empty is no matter. It is read again when it changes.
+	ClientCA string
+	// ClientNames are the common names of their certificates; none is no matter.
+	ClientNames []string
 	// Health is the address of /healthz and /readyz, such as ":8081". Empty or "0"
 	// is none.
 	Health string

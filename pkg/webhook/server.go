@@ -38,6 +38,14 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 	if parts.Certificate == nil && opts.CertDir == "" {
 		return nil, errors.New("set up the webhook: it has no certificate")
 	}
+	if opts.ClientCA == "" && len(opts.ClientNames) > 0 {
+		return nil, errors.New("set up the webhook: clients have to be certified for their names to be known")
+	}
+	if opts.ClientCA != "" {
+		if _, err := (clients{authority: opts.ClientCA}).pool(); err != nil {
+			return nil, fmt.Errorf("set up the webhook: %w", err)
+		}
+	}
 	s := &Server{opts: opts}
 	if err := s.assemble(config, parts); err != nil {
 		return nil, fmt.Errorf("set up the webhook: %w", err)
@@ -107,6 +115,9 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 			c.MinVersion = tls.VersionTLS12
 			c.GetCertificate = parts.Certificate
+			if s.opts.ClientCA != "" {
+				clients{authority: s.opts.ClientCA, names: s.opts.ClientNames}.require(c)
+			}
 		}},
 	})
 	log, room := newComplaints(s.opts.Log), &intake{}

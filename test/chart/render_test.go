@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -302,5 +304,39 @@ func TestPathsAreTheWebhooks(t *testing.T) {
 		if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(text))); config.Annotations["k8sconnect.io/webhooks-digest"] != sum {
 			t.Errorf("%s: the digest is of another text", name)
 		}
+	}
+}
+
+// Peers of admission are those of admission alone: probes come from the kubelets.
+func TestAdmissionFrom(t *testing.T) {
+	h := NewHelm(t, "")
+	for values, want := range map[string]int{"replicas=2": 0, "networkPolicy.admissionFrom[0].ipBlock.cidr=192.0.2.0/28": 1} {
+		policy, _ := find[networkingv1.NetworkPolicy](t, h.Render(t, "--set", values), "NetworkPolicy")
+		peers := map[string]int{}
+		for _, rule := range policy.Spec.Ingress {
+			for _, port := range rule.Ports {
+				peers[port.Port.StrVal] = len(rule.From)
+			}
+		}
+		if diff := cmp.Diff(map[string]int{"admission": want, "health": 0, "metrics": 0}, peers); diff != "" {
+			t.Errorf("with %s: %s", values, diff)
+		}
+	}
+}
+
+// The authority of clients is where the program is told that it is.
+func TestClientCA(t *testing.T) {
+	objects := NewHelm(t, "").Render(t, "--set", "admission.clientCA=api-servers,admission.clientNames={a,b}")
+	deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")
+	pod := deployment.Spec.Template.Spec
+	if args := pod.Containers[0].Args; !slices.Contains(args, "--client-ca=/clients/ca.crt") || !slices.Contains(args, "--client-names=a,b") {
+		t.Errorf("%q", args)
+	}
+	mounted := slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "clients" && m.MountPath == "/clients" })
+	there := slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+		return v.Name == "clients" && v.ConfigMap != nil && v.ConfigMap.Name == "api-servers"
+	})
+	if !mounted || !there {
+		t.Errorf("mounted %t, a volume %t", mounted, there)
 	}
 }

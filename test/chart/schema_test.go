@@ -31,6 +31,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"records without a limit":                {"tracking.recordsPerSecond=100", "recordsPerSecond"},
 		"drains that wait for ever":              {"podDisruptionBudget.maxUnavailable=0", "maxUnavailable"},
 		"the kubelet's port on the nodes":        {"admission.hostNetwork=true", "port"},
+		"names that nobody can know":             {"admission.clientNames={kube-apiserver}", "clientNames"},
 		"no port at all":                         {"admission.port=null", "port"},
 		"a label that selects the pods":          {`labels.app\.kubernetes\.io/name=x`, "labels"},
 		"an argument that is none":               {"extraArgs={rm}", "extraArgs"},

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"regexp"
@@ -67,6 +68,16 @@ func TestStrangers(t *testing.T) {
 		if status := promise(connection, r.AdmissionAddress()); !strings.Contains(status, " 404 ") {
 			t.Fatalf("a body that never comes: %q", status)
 		}
+	}
+	for range 200 { // Nor is what is no TLS.
+		connection, err := net.Dial("tcp", r.AdmissionAddress())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = connection.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+		_ = connection.SetReadDeadline(time.Now().Add(time.Minute))
+		_, _ = io.Copy(io.Discard, connection)
+		_ = connection.Close()
 	}
 	tr.take(t, "work", "victim", "second") // The forged hint would be of this write.
 	tr.called(t, "after")
