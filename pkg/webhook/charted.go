@@ -9,6 +9,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // digestAnnotation is what the chart says of the entries that it made: their SHA-256.
@@ -66,15 +67,32 @@ func (c charted) repair(is *admissionv1.ValidatingWebhookConfiguration, token st
 	if apiequality.Semantic.DeepEqual(entries, is.Webhooks) {
 		return nil, nil, nil
 	}
-	patch, err = json.Marshal([]struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value"`
-	}{
+	patch, err = json.Marshal([]operation{
 		{"test", "/metadata/resourceVersion", is.ResourceVersion},
 		{"replace", "/webhooks", entries},
 	})
 	return patch, restored, err
+}
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// disown returns the JSON patch by which the guard owns no field of a configuration; nil
+// if it owns none. Who puts a value back owns it, and an upgrade that changes the value
+// would meet a conflict.
+func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
+	i := slices.IndexFunc(is.ManagedFields, func(m metav1.ManagedFieldsEntry) bool { return m.Manager == guardManager })
+	if i < 0 {
+		return nil, nil
+	}
+	return json.Marshal([]operation{
+		{"test", "/metadata/resourceVersion", is.ResourceVersion},
+		{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", i)},
+	})
 }
 
 // restore returns the entries as they are to be, but for their paths.

@@ -93,11 +93,6 @@ func rulesFor(deprecated []schema.GroupVersionResource) []admissionv1.RuleWithOp
 // entry by which calls are tried is left alone. The patch is refused if the
 // configuration is another one by now.
 func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, deprecated []schema.GroupVersionResource) ([]byte, error) {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value"`
-	}
 	patch := []operation{{"test", "/metadata/resourceVersion", c.ResourceVersion}}
 	for i, e := range c.Webhooks {
 		if rules := rulesFor(deprecated); e.Name == customEntry && !equality.Semantic.DeepEqual(rules, e.Rules) {

@@ -32,7 +32,7 @@ const (
 	guardAgain = 3 * time.Second
 	// tokenKey is where the Secret has the token.
 	tokenKey = "token"
-	// guardManager owns the paths in the configuration, and what had to be put back.
+	// guardManager writes the paths and what had to be put back, and then owns none of it.
 	guardManager = "k8sconnect-webhook"
 )
 
@@ -83,6 +83,8 @@ func (g *guard) ready() bool { return g.published.Load() }
 
 // step looks once, and puts right what is not.
 func (g *guard) step(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, guardEvery)
+	defer cancel()
 	token, err := g.token(ctx)
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func (g *guard) step(ctx context.Context) error {
 		return err
 	}
 	if patch != nil {
-		if _, err := g.configurations.Patch(ctx, g.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: guardManager}); err != nil {
+		if is, err = g.write(ctx, patch); err != nil {
 			return err
 		}
 	}
@@ -109,7 +111,14 @@ func (g *guard) step(ctx context.Context) error {
 	if len(restored) > 0 {
 		g.tell(is, restored)
 	}
-	return nil
+	if patch, err = disown(is); err == nil && patch != nil {
+		_, err = g.write(ctx, patch)
+	}
+	return err
+}
+
+func (g *guard) write(ctx context.Context, patch []byte) (*admissionv1.ValidatingWebhookConfiguration, error) {
+	return g.configurations.Patch(ctx, g.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: guardManager})
 }
 
 // tell says what was put back.

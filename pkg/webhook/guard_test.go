@@ -193,3 +193,16 @@ func TestRepair(t *testing.T) {
 		}
 	})
 }
+
+// Nothing is owned for having been put back, and nothing is written where that is so.
+func TestDisown(t *testing.T) {
+	is := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "helm"}, {Manager: guardManager}}}}
+	patch, err := disown(is)
+	if want := `[{"op":"test","path":"/metadata/resourceVersion","value":"7"},{"op":"remove","path":"/metadata/managedFields/1"}]`; err != nil || string(patch) != want {
+		t.Errorf("%s (%v), want %s", patch, err, want)
+	}
+	is.ManagedFields = is.ManagedFields[:1]
+	if patch, err := disown(is); patch != nil || err != nil {
+		t.Errorf("%s (%v), want none", patch, err)
+	}
+}

@@ -136,6 +136,7 @@ func forged(t *testing.T, namespace, name string, uid types.UID, version string)
 func TestTampered(t *testing.T) {
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	tr.first(t)
+	tr.replica(t)
 	tr.makeNamespace(t, "work")
 	tr.called(t, "first")
 	secret := regexp.MustCompile("^/ownership/[0-9a-f]{32}$")
@@ -144,7 +145,8 @@ func TestTampered(t *testing.T) {
 		t.Fatalf("the path is %s", path)
 	}
 	good := tr.entries(t)
-	chart.NewHelm(t, tr.KubeconfigPath).Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace)
+	helm := chart.NewHelm(t, tr.KubeconfigPath)
+	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace)
 	if now := *tr.entries(t)[0].ClientConfig.Service.Path; now != path {
 		t.Errorf("an upgrade made the path %s of %s", now, path)
 	}
@@ -169,6 +171,8 @@ func TestTampered(t *testing.T) {
 		events, err := tr.typed.CoreV1().Events("").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=ValidatingWebhookConfiguration"})
 		return err == nil && slices.Contains(eventReasons(events), "ConfigurationRestored")
 	})
+	// An upgrade to what these replicas do not know is left alone, but for the paths.
+	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.timeoutSeconds=2")
 	if err := tr.typed.CoreV1().Secrets(companion.Namespace).Delete(t.Context(), companion.Release+"-path", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -177,6 +181,11 @@ func TestTampered(t *testing.T) {
 		return now != path && secret.MatchString(now)
 	})
 	tr.called(t, "anew")
+	for _, w := range tr.entries(t) {
+		if *w.TimeoutSeconds != 2 {
+			t.Errorf("%s: replicas of the chart before undid an upgrade", w.Name)
+		}
+	}
 }
 
 // same tells whether entries are the same, but for their authorities, which are renewed.
