@@ -35,7 +35,7 @@ demo: build cluster-build ## see it work: a real control plane, a conflict, and 
 
 .PHONY: test
 test: build cluster-build $(BIN)/helm ## all tests, on a real control plane
-	$(GO) test -timeout 20m ./...
+	$(GO) test -timeout 45m ./...
 
 .PHONY: test-unit
 test-unit: ## the tests that need no control plane
