@@ -45,8 +45,10 @@ test-unit: ## the tests that need no control plane
 CASES ?= 20000
 
 .PHONY: test-long
-test-long: ## the properties of test/property over CASES random objects each (SEED=… for others); an hour
+test-long: build cluster-build $(BIN)/helm ## the properties over CASES random objects each (SEED=… for others), all real sets, the judges at full size; some hours
 	CASES=$(CASES) $(GO) test -count 1 -timeout 6h ./test/property
+	TEST_LONG=1 $(GO) test -count 1 -timeout 6h -run 'TestSets|TestMigration' ./test/e2e ./test/e2e/migration
+	TEST_LONG=1 $(GO) test -count 1 -timeout 6h ./test/e2e/judge ./test/e2e/faults
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME

@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -191,6 +193,12 @@ var (
 	aggregatedRules  = "the rules of an aggregated ClusterRole are its controller's, and contested"
 )
 
+// usual are the sets of every run: definitions and what they define, workloads, webhooks,
+// and the project's own sample.
+func usual() []string {
+	return []string{"argocd", "gateway-api", "hcloud-ccm", "kube-prometheus", "metallb", "microservices-demo", "shop"}
+}
+
 // Each real set, from a cluster that has nothing of it: one run applies what a real
 // API server accepts of it at all, and what is refused is refused for itself alone.
 // A second run finds everything unchanged and sends nothing; diff agrees. What
@@ -207,6 +215,9 @@ func TestSets(t *testing.T) {
 	c.OwnOnly(t)
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {
+			if os.Getenv("TEST_LONG") == "" && !slices.Contains(usual(), set.name) {
+				t.Skip("told by make test-long, which tells all sets")
+			}
 			c := c
 			if set.open[deleted] != "" { // What it leaves behind would be in the others' way.
 				c = cluster.ForTest(t, options)

@@ -152,6 +152,9 @@ func TestCalm(t *testing.T) {
 // TestKilled judges them while the webhook is killed, one replica and both, and etcd
 // hangs: nothing is lost but users.
 func TestKilled(t *testing.T) {
+	if os.Getenv("TEST_LONG") == "" {
+		t.Skip("a quarter of an hour, at the pace of the chart's defaults: make test-long")
+	}
 	c := newCourt(t)
 	c.disturb(t, 2,
 		func() { c.kill(0) },
@@ -173,6 +176,9 @@ func TestKilled(t *testing.T) {
 // TestServerKilled judges them while the API server is killed as well, of which what
 // came just before and after it is a gap.
 func TestServerKilled(t *testing.T) {
+	if os.Getenv("TEST_LONG") == "" {
+		t.Skip("a quarter of an hour, at the pace of the chart's defaults: make test-long")
+	}
 	c := newCourt(t)
 	server := func() {
 		if err := c.KillAPIServer(); err != nil {

@@ -65,6 +65,9 @@ func newSite(t *testing.T) *site {
 
 // Every tool moves every set of manifests.
 func TestMigration(t *testing.T) {
+	if os.Getenv("TEST_LONG") == "" {
+		t.Skip("a quarter of an hour for each tool: make test-long")
+	}
 	tools := map[string]func(*site, *testing.T, manifests){
 		"kubectl":    (*site).byKubectl,
 		"helm":       (*site).byHelm,
