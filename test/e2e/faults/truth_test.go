@@ -131,13 +131,20 @@ func (c *contested) write(ctx context.Context, client dynamic.ResourceInterface,
 		}
 	}
 	c.uid = got.GetUID()
-	if c.owner != "" && c.owner != owner {
+	if c.owner != "" && c.owner != owner && !isMigration(c.owner, owner) {
 		c.takes[pair(c.owner, owner)]++
 		c.taken.Add(1)
 		c.lastTaken = time.Now()
 	}
 	c.owner = owner
 	return nil
+}
+
+// isMigration reports whether a manager that updated the value applies it now. It takes
+// nothing from anybody: that is how every tool goes over to server-side apply.
+func isMigration(from, to string) bool {
+	manager, updated := strings.CutSuffix(from, "/Update")
+	return updated && to == manager+"/Apply"
 }
 
 // look reads the object, however long that takes.
