@@ -32,8 +32,8 @@ func id(cert *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// found makes a new authority with a certificate to serve.
-func (r rules) found(now time.Time) (*authority, error) {
+// newAuthority makes one with a certificate to serve.
+func (r rules) newAuthority(now time.Time) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make an authority's key: %w", err)

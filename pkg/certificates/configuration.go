@@ -22,6 +22,8 @@ type configuration struct {
 type entry struct {
 	name   string
 	bundle []byte
+	// certs are the certificates of the bundle.
+	certs []*x509.Certificate
 }
 
 func readConfiguration(object *admissionv1.ValidatingWebhookConfiguration) configuration {
@@ -30,9 +32,13 @@ func readConfiguration(object *admissionv1.ValidatingWebhookConfiguration) confi
 	}
 	c := configuration{uid: object.UID, generation: object.Generation, version: object.ResourceVersion}
 	for _, w := range object.Webhooks {
-		c.entries = append(c.entries, entry{name: w.Name, bundle: w.ClientConfig.CABundle})
+		c.entries = append(c.entries, newEntry(w.Name, w.ClientConfig.CABundle))
 	}
 	return c
+}
+
+func newEntry(name string, bundle []byte) entry {
+	return entry{name: name, bundle: bundle, certs: parseCertificates(bundle)}
 }
 
 // there reports whether the configuration exists.
@@ -41,7 +47,7 @@ func (c configuration) there() bool { return c.uid != "" }
 // trusts reports whether every entry knows the authority.
 func (c configuration) trusts(cert *x509.Certificate) bool {
 	for _, e := range c.entries {
-		if !contains(parseCertificates(e.bundle), cert) {
+		if !contains(e.certs, cert) {
 			return false
 		}
 	}
@@ -62,7 +68,7 @@ func (c configuration) has(bundle []byte) bool {
 func (c configuration) trusted(now time.Time) []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, e := range c.entries {
-		for _, cert := range parseCertificates(e.bundle) {
+		for _, cert := range e.certs {
 			if cert.IsCA && now.Before(cert.NotAfter) && !contains(all, cert) {
 				all = append(all, cert)
 			}

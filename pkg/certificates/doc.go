@@ -1,13 +1,13 @@
-// Package certificates gives the webhook its certificate where nobody else does:
+// Package certificates gives the webhook its certificate where no other tool does:
 // it is a certificate authority of its own, tells the API servers of it, and
 // replaces both before they expire.
 //
-//	keeper, err := certificates.New(secrets, configurations, certificates.Options{
+//	rotator, err := certificates.New(secrets, configurations, certificates.Options{
 //		Secret: "webhook-certificates", Configuration: "k8sconnect",
 //		Namespace: "k8sconnect", Service: "webhook",
 //	})
-//	tlsConfig.GetCertificate = keeper.GetCertificate
-//	err = keeper.Run(ctx) // in every replica
+//	tlsConfig.GetCertificate = rotator.GetCertificate
+//	err = rotator.Run(ctx) // in every replica
 //
 // All that has to be remembered is in one Secret. Every replica looks at the
 // Secret and at the webhook configuration, and takes the one step that they call

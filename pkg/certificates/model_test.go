@@ -1,11 +1,19 @@
 package certificates
 
 import (
+	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // world is a cluster in which time passes as the test likes: the Secret, the
@@ -13,11 +21,17 @@ import (
 type world struct {
 	r       rules
 	now     time.Time
-	secret  map[string][]byte
+	secret  *corev1.Secret
 	version int
 	config  configuration
 	bundles []told // the newest last
 	steps   map[step]int
+	// dies has the next write fail, as it does for a replica that is killed.
+	dies bool
+	// read and valid hold what was worked out once: a Secret's state, and whether a
+	// bundle verifies a certificate while both are valid.
+	read  map[*corev1.Secret]state
+	valid map[string]error
 }
 
 type told struct {
@@ -25,13 +39,13 @@ type told struct {
 	bundle []byte
 }
 
-// replica goes by a Secret that it read some time ago.
-type replica struct {
-	served
-	memory  state
-	secret  map[string][]byte
-	version int
+// process is a replica that goes by a Secret that it read some time ago.
+type process struct {
+	replica
+	secret *corev1.Secret
 }
+
+var errKilled = errors.New("killed")
 
 func newWorld() *world {
 	w := &world{
@@ -40,68 +54,119 @@ func newWorld() *world {
 			overlap: 5 * time.Minute, grace: 5 * time.Minute, authName: "webhook.ns",
 		},
 		now:   time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		steps: map[step]int{},
+		steps: map[step]int{}, read: map[*corev1.Secret]state{}, valid: map[string]error{},
 	}
 	w.config = configuration{uid: "1", entries: []entry{{name: "a"}, {name: "b"}}}
 	return w
 }
 
+func (w *world) stateOf(secret *corev1.Secret) state {
+	s, ok := w.read[secret]
+	if !ok {
+		s = readSecret(secret)
+		w.read[secret] = s
+	}
+	return s
+}
+
+// put makes the data those of the Secret; nil deletes it.
+func (w *world) put(data map[string][]byte) {
+	w.version++
+	w.secret = nil
+	if data != nil {
+		w.secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{ResourceVersion: fmt.Sprint(w.version)}, Data: data}
+	}
+}
+
+// write makes the bundle that of the configuration.
 func (w *world) write(bundle []byte) {
 	w.config.generation++
-	w.config.entries = []entry{{"a", bundle}, {"b", bundle}}
+	w.config.entries = []entry{newEntry("a", bundle), newEntry("b", bundle)}
 	w.bundles = append(w.bundles, told{w.now, bundle})
 }
 
-func (w *world) watch(p *replica) { p.secret, p.version = w.secret, w.version }
+func (w *world) liveState(context.Context) (state, error)                 { return w.stateOf(w.secret), nil }
+func (w *world) liveConfiguration(context.Context) (configuration, error) { return w.config, nil }
 
-// act does what Keeper.look does, and dies in the middle if it is told so.
-func (w *world) act(t *testing.T, p *replica, die bool) {
+func (w *world) save(_ context.Context, read *corev1.Secret, to state) error {
+	if w.dies {
+		return errKilled
+	}
+	var before map[string][]byte
+	if read != nil {
+		before = read.Data
+	}
+	data, err := to.encode(before)
+	if err != nil {
+		return err
+	}
+	if read != w.secret {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "webhook-certificates", nil)
+	}
+	w.put(data)
+	return nil
+}
+
+func (w *world) publish(_ context.Context, read configuration, bundle []byte) error {
+	if w.dies {
+		return errKilled
+	}
+	if read.generation != w.config.generation {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "validatingwebhookconfigurations"}, "webhook", nil)
+	}
+	w.write(bundle)
+	return nil
+}
+
+func (w *world) watch(p *process) { p.secret = w.secret }
+
+// act is one turn of a replica, which is killed before it writes if it is told so.
+func (w *world) act(t *testing.T, p *process, die bool) {
 	t.Helper()
-	v := view{state: decode(p.secret), memory: p.memory, config: w.config}
-	p.served = w.r.serve(p.served, v, w.now)
-	if v.current != nil {
-		p.memory = v.state
+	o := observed{secret: p.secret, state: w.stateOf(p.secret), config: w.config}
+	p.replica = p.observe(w.r, o, w.now)
+	w.dies = die
+	out, err := p.turn(t.Context(), w.r, o, w, w.now)
+	if err != nil && !errors.Is(err, errKilled) && !apierrors.IsConflict(err) {
+		t.Fatal(err)
 	}
-	if what, _ := w.r.next(v, w.now); what != none {
-		s, err := w.r.take(what, v, w.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := s.encode(p.secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.version == w.version && !die {
-			w.secret, w.version = data, w.version+1
-			w.steps[what]++
-		}
-		return
-	}
-	fresh := view{state: decode(w.secret), memory: p.memory, config: w.config}
-	if what, _ := w.r.next(fresh, w.now); what == none && !die && !w.config.has(fresh.bundle()) {
-		w.write(fresh.bundle())
+	if out.step != none {
+		w.steps[out.step]++
 	}
 }
 
 // check verifies what the replica serves by every bundle that an API server may
 // hold, if its watch is late by no more than lag.
-func (w *world) check(p *replica, lag time.Duration) error {
-	if !p.by.usable(w.now) {
+func (w *world) check(p *process, lag time.Duration) error {
+	if !p.serves.by.usable(w.now) {
 		return fmt.Errorf("nothing that is valid is served")
 	}
 	for i, b := range w.bundles {
 		if i+1 < len(w.bundles) && w.bundles[i+1].at.Before(w.now.Add(-lag)) {
-			continue // everybody has a later one
+			continue // every API server has a later one
 		}
-		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(b.bundle)
-		if _, err := p.by.serving.Leaf.Verify(x509.VerifyOptions{
-			Roots: pool, CurrentTime: w.now, DNSName: "webhook.ns.svc",
-		}); err != nil {
+		if err := w.verify(p.serves.by.serving.Leaf, b.bundle); err != nil {
 			return fmt.Errorf("by bundle %d of %d: %w", i+1, len(w.bundles), err)
 		}
 	}
 	return nil
+}
+
+// verify does what an API server does. Between the times at which one of the
+// certificates begins or ends, the answer is the same.
+func (w *world) verify(leaf *x509.Certificate, bundle []byte) error {
+	key := string(leaf.Raw) + string(bundle)
+	for _, c := range append(parseCertificates(bundle), leaf) {
+		key += fmt.Sprint(w.now.Before(c.NotBefore), w.now.After(c.NotAfter))
+	}
+	err, known := w.valid[key]
+	if !known {
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(bundle)
+		_, err = leaf.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: w.now, DNSName: "webhook.ns.svc"})
+		w.valid[key] = err
+	}
+	return err
 }
 
 // Edge case 80: whatever two replicas do, late, killed, and made again, every
@@ -113,32 +178,32 @@ func TestNoMomentOfDisagreement(t *testing.T) {
 			t.Parallel()
 			dice := rand.New(rand.NewPCG(seed, 80))
 			w := newWorld()
-			replicas := []*replica{{}, {}}
+			replicas := []*process{{}, {}}
 			settle(t, w, replicas[0])
-			w.bundles = w.bundles[len(w.bundles)-1:] // nobody called before
+			w.bundles = w.bundles[len(w.bundles)-1:] // no API server called before
 			for range 2500 {
 				w.now = w.now.Add(time.Duration(dice.IntN(20)) * time.Second)
 				i := dice.IntN(2)
 				p := replicas[i]
-				if w.version-p.version > 0 && dice.IntN(3) > 0 || p.secret == nil {
+				if w.secret != p.secret && dice.IntN(3) > 0 || p.secret == nil {
 					w.watch(p)
 				}
 				switch dice.IntN(40) {
 				case 0:
 					w.act(t, p, true)
-					replicas[i] = &replica{} // killed before the write
+					replicas[i] = &process{} // killed before the write
 				case 1:
 					w.act(t, p, false)
-					replicas[i] = &replica{} // killed after it
+					replicas[i] = &process{} // killed after it
 				case 2:
 					if replicas[1-i].memory.current != nil { // somebody deletes the Secret
-						w.secret, w.version = nil, w.version+1
+						w.put(nil)
 					}
 				default:
 					w.act(t, p, false)
 				}
 				for n, p := range replicas {
-					if !p.ready(w.now) {
+					if !p.serves.ready(w.now) {
 						continue // takes no calls
 					}
 					if err := w.check(p, 4*time.Minute); err != nil {
@@ -146,7 +211,7 @@ func TestNoMomentOfDisagreement(t *testing.T) {
 					}
 				}
 			}
-			if w.steps[promote] < 2 || w.steps[forget] < 2 {
+			if w.steps[promote] < 2 || w.steps[dropRetired] < 2 {
 				t.Errorf("too little happened: %v", w.steps)
 			}
 		})
@@ -154,7 +219,7 @@ func TestNoMomentOfDisagreement(t *testing.T) {
 }
 
 // settle acts until nothing is to do.
-func settle(t *testing.T, w *world, p *replica) {
+func settle(t *testing.T, w *world, p *process) {
 	t.Helper()
 	for range 50 {
 		w.watch(p)
@@ -170,29 +235,28 @@ func TestRepair(t *testing.T) {
 		forgotten bool
 		stays     bool // the authority
 	}{
-		"deleted":             {func(w *world) { w.secret = nil }, false, true},
-		"deleted, all killed": {func(w *world) { w.secret = nil }, true, false},
-		"garbled ca.crt":      {func(w *world) { w.secret[keyCA] = []byte("no") }, false, true},
-		"garbled tls.key":     {func(w *world) { w.secret[keyTLSKey] = []byte("no") }, true, true},
-		"garbled rotation":    {func(w *world) { w.secret[keyRotation] = []byte("{") }, true, true},
-		"without ca.key":      {func(w *world) { delete(w.secret, keyCAKey) }, true, false},
+		"deleted":             {func(w *world) { w.put(nil) }, false, true},
+		"deleted, all killed": {func(w *world) { w.put(nil) }, true, false},
+		"garbled ca.crt":      {with(keyCA, "no"), false, true},
+		"garbled tls.key":     {with(keyTLSKey, "no"), true, true},
+		"garbled rotation":    {with(keyRotation, "{"), true, true},
+		"without ca.key":      {with(keyCAKey, ""), true, false},
 		"bundle reset":        {func(w *world) { w.write(nil) }, true, true},
 		"bundle of no PEM":    {func(w *world) { w.write([]byte("\n")) }, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, p := newWorld(), &replica{}
+			w, p := newWorld(), &process{}
 			settle(t, w, p)
-			before := decode(w.secret).current.cert
+			before := w.stateOf(w.secret).current.cert
 			test.breakIt(w)
-			w.version++
 			if test.forgotten {
-				p = &replica{}
+				p = &process{}
 			}
 			settle(t, w, p)
 			w.now = w.now.Add(w.r.overlap)
 			settle(t, w, p)
-			after := decode(w.secret)
+			after := w.stateOf(w.secret)
 			if after.current == nil || after.current.key == nil || !after.current.usable(w.now) {
 				t.Fatalf("not repaired: %+v", after)
 			}
@@ -202,9 +266,18 @@ func TestRepair(t *testing.T) {
 			if !after.knows(before) {
 				t.Error("the authority that was served by is forgotten")
 			}
-			if !w.config.trusts(p.by.cert) {
+			if !w.config.trusts(p.serves.by.cert) {
 				t.Error("the webhook configuration does not trust what is served")
 			}
 		})
+	}
+}
+
+// with returns what gives one key of the Secret another value; none takes it out.
+func with(key, value string) func(*world) {
+	return func(w *world) {
+		data := maps.Clone(w.secret.Data)
+		set(data, key, []byte(value))
+		w.put(data)
 	}
 }

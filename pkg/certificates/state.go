@@ -66,8 +66,8 @@ func (s state) remembering(earlier state) state {
 	return s
 }
 
-// promoted returns the state in which next is current. The old key goes: what
-// nobody has, nobody steals.
+// promoted returns the state in which next is current. The old key goes: what does not
+// exist cannot be stolen.
 func (s state) promoted() state {
 	out := state{current: s.next, retired: slices.Clone(s.retired)}
 	if s.current != nil {

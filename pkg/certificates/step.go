@@ -10,17 +10,17 @@ import (
 type step string
 
 const (
-	none    step = ""
-	restore step = "restore the authority that was served so far"
-	adopt   step = "keep the authorities that the webhook configuration trusts"
-	found   step = "make an authority"
-	renew   step = "renew the serving certificate"
-	begin   step = "make the next authority"
-	abandon step = "drop the next authority, which cannot be used"
-	renewN  step = "renew the next serving certificate"
-	publish step = "the webhook configuration knows the next authority"
-	promote step = "serve by the next authority"
-	forget  step = "forget an authority of which no certificate is valid"
+	none        step = ""
+	restore     step = "restore the authority that was served so far"
+	adopt       step = "keep the authorities that the webhook configuration trusts"
+	createCA    step = "make an authority"
+	renew       step = "renew the serving certificate"
+	createNext  step = "make the next authority"
+	dropNext    step = "drop the next authority, which cannot be used"
+	renewNext   step = "renew the next serving certificate"
+	publish     step = "the webhook configuration knows the next authority"
+	promote     step = "serve by the next authority"
+	dropRetired step = "forget an authority of which no certificate is valid"
 )
 
 // view is all that a replica goes by.
@@ -66,7 +66,7 @@ func (r rules) dues(v view, now time.Time) []due {
 		all = append(all, r.ofNext(v)...)
 	}
 	for _, a := range v.retired {
-		all = append(all, due{forget, a.until.Add(r.overlap)})
+		all = append(all, due{dropRetired, a.until.Add(r.overlap)})
 	}
 	return all
 }
@@ -80,7 +80,7 @@ func (r rules) withoutCurrent(v view, now time.Time) []due {
 		// certificates was used before.
 		return []due{{step: adopt}}
 	case v.next == nil:
-		return []due{{step: found}}
+		return []due{{step: createCA}}
 	}
 	return nil
 }
@@ -98,9 +98,9 @@ func (r rules) ofCurrent(v view) []due {
 	switch {
 	case v.next != nil:
 	case a.key == nil:
-		all = append(all, due{step: begin})
+		all = append(all, due{step: createNext})
 	default:
-		all = append(all, due{begin, renewal(a.cert)})
+		all = append(all, due{createNext, renewal(a.cert)})
 	}
 	return all
 }
@@ -108,14 +108,14 @@ func (r rules) ofCurrent(v view) []due {
 func (r rules) ofNext(v view) []due {
 	a := v.next
 	if a.key == nil {
-		return []due{{step: abandon}}
+		return []due{{step: dropNext}}
 	}
-	all := []due{{abandon, renewal(a.cert)}}
+	all := []due{{dropNext, renewal(a.cert)}}
 	switch {
 	case a.serving == nil || !r.fits(a.serving.Leaf):
-		return append(all, due{step: renewN})
+		return append(all, due{step: renewNext})
 	case a.serving.Leaf.NotAfter.Before(a.cert.NotAfter):
-		all = append(all, due{renewN, renewal(a.serving.Leaf)})
+		all = append(all, due{renewNext, renewal(a.serving.Leaf)})
 	}
 	if !v.config.trusts(a.cert) {
 		return all
@@ -142,8 +142,8 @@ func (r rules) unknown(v view, now time.Time) []*x509.Certificate {
 	return all
 }
 
-// take returns the state after a step.
-func (r rules) take(what step, v view, now time.Time) (state, error) {
+// after returns the state after a step.
+func (r rules) after(what step, v view, now time.Time) (state, error) {
 	s := v.state
 	var err error
 	switch what {
@@ -151,27 +151,27 @@ func (r rules) take(what step, v view, now time.Time) (state, error) {
 		s = r.adopting(view{state: s.remembering(v.memory), config: v.config}, now)
 	case adopt:
 		s = r.adopting(v, now)
-	case found:
+	case createCA:
 		var a *authority
-		if a, err = r.found(now); len(s.retired) > 0 {
+		if a, err = r.newAuthority(now); len(s.retired) > 0 {
 			s.next, s.published = a, publication{}
 		} else {
-			s.current = a // nobody serves by another
+			s.current = a // no replica serves by another
 		}
-	case begin:
+	case createNext:
 		s.published = publication{}
-		s.next, err = r.found(now)
+		s.next, err = r.newAuthority(now)
 	case renew:
 		s.current, err = r.sign(s.current, now)
-	case renewN:
+	case renewNext:
 		s.next, err = r.sign(s.next, now)
-	case abandon:
+	case dropNext:
 		s.next, s.published = nil, publication{}
 	case publish:
 		s.published = publication{UID: v.config.uid, Generation: v.config.generation, At: now}
 	case promote:
 		s = s.promoted()
-	case forget:
+	case dropRetired:
 		s.retired = r.remaining(s.retired, now)
 	default:
 		err = fmt.Errorf("no such step: %q", what)

@@ -51,8 +51,6 @@ func readSecret(secret *corev1.Secret) state {
 	return decode(secret.Data)
 }
 
-// save writes the state, if the Secret is still the one that was read; nil is
-// none. Else the error is a conflict.
 func (s store) save(ctx context.Context, read *corev1.Secret, to state) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -83,29 +81,34 @@ func (s store) create(ctx context.Context, to state) error {
 	return err
 }
 
-func (s store) liveSecret(ctx context.Context) (*corev1.Secret, error) {
+func (s store) liveState(ctx context.Context) (state, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	secret, err := s.secrets.Get(ctx, s.secret, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+	switch {
+	case apierrors.IsNotFound(err):
+		return state{}, nil
+	case err != nil:
+		return state{}, err
 	}
-	return secret, err
+	return readSecret(secret), nil
 }
 
-func (s store) liveConfiguration(ctx context.Context) (*admissionv1.ValidatingWebhookConfiguration, error) {
+func (s store) liveConfiguration(ctx context.Context) (configuration, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	object, err := s.configurations.Get(ctx, s.configuration, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+	switch {
+	case apierrors.IsNotFound(err):
+		return configuration{}, nil
+	case err != nil:
+		return configuration{}, err
 	}
-	return object, err
+	return readConfiguration(object), nil
 }
 
-// publish writes the bundle into all entries, if the configuration is still the
-// one that was read. Force is right: whoever else states a caBundle cannot know
-// it.
+// Force is right where the bundle is published: whoever else states a caBundle cannot
+// know it.
 func (s store) publish(ctx context.Context, c configuration, bundle []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -39,7 +39,7 @@ func named(name string, o metav1.ListOptions) metav1.ListOptions {
 }
 
 // watch follows one object, and kicks at each change.
-func (k *Keeper) watch(ctx context.Context, from cache.ListerWatcher, kind runtime.Object, kick chan<- struct{}) cache.SharedInformer {
+func (r *Rotator) watch(ctx context.Context, from cache.ListerWatcher, kind runtime.Object, kick chan<- struct{}) cache.SharedInformer {
 	changed := func() {
 		select {
 		case kick <- struct{}{}:
@@ -53,7 +53,7 @@ func (k *Keeper) watch(ctx context.Context, from cache.ListerWatcher, kind runti
 		UpdateFunc: func(any, any) { changed() },
 		DeleteFunc: func(any) { changed() },
 	})
-	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) { k.say(ctx, err) })
+	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) { r.report(ctx, err) })
 	go informer.RunWithContext(ctx)
 	return informer
 }

@@ -97,13 +97,13 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 		Hints: h.tracker, Runners: []Runner{h}, Ready: []func() bool{h.tracker.Ready}, Lead: h.lead,
 	}
 	if setup.SelfSigned {
-		keeper, err := newKeeper(client, opts, setup)
+		rotator, err := newRotator(client, opts, setup)
 		if err != nil {
 			return Parts{}, err
 		}
-		parts.Certificate = keeper.GetCertificate
-		parts.Runners = append(parts.Runners, keeper)
-		parts.Ready = append(parts.Ready, keeper.Ready)
+		parts.Certificate = rotator.GetCertificate
+		parts.Runners = append(parts.Runners, rotator)
+		parts.Ready = append(parts.Ready, rotator.Ready)
 	}
 	if setup.PathSecret != "" {
 		g, err := newGuard(client, opts, setup, h)
@@ -160,7 +160,7 @@ func newCatalogue(client discovery.ServerVersionInterface) (*Catalogue, error) {
 	return &Catalogue{Server: release}, nil
 }
 
-func newKeeper(client kubernetes.Interface, opts Options, setup Setup) (*certificates.Keeper, error) {
+func newRotator(client kubernetes.Interface, opts Options, setup Setup) (*certificates.Rotator, error) {
 	return certificates.New(
 		client.CoreV1().Secrets(opts.Namespace), client.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
 		certificates.Options{

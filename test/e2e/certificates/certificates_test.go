@@ -28,21 +28,21 @@ import (
 )
 
 const (
-	namespace     = "keeper"
+	namespace     = "rotator"
 	secretName    = "webhook-certificates"
-	configuration = "keeper"
+	configuration = "rotator"
 	service       = "webhook"
-	user          = "keeper"
+	user          = "rotator"
 )
 
-// replica is one process of the webhook: a keeper, and a server that allows all.
+// replica is one process of the webhook: a rotator, and a server that allows all.
 type replica struct {
-	*certificates.Keeper
+	*certificates.Rotator
 	server *httptest.Server
 	kill   context.CancelFunc
 }
 
-// start runs a keeper with no more rights than the chart gives, and its server.
+// start runs a rotator with no more rights than the chart gives, and its server.
 func start(t *testing.T, c *cluster.Cluster, name string) *replica {
 	t.Helper()
 	path, err := c.KubeconfigFor(user)
@@ -54,7 +54,7 @@ func start(t *testing.T, c *cluster.Cluster, name string) *replica {
 		t.Fatal(err)
 	}
 	client := kubernetes.NewForConfigOrDie(config)
-	keeper, err := certificates.New(client.CoreV1().Secrets(namespace),
+	rotator, err := certificates.New(client.CoreV1().Secrets(namespace),
 		client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), certificates.Options{
 			Secret: secretName, Configuration: configuration, Namespace: namespace, Service: service,
 			CALifetime: 16 * time.Second, ServingLifetime: 9 * time.Second, Overlap: 2 * time.Second,
@@ -65,17 +65,17 @@ func start(t *testing.T, c *cluster.Cluster, name string) *replica {
 	}
 	ctx, kill := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = keeper.Run(ctx) }()
+	go func() { defer close(done); _ = rotator.Run(ctx) }()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(allow))
-	server.TLS = &tls.Config{GetCertificate: keeper.GetCertificate}
+	server.TLS = &tls.Config{GetCertificate: rotator.GetCertificate}
 	server.Config.SetKeepAlivesEnabled(false) // each call verifies the certificate
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	startWithoutCertificate(server)
 	t.Cleanup(func() { kill(); <-done; server.Close() })
-	return &replica{keeper, server, kill}
+	return &replica{rotator, server, kill}
 }
 
-// startWithoutCertificate serves with nothing but what the keeper gives:
+// startWithoutCertificate serves with nothing but what the rotator gives:
 // httptest would add a certificate of its own.
 func startWithoutCertificate(s *httptest.Server) {
 	s.Listener = tls.NewListener(s.Listener, s.TLS)
@@ -243,15 +243,15 @@ func TestRotationsUnderLoad(t *testing.T) {
 }
 
 // ownsOnlyBundles holds that Helm and others who apply the configuration are
-// not in conflict with the keeper.
+// not in conflict with the rotator.
 func ownsOnlyBundles(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	object, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), configuration, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"f:webhooks":{"k:{\"name\":\"one.keeper.example\"}":{".":{},"f:clientConfig":{"f:caBundle":{}},"f:name":{}},` +
-		`"k:{\"name\":\"two.keeper.example\"}":{".":{},"f:clientConfig":{"f:caBundle":{}},"f:name":{}}}}`
+	const want = `{"f:webhooks":{"k:{\"name\":\"one.rotator.example\"}":{".":{},"f:clientConfig":{"f:caBundle":{}},"f:name":{}},` +
+		`"k:{\"name\":\"two.rotator.example\"}":{".":{},"f:clientConfig":{"f:caBundle":{}},"f:name":{}}}}`
 	for _, m := range object.ManagedFields {
 		if m.Manager != "k8sconnect-webhook-certificates" {
 			continue
@@ -261,7 +261,7 @@ func ownsOnlyBundles(t *testing.T, client kubernetes.Interface) {
 		}
 		return
 	}
-	t.Error("the keeper owns nothing")
+	t.Error("the rotator owns nothing")
 }
 
 func reset(t *testing.T, client kubernetes.Interface) {
@@ -353,7 +353,7 @@ func install(t *testing.T, client kubernetes.Interface) {
 
 func entry(name string) admissionv1.ValidatingWebhook {
 	return admissionv1.ValidatingWebhook{
-		Name:                    name + ".keeper.example",
+		Name:                    name + ".rotator.example",
 		ClientConfig:            admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: namespace, Name: service}},
 		FailurePolicy:           new(admissionv1.Fail),
 		SideEffects:             new(admissionv1.SideEffectClassNone),
