@@ -1,0 +1,84 @@
+package docs_test
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// untold are the edge cases that no test tells yet, each with what it waits for.
+var untold = map[int]string{
+	95:  "conditions that contradict each other: the readiness rules do not judge them yet",
+	104: "two runs of one set at once: sets have no lock yet",
+	105: "a chart's hooks in a piped manifest: the plan does not know them yet",
+}
+
+var (
+	numbered = regexp.MustCompile(`(?m)^(\d+)\. `)
+	cited    = regexp.MustCompile(`(?i)\bedge[ -]cases?\s+(?:(?://|#)\s*)?(\d+(?:(?:,\s*|\s+and\s+|,\s+and\s+)\d+)*)`)
+	number   = regexp.MustCompile(`\d+`)
+)
+
+// Every edge case that code, tests or pages cite stands in the list, and every one of
+// the list is told by a test that names it.
+func TestEdgeCases(t *testing.T) {
+	root := filepath.Join("..", "..")
+	list, err := os.ReadFile(filepath.Join(root, "docs", "design", "edge-cases.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[int]bool{}
+	for _, m := range numbered.FindAllStringSubmatch(string(list), -1) {
+		known[atoi(m[1])] = true
+	}
+	told, citations := map[int]bool{}, 0
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && len(entry.Name()) > 2 || entry.Name() == "bin" || entry.Name() == "dist"):
+			return filepath.SkipDir
+		case entry.IsDir() || !slices.Contains([]string{".go", ".md", ".txtar", ".yaml"}, filepath.Ext(path)):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testdata")
+		for _, m := range cited.FindAllStringSubmatch(string(text), -1) {
+			for _, digits := range number.FindAllString(m[1], -1) {
+				n := atoi(digits)
+				citations++
+				told[n] = told[n] || isTest
+				if !known[n] {
+					t.Errorf("%s cites edge case %d, which docs/design/edge-cases.md does not list", path, n)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range slices.Sorted(maps.Keys(known)) {
+		switch why, excused := untold[n]; {
+		case told[n] && excused:
+			t.Errorf("edge case %d has a test: take it out of the list of those without (%s)", n, why)
+		case !told[n] && !excused:
+			t.Errorf("no test names edge case %d", n)
+		}
+	}
+	t.Logf("%d edge cases, %d citations", len(known), citations)
+}
+
+func atoi(digits string) int {
+	n, _ := strconv.Atoi(digits) // they are digits
+	return n
+}
