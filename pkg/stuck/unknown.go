@@ -42,32 +42,83 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	return f
 }
 
-// unread tells what we were not allowed to look at: what is there is unknown, not
-// absent (edge case 67).
-func (d *diagnosis) unread() (finding, bool) {
-	var forbidden, failed []string
+// gap is how a question without an answer is told.
+type gap int
+
+const (
+	// gapUntold: something else tells of it.
+	gapUntold gap = iota
+	// gapForbidden: we may not look.
+	gapForbidden
+	// gapUnanswered: it says nothing of the server as a whole, nor of what is there.
+	gapUnanswered
+	// gapThrottled and gapFailing: it is the server's fault.
+	gapThrottled
+	gapFailing
+	// gapUnreadable: the server itself cannot read what is there.
+	gapUnreadable
+)
+
+// gaps sorts what got no answer by how it is told, each in one way. What is not known
+// must not be taken for absent (edge case 67), so nothing may be told in none.
+func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
+	told := map[gap][]string{}
 	for q, err := range d.blind {
-		switch {
-		case q.verb == replay && !denied(err) && !slow(err), q.verb == allowed:
-		case denied(err):
-			forbidden = append(forbidden, q.String())
-		case slow(err) && q.verb == replay, (!troubled(err) || !blame(err)) && !undecryptable(err):
-			failed = append(failed, q.String()+": "+reason(err))
+		text := q.String()
+		kind := gapOf(q, err, blame)
+		if kind == gapUnanswered {
+			text += ": " + reason(err)
+		} else if kind == gapFailing {
+			text += ": " + quote(err.Error())
 		}
+		told[kind] = append(told[kind], text)
 	}
-	if len(forbidden)+len(failed) == 0 {
+	for _, said := range told {
+		slices.Sort(said)
+	}
+	return told
+}
+
+func gapOf(q question, err error, blame func(error) bool) gap {
+	switch {
+	case q.verb == replay && slow(err):
+		return gapUnanswered
+	case q.verb == replay && !denied(err): // What it ends in is a cause of its own.
+		return gapUntold
+	case denied(err):
+		if q.verb == allowed {
+			return gapUntold
+		}
+		return gapForbidden
+	case undecryptable(err): // Whatever else is wrong, and however it was wrapped.
+		return gapUnreadable
+	case !troubled(err) || !blame(err): // It is about the one kind, or a matter of time.
+		if q.verb == allowed {
+			return gapUntold
+		}
+		return gapUnanswered
+	case apierrors.IsTooManyRequests(err):
+		return gapThrottled
+	default:
+		return gapFailing
+	}
+}
+
+// unread tells what we were not allowed to look at, and what got no answer.
+func (d *diagnosis) unread() (finding, bool) {
+	gaps := d.gaps()
+	denied, failed := gaps[gapForbidden], gaps[gapUnanswered]
+	if len(denied)+len(failed) == 0 {
 		return finding{}, false
 	}
-	slices.Sort(forbidden)
-	slices.Sort(failed)
 	f := finding{rank: rankBlind, Cause: event.Cause{
 		Code:     NotPermitted,
-		Message:  fmt.Sprintf("%s could not be looked at, for lack of permission: there may be causes that are not told here", count(len(forbidden), "thing")),
-		Evidence: some(append(forbidden, failed...), 8),
+		Message:  fmt.Sprintf("%s could not be looked at, for lack of permission: there may be causes that are not told here", count(len(denied), "thing")),
+		Evidence: some(append(denied, failed...), 8),
 		Next:     "ask again as somebody who may read them",
 	}}
-	if len(forbidden) == 0 {
+	if len(denied) == 0 {
 		f.Code, f.Next = NotRead, ""
 		f.Message = fmt.Sprintf("%s could not be looked at: there may be causes that are not told here", count(len(failed), "thing"))
 	}
@@ -104,42 +155,26 @@ func reason(err error) string {
 // server tells of an API server that throttles or fails: of what it does not
 // answer, nothing is known.
 func (d *diagnosis) server() []finding {
-	var busy, failing, lost []string
-	blame := d.blame()
-	for q, err := range d.blind {
-		switch {
-		case q.verb == replay: // That is about the one object.
-		case troubled(err) && !blame(err): // That is about the one kind, or a matter of time.
-		case undecryptable(err):
-			lost = append(lost, q.String())
-		case apierrors.IsTooManyRequests(err):
-			busy = append(busy, q.String())
-		case troubled(err):
-			failing = append(failing, q.String()+": "+quote(err.Error()))
-		}
-	}
+	gaps := d.gaps()
 	var found []finding
-	if len(failing) > 0 {
-		slices.Sort(failing)
+	if said := gaps[gapFailing]; len(said) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerFailing,
 			Message:  "the API server does not answer as it should: nothing goes away while that lasts",
-			Evidence: some(failing, 5),
+			Evidence: some(said, 5),
 			Next:     command.Kubectl("get") + " --raw '/readyz?verbose'",
 		}})
 	}
-	if len(busy) > 0 {
-		slices.Sort(busy)
+	if said := gaps[gapThrottled]; len(said) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerThrottling,
 			Message:  "the API server has too much to do and turns requests away, ours and those of its controllers",
-			Evidence: some(busy, 5),
+			Evidence: some(said, 5),
 			Next:     command.Kubectl("get") + " --raw /debug/api_priority_and_fairness/dump_priority_levels",
 		}})
 	}
-	if len(lost) > 0 {
-		slices.Sort(lost)
-		found = append(found, undecryptableObjects(lost))
+	if said := gaps[gapUnreadable]; len(said) > 0 {
+		found = append(found, undecryptableObjects(said))
 	}
 	return found
 }
@@ -150,7 +185,7 @@ func (d *diagnosis) server() []finding {
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
 	for q, err := range d.blind {
-		if q.verb != replay && troubled(err) {
+		if q.verb != replay && troubled(err) && !undecryptable(err) {
 			failing[q.gvk.Group] = true
 		}
 	}

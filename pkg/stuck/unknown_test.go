@@ -1,0 +1,60 @@
+package stuck
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
+)
+
+// neverCame is an error that the client gives for what it tried for as long as it may.
+type neverCame struct{ error }
+
+func (e neverCame) Unwrap() error   { return e.error }
+func (neverCame) Unreachable() bool { return true }
+
+// What has no answer is told, whatever the error is, and however it is wrapped: nothing
+// that could not be looked at is taken for absent (edge case 67).
+func TestNoGapIsUntold(t *testing.T) {
+	code := func(code int32, reason metav1.StatusReason) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: code, Reason: reason, Message: "x"}}
+	}
+	failures := map[string]error{"no status": errors.New("no status"), "slow": errSlow}
+	for _, reason := range []metav1.StatusReason{
+		metav1.StatusReasonUnknown, metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound,
+		metav1.StatusReasonInternalError, metav1.StatusReasonExpired, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonMethodNotAllowed,
+		metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests, metav1.StatusReasonStoreReadError,
+		metav1.StatusReasonBadRequest, metav1.StatusReasonNotAcceptable,
+	} {
+		failures["status "+string(reason)] = code(http.StatusInternalServerError, reason)
+	}
+	for name, failure := range failures {
+		for wrapped, err := range map[string]error{name: failure, name + ", of which nothing can be told": neverCame{failure}} {
+			for other, more := range map[string]error{"": nil, ", and another kind fails": apierrors.NewInternalError(errors.New("etcd"))} {
+				t.Run(wrapped+other, func(t *testing.T) {
+					m := memory{answers: answers{failing: map[string]error{"Widget": err}}, objects: read(t, strings.TrimSpace(namespaced("", "kubernetes")+
+						"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}"+
+						"\n---\n{apiVersion: example.org/v1, kind: Gadget, metadata: {name: w, namespace: other}}"))}
+					if more != nil {
+						m.answers.failing["Gadget"] = more
+					}
+					g := Gatherer{Reader: &m, Now: now, Pause: 1}
+					facts, err := g.Gather(t.Context(), m.objects[0])
+					if err != nil {
+						t.Fatal(err)
+					}
+					causes := Diagnose(facts)
+					if said := commandtest.Plain(fmt.Sprint(causes)); !strings.Contains(said, "list widget.example.com -n shop") {
+						t.Errorf("it does not tell that widgets could not be listed:\n%s", said)
+					}
+				})
+			}
+		}
+	}
+}
