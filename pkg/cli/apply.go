@@ -146,7 +146,7 @@ func (o *applyOptions) apply(ctx, patient context.Context, c *connection, stream
 		return finish(err, o.out.Close(ctx))
 	}
 	err := o.work(ctx, patient, c)
-	return o.incomplete(finish(unfinished(err), o.out.Close(ctx)))
+	return o.incomplete(finish(err, o.out.Close(ctx)))
 }
 
 // unfinishedError ends an apply that was out of time: nothing was refused, and what
@@ -159,7 +159,8 @@ func (e *unfinishedError) Unwrap() error { return e.error }
 func (e *unfinishedError) Hint() string { return "run it again: it goes on where it was" }
 
 // unfinished tells the end of a run that had too little time from one of which
-// nothing can be said.
+// nothing can be said. A run that was out of time before there was a plan has told
+// nothing, and is no such end.
 func unfinished(err error) error {
 	if over, ok := errors.AsType[*overError](err); ok {
 		return &unfinishedError{over}
@@ -184,5 +185,5 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection) error {
 	until, _ := ctx.Deadline()
 	o.engine.Wait = o.awaited.gate(patient, client, until, o.out.Print)
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.scope, o.out.Print
-	return o.engine.Run(ctx, p)
+	return unfinished(o.engine.Run(ctx, p))
 }

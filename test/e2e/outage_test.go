@@ -121,7 +121,7 @@ func TestServerNotThereYet(t *testing.T) {
 }
 
 // A server that accepts connections and never answers a handshake, for longer
-// than we are to wait.
+// than we are to wait: nothing can be told, not even what is left to do.
 func TestServerHangs(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
