@@ -54,7 +54,7 @@ spec:
 		args []string
 		says string
 	}{
-		"the set's operator": {set + role, []string{"--server-timeout=2m"}, "waiting for Late to be served, which Deployment/operator may bring"},
+		"the set's operator": {set + role, []string{"--server-timeout=2m"}, "waiting for Late to be served, which deployment.apps/operator -n "},
 		"somebody":           {set, []string{"--await-kinds"}, "waiting for Late to be served"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -157,16 +157,24 @@ func TestRewritten(t *testing.T) {
 	status, out = call("app:2", "apply")
 	expect(0, "1 configured", status, out)
 
-	// Two who apply the same are in conflict for ever, and are told who and what.
-	status, out = call("app:2", "apply", "--field-manager=other", "--take=all")
-	expect(0, "", status, out)
+	// Two who apply the same have the field in common: neither robs the other by a value
+	// that becomes the same.
+	status, out = call("app:2", "apply", "--field-manager=other")
+	expect(0, "1 unchanged", status, out)
+	status, out = call("app:2", "apply")
+	expect(0, "1 unchanged", status, out)
 	status, out = call("app:3", "diff")
 	expect(1, "# contested  .data.image  owned by other (Apply", status, out)
-	status, out = call("app:2", "apply", "--yield=.data.image")
-	expect(0, "1 unchanged", status, out)
+	status, out = call("app:3", "apply")
+	expect(1, "live mirror.example/app:2  other (Apply)", status, out)
 	if strings.Contains(out, "changes faster") {
 		t.Errorf("a conflict is said to keep changing:\n%s", out)
 	}
+	// To yield is to let go of what was shared, once.
+	status, out = call("app:2", "apply", "--yield=.data.image")
+	expect(0, "kept     .data.image  by other", status, out)
+	status, out = call("app:2", "apply", "--yield=.data.image")
+	expect(0, "1 unchanged", status, out)
 }
 
 // A webhook that never writes the same twice is not waited for: each run ends, and

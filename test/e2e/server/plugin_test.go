@@ -365,10 +365,11 @@ func TestKindFromBefore(t *testing.T) {
 	}
 }
 
-// Edge case 18: a definition that something in the set installs, an operator.
+// Edge case 18: a definition that something in the set installs: an operator, by the
+// role that its account has.
 func TestKindFromOperator(t *testing.T) {
 	c, group := shared.Cluster(t), uniqueName()+".example.com"
-	t.Cleanup(func() { ask(t, c, "delete", "crd", "gadgets."+group, "--wait=false") })
+	t.Cleanup(func() { ask(t, c, "delete", "crd", "gadgets."+group, "--wait=false", "--ignore-not-found") })
 	ns := uniqueName()
 	operator := "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + ns + `}
 ---
@@ -380,7 +381,22 @@ spec:
   selector: {matchLabels: {app: operator}}
   template:
     metadata: {labels: {app: operator}}
-    spec: {containers: [{name: operator, image: operator}]}
+    spec: {serviceAccountName: operator, containers: [{name: operator, image: operator}]}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: operator, namespace: ` + ns + `}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: operator, namespace: ` + ns + `}
+rules: [{apiGroups: [` + group + `], resources: [gadgets], verbs: [create]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: operator, namespace: ` + ns + `}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: operator}
+subjects: [{kind: ServiceAccount, name: operator}]
 `
 	r := start(t, "", c.KubeconfigPath, "apply", "-f", write(t, operator+gadget(group)))
 	r.says("Gadget to be served")
