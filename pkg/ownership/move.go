@@ -51,6 +51,23 @@ func movable(e managedfields.Entry, operation string) bool {
 	return e.Operation == operation && e.Subresource == "" && !e.Fields.Empty() && isReal(e.Owner)
 }
 
+// movesSince finds the moves within one tool from owners of whom nothing else is known:
+// an updater that is not there any more, and an applier of the same tool that is.
+func movesSince(before []managedfields.Owner, after []managedfields.Entry) []move {
+	var out []move
+	for _, was := range before {
+		if was.Operation != managedfields.Update || was.Subresource != "" || slices.ContainsFunc(after, func(e managedfields.Entry) bool { return e.Equal(was) }) {
+			continue
+		}
+		for _, is := range after {
+			if m := (move{was, is.Owner}); movable(is, managedfields.Apply) && is.APIVersion == was.APIVersion && m.byOneTool() {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
 // holdsOthers reports whether a set has a path together with others below it.
 func holdsOthers(set *managedfields.Set) bool {
 	for path := range set.All() {

@@ -9,7 +9,8 @@ import (
 
 // Net returns, sorted by path, what became of the paths that the record tells of:
 // the transitions from the owners that it last saw to the live ones. It is what
-// can be said of a time in which nobody watched. Whoever came and left in between
+// can be said of a time in which nobody watched. A tool that applies server-side what it
+// updated then has moved: what moves is in no record. Whoever came and left in between
 // is not known, nor who came to paths that were never contested. The error is
 // that of managed fields that cannot be read.
 func (r *Record) Net(live Owners) ([]Transition, error) {
@@ -36,7 +37,7 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 		if slices.EqualFunc(h.Before, h.After, managedfields.Owner.Equal) {
 			continue
 		}
-		out = append(out, judge{reset: len(entries) == 0, apart: true}.judge(h))
+		out = append(out, judge{reset: len(entries) == 0, apart: true, moves: movesSince(h.Before, entries)}.judge(h))
 	}
 	slices.SortFunc(out, func(a, b Transition) int { return a.Path.Compare(b.Path) })
 	return out, nil

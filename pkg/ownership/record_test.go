@@ -377,6 +377,44 @@ func TestNet(t *testing.T) {
 	}
 }
 
+// A tool that went to server-side apply since the record was written, whether somebody
+// watched or not, took nothing: what moves is in no record, so that the record still
+// names the updater.
+func TestNetAfterMigration(t *testing.T) {
+	updater := func(manager string) managedfields.Owner {
+		return managedfields.Owner{Manager: manager, Operation: "Update", APIVersion: "v1"}
+	}
+	tests := map[string]struct {
+		last managedfields.Owner
+		live []string
+		want []string
+	}{
+		"of one name":            {last: updater("argo"), live: []string{applied("argo", `{f:a: {}}`)}, want: []string{".spec.a from argo (Update) to argo (Apply), unclear: migration"}},
+		"kubectl":                {last: updater("kubectl-client-side-apply"), live: []string{applied("kubectl", `{f:a: {}, f:b: {}}`)}, want: []string{".spec.a from kubectl-client-side-apply (Update) to kubectl (Apply), unclear: migration"}},
+		"beside others":          {last: updater("argo"), live: []string{applied("argo", `{f:a: {}}`), applied("flux", `{f:a: {}}`)}, want: []string{".spec.a from argo (Update) to argo (Apply), flux (Apply), unclear: migration"}},
+		"the updater is there":   {last: updater("argo"), live: []string{applied("argo", `{f:a: {}}`), at("v1", "argo", "Update", `{f:b: {}}`)}, want: []string{".spec.a lost by argo (Update) to argo (Apply)"}},
+		"another tool":           {last: updater("argo"), live: []string{applied("flux", `{f:a: {}}`), applied("argo", `{f:b: {}}`)}, want: []string{".spec.a lost by argo (Update) to flux (Apply)"}},
+		"by way of scale":        {last: managedfields.Owner{Manager: "argo", Operation: "Update", Subresource: "scale", APIVersion: "v1"}, live: []string{applied("argo", `{f:a: {}}`)}, want: []string{".spec.a lost by argo (scale) to argo (Apply)"}},
+		"back from server-side":  {last: managedfields.Owner{Manager: "argo", Operation: "Apply", APIVersion: "v1"}, live: []string{at("v1", "argo", "Update", `{f:a: {}}`)}, want: []string{".spec.a lost by argo (Apply) to argo (Update)"}},
+		"to another API version": {last: updater("argo"), live: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, want: []string{".spec.a from argo (Update) to argo (Apply), unclear: cross-version"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tr := taken("a", "flux", "argo")
+			tr.After = []managedfields.Owner{tt.last}
+			var r ownership.Record
+			r.Add(tr, minute(0))
+			got, err := r.Net(ownership.Compact(thing(t, "v1", tt.live, `{}`).GetManagedFields()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
+				t.Errorf("net (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // What is counted in an entry that has a gap in it is not all that happened, for
 // ever.
 func TestGapStays(t *testing.T) {
