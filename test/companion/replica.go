@@ -126,6 +126,20 @@ func (w *Companion) Keep(ctx context.Context) (current func() *Replica, err erro
 	return running.Load, nil
 }
 
+// Running returns the replicas whose processes run now.
+func (w *Companion) Running() (running []*Replica) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.replicas {
+		select {
+		case <-r.ended:
+		default:
+			running = append(running, r)
+		}
+	}
+	return running
+}
+
 // Ended is closed when the process has ended, by itself or not.
 func (r *Replica) Ended() <-chan struct{} { return r.ended }
 

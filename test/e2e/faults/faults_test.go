@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -178,20 +177,21 @@ func (tr *trial) expect(t *testing.T, want gaps) {
 	ctx, cancel := context.WithTimeout(t.Context(), settleFor)
 	defer cancel()
 	started := time.Now()
-	differences := tr.truth.settled(ctx, func(ctx context.Context) ([]ownership.Record, bool, error) {
+	differences := tr.truth.settled(ctx, func(ctx context.Context) (is said, err error) {
 		c, err := tr.readCoverage(ctx)
 		if err != nil {
-			return nil, false, err
+			return said{}, err
 		}
-		declared := len(c.Gaps) > 0
-		if declared && want == noGaps {
-			return nil, false, fmt.Errorf("gaps are declared: %v", c.Gaps)
+		is.gaps = len(c.Gaps) > 0
+		switch {
+		case is.gaps && want == noGaps: // What is declared is never taken back.
+			is.wrong, is.final = fmt.Sprintf("gaps are declared: %v", c.Gaps), true
+		case !is.gaps && want == someGaps:
+			is.wrong = "no gap is declared"
 		}
-		if !declared && want == someGaps {
-			return nil, false, errors.New("no gap is declared")
-		}
-		records, err := tr.records(ctx)
-		return records, declared, err
+		is.idle = tr.idle(ctx)
+		is.records, err = tr.records(ctx)
+		return is, err
 	})
 	for i, difference := range differences {
 		if i == 10 {
@@ -201,6 +201,19 @@ func (tr *trial) expect(t *testing.T, want gaps) {
 		t.Error(difference)
 	}
 	t.Logf("settled after %s, with gaps %v", time.Since(started).Round(time.Millisecond), tr.coverage(t).Gaps)
+}
+
+// idle reports whether no replica that runs has anything left to record.
+func (tr *trial) idle(ctx context.Context) bool {
+	running := tr.Running()
+	for _, r := range running {
+		for _, metric := range []string{"k8sconnect_tracker_unsettled", "k8sconnect_records_pending"} {
+			if n, err := r.Metric(ctx, metric); err != nil || n > 0 {
+				return false
+			}
+		}
+	}
+	return len(running) > 0
 }
 
 func (tr *trial) records(ctx context.Context) ([]ownership.Record, error) {

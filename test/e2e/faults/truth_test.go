@@ -166,36 +166,62 @@ func pair(a, b string) string { return strings.Join(slices.Sorted(slices.Values(
 // total is how many takeovers there were.
 func (tr *truth) total() int { return int(tr.taken.Load()) }
 
-// settled waits until the records say what the truth is, and returns what still
-// differs when ctx ends: one line an object. Where gaps are declared, a record may
-// know fewer takeovers than there were, but nothing that was not; its last owner
-// is right all the same.
-func (tr *truth) settled(ctx context.Context, read func(context.Context) (records []ownership.Record, gaps bool, err error)) []string {
+// said is what the webhook says of the writes, up to now.
+type said struct {
+	records []ownership.Record
+	// gaps are declared: a record may know fewer takeovers than there were.
+	gaps bool
+	// wrong, if set, is what is not as it should be apart from the records; final says
+	// that it cannot come right any more.
+	wrong string
+	final bool
+	// idle is set while no replica has anything left to record.
+	idle bool
+}
+
+// idleFor is how long all replicas have nothing left to record until what is wrong stays
+// wrong: a busy machine may be late with what was written last.
+const idleFor = time.Minute
+
+// settled waits until the records say what the truth is, and returns what still differs
+// when ctx ends, or when it cannot come right any more: one line an object. Where gaps
+// are declared, a record may know fewer takeovers than there were, but nothing that was
+// not; its last owner is right all the same.
+func (tr *truth) settled(ctx context.Context, read func(context.Context) (said, error)) []string {
 	differences := []string{"no records were read"}
-	for {
-		list, gaps, err := read(ctx)
+	for busy := time.Now(); ; {
+		is, err := read(ctx)
 		switch {
 		case err == nil:
-			differences = tr.compare(list, gaps)
+			var final bool
+			differences, final = tr.compare(is.records, is.gaps)
+			if is.wrong != "" {
+				differences = append([]string{is.wrong}, differences...)
+			}
+			if !is.idle {
+				busy = time.Now()
+			}
+			if len(differences) == 0 || final || is.final || time.Since(busy) > idleFor {
+				return differences
+			}
 		case ctx.Err() == nil:
 			differences = []string{err.Error()}
 		}
-		if len(differences) == 0 || ctx.Err() != nil {
-			return differences
-		}
 		select {
 		case <-ctx.Done():
+			return differences
 		case <-time.After(time.Second):
 		}
 	}
 }
 
-func (tr *truth) compare(records []ownership.Record, gaps bool) []string {
+// compare returns what differs, and whether some of that is recorded although it never
+// happened: a record takes nothing back.
+func (tr *truth) compare(records []ownership.Record, gaps bool) (differences []string, final bool) {
 	byUID := map[types.UID]ownership.Record{}
 	for _, r := range records {
 		byUID[r.Object.UID] = r
 	}
-	var differences []string
 	for _, c := range tr.subjects {
 		r, ok := byUID[c.uid]
 		if !ok && len(c.takes) > 0 && !gaps {
@@ -203,9 +229,28 @@ func (tr *truth) compare(records []ownership.Record, gaps bool) []string {
 		}
 		if ok {
 			differences = append(differences, c.compare(r, gaps)...)
+			final = final || c.invented(r)
 		}
 	}
-	return differences
+	return differences, final
+}
+
+// invented reports whether a record has takeovers that never happened, and does not say
+// of any that it was found after a time in which nobody watched.
+func (c *contested) invented(r ownership.Record) bool {
+	got := map[string]int{}
+	for _, e := range r.Entries {
+		if e.Gap || e.Path != fought || len(e.From) != 1 || len(e.To) != 1 {
+			return false
+		}
+		got[pair(held(e.From[0]), held(e.To[0]))] += e.Count
+	}
+	for parties, n := range got {
+		if n > c.takes[parties] {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *contested) compare(r ownership.Record, gaps bool) []string {
@@ -223,7 +268,7 @@ func (c *contested) compare(r ownership.Record, gaps bool) []string {
 		}
 		return nil
 	}
-	if last := latest(r.Entries); last != c.owner && len(r.Entries) > 0 {
+	if last := latest(r.Entries); len(r.Entries) > 0 && last != c.owner && !isMigration(last, c.owner) {
 		return []string{fmt.Sprintf("%s: last owner %s, want %s", c.name, last, c.owner)}
 	}
 	for parties, n := range got {
