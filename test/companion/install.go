@@ -94,6 +94,25 @@ func (w *Companion) Helm(ctx context.Context, verb string, more ...string) error
 	return w.helm(ctx, append(args, more...)...)
 }
 
+// Upgrade goes over to the chart of another folder, and to the program in it: what runs
+// goes on running, and what is started from now on is the other one.
+func (w *Companion) Upgrade(ctx context.Context, root string) error {
+	w.options.Root = root
+	if err := w.Helm(ctx, "upgrade"); err != nil {
+		return err
+	}
+	return w.read(ctx)
+}
+
+// Rollback goes back to the release before, whose chart and program are in a folder.
+func (w *Companion) Rollback(ctx context.Context, root string) error {
+	w.options.Root = root
+	if err := w.helm(ctx, "rollback", Release, "--namespace", Namespace); err != nil {
+		return err
+	}
+	return w.read(ctx)
+}
+
 // Uninstall removes the release.
 func (w *Companion) Uninstall(ctx context.Context) error {
 	return w.helm(ctx, "uninstall", Release, "--namespace", Namespace)

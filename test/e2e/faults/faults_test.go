@@ -59,6 +59,11 @@ func begin(t *testing.T, options cluster.Options, args ...string) *trial {
 // beginWith installs the webhook with the chart's defaults and some arguments more.
 func beginWith(t *testing.T, options cluster.Options, args ...string) *trial {
 	t.Helper()
+	return beginFrom(t, options, companion.Options{Args: args})
+}
+
+func beginFrom(t *testing.T, options cluster.Options, webhook companion.Options) *trial {
+	t.Helper()
 	t.Parallel()
 	tr := &trial{Cluster: cluster.ForTest(t, options)}
 	config, err := tr.RESTConfig()
@@ -72,9 +77,8 @@ func beginWith(t *testing.T, options cluster.Options, args ...string) *trial {
 	if tr.typed, err = kubernetes.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	tr.Companion, err = companion.Install(t.Context(), tr.Cluster, companion.Options{
-		Args: args, Log: &tr.log,
-	})
+	webhook.Log = &tr.log
+	tr.Companion, err = companion.Install(t.Context(), tr.Cluster, webhook)
 	if err != nil {
 		t.Fatal(err)
 	}
