@@ -7,6 +7,13 @@ FUZZTIME ?= 30s
 IMAGE ?= k8sconnect/webhook:dev
 PLATFORM ?=
 CHART := charts/k8sconnect
+# The platforms that a release is for, and the version that it has instead of the tag's.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+export VERSION ?=
+# By this one command every program is built that is handed out: static, stamped with
+# version, commit and date, and the same to the byte wherever it is built.
+GOBUILD = CGO_ENABLED=0 GOFLAGS=-trimpath GOAMD64=v1 GOARM64=v8.0 GOWORK=off \
+  $(GO) build -buildvcs=false -ldflags "-s -w $$(test/release/stamp.sh -X)"
 
 .PHONY: help
 help: ## list the targets
@@ -14,8 +21,17 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the plugin and the webhook into bin/
-	$(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/kubectl-k8sconnect ./cmd/kubectl-k8sconnect
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/webhook ./cmd/webhook
+	$(GOBUILD) -o $(BIN)/kubectl-k8sconnect ./cmd/kubectl-k8sconnect
+	$(GOBUILD) -o $(BIN)/webhook ./cmd/webhook
+
+.PHONY: binaries
+binaries: ## build the plugin for PLATFORMS, and the webhook for those with Linux, into dist/binaries/OS_ARCH/
+	@set -e; for platform in $(PLATFORMS); do \
+	  export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+	  to=dist/binaries/$${GOOS}_$$GOARCH; echo "$$to"; \
+	  $(GOBUILD) -o $$to/ ./cmd/kubectl-k8sconnect; \
+	  if [ $$GOOS = linux ]; then $(GOBUILD) -o $$to/ ./cmd/webhook; fi; \
+	done
 
 .PHONY: image
 image: ## build the webhook's container image (IMAGE, PLATFORM); needs docker, podman or buildah
@@ -27,7 +43,7 @@ image: ## build the webhook's container image (IMAGE, PLATFORM); needs docker, p
 
 .PHONY: install
 install: ## install the plugin where Go installs programs; kubectl finds it there if that is on the PATH
-	$(GO) install -trimpath -ldflags '-s -w' ./cmd/kubectl-k8sconnect
+	$(subst go build,go install,$(GOBUILD)) ./cmd/kubectl-k8sconnect
 
 .PHONY: demo
 demo: build cluster-build ## see it work: a real control plane, a conflict, and its three ways out

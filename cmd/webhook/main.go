@@ -8,6 +8,8 @@ import (
 	stdlog "log"
 	"log/slog"
 	"os"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
@@ -51,7 +54,13 @@ func run() error {
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
 	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "how many ownership records all replicas together write at most, after a first burst of 500")
 	pflag.TextVar(&level, "log-level", &level, "debug, info, warn or error")
+	version := pflag.Bool("version", false, "print the version and end")
 	pflag.Parse()
+	this := build.This()
+	if *version {
+		_, err := fmt.Fprintf(os.Stdout, "%s (%s)\n", this.Version, this.Go)
+		return err
+	}
 	if opts.Namespace == "" {
 		return errors.New("--namespace is needed")
 	}
@@ -67,6 +76,7 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
+	config.UserAgent = fmt.Sprintf("k8sconnect-webhook/%s (%s/%s)", strings.Trim(this.Version, "()"), runtime.GOOS, runtime.GOARCH)
 	parts, err := webhook.NewParts(config, opts, setup)
 	if err != nil {
 		return err

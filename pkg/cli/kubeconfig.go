@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	api "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
@@ -33,7 +34,7 @@ func (c *connection) restConfig() (*rest.Config, error) {
 		}
 	}
 	config = rest.CopyConfig(config)
-	config.UserAgent = userAgent(thisBuild().Version, c.verb)
+	config.UserAgent = userAgent(build.This().Version, c.verb)
 	return config, checkAddress(config)
 }
 

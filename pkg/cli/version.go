@@ -4,28 +4,23 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 )
 
 // versions is what version prints.
 type versions struct {
-	Client clientVersion `json:"client"`
+	Client build.Info `json:"client"`
 	// Server is absent when it was not asked or did not answer.
 	Server *version.Info `json:"server,omitempty"`
 	// Webhook is absent when the server was not asked or did not answer.
 	Webhook *webhookVersion `json:"webhook,omitempty"`
-}
-
-type clientVersion struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
-	Go      string `json:"go"`
 }
 
 func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -48,7 +43,7 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 				return err
 			}
 			defer cancel()
-			v := versions{Client: thisBuild()}
+			v := versions{Client: build.This()}
 			if !clientOnly {
 				v.Server, v.Webhook, err = clusterVersions(ctx, c)
 			}
@@ -62,22 +57,6 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml; text by default")
 	words(cmd, "output", "json", "yaml")
 	return cmd
-}
-
-// thisBuild reads the version that the Go tool recorded in the binary.
-func thisBuild() clientVersion {
-	out := clientVersion{Version: "unknown"}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return out
-	}
-	out.Version, out.Go = info.Main.Version, info.GoVersion
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			out.Commit = s.Value
-		}
-	}
-	return out
 }
 
 // clusterVersions asks the cluster for the versions of what runs there.
