@@ -170,7 +170,7 @@ func unfinished(err error) error {
 
 // work does the run, telling the printer of it.
 func (o *applyOptions) work(ctx, patient context.Context, c *connection) error {
-	client, err := c.connect(o.run, o.concurrency, o.out.Print)
+	client, err := c.connect(ctx, o.run, o.concurrency, o.out.Print)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ func (r *root) addCompletion(c *connection) {
 	for _, cmd := range append(r.Commands(), r.Command) {
 		complete(cmd, "namespace", c.completeNamespaces)
 		complete(cmd, "context", c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
+		complete(cmd, expectContextFlag, c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
 		complete(cmd, "cluster", c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
 		complete(cmd, "user", c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
 		words(cmd, "color", "auto", "always", "never")
@@ -40,7 +41,7 @@ func (r *root) addCompletion(c *connection) {
 		for _, name := range []string{
 			"yield", "field-manager", "adopt-from", "selector", "concurrency", "timeout", "server-timeout", "v",
 			"server", "token", "as", "as-group", "as-uid", "as-user-extra", "request-timeout", "tls-server-name",
-			"proxy-url",
+			"proxy-url", expectClusterFlag,
 		} {
 			words(cmd, name)
 		}
@@ -102,7 +103,7 @@ func (c *connection) completeNamespaces(cmd *cobra.Command, _ []string, _ string
 }
 
 func (c *connection) namespaces(ctx context.Context) ([]string, error) {
-	client, err := c.quickClient()
+	client, err := c.quickClient(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (c *connection) completeTargets(cmd *cobra.Command, args []string, toComple
 }
 
 func (c *connection) targetWords(ctx context.Context, args []string, toComplete string) ([]string, error) {
-	client, err := c.quickClient()
+	client, err := c.quickClient(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +64,17 @@ func (c *connection) names(ctx context.Context, client *cluster.Client, typ stri
 }
 
 // quickClient is a client that does not wait for a server that is away.
-func (c *connection) quickClient() (*cluster.Client, error) {
+func (c *connection) quickClient(ctx context.Context) (*cluster.Client, error) {
+	if err := c.checkGuards(); err != nil {
+		return nil, err
+	}
 	config, err := c.restConfig()
 	if err != nil {
 		return nil, err
 	}
-	return cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir})
+	client, err := cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir})
+	if err != nil {
+		return nil, err
+	}
+	return client, c.expectedCluster(ctx, client)
 }

@@ -33,6 +33,8 @@ type connection struct {
 	flags *pflag.FlagSet
 	// vault learns the values of Secrets as they come by.
 	vault *redact.Vault
+	// recognised: this is the cluster that was expected.
+	recognised bool
 }
 
 func newConnection(vault *redact.Vault) *connection {
@@ -48,13 +50,14 @@ func (c *connection) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
 		"How long to keep trying while the API server is not there; 10m survives a cluster that is still starting")
 	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; 0 is as long as it needs")
+	c.addGuards(flags)
 	flags.IntVarP(&c.verbosity, "v", "v", 0, "Log verbosity; 6 shows each request")
 	flags.StringVar(&c.color, "color", "auto", "When to use colour: auto, always or never")
 }
 
 // commonFlags are those that help explains with every command.
 func commonFlags() []string {
-	return []string{"namespace", "context", "kubeconfig", "server-timeout", "timeout", "color", "v"}
+	return []string{"namespace", "context", "kubeconfig", expectContextFlag, expectClusterFlag, "server-timeout", "timeout", "color", "v"}
 }
 
 // check finds fault with flags whose values alone are wrong.
@@ -66,7 +69,7 @@ func (c *connection) check() error {
 	if c.serverTimeout < 0 {
 		errs = append(errs, errors.New("--server-timeout must not be negative"))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.checkGuards())...)
 }
 
 // run prepares what every verb needs before it works: log verbosity and the
@@ -108,8 +111,8 @@ func (c *connection) namespace() (name string, enforced bool, err error) {
 func newRun() string { return ulid.Make().String() }
 
 // connect makes the client of a run; what it has to say while it works goes to
-// emit.
-func (c *connection) connect(run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
+// emit. It has seen by then that the cluster is the one that was expected.
+func (c *connection) connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
 	config, err := c.restConfig()
 	if err != nil {
 		return nil, err
@@ -118,7 +121,7 @@ func (c *connection) connect(run string, concurrency int, emit func(event.Event)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &secretsTransport{next: next, vault: c.vault}
 	})
-	return cluster.New(cluster.Options{
+	client, err := cluster.New(cluster.Options{
 		REST:          config,
 		CacheDir:      *c.config.CacheDir,
 		ServerTimeout: c.serverTimeout,
@@ -134,4 +137,8 @@ func (c *connection) connect(run string, concurrency int, emit func(event.Event)
 			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is well", Since: since, Within: within})
 		},
 	})
+	if err != nil {
+		return nil, err
+	}
+	return client, c.expectedCluster(ctx, client)
 }

@@ -23,7 +23,7 @@ import (
 // say that nobody can tell.
 func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(o.run, pace, o.out.Print)
+	client, err := c.connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 	o.limits.check(phases, o.out.Print)
 	patient := *c
 	patient.serverTimeout = max(c.serverTimeout, patience)
-	if client, err = patient.connect(o.run, pace, o.out.Print); err != nil {
+	if client, err = patient.connect(ctx, o.run, pace, o.out.Print); err != nil {
 		return err
 	}
 	o.engine.Server, o.engine.Counter, o.engine.Emit = client, client, o.out.Print

@@ -106,7 +106,7 @@ func (o *diffOptions) diff(ctx context.Context, c *connection, streams genericio
 // work does the run, telling the printer of it.
 func (o *diffOptions) work(ctx context.Context, c *connection) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(o.run, pace, o.out.Print)
+	client, err := c.connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}

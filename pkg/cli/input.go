@@ -99,6 +99,9 @@ var errBroken error = &hintedError{
 // read reads the manifests, and says on stderr which files hold none; what keeps it
 // waiting is told by emit. The error has every fault that can be found without a server.
 func (o *inputOptions) read(ctx context.Context, c *connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {
+	if err := c.expectedContext(); err != nil {
+		return err
+	}
 	o.files.Secrets = c.vault
 	if !o.typed {
 		emit(event.Preparing{Text: "reading the manifests"})

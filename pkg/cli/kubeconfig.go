@@ -19,6 +19,9 @@ import (
 
 // restConfig says where the server is and who we are.
 func (c *connection) restConfig() (*rest.Config, error) {
+	if err := c.expectedContext(); err != nil {
+		return nil, err
+	}
 	config, err := c.config.ToRESTConfig()
 	if err != nil {
 		return nil, c.explain(err)

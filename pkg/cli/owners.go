@@ -115,7 +115,7 @@ func (o *ownersOptions) name(args []string) error {
 // work reads, and tells the printer.
 func (o *ownersOptions) work(ctx context.Context, c *connection) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(o.run, pace, o.out.Print)
+	client, err := c.connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // work looks, explains, and tells the printer.
 func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(o.run, pace, o.out.Print)
+	client, err := c.connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}

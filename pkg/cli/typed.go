@@ -16,6 +16,8 @@ const (
 	whomToActAs
 	// hidden decides about the cluster too, but its value is nobody's to see.
 	hidden
+	// guard: it refuses some clusters, and is known to this plugin alone.
+	guard
 )
 
 // decides says what a flag of every verb decides. The namespace is not among them:
@@ -29,6 +31,8 @@ func decides(flag string) int {
 		return hidden
 	case "as", "as-group", "as-uid", "as-user-extra":
 		return whomToActAs
+	case expectContextFlag, expectClusterFlag:
+		return guard
 	default:
 		return neither
 	}
@@ -52,6 +56,8 @@ func (c *connection) typed() command.Flags {
 			typed.Cluster = append(typed.Cluster, "--"+f.Name+"=…")
 		case whomToActAs:
 			typed.As = slices.Concat(typed.As, spelt(f))
+		case guard:
+			typed.Guards = slices.Concat(typed.Guards, spelt(f))
 		}
 	})
 	return typed

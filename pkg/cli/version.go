@@ -61,7 +61,7 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 
 // clusterVersions asks the cluster for the versions of what runs there.
 func clusterVersions(ctx context.Context, c *connection) (*version.Info, *webhookVersion, error) {
-	client, err := c.connect(newRun(), 0, ignore)
+	client, err := c.connect(ctx, newRun(), 0, ignore)
 	if err != nil {
 		return nil, nil, err
 	}

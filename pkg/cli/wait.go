@@ -166,7 +166,9 @@ func (o *waitOptions) wait(ctx context.Context, c *connection, streams genericio
 // was called.
 func (o *waitOptions) work(ctx context.Context, c *connection, began time.Time) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(o.run, pace, o.out.Print)
+	connecting, cancel := o.within(ctx, began, "the server did not tell yet what there is")
+	defer cancel()
+	client, err := c.connect(connecting, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}

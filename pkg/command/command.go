@@ -7,10 +7,20 @@ const (
 	slot = "\x1f"
 	// slotAs is the same for a command that says itself whom to act as.
 	slotAs = "\x1e"
+	// slotOurs is the same for a command of this plugin.
+	slotOurs = "\x1d"
+	// plugin is our name to kubectl.
+	plugin = "k8sconnect"
 )
 
 // Kubectl begins a command: kubectl, the words of the verb, and the slot for flags.
-func Kubectl(verb ...string) string { return "kubectl " + strings.Join(verb, " ") + slot }
+func Kubectl(verb ...string) string {
+	begun := "kubectl " + strings.Join(verb, " ")
+	if verb[0] == plugin {
+		return begun + slotOurs
+	}
+	return begun + slot
+}
 
 // KubectlAs is Kubectl for a command that has an --as of its own.
 func KubectlAs(verb ...string) string { return "kubectl " + strings.Join(verb, " ") + slotAs }
@@ -20,15 +30,18 @@ type Flags struct {
 	// Cluster chooses the cluster and the credentials, As whom to impersonate. Each is a
 	// word, not quoted yet.
 	Cluster, As []string
+	// Guards are flags that only commands of this plugin know: which clusters it refuses.
+	Guards []string
 }
 
 // Fill puts the flags into all commands of a text.
 func Fill(text string, flags Flags) string {
-	if !strings.ContainsAny(text, slot+slotAs) {
+	if !strings.ContainsAny(text, slot+slotAs+slotOurs) {
 		return text
 	}
 	who := words(flags.Cluster)
-	return strings.NewReplacer(slotAs, who, slot, who+words(flags.As)).Replace(text)
+	all := who + words(flags.As)
+	return strings.NewReplacer(slotAs, who, slot, all, slotOurs, all+words(flags.Guards)).Replace(text)
 }
 
 func words(all []string) string {

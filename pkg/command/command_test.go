@@ -23,6 +23,7 @@ func TestFill(t *testing.T) {
 		"see: kubectl k8sconnect stuck --context='a b' --as=o a/b | kubectl auth can-i --context='a b' get x --as=y": {
 			Cluster: []string{"--context=a b"}, As: []string{"--as=o"},
 		},
+		"see: kubectl k8sconnect stuck --expect-cluster=1 a/b | kubectl auth can-i get x --as=y": {Guards: []string{"--expect-cluster=1"}},
 	} {
 		want = strings.ReplaceAll(want, "--context='a b'", "'--context=a b'")
 		if got := command.Fill(text, flags); got != want {

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	api "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+const (
+	expectContextFlag = "expect-context"
+	expectClusterFlag = "expect-cluster"
+)
+
+// guards are the flags that refuse to talk to the wrong cluster. They are the only
+// flags that the environment may set too: all that they can do is to refuse.
+func guards() []string { return []string{expectContextFlag, expectClusterFlag} }
+
+// expectation is one value that a guard was given, and by what.
+type expectation struct{ from, value string }
+
+func (e expectation) String() string { return e.from + "=" + command.Quote(e.value) }
+
+// variable returns the environment variable that sets a guard.
+func variable(flag string) string {
+	return "KUBECTL_K8SCONNECT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+func (c *connection) addGuards(flags *pflag.FlagSet) {
+	flags.String(expectContextFlag, "",
+		"Refuse any context whose name does not match, such as 'prod-*'; also $"+variable(expectContextFlag))
+	flags.String(expectClusterFlag, "",
+		"Refuse any cluster whose kube-system namespace has not this UID; also $"+variable(expectClusterFlag))
+}
+
+// expectations are what the command line and the environment expect of a guard: both
+// have to be met, so that neither takes away what the other demands.
+func (c *connection) expectations(flag string) []expectation {
+	var all []expectation
+	if f := c.flags.Lookup(flag); f.Changed {
+		all = append(all, expectation{"--" + flag, f.Value.String()})
+	}
+	if value, set := os.LookupEnv(variable(flag)); set {
+		all = append(all, expectation{variable(flag), value})
+	}
+	return all
+}
+
+// checkGuards finds fault with guards that guard nothing. An empty one is most likely
+// a variable that a script did not set.
+func (c *connection) checkGuards() error {
+	var errs []error
+	for _, flag := range guards() {
+		for _, want := range c.expectations(flag) {
+			if want.value == "" {
+				errs = append(errs, fmt.Errorf("%s is empty, and so would guard nothing", want.from))
+			}
+		}
+	}
+	for _, want := range c.expectations(expectContextFlag) {
+		if _, err := path.Match(want.value, ""); err != nil {
+			errs = append(errs, fmt.Errorf("%s: not a pattern: a bracket is open", want))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// expectedContext refuses a context that was not expected. It asks nobody but the
+// kubeconfig.
+func (c *connection) expectedContext() error {
+	wanted := c.expectations(expectContextFlag)
+	if len(wanted) == 0 {
+		return nil
+	}
+	raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return c.explain(err)
+	}
+	name := c.contextName(raw)
+	for _, want := range wanted {
+		switch {
+		case name == "":
+			return &hintedError{
+				err:  fmt.Errorf("no context is in use, but %s expects one", want),
+				hint: "choose one with --context; where there is no kubeconfig, as in a pod, guard with --" + expectClusterFlag,
+			}
+		case !matches(want.value, name):
+			return &hintedError{
+				err:  fmt.Errorf("wrong context: %q is not what %s expects; nothing was sent to it", name, want),
+				hint: contextHint(raw, want),
+			}
+		}
+	}
+	for _, f := range []string{"server", "cluster"} {
+		if c.flags.Lookup(f).Changed {
+			return &hintedError{
+				err:  fmt.Errorf("--%s overrides the cluster of context %q, so its name does not tell which cluster is meant, as %s expects", f, name, wanted[0]),
+				hint: "leave out --" + f + ", or guard with --" + expectClusterFlag + " alone",
+			}
+		}
+	}
+	return nil
+}
+
+func contextHint(raw api.Config, want expectation) string {
+	known := slices.Sorted(maps.Keys(raw.Contexts))
+	known = slices.DeleteFunc(known, func(name string) bool { return !matches(want.value, name) })
+	if len(known) == 0 {
+		return "no context of the kubeconfig matches"
+	}
+	return "choose it with --context: " + strings.Join(known, ", ")
+}
+
+// matches reports whether a name matches a pattern. A star matches slashes too, which
+// names of contexts are full of.
+func matches(pattern, name string) bool {
+	flat := strings.NewReplacer("/", "\x00")
+	ok, err := path.Match(flat.Replace(pattern), flat.Replace(name))
+	return ok && err == nil
+}
+
+// expectedCluster refuses a cluster that was not expected, by the first request of
+// all. A cluster that cannot be recognised is refused too.
+func (c *connection) expectedCluster(ctx context.Context, client *cluster.Client) error {
+	wanted := c.expectations(expectClusterFlag)
+	if len(wanted) == 0 || c.recognised {
+		return nil
+	}
+	const name = "kube-system"
+	kind := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Resource: "namespaces"}
+	live, err := client.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: name})
+	switch {
+	case apierrors.IsForbidden(err):
+		return &hintedError{
+			err:  fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err),
+			hint: "the guard needs the permission to get the namespace " + name + ", and nothing else was asked for",
+		}
+	case apierrors.IsNotFound(err):
+		return &hintedError{
+			err:  fmt.Errorf("cannot tell whether this is the cluster that %s expects: it has no namespace %s", wanted[0], name),
+			hint: "guard with --" + expectContextFlag + " instead",
+		}
+	case err != nil:
+		return fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err)
+	}
+	for _, want := range wanted {
+		if string(live.GetUID()) != want.value {
+			return &hintedError{
+				err:  fmt.Errorf("wrong cluster: its UID is %s, not what %s expects; nothing else was asked of it", live.GetUID(), want),
+				hint: "see which cluster this is: " + command.Kubectl("cluster-info"),
+			}
+		}
+	}
+	c.recognised = true
+	return nil
+}
