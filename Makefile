@@ -33,6 +33,28 @@ binaries: ## build the plugin for PLATFORMS, and the webhook for those with Linu
 	  if [ $$GOOS = linux ]; then $(GOBUILD) -o $$to/ ./cmd/webhook; fi; \
 	done
 
+RELEASE = $(GO) run ./test/release/cmd/release -platforms '$(PLATFORMS)'
+
+.PHONY: release
+release: ## make what is published for a tag (VERSION=vX.Y.Z for another version) into dist/, and inspect it
+	rm -rf dist
+	@$(MAKE) --no-print-directory binaries
+	$(RELEASE) archives
+	$(RELEASE) checksums
+	$(RELEASE) check
+
+.PHONY: release-tagged
+release-tagged: release ## the same for a tag: fail unless krew-manifest.yaml, CHANGELOG.md and the chart say its version
+	$(RELEASE) tagged
+
+.PHONY: krew-manifest
+krew-manifest: release ## write krew-manifest.yaml for VERSION=vX.Y.Z, before its tag
+	cp dist/krew-manifest.yaml krew-manifest.yaml
+
+.PHONY: krew-test
+krew-test: ## install the archive of this machine's platform by krew (KREW=path) and call it through kubectl
+	@sh test/release/krew.sh '$(KREW)'
+
 .PHONY: image
 image: ## build the webhook's container image (IMAGE, PLATFORM); needs docker, podman or buildah
 	@engine=$$(for e in docker podman buildah; do $$e info >/dev/null 2>&1 && { echo $$e; break; }; done); \
@@ -65,6 +87,7 @@ test-long: build cluster-build $(BIN)/helm ## the properties over CASES random o
 	CASES=$(CASES) $(GO) test -count 1 -timeout 6h ./test/property
 	TEST_LONG=1 $(GO) test -count 1 -timeout 6h -run 'TestSets|TestMigration|TestManagedFields' ./test/e2e ./test/e2e/migration
 	TEST_LONG=1 $(GO) test -count 1 -timeout 6h ./test/e2e/judge ./test/e2e/faults
+	TEST_LONG=1 $(GO) test -count 1 -timeout 2h ./test/release
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME

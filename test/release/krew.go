@@ -1,0 +1,94 @@
+package release
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// unreleased is the version of the manifest that stands in the repository until there is
+// a first release: krew finds nothing there and installs nothing.
+const unreleased = "v0.0.0"
+
+const manifestHead = `# The manifest by which krew installs the plugin. make krew-manifest VERSION=vX.Y.Z writes
+# it, with the checksums of the archives that make release makes of this very commit.
+apiVersion: krew.googlecontainertools.github.com/v1alpha2
+kind: Plugin
+metadata:
+  name: k8sconnect
+spec:
+  version: %s
+  homepage: %s
+  shortDescription: Server-side apply that explains conflicts before it writes
+  description: |
+    Applies, diffs, waits for and deletes sets of manifests by server-side apply,
+    and shows who owns which field.
+
+    A conflict is explained field by field, with both values, the owner and the
+    ways out, before anything of its phase is written. A diff shows what apply
+    would really change of what you own. A deletion or a rollout that hangs is
+    told with its cause.
+  caveats: |
+    One more step makes kubectl complete the plugin's verbs, flags and names, on
+    Linux and macOS:
+
+      ln -sf kubectl-k8sconnect "${KREW_ROOT:-$HOME/.krew}/bin/kubectl_complete-k8sconnect"
+
+    On Windows, and for what has to be set up once in each shell, see
+    %s/blob/main/docs/completion.md
+  platforms:
+`
+
+const manifestPlatform = `    - selector:
+        matchLabels:
+          os: %s
+          arch: %s
+      uri: %s
+      sha256: "%s"
+      files:
+        - {from: %[5]s, to: .}
+        - {from: %[6]s, to: .}
+        - {from: %[7]s, to: .}
+      bin: %[5]s
+`
+
+// Manifest is krew's for a version, with a checksum for each platform.
+func Manifest(version string, sums map[Platform]string) string {
+	var out strings.Builder
+	if version == unreleased {
+		out.WriteString("# Nothing is released yet: the version and the checksums below are those of no archive.\n")
+	}
+	fmt.Fprintf(&out, manifestHead, version, repository, repository)
+	for _, p := range Platforms() {
+		if sums[p] != "" {
+			fmt.Fprintf(&out, manifestPlatform, p.OS, p.Arch, download(version, p.archive(version)), sums[p],
+				p.executable(program), license, notices)
+		}
+	}
+	return out.String()
+}
+
+// sumsOf reads the checksums of the archives in a folder.
+func sumsOf(dist, version string, platforms []Platform) (map[Platform]string, error) {
+	sums := map[Platform]string{}
+	for _, p := range platforms {
+		data, err := os.ReadFile(filepath.Join(dist, p.archive(version)))
+		if err != nil {
+			return nil, err
+		}
+		sums[p] = sha256Of(data)
+	}
+	return sums, nil
+}
+
+func sha256Of(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// released matches a version that a tag may have; not those between tags.
+var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(alpha|beta|rc)\.\d+)?$`)

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Has krew itself install the archive that make release made for this machine, calls the
+# plugin by kubectl, and goes the step to completion that the manifest's caveats name.
+#
+#   sh test/release/krew.sh KREW
+set -eu
+krew=${1:?make krew-test needs KREW=path of the program krew (kubectl-krew)}
+cd "$(dirname "$0")/../.."
+
+version=$(test/release/stamp.sh | head -n 1)
+archive=dist/kubectl-k8sconnect_${version}_$(go env GOOS)_$(go env GOARCH).tar.gz
+if [ ! -f "$archive" ]; then
+  echo "krew-test: there is no $archive; make release makes it" >&2
+  exit 1
+fi
+
+KREW_ROOT=$(mktemp -d)
+export KREW_ROOT KREW_NO_UPGRADE_CHECK=1
+trap 'rm -rf "$KREW_ROOT"' EXIT
+PATH=$KREW_ROOT/bin:$PATH
+command -v kubectl >/dev/null || PATH=$PATH:$(go run ./test/cluster/cmd/controlplane bin)
+
+"$krew" install --manifest=dist/krew-manifest.yaml --archive="$archive"
+told=$(KUBECONFIG=/dev/null kubectl k8sconnect version --client)
+echo "$told"
+case $told in
+  "client: $version "*) ;;
+  *) echo "krew-test: it is not $version" >&2; exit 1 ;;
+esac
+
+sh -c "$(grep 'ln -sf' dist/krew-manifest.yaml)"
+completed=$(KUBECONFIG=/dev/null kubectl __complete k8sconnect app 2>/dev/null | head -n 1)
+case $completed in
+  apply*) echo "kubectl completes: $completed" ;;
+  *) echo "krew-test: kubectl completes \"k8sconnect app\" to \"$completed\"" >&2; exit 1 ;;
+esac

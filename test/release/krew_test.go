@@ -1,0 +1,89 @@
+package release
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func valid() string {
+	sums := map[Platform]string{}
+	for i, p := range Platforms() {
+		sums[p] = strings.Repeat(string("0123456789abcdef"[i]), 64)
+	}
+	return Manifest("v1.2.3", sums)
+}
+
+// Each rule of krew refuses a manifest that is right but for that rule.
+func TestManifestRules(t *testing.T) {
+	if err := CheckManifest([]byte(valid())); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string][2]string{
+		"another API":                             {"v1alpha2", "v1beta1"},
+		"another kind":                            {"kind: Plugin", "kind: Plugins"},
+		"a name of the file":                      {"name: k8sconnect", "name: kubectl-k8sconnect"},
+		"a name in upper case":                    {"name: k8sconnect", "name: K8sconnect"},
+		"no v":                                    {"version: v1.2.3", "version: 1.2.3"},
+		"no patch":                                {"version: v1.2.3", "version: v1.2"},
+		"no homepage":                             {"homepage: https://github.com/k8sconnect/kubectl-k8sconnect", "homepage: ''"},
+		"a field that krew lacks":                 {"spec:\n", "spec:\n  website: x\n"},
+		"kubectl described":                       {"shortDescription: S", "shortDescription: kubectl s"},
+		"two lines described":                     {"shortDescription: S", "shortDescription: \"a\\nb\" # "},
+		"a long description":                      {"shortDescription: ", "shortDescription: " + strings.Repeat("very ", 10)},
+		"a description in long lines":             {"description: |\n", "description: |\n    " + strings.Repeat("very ", 20) + "\n"},
+		"a caveat in long lines":                  {"caveats: |\n", "caveats: |\n    " + strings.Repeat("very ", 20) + "\n"},
+		"the same platform twice":                 {"os: darwin\n          arch: amd64", "os: linux\n          arch: amd64"},
+		"a platform of another name":              {"arch: arm64", "arch: aarch64"},
+		"no architecture":                         {"          arch: arm64\n", ""},
+		"another label":                           {"          arch: arm64\n", "          arch: arm64\n          libc: musl\n"},
+		"an archive that krew lacks":              {".tar.gz", ".tar.xz"},
+		"no TLS":                                  {"uri: https:", "uri: http:"},
+		"a short checksum":                        {`sha256: "0`, `sha256: "`},
+		"a checksum in upper case":                {`sha256: "0`, `sha256: "A`},
+		"a checksum that YAML takes for a number": {`"` + strings.Repeat("0", 64) + `"`, strings.Repeat("0", 64)},
+		"no licence":                              {"        - {from: LICENSE, to: .}\n", ""},
+		"a file from above":                       {"from: LICENSE", "from: ../LICENSE"},
+		"a file to elsewhere":                     {"to: .}", "to: /usr/bin}"},
+		"no program":                              {"bin: kubectl-k8sconnect\n", "bin: ''\n"},
+		"a program that is not there":             {"bin: kubectl-k8sconnect\n", "bin: k8sconnect\n"},
+		"a program without .exe":                  {"bin: kubectl-k8sconnect.exe", "bin: kubectl-k8sconnect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(valid(), change[0]) {
+				t.Fatalf("nothing to change: %q", change[0])
+			}
+			if err := CheckManifest([]byte(strings.Replace(valid(), change[0], change[1], 1))); err == nil {
+				t.Error("no rule is against it")
+			}
+		})
+	}
+}
+
+// The file in the repository is what the target writes, for its version and checksums;
+// before the first release it says so, and krew finds nothing to install.
+func TestCommittedManifest(t *testing.T) {
+	text, err := os.ReadFile("../../krew-manifest.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := readManifest(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[Platform]string{}
+	for _, p := range m.Spec.Platforms {
+		sums[p.platform()] = p.SHA256
+	}
+	if string(text) != Manifest(m.Spec.Version, sums) {
+		t.Error("it is not what make krew-manifest writes: change test/release/krew.go instead")
+	}
+	for platform, sum := range sums {
+		if none := strings.Trim(sum, "0") == ""; none != (m.Spec.Version == unreleased) {
+			t.Errorf("%s: version %s with checksum %s", platform, m.Spec.Version, sum)
+		}
+	}
+	if m.Spec.Version != unreleased && !released.MatchString(m.Spec.Version) {
+		t.Errorf("%s is not the version of a release", m.Spec.Version)
+	}
+}

@@ -1,0 +1,112 @@
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Stamp is what the programs of a release say that they were built from.
+type Stamp struct {
+	Version, Commit string
+	At              time.Time
+}
+
+// ReadStamp asks stamp.sh, as make does when it builds.
+func ReadStamp(ctx context.Context, root string) (Stamp, error) {
+	out, err := exec.CommandContext(ctx, filepath.Join(root, "test/release/stamp.sh")).Output()
+	if err != nil {
+		return Stamp{}, fmt.Errorf("stamp.sh: %w", err)
+	}
+	words := strings.Fields(string(out))
+	if len(words) != 3 {
+		return Stamp{}, errors.New("a release is made in a clone with its history: git tells version, commit and date")
+	}
+	at, err := time.Parse(time.RFC3339, words[2])
+	return Stamp{Version: words[0], Commit: words[1], At: at}, err
+}
+
+// Archives packs the plugin of every platform that is in dist/binaries, each with its
+// licences, and writes the archives, their SBOMs and krew's manifest into dist.
+func Archives(ctx context.Context, root, dist string, platforms []Platform, stamp Stamp) error {
+	ours, err := os.ReadFile(filepath.Join(root, license))
+	if err != nil {
+		return err
+	}
+	for _, p := range platforms {
+		binary := p.binary(dist, program)
+		software, err := Linked(ctx, root, binary)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(binary)
+		if err != nil {
+			return err
+		}
+		name := p.archive(stamp.Version)
+		archive, err := pack(name, []File{
+			{license, 0o644, ours},
+			{notices, 0o644, []byte(software.Notices())},
+			{p.executable(program), 0o755, data},
+		}, stamp.At)
+		if err != nil {
+			return err
+		}
+		sbom, err := software.SBOM(Published{File: name, SHA256: sha256Of(archive), Version: stamp.Version, At: stamp.At})
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(write(dist, name, archive), write(dist, p.sbom(stamp.Version), sbom)); err != nil {
+			return err
+		}
+	}
+	sums, err := sumsOf(dist, stamp.Version, platforms)
+	if err != nil {
+		return err
+	}
+	return write(dist, "krew-manifest.yaml", []byte(Manifest(stamp.Version, sums)))
+}
+
+// Checksums writes those of all files in dist, in the form that sha256sum -c reads.
+func Checksums(dist string, stamp Stamp) error {
+	names, err := published(dist, stamp.Version)
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(dist, name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&out, "%s  %s\n", sha256Of(data), name)
+	}
+	return write(dist, checksums(stamp.Version), []byte(out.String()))
+}
+
+// published are the files in dist but the checksums. What is in folders of it, such as
+// the programs, is not handed out as it is.
+func published(dist, version string) ([]string, error) {
+	entries, err := os.ReadDir(dist)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Type().IsRegular() && entry.Name() != checksums(version) {
+			names = append(names, entry.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func write(dist, name string, data []byte) error {
+	return os.WriteFile(filepath.Join(dist, name), data, 0o644)
+}

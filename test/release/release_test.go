@@ -1,0 +1,252 @@
+package release
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// Two builds of one commit, in folders of other names and lengths, by users of another
+// language, time zone and file mode, are the same to the byte; and what they make is
+// sound. One platform takes part; all of them with TEST_LONG, and then nothing that the
+// first compiled is at hand for the second.
+func TestRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the product twice")
+	}
+	here := Platform{"linux", runtime.GOARCH}
+	platforms := []Platform{here}
+	long := os.Getenv("TEST_LONG") != ""
+	if long {
+		platforms = Platforms()
+	}
+	one, other := clone(t, "one"), clone(t, "a/folder/of/another/length")
+	made(t, one, platforms, long, "TZ=Asia/Tokyo", "LC_ALL=C")
+	made(t, other, platforms, long, "TZ=America/New_York", "USER=somebody", "LOGNAME=somebody", "GOAMD64=v3", "GOFLAGS=-buildvcs=true")
+	same(t, filepath.Join(one, "dist"), filepath.Join(other, "dist"))
+
+	stamp, err := ReadStamp(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("a flaw is found", func(t *testing.T) { flaws(t, one, here, stamp) })
+	if runtime.GOOS == "linux" {
+		t.Run("krew installs it", func(t *testing.T) { installed(t, filepath.Join(one, "dist"), here, stamp) })
+	}
+}
+
+// clone copies the repository: its history, and of its files what is there now.
+func clone(t *testing.T, name string) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), name)
+	run(t, root, nil, "git", "clone", "-q", "--no-hardlinks", root, dir)
+	run(t, root, nil, "sh", "-c", `git ls-files -z --deleted | (cd "$0" && xargs -0 -r rm -f)`, dir)
+	run(t, root, nil, "sh", "-c", `git ls-files -z -m -o --exclude-standard | xargs -0 -r sh -c 'd=$0; for f; do [ -e "$f" ] || continue; mkdir -p "$d/$(dirname "$f")"; cp -p "$f" "$d/$f"; done' "$0"`, dir)
+	return dir
+}
+
+func made(t *testing.T, dir string, platforms []Platform, fresh bool, env ...string) {
+	t.Helper()
+	var words []string
+	for _, p := range platforms {
+		words = append(words, p.String())
+	}
+	env = append(env, "PLATFORMS="+strings.Join(words, " "), "MAKEFLAGS=", "VERSION=")
+	if fresh {
+		env = append(env, "GOCACHE="+t.TempDir())
+	}
+	run(t, dir, env, "make", "release")
+}
+
+func run(t *testing.T, dir string, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// same wants two folders to hold the same files.
+func same(t *testing.T, one, other string) {
+	t.Helper()
+	files := func(root string) (names []string) {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				name, _ := filepath.Rel(root, path)
+				names = append(names, name)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	names := files(one)
+	if got := files(other); len(names) == 0 || !slices.Equal(names, got) {
+		t.Fatalf("%q, not %q", got, names)
+	}
+	for _, name := range names {
+		if err := sameFile(read(t, filepath.Join(one, name)), filepath.Join(other, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// flaws changes what is in the archive, each time by one flaw, and wants the inspection to
+// name it.
+func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
+	dist := filepath.Join(root, "dist")
+	entries, err := unpack(p.archive(stamp.Version), read(t, filepath.Join(dist, p.archive(stamp.Version))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkEntries(root, entries, p, stamp); err != nil {
+		t.Fatal(err)
+	}
+	const licence, notice, plugin = 0, 1, 2
+	for name, flaw := range map[string]func(e []entry) []entry{
+		"no licence":       func(e []entry) []entry { return e[1:] },
+		"another licence":  func(e []entry) []entry { e[licence].Data = []byte("MIT"); return e },
+		"absolute path":    func(e []entry) []entry { e[licence].Name = "/LICENSE"; return e },
+		"one file more":    func(e []entry) []entry { return append(e, entry{File: File{"a", 0o644, nil}}) },
+		"a file twice":     func(e []entry) []entry { return append(e, e[licence]) },
+		"not executable":   func(e []entry) []entry { e[plugin].Mode = 0o644; return e },
+		"writable by all":  func(e []entry) []entry { e[licence].Mode = 0o666; return e },
+		"a link":           func(e []entry) []entry { e[licence].Mode |= fs.ModeSymlink; return e },
+		"time of build":    func(e []entry) []entry { e[plugin].time = e[plugin].time.Add(time.Hour); return e },
+		"a user":           func(e []entry) []entry { e[plugin].uid = 1000; return e },
+		"a user's name":    func(e []entry) []entry { e[plugin].names = "somebody"; return e },
+		"notices lack Go":  func(e []entry) []entry { e[notice].Data = []byte("  k8s.io/client-go v1"); return e },
+		"not a program":    func(e []entry) []entry { e[plugin].Data = []byte("#!/bin/sh\n"); return e },
+		"another platform": func(e []entry) []entry { e[plugin].Data[18] ^= 0xff; return e },
+		"a folder told":    func(e []entry) []entry { e[plugin].Data = append(e[plugin].Data, root...); return e },
+		"another version": func(e []entry) []entry {
+			e[plugin].Data = bytes.ReplaceAll(e[plugin].Data, []byte(stamp.Version), bytes.Repeat([]byte("x"), len(stamp.Version)))
+			return e
+		},
+		"too large": func(e []entry) []entry {
+			e[plugin].Data = append(e[plugin].Data, make([]byte, Largest)...)
+			return e
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := slices.Clone(entries)
+			changed[plugin].Data = bytes.Clone(entries[plugin].Data)
+			if err := checkEntries(root, flaw(changed), p, stamp); err == nil {
+				t.Error("it is not found")
+			}
+		})
+	}
+	t.Run("another checksum", func(t *testing.T) {
+		bad := t.TempDir()
+		if err := os.CopyFS(bad, os.DirFS(dist)); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkSums(bad, stamp.Version); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(bad, "krew-manifest.yaml", []byte("changed")); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkSums(bad, stamp.Version); err == nil {
+			t.Error("it is not found")
+		}
+	})
+}
+
+// installed does what krew does with the archive of this platform, goes the further step
+// that the caveats name, and calls the plugin by kubectl.
+func installed(t *testing.T, dist string, p Platform, stamp Stamp) {
+	m, err := readManifest([]byte(Manifest(stamp.Version, all(t, dist, p, stamp))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(m.Spec.Platforms, func(k krewPlatform) bool { return k.platform() == p })
+	if err := m.Spec.Platforms[i].install(dist); err != nil {
+		t.Fatal(err)
+	}
+	krew := t.TempDir()
+	bin, store := filepath.Join(krew, "bin"), filepath.Join(krew, "store", m.Metadata.Name, stamp.Version)
+	for _, dir := range []string{bin, store} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, store, nil, "tar", "-xzf", filepath.Join(dist, p.archive(stamp.Version)))
+	if err := os.Symlink(filepath.Join(store, m.Spec.Platforms[i].Bin), filepath.Join(bin, program)); err != nil {
+		t.Fatal(err)
+	}
+	path := []string{"KREW_ROOT=" + krew, "KUBECONFIG=/dev/null", "PATH=" + bin + ":" + kubectlDir(t) + ":" + os.Getenv("PATH")}
+	out := run(t, krew, path, "kubectl", "k8sconnect", "version", "--client", "-o", "json")
+	for _, part := range []string{stamp.Version, stamp.Commit, stamp.At.Format(time.RFC3339)} {
+		if !strings.Contains(out, `"`+part+`"`) {
+			t.Errorf("no %q in %s", part, out)
+		}
+	}
+	var steps []string
+	for line := range strings.Lines(m.Spec.Caveats) {
+		if command, ok := strings.CutPrefix(line, "  "); ok {
+			steps = append(steps, command)
+		}
+	}
+	if len(steps) != 1 {
+		t.Fatalf("not one step: %q", steps)
+	}
+	run(t, krew, path, "sh", "-c", steps[0])
+	if out := run(t, krew, path, "kubectl", "__complete", "k8sconnect", "app"); !strings.Contains(out, "\napply\t") {
+		t.Errorf("completed to %q", out)
+	}
+}
+
+// all has a checksum for each platform: of the one that was built, and else any.
+func all(t *testing.T, dist string, p Platform, stamp Stamp) map[Platform]string {
+	t.Helper()
+	sums, err := sumsOf(dist, stamp.Version, []Platform{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range Platforms() {
+		if other != p {
+			sums[other] = strings.Repeat("0", 64)
+		}
+	}
+	return sums
+}
+
+func kubectlDir(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+	defer cancel()
+	dir, err := cluster.Build(ctx, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,198 @@
+package release
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Software is what is linked into a program.
+type Software struct {
+	// Name is the file's, without .exe.
+	Name string
+	// Go is the version of Go's own packages, such as go1.26.8.
+	Go string
+	// Modules are sorted by path; Go's own packages are the module "std".
+	Modules []Module
+}
+
+// Module is one of the modules of which a program has packages.
+type Module struct {
+	Path, Version string
+	// Sum is of its files, as go.sum has it.
+	Sum string
+	// License is an expression of SPDX, made of the identifiers of all its files.
+	License string
+	// Texts are its licence files and notices: those above the packages that are linked.
+	Texts []Text
+}
+
+// Text is a licence file, with its name in the module.
+type Text struct{ File, Content string }
+
+// isLicense matches names of files that have to be handed on.
+var isLicense = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents|unlicense)([-._].*)?$`)
+
+// Linked reads from a program which modules it has, and from the module cache on what
+// conditions each may be handed on. It runs the Go tool in root, the product's folder.
+func Linked(ctx context.Context, root, binary string) (*Software, error) {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return nil, err
+	}
+	packages, err := list(ctx, root, info)
+	if err != nil {
+		return nil, err
+	}
+	s := &Software{Name: strings.TrimSuffix(filepath.Base(binary), ".exe"), Go: info.GoVersion}
+	std, err := standard(ctx, root, info.GoVersion)
+	if err != nil {
+		return nil, err
+	}
+	s.Modules = append(s.Modules, std)
+	for _, linked := range info.Deps {
+		if linked.Replace != nil {
+			return nil, fmt.Errorf("%s: %s is replaced by %s", binary, linked.Path, linked.Replace.Path)
+		}
+		m := Module{Path: linked.Path, Version: linked.Version, Sum: linked.Sum}
+		if m.Texts, err = packages[linked.Path].texts(linked.Version); err != nil {
+			return nil, fmt.Errorf("%s: %w", linked.Path, err)
+		}
+		s.Modules = append(s.Modules, m)
+	}
+	slices.SortFunc(s.Modules, func(a, b Module) int { return strings.Compare(a.Path, b.Path) })
+	var unknown []error
+	for i := range s.Modules {
+		m := &s.Modules[i]
+		if m.License, err = expression(m.Texts); err != nil {
+			unknown = append(unknown, fmt.Errorf("%s %s: %w", m.Path, m.Version, err))
+		}
+	}
+	return s, errors.Join(unknown...)
+}
+
+// sources is where the packages of a module are that are linked.
+type sources struct {
+	version, dir string
+	packages     []string
+}
+
+// list asks the Go tool for the packages of a program as it was built: by platform.
+func list(ctx context.Context, root string, info *buildinfo.BuildInfo) (map[string]sources, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,Standard,Module", info.Path)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	for _, s := range info.Settings {
+		if s.Key == "GOOS" || s.Key == "GOARCH" || s.Key == "CGO_ENABLED" {
+			cmd.Env = append(cmd.Env, s.Key+"="+s.Value)
+		}
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w\n%s", err, stderr.Bytes())
+	}
+	found := map[string]sources{}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			Dir      string
+			Standard bool
+			Module   *struct {
+				Path, Version, Dir string
+				Main               bool
+			}
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return found, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		if p.Standard || p.Module == nil || p.Module.Main {
+			continue
+		}
+		s := found[p.Module.Path]
+		s.version, s.dir = p.Module.Version, p.Module.Dir
+		s.packages = append(s.packages, p.Dir)
+		found[p.Module.Path] = s
+	}
+}
+
+// texts reads the licence files in the folders of the packages, and in all above them
+// up to the module's.
+func (s sources) texts(version string) ([]Text, error) {
+	if s.version != version {
+		return nil, fmt.Errorf("%s is linked, but go.mod has %q", version, s.version)
+	}
+	folders := map[string]bool{}
+	for _, dir := range s.packages {
+		for ; len(dir) >= len(s.dir) && !folders[dir]; dir = filepath.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	var texts []Text
+	for _, dir := range slices.Sorted(maps.Keys(folders)) {
+		found, err := textsIn(s.dir, dir)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, found...)
+	}
+	return texts, nil
+}
+
+func textsIn(module, dir string) ([]Text, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var texts []Text
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() || !isLicense.MatchString(entry.Name()) || strings.HasSuffix(entry.Name(), ".go") {
+			continue
+		}
+		path := filepath.Join(dir, entry.Name())
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		name, err := filepath.Rel(module, path)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, Text{filepath.ToSlash(name), normal(string(content))})
+	}
+	return texts, nil
+}
+
+// normal has no carriage returns, and one line feed at its end.
+func normal(text string) string {
+	return strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n") + "\n"
+}
+
+// standard is Go's own packages, which every program has.
+func standard(ctx context.Context, root, version string) (Module, error) {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOROOT")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return Module{}, fmt.Errorf("go env: %w", err)
+	}
+	words := strings.Fields(string(out))
+	if len(words) != 2 || words[0] != version {
+		return Module{}, fmt.Errorf("the program was built by %s, not by the %s that is here", version, out)
+	}
+	texts, err := textsIn(words[1], words[1])
+	return Module{Path: "std", Version: strings.TrimPrefix(version, "go"), Texts: texts}, err
+}

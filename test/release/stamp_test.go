@@ -1,0 +1,134 @@
+package release
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// repo is a small repository with stamp.sh in its place.
+type repo struct {
+	t   *testing.T
+	dir string
+}
+
+func newRepo(t *testing.T) repo {
+	t.Helper()
+	r := repo{t, t.TempDir()}
+	script, err := os.ReadFile("stamp.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write("test/release/stamp.sh", string(script))
+	return r
+}
+
+func (r repo) write(name, text string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r repo) git(args ...string) string {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-01-02T03:04:05+02:00", "GIT_CONFIG_GLOBAL=/dev/null")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %s: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r repo) commit(name, text string) string {
+	r.t.Helper()
+	r.write(name, text)
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", name)
+	return r.git("rev-parse", "HEAD")
+}
+
+// stamp returns version, commit and date.
+func (r repo) stamp(env ...string) (string, string, string) {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), "test/release/stamp.sh")
+	cmd.Dir, cmd.Env = r.dir, append(append(os.Environ(), "VERSION=", "TZ=Asia/Tokyo"), env...)
+	out, err := cmd.CombinedOutput()
+	lines := strings.Split(string(out), "\n")
+	if err != nil || len(lines) != 4 {
+		r.t.Fatalf("%v: %q", err, lines)
+	}
+	return lines[0], lines[1], lines[2]
+}
+
+// The version is the tag's, and the commit is the last one whose sources are built:
+// the one that only writes krew's checksums has to leave the archives as they are.
+func TestStamp(t *testing.T) {
+	r := newRepo(t)
+	if version, commit, date := r.stamp(); version+commit+date != "" {
+		t.Errorf("without git: %q %q %q", version, commit, date)
+	}
+	if version, _, _ := r.stamp("VERSION=v9.9.9"); version != "v9.9.9" {
+		t.Errorf("VERSION without git: %q", version)
+	}
+
+	r.git("init", "-q")
+	first := r.commit("a.go", "1")
+	version, commit, date := r.stamp()
+	if !regexp.MustCompile(`^v0\.0\.0-1-g[0-9a-f]{12}$`).MatchString(version) || commit != first || date != "2026-01-02T01:04:05Z" {
+		t.Errorf("before the first tag: %q %q %q", version, commit, date)
+	}
+
+	written := r.commit("krew-manifest.yaml", "sums")
+	if _, commit, _ := r.stamp(); commit != first {
+		t.Errorf("the commit of the manifest is %s, it stamps %s", written, commit)
+	}
+	r.git("tag", "v0.1.0")
+	if version, commit, _ := r.stamp(); version != "v0.1.0" || commit != first {
+		t.Errorf("at the tag: %q %q", version, commit)
+	}
+	r.write("krew-manifest.yaml", "other sums")
+	if version, _, _ := r.stamp(); version != "v0.1.0" {
+		t.Errorf("the manifest alone is changed: %q", version)
+	}
+	r.write("b.go", "not added")
+	if version, _, _ := r.stamp(); version != "v0.1.0-dirty" {
+		t.Errorf("with a file that git does not know: %q", version)
+	}
+
+	third := r.commit("b.go", "1")
+	r.git("tag", "unrelated")
+	if version, commit, _ := r.stamp(); version != "v0.1.0-1-g"+third[:12] || commit != third {
+		t.Errorf("after the tag: %q %q", version, commit)
+	}
+	if version, commit, _ := r.stamp("VERSION=v0.2.0"); version != "v0.2.0" || commit != third {
+		t.Errorf("with VERSION: %q %q", version, commit)
+	}
+}
+
+// Who packages an unpacked archive of the source does so in a repository of their own:
+// its commits and tags say nothing of this program.
+func TestStampInForeignRepository(t *testing.T) {
+	r := newRepo(t)
+	r.git("init", "-q")
+	r.commit("spec", "1")
+	r.git("tag", "v7.0.0")
+	inner := repo{t, filepath.Join(r.dir, "src")}
+	script, err := os.ReadFile("stamp.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner.write("test/release/stamp.sh", string(script))
+	if version, commit, date := inner.stamp(); version+commit+date != "" {
+		t.Errorf("%q %q %q", version, commit, date)
+	}
+}
