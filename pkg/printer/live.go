@@ -2,11 +2,8 @@ package printer
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
-
-	"github.com/cheggaaa/pb/v3"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
@@ -14,23 +11,14 @@ import (
 // Below this many columns there is no room for a bar.
 const roomForBar = 60
 
-// live composes the line that shows, on a terminal, how far the run is. The bar
-// with its counters and its rate is drawn by a library; where the line goes is
-// the business of the screen.
+// live composes the line that shows, on a terminal, how far the run is. Where the line
+// goes is the business of the screen.
 type live struct {
-	bar   *pb.ProgressBar
+	rate  rate
 	width func() int
 }
 
-// What the library draws, with room for a bar and without.
-const (
-	barTemplate  = `{{bar . "[" "=" ">" " " "]"}} {{counters . "%s/%s"}} {{speed . "%4s/s" "      "}}`
-	bareTemplate = `{{counters . "%s/%s"}} {{speed . "%4s/s" "      "}}`
-)
-
-func newLive(width func() int) *live {
-	return &live{bar: pb.New(0).SetWriter(io.Discard).Set(pb.Static, true), width: width}
-}
+func newLive(width func() int) *live { return &live{width: width} }
 
 // line returns the live line; empty where there is nothing to tell yet. It
 // leaves the last column free, for some terminals begin a new line after it.
@@ -39,8 +27,7 @@ func (l *live) line(c *course, hold *pending, now time.Time) string {
 	if width < 10 {
 		return ""
 	}
-	// Drawn even where it is not shown: the library measures the rate.
-	bar := l.progress(c, width)
+	l.rate.observe(c.ended(), now) // Even where it is not shown.
 	p, ok := c.pending()
 	var parts []string
 	switch {
@@ -49,9 +36,9 @@ func (l *live) line(c *course, hold *pending, now time.Time) string {
 	case hold != nil:
 		parts = []string{held(c), hold.line(now)}
 	case !ok:
-		parts = []string{bar}
+		parts = []string{l.progress(c, width)}
 	case len(c.underway) > 0:
-		parts = []string{bar, p.line(now)}
+		parts = []string{l.progress(c, width), p.line(now)}
 	default:
 		parts = []string{held(c), p.line(now)}
 	}
@@ -72,14 +59,15 @@ func (l *live) progress(c *course, width int) string {
 	if c.total <= 0 {
 		return ""
 	}
-	template, before := bareTemplate, ""
-	if width >= roomForBar {
-		template, before = barTemplate, phaseName(c)
+	counted := fmt.Sprintf("%d/%d", c.ended(), c.total)
+	figures := counted + l.rate.String()
+	if width < roomForBar {
+		return figures + troubles(c)
 	}
-	// A third of the line for the bar with its figures leaves the names legible.
-	l.bar.SetTemplateString(template).SetWidth(min(width/3, 40))
-	drawn := l.bar.SetTotal(int64(c.total)).SetCurrent(int64(c.ended())).String()
-	return before + strings.TrimSpace(drawn) + troubles(c)
+	// A third of the line for the bar with its figures leaves the names legible. The bar
+	// leaves room for a rate where there is none yet, so that it does not jump.
+	drawn := bar(c.ended(), c.total, min(width/3, 40)-len(" ")-len(counted)-rateWidth)
+	return phaseName(c) + strings.TrimSpace(drawn+" "+figures) + troubles(c)
 }
 
 // held is progress while nothing goes on: without a rate, and short.

@@ -19,8 +19,9 @@ func TestTerminalGolden(t *testing.T) {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			term := &terminal{}
 			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
 				p, err := printer.ForApply(printer.Options{
-					Out: term, Err: term, Now: noon, Progress: true, Width: columns(width), ErrWidth: columns(width),
+					Out: term, Err: term, Now: func() time.Time { return noon().Add(time.Since(began)) }, Progress: true, Width: columns(width), ErrWidth: columns(width),
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -58,11 +58,7 @@ func label(ref object.Ref) string { return clean(ref.String()) }
 
 // cells counts the columns that a text takes. The locale has no say in it, so
 // that the same input gives the same output everywhere.
-func cells(s string) int { return wide().StringWidth(s) }
-
-func wide() *runewidth.Condition {
-	return &runewidth.Condition{StrictEmojiNeutral: true}
-}
+func cells(s string) int { return displaywidth.String(s) }
 
 // pad fills a text up to a number of columns.
 func pad(s string, width int) string {
@@ -71,7 +67,7 @@ func pad(s string, width int) string {
 
 // cut shortens a text at its end to a number of columns.
 func cut(s string, width int) string {
-	return wide().Truncate(s, max(width, 1), ellipsis)
+	return displaywidth.TruncateString(s, max(width, 1), ellipsis)
 }
 
 // cutMiddle shortens a text to a number of columns and keeps both its ends:
@@ -82,7 +78,17 @@ func cutMiddle(s string, width int) string {
 	}
 	tail := max(0, (width-1)/2)
 	head := cut(s, max(1, width-tail))
-	return head + wide().TruncatePrefix(s, tail, "")
+	return head + cutStart(s, tail)
+}
+
+// cutStart shortens a text at its start to a number of columns.
+func cutStart(s string, width int) string {
+	rest := cells(s)
+	for letters := displaywidth.StringGraphemes(s); rest > width && letters.Next(); {
+		rest -= letters.Width()
+		s = s[len(letters.Value()):]
+	}
+	return s
 }
 
 // count returns "1 object", "2 objects".
