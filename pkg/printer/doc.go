@@ -34,7 +34,7 @@
 //	started       object {apiVersion, kind, namespace, name}
 //	applied       object: as in the objects of an ApplyResult, without warnings
 //	compared      object: as in the objects of a DiffResult
-//	deleted       object: as in the objects of a StuckResult, without warnings
+//	deleted       object: as in the objects of a DeleteResult, without warnings
 //	going         object, text: it is terminating, and this has moved; done and total
 //	              where it is known how much it holds
 //	stuck         object, with its causes: why nothing moves; again when that changes

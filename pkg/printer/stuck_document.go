@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// stuckResult is the document of delete and of stuck.
+// stuckResult is the document of stuck, and as a DeleteResult that of delete.
 type stuckResult struct {
 	APIVersion string        `json:"apiVersion"`
 	Kind       string        `json:"kind"`
@@ -20,7 +20,7 @@ type stuckResult struct {
 	Summary    any           `json:"summary"`
 }
 
-// stuckObject is one object of a StuckResult, and of the stream.
+// stuckObject is one object of a StuckResult or DeleteResult, and of the stream.
 type stuckObject struct {
 	objectName
 	Action            event.Action `json:"action,omitempty"` // of delete
@@ -89,7 +89,7 @@ func (d *deleteDocument) flush() {}
 
 func (d *deleteDocument) finish(context.Context) error {
 	result := stuckResult{
-		APIVersion: apiVersion, Kind: "StuckResult", Run: d.Run, DryRun: d.DryRun, Objects: []stuckObject{},
+		APIVersion: apiVersion, Kind: "DeleteResult", Run: d.Run, DryRun: d.DryRun, Objects: []stuckObject{},
 		Summary: summary{actions: deleteActions(), tally: d.course.tally},
 	}
 	for _, o := range d.objects.drain() {
