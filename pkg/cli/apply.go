@@ -81,7 +81,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	cmd.Flags().Lookup("await-kinds").NoOptDefVal = "5m"
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
-	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+printer.Objects+", "+printer.ObjectsJSON+", "+
+	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+printer.Objects+", "+printer.ObjectsJSON+", "+printer.ObjectsKYAML+", "+
 		printer.JSONPath+"=TEMPLATE or "+printer.GoTemplate+"=TEMPLATE")
 	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "It always is; for who is used to kubectl")
 	_ = cmd.Flags().MarkHidden("server-side") // It only fails for a flag that there is not.

@@ -130,11 +130,11 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"output": {
 			[]string{"apply", "-f", "x.yaml", "-o", "wide"},
-			"error: -o: unknown output format \"wide\": use table, json, yaml, name, stream or junit\n" + strings.ReplaceAll(help, "%s", "apply "),
+			"error: -o: unknown output format \"wide\": use table, json, yaml, kyaml, name, stream or junit\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"output of version": {
 			[]string{"version", "-o", "wide"},
-			"error: -o must be json or yaml, not \"wide\"\n" + strings.ReplaceAll(help, "%s", "version "),
+			"error: -o must be json, yaml or kyaml, not \"wide\"\n" + strings.ReplaceAll(help, "%s", "version "),
 		},
 		"dry run": {
 			[]string{"apply", "-f", "x.yaml", "--dry-run=true"},

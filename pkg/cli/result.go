@@ -15,7 +15,7 @@ import (
 
 // outputFlag is -o of the verbs whose results a printer prints. more ends its usage.
 func outputFlag(cmd *cobra.Command, output *string, more ...string) {
-	formats := []string{printer.Table, printer.JSON, printer.YAML, printer.Name, printer.Stream, printer.JUnit}
+	formats := []string{printer.Table, printer.JSON, printer.YAML, printer.KYAML, printer.Name, printer.Stream, printer.JUnit}
 	last := len(formats) - 1
 	cmd.Flags().StringVarP(output, "output", "o", printer.Table,
 		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+strings.Join(more, ""))

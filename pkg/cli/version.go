@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/yaml/kyaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 )
@@ -32,8 +34,8 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains([]string{"", "json", "yaml"}, output) {
-				return usage(cmd, fmt.Errorf("-o must be json or yaml, not %q", output))
+			if !slices.Contains([]string{"", "json", "yaml", "kyaml"}, output) {
+				return usage(cmd, fmt.Errorf("-o must be json, yaml or kyaml, not %q", output))
 			}
 			if err := c.check(); err != nil {
 				return usage(cmd, err)
@@ -54,8 +56,8 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 		},
 	}
 	cmd.Flags().BoolVar(&clientOnly, "client", false, "Only the plugin's version; no server is asked")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml; text by default")
-	words(cmd, "output", "json", "yaml")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json, yaml or kyaml; text by default")
+	words(cmd, "output", "json", "yaml", "kyaml")
 	return cmd
 }
 
@@ -87,6 +89,12 @@ func (v versions) print(streams genericiooptions.IOStreams, output string) error
 		enc := json.NewEncoder(streams.Out)
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
+	case "kyaml":
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		return (&kyaml.Encoder{}).FromYAML(bytes.NewReader(text), streams.Out)
 	default:
 		text, err := yaml.Marshal(v)
 		if err == nil {

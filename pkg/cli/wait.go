@@ -93,7 +93,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; as long as --timeout unless given, and 0 is not at all")
 	flags.StringVarP(&f.output, "output", "o", printer.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
-		" or jsonpath=TEMPLATE; yaml, name and jsonpath are of the objects that met their conditions")
+		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath are of the objects that met their conditions")
 	words(cmd, "output", append(waitFormats(), printer.JSONPath+"=")...)
 	words(cmd, "for", "ready", "condition=", "jsonpath=", "create", "delete", "cel=")
 	for _, name := range []string{"fail-on", "existence-timeout"} {
@@ -102,7 +102,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 }
 
 func waitFormats() []string {
-	return []string{printer.Table, printer.JSON, printer.YAML, printer.Name, printer.Stream, printer.JUnit}
+	return []string{printer.Table, printer.JSON, printer.YAML, printer.KYAML, printer.Name, printer.Stream, printer.JUnit}
 }
 
 func (f *waitFlags) toOptions(cmd *cobra.Command, c *connection, args []string, streams genericiooptions.IOStreams) (*waitOptions, error) {

@@ -17,7 +17,7 @@ func ForDelete(o Options) (*Printer, error) {
 		switch b.Format {
 		case Table:
 			return &deleteTable{base: b}
-		case JSON, YAML, JUnit:
+		case JSON, YAML, KYAML, JUnit:
 			return &deleteDocument{base: b, warnings: warnings{}}
 		case Name:
 			return newDeleteNames(b)

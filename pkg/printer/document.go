@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -128,11 +128,14 @@ func (d *diffDocument) finish(context.Context) error {
 	return d.document(result)
 }
 
-// document writes a value as JSON or as YAML.
+// document writes a value as JSON, YAML or KYAML.
 func (b base) document(v any) error {
 	write := func(v any) ([]byte, error) { return encode(v, "  ") }
-	if b.Format == YAML {
+	switch b.Format {
+	case YAML:
 		write = encodeYAML
+	case KYAML:
+		write = encodeKYAML
 	}
 	text, err := write(v)
 	if err != nil {
@@ -145,27 +148,42 @@ func (b base) document(v any) error {
 // encode returns the JSON of a value and a line break. It is plain text for a
 // terminal too: what is not printable is escaped, as JSON allows.
 func encode(v any, indent string) ([]byte, error) {
+	text, err := rawJSON(v, indent)
+	if err != nil {
+		return nil, err
+	}
+	return escapeQuoted(text, func(b []byte, r rune) []byte {
+		for _, unit := range utf16.AppendRune(nil, r) {
+			b = fmt.Appendf(b, `\u%04x`, unit)
+		}
+		return b
+	}), nil
+}
+
+// rawJSON returns the JSON of a value, with whatever characters it holds.
+func rawJSON(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// escapeQuoted spells out what is not printable in a text that has it between double
+// quotes only.
+func escapeQuoted(text []byte, spell func([]byte, rune) []byte) []byte {
 	plain := func(r rune) bool { return r == '\n' || strconv.IsPrint(r) }
-	text := b.String()
-	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return b.Bytes(), nil
+	if !bytes.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
 	}
-	var escaped strings.Builder
-	for _, r := range text {
+	var escaped []byte
+	for _, r := range string(text) {
 		if plain(r) {
-			escaped.WriteRune(r)
+			escaped = utf8.AppendRune(escaped, r)
 			continue
 		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&escaped, `\u%04x`, unit)
-		}
+		escaped = spell(escaped, r)
 	}
-	return []byte(escaped.String()), nil
+	return escaped
 }

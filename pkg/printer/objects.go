@@ -16,15 +16,16 @@ import (
 // Formats of the objects themselves, not of a report about them. The last two are
 // followed by = and a template as kubectl takes it.
 const (
-	Objects     = "objects"
-	ObjectsJSON = "objects=json"
-	JSONPath    = "jsonpath"
-	GoTemplate  = "go-template"
+	Objects      = "objects"
+	ObjectsJSON  = "objects=json"
+	ObjectsKYAML = "objects=kyaml"
+	JSONPath     = "jsonpath"
+	GoTemplate   = "go-template"
 )
 
 // IsOfObjects reports whether a format prints the objects themselves.
 func IsOfObjects(format string) bool {
-	return format == Objects || format == ObjectsJSON ||
+	return format == Objects || format == ObjectsJSON || format == ObjectsKYAML ||
 		strings.HasPrefix(format, JSONPath+"=") || strings.HasPrefix(format, GoTemplate+"=")
 }
 
@@ -40,6 +41,9 @@ type objectWriter struct {
 func objectFormat(b base) (*objectWriter, error) {
 	if b.Format == Objects {
 		return &objectWriter{write: objectYAML, between: "---\n"}, nil
+	}
+	if b.Format == ObjectsKYAML { // It begins each document by itself.
+		return &objectWriter{write: objectKYAML}, nil
 	}
 	if b.Format == ObjectsJSON {
 		return &objectWriter{
@@ -60,6 +64,11 @@ func objectFormat(b base) (*objectWriter, error) {
 
 func objectYAML(u *unstructured.Unstructured) (string, error) {
 	text, err := encodeYAML(u.Object)
+	return string(text), err
+}
+
+func objectKYAML(u *unstructured.Unstructured) (string, error) {
+	text, err := encodeKYAML(u.Object)
 	return string(text), err
 }
 

@@ -17,6 +17,7 @@ const (
 	Table  = "table"
 	JSON   = "json"
 	YAML   = "yaml"
+	KYAML  = "kyaml"
 	Name   = "name"
 	Stream = "stream"
 	JUnit  = "junit"
@@ -110,7 +111,7 @@ func ForApply(o Options) (*Printer, error) {
 		switch b.Format {
 		case Table:
 			return newApplyTable(b)
-		case JSON, YAML, JUnit:
+		case JSON, YAML, KYAML, JUnit:
 			return newApplyDocument(b)
 		case Name:
 			return newApplyNames(b)
@@ -137,7 +138,7 @@ func ForDiff(o Options) (*Printer, error) {
 		switch b.Format {
 		case Table:
 			return newDiffTable(b)
-		case JSON, YAML, JUnit:
+		case JSON, YAML, KYAML, JUnit:
 			return newDiffDocument(b)
 		case Name:
 			return &diffNames{base: b}
@@ -161,8 +162,8 @@ func newPrinter(o Options, results word, choose func(base) results) (*Printer, e
 	screen := &screen{out: o.Out, err: o.Err}
 	chosen := choose(base{Options: o, course: course, screen: screen, paint: newPalette(o.Color)})
 	if chosen == nil {
-		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s or %s",
-			o.Format, Table, JSON, YAML, Name, Stream, JUnit)
+		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s, %s or %s",
+			o.Format, Table, JSON, YAML, KYAML, Name, Stream, JUnit)
 	}
 	p := &Printer{
 		course:  course,

@@ -16,7 +16,7 @@ func ForStuck(o Options) (*Printer, error) {
 		switch b.Format {
 		case Table:
 			return &stuckTable{base: b}
-		case JSON, YAML, JUnit:
+		case JSON, YAML, KYAML, JUnit:
 			return &stuckDocument{base: b, warnings: warnings{}}
 		case Name:
 			return &stuckNames{base: b}

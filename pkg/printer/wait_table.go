@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// ForWait returns a printer for the events of a wait. Its formats yaml and
+// ForWait returns a printer for the events of a wait. Its formats yaml, kyaml and
 // those of objects are the objects that met their conditions; the report about
 // them is in json, junit and stream. The error names a format that there is not, or
 // what is wrong with the template.
@@ -15,8 +15,11 @@ func ForWait(o Options) (*Printer, error) {
 	var fault error
 	met := word{text: "met", good: []event.Action{event.Met}, awaited: true}
 	p, err := newPrinter(o, met, func(b base) results {
-		if b.Format == YAML {
+		switch b.Format {
+		case YAML:
 			b.Format = Objects
+		case KYAML:
+			b.Format = ObjectsKYAML
 		}
 		var writer *objectWriter
 		writer, fault = objectFormat(b)
@@ -45,7 +48,9 @@ func ForWait(o Options) (*Printer, error) {
 }
 
 // WantsObjects reports whether a format of ForWait prints the objects themselves.
-func WantsObjects(format string) bool { return format == YAML || IsOfObjects(format) }
+func WantsObjects(format string) bool {
+	return format == YAML || format == KYAML || IsOfObjects(format)
+}
 
 // waitTable is what a person reads: one line an object; below those that are not
 // met what their conditions read, and the causes.

@@ -17,7 +17,7 @@ import (
 
 // hostile is a text that a terminal must not get as it is, among texts that it may.
 func hostile(random *rand.Rand) string {
-	parts := []string{"\x1b[2J", "\u009b31m", "\u202e", "\u0085", "\u2028", "\x07", "\x00", "\u200b", "\U000e0041", "\x7f", "a", " ", "\n", "\t", `"`, "'", ": ", "# ", "日本", "|", "-"}
+	parts := []string{"\x1b[2J", "\u009b31m", "\u202e", "\u0085", "\u2028", "\x07", "\x00", "\u200b", "\U000e0041", "\x7f", "\r", "a", " ", "\n", "\t", `"`, "'", ": ", "# ", "日本", "|", "-"}
 	var b strings.Builder
 	for range 1 + random.IntN(8) {
 		b.WriteString(parts[random.IntN(len(parts))])
@@ -36,12 +36,7 @@ func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 			"large": int64(1 << 60), "share": 0.25, "none": nil, "yes": true,
 		}
 		met := event.Waited{Ref: config("a"), Action: event.Met, Object: &unstructured.Unstructured{Object: object}}
-		got := run(t, printer.ForWait, printer.Options{Format: printer.YAML}, []event.Event{met}).out
-		harmless(t, got)
-		var back, want map[string]any
-		if err := yaml.Unmarshal([]byte(got), &back); err != nil {
-			t.Fatalf("%v:\n%s", err, got)
-		}
+		var want map[string]any
 		text, err := json.Marshal(object)
 		if err != nil {
 			t.Fatal(err)
@@ -49,13 +44,22 @@ func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 		if err := json.Unmarshal(text, &want); err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(want, back) {
-			t.Errorf("%q was printed as\n%s", object["data"], got)
+		for _, format := range []string{printer.YAML, printer.KYAML} {
+			got := run(t, printer.ForWait, printer.Options{Format: format}, []event.Event{met}).out
+			harmless(t, got)
+			var back map[string]any
+			if err := yaml.Unmarshal([]byte(got), &back); err != nil {
+				t.Fatalf("%v:\n%s", err, got)
+			}
+			if !reflect.DeepEqual(want, back) {
+				t.Errorf("%q was printed as\n%s", object["data"], got)
+			}
 		}
 		changed := event.Compared{Ref: config("a"), Action: event.Update, Reason: hostile(random), Changes: []managedfields.Change{
 			{Path: managedfields.Field("data", "a"), From: hostile(random), To: hostile(random), Kind: managedfields.Changed},
 		}}
 		harmless(t, run(t, printer.ForDiff, printer.Options{Format: printer.YAML}, []event.Event{changed}).out)
+		harmless(t, run(t, printer.ForDiff, printer.Options{Format: printer.KYAML}, []event.Event{changed}).out)
 	}
 }
 
