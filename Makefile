@@ -3,9 +3,14 @@ BIN := bin
 CONTROLPLANE = $(GO) run ./test/cluster/cmd/controlplane
 # How long one fuzz target runs in `make fuzz`.
 FUZZTIME ?= 30s
-# What `make image` calls the webhook's image, and for which platform, such as linux/arm64.
-IMAGE ?= k8sconnect/webhook:dev
-PLATFORM ?=
+DIST ?= dist
+# Where the images are to be pushed, and where their source is.
+REGISTRY ?= ghcr.io/k8sconnect
+SOURCE ?= https://github.com/k8sconnect/kubectl-k8sconnect
+IMAGE_PLATFORMS ?= linux/amd64 linux/arm64
+# Version, commit and date; and the version as images and charts write it: 1.2.3 of the tag v1.2.3.
+STAMP = $(shell VERSION='$(VERSION)' test/release/stamp.sh)
+SEMVER = $(subst +,-,$(patsubst v%,%,$(word 1,$(STAMP))))
 CHART := charts/k8sconnect
 # The platforms that a release is for, and the version that it has instead of the tag's.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -28,7 +33,7 @@ build: ## build the plugin and the webhook into bin/
 binaries: ## build the plugin for PLATFORMS, and the webhook for those with Linux, into dist/binaries/OS_ARCH/
 	@set -e; for platform in $(PLATFORMS); do \
 	  export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
-	  to=dist/binaries/$${GOOS}_$$GOARCH; echo "$$to"; \
+	  to=$(DIST)/binaries/$${GOOS}_$$GOARCH; echo "$$to"; \
 	  $(GOBUILD) -o $$to/ ./cmd/kubectl-k8sconnect; \
 	  if [ $$GOOS = linux ]; then $(GOBUILD) -o $$to/ ./cmd/webhook; fi; \
 	done
@@ -55,13 +60,26 @@ krew-manifest: release ## write krew-manifest.yaml for VERSION=vX.Y.Z, before it
 krew-test: ## install the archive of this machine's platform by krew (KREW=path) and call it through kubectl
 	@sh test/release/krew.sh '$(KREW)'
 
-.PHONY: image
-image: ## build the webhook's container image (IMAGE, PLATFORM); needs docker, podman or buildah
-	@engine=$$(for e in docker podman buildah; do $$e info >/dev/null 2>&1 && { echo $$e; break; }; done); \
-	if [ -z "$$engine" ]; then \
-	  echo 'make image: no container engine answers; it needs docker (with its daemon running), podman or buildah' >&2; exit 1; \
-	fi; \
-	set -x; $$engine build $(if $(PLATFORM),--platform $(PLATFORM)) -t $(IMAGE) -f Dockerfile .
+.PHONY: images
+images: ## both container images for all platforms into dist/: OCI layouts, and archives for docker load
+	@$(MAKE) --no-print-directory binaries PLATFORMS='$(IMAGE_PLATFORMS)'
+	@$(GO) build -C test/tools/images -o $(abspath $(BIN))/images .
+	@rm -f $(DIST)/*.oci.tar $(DIST)/*.docker.tar
+	@$(BIN)/images -binaries $(DIST)/binaries -layouts $(DIST)/images -files $(DIST) -registry $(REGISTRY) -source $(SOURCE) -licenses LICENSE \
+	  -platforms '$(IMAGE_PLATFORMS)' -version $(SEMVER) -revision '$(word 2,$(STAMP))' -created '$(word 3,$(STAMP))'
+
+.PHONY: push-images
+push-images: $(BIN)/crane ## push them to where REGISTRY said when they were made, and print their digests
+	@test/tools/images/push.sh $(DIST) $(BIN)/crane
+
+.PHONY: chart-package
+chart-package: $(BIN)/helm ## the webhook's chart as one file into dist/, with this version and the image of this version
+	@rm -rf $(DIST)/chart $(DIST)/k8sconnect-*.tgz && mkdir -p $(DIST)/chart && cp -R $(CHART) $(DIST)/chart/
+	@sed 's|repository: ghcr.io/k8sconnect/webhook|repository: $(REGISTRY)/webhook|' $(CHART)/values.yaml >$(DIST)/chart/$(notdir $(CHART))/values.yaml
+	@# Helm keeps the files' times: with that of the commit, the package is the same each time.
+	@find $(DIST)/chart -exec touch -d '$(or $(word 3,$(STAMP)),1980-01-01T00:00:00Z)' {} +
+	@$(BIN)/helm package $(DIST)/chart/$(notdir $(CHART)) --version $(SEMVER) --app-version $(SEMVER) --destination $(DIST)
+	@rm -rf $(DIST)/chart
 
 .PHONY: install
 install: ## install the plugin where Go installs programs; kubectl finds it there if that is on the PATH
@@ -119,6 +137,9 @@ $(BIN)/golangci-lint: test/tools/go.mod test/tools/go.sum
 
 $(BIN)/helm: test/tools/helm/go.mod test/tools/helm/go.sum
 	$(GO) build -C test/tools/helm -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/helm helm.sh/helm/v4/cmd/helm
+
+$(BIN)/crane: test/tools/images/go.mod test/tools/images/go.sum
+	$(GO) build -C test/tools/images -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/crane github.com/google/go-containerregistry/cmd/crane
 
 .PHONY: chart-lint
 chart-lint: $(BIN)/helm ## check the webhook's chart: lint, rendering of several value sets, what its schema refuses

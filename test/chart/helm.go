@@ -89,7 +89,13 @@ func (h *Helm) Said(t testing.TB, args ...string) string {
 // Render returns the objects of a release "release" in the namespace "home".
 func (h *Helm) Render(t testing.TB, args ...string) []*unstructured.Unstructured {
 	t.Helper()
-	args = append([]string{"template", "release", Dir(t), "--namespace", "home", "--kube-version", "1.37"}, args...)
+	return h.RenderChart(t, Dir(t), args...)
+}
+
+// RenderChart returns the same of the chart in a folder or a package.
+func (h *Helm) RenderChart(t testing.TB, chart string, args ...string) []*unstructured.Unstructured {
+	t.Helper()
+	args = append([]string{"template", "release", chart, "--namespace", "home", "--kube-version", "1.37"}, args...)
 	decoder := yaml.NewYAMLToJSONDecoder(strings.NewReader(h.Run(t, args...)))
 	var objects []*unstructured.Unstructured
 	for {
