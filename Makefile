@@ -86,7 +86,7 @@ install: ## install the plugin where Go installs programs; kubectl finds it ther
 	$(subst go build,go install,$(GOBUILD)) ./cmd/kubectl-k8sconnect
 
 .PHONY: demo
-demo: build cluster-build ## see it work: a real control plane, a conflict, and its three ways out
+demo: ## see it work: a real control plane, a conflict, and its three ways out; builds what that needs
 	@bash test/demo/demo.sh
 
 .PHONY: test

@@ -2,13 +2,16 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/internal/flock"
@@ -20,52 +23,98 @@ const toolsDir = "test/cluster/tools"
 // buildFlags are part of the cache key: other flags, other binaries.
 const buildFlags = "-buildvcs=false -mod=readonly"
 
-// Build makes sure that the control plane's binaries are in the user's cache
-// folder, and returns the folder they are in. The first build takes several
-// minutes; what the Go command says while it works goes to out.
+// stillBuilding is how often a build that takes its time says that it goes on.
+const stillBuilding = 30 * time.Second
+
+// Build makes sure that programs of the control plane are in the user's cache folder,
+// by default all of them, and returns the folder they are in. The first build takes
+// several minutes; it says to out which program it builds, and how long that took.
 //
 // The folder's name is a hash of the tools module, so all clones and worktrees
 // that agree on it share one build. Two builds at once are safe: the second
-// waits, and finds the work done.
-func Build(ctx context.Context, out io.Writer) (string, error) {
+// waits, and finds the work done. When ctx ends, no process of the build is left.
+func Build(ctx context.Context, out io.Writer, programs ...string) (string, error) {
+	if len(programs) == 0 {
+		programs = Options{Nodes: 1}.Programs()
+	}
 	tools, err := findTools()
 	if err != nil {
 		return "", err
 	}
 	dir, err := binaryDir(tools)
-	if err != nil || isBuilt(dir) {
+	if err != nil || len(notIn(dir, programs)) == 0 {
 		return dir, err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	lock, err := flock.Wait(ctx, dir+".lock")
+	lock, err := buildLock(ctx, dir+".lock", out)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = lock.Close() }()
-	if isBuilt(dir) {
+	missing := notIn(dir, programs)
+	if len(missing) == 0 {
 		return dir, nil
 	}
-	fmt.Fprintln(out, "building the control plane; this happens once and takes several minutes")
-	start := time.Now()
+	fmt.Fprintf(out, "building %s; this happens once and takes several minutes\n", strings.Join(missing, ", "))
 	partial, err := freshDir(dir + ".partial-")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(partial) }()
-	if err := buildInto(ctx, tools, partial, out); err != nil {
-		return "", fmt.Errorf("build the control plane: %w", err)
+	b := builder{tools: tools, out: out, partial: partial}
+	for i, program := range missing {
+		start := time.Now()
+		fmt.Fprintf(out, "building %s (%d of %d)\n", program, i+1, len(missing))
+		if err := b.build(ctx, program, dir); err != nil {
+			return "", &BuildError{Program: program, Err: err}
+		}
+		fmt.Fprintf(out, "built %s in %s\n", program, time.Since(start).Round(time.Second))
 	}
-	if err := os.Rename(partial, dir); err != nil {
-		return "", err
-	}
-	fmt.Fprintf(out, "built in %s: %s\n", time.Since(start).Round(time.Second), dir)
 	return dir, nil
 }
 
-func buildInto(ctx context.Context, tools, dir string, out io.Writer) error {
-	version, err := goList(ctx, tools, "{{.Version}}", "k8s.io/kubernetes")
+// BuildError says which program of the control plane could not be built.
+type BuildError struct {
+	// Program is its name.
+	Program string
+	// Err is why.
+	Err error
+}
+
+// Error implements error.
+func (e *BuildError) Error() string { return fmt.Sprintf("build %s: %v", e.Program, e.Err) }
+
+// Unwrap returns why.
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *BuildError) Hint() string {
+	if errors.Is(e.Err, context.Canceled) {
+		return ""
+	}
+	return "the first build needs a Go module proxy (GOPROXY); without one, " + EnvAssets + " can name a folder with " + strings.Join(smallest(), ", ")
+}
+
+// buildLock waits for a build that is under way, and says so.
+func buildLock(ctx context.Context, path string, out io.Writer) (*os.File, error) {
+	lock, err := flock.Try(path)
+	if lock != nil || err != nil {
+		return lock, err
+	}
+	fmt.Fprintln(out, "another process builds the control plane; waiting for it")
+	return flock.Wait(ctx, path)
+}
+
+type builder struct {
+	tools, partial string
+	out            io.Writer
+}
+
+// build builds one program and moves it to dir when it is whole.
+func (b builder) build(ctx context.Context, program, dir string) error {
+	version, err := kubernetesVersion(ctx, b.tools)
 	if err != nil {
 		return err
 	}
@@ -76,17 +125,77 @@ func buildInto(ctx context.Context, tools, dir string, out io.Writer) error {
 		ldflags = append(ldflags, fmt.Sprintf("-X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean",
 			pkg, version, major, minor))
 	}
-	args := append([]string{"build", "-ldflags", strings.Join(ldflags, " "), "-o", dir + string(filepath.Separator)}, strings.Fields(buildFlags)...)
-	build := goCommand(ctx, tools, append(args, "tool", "./etcd")...)
-	build.Stdout, build.Stderr = out, out
-	if err := build.Run(); err != nil {
-		return err
+	path := filepath.Join(b.partial, program)
+	args := append([]string{"build", "-ldflags", strings.Join(ldflags, " "), "-o", path}, strings.Fields(buildFlags)...)
+	build := goCommand(ctx, b.tools, append(args, packageOf(program))...)
+	build.Stdout, build.Stderr = b.out, b.out
+	build.Env = append(build.Env, "GOTMPDIR="+b.partial) // removed with it, also if go is killed
+	stop := b.reportEvery(stillBuilding, program)
+	err = runGroup(build)
+	stop()
+	if err != nil {
+		return errors.Join(context.Cause(ctx), err)
 	}
-	kwok, err := goList(ctx, tools, "{{.Dir}}", "sigs.k8s.io/kwok")
+	if program == kwok {
+		if err := b.copyStages(ctx, dir); err != nil {
+			return err
+		}
+	}
+	return os.Rename(path, filepath.Join(dir, program))
+}
+
+// reportEvery says from time to time that a program is still being built.
+func (b builder) reportEvery(interval time.Duration, program string) (stop func()) {
+	start, tick, done, ended := time.Now(), time.NewTicker(interval), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				fmt.Fprintf(b.out, "still building %s after %s\n", program, time.Since(start).Round(time.Second))
+			}
+		}
+	}()
+	return func() { tick.Stop(); close(done); <-ended }
+}
+
+func (b builder) copyStages(ctx context.Context, dir string) error {
+	source, err := goList(ctx, b.tools, "{{.Dir}}", "sigs.k8s.io/kwok")
 	if err != nil {
 		return err
 	}
-	return os.CopyFS(filepath.Join(dir, stagesDir), os.DirFS(filepath.Join(kwok, "kustomize", "stage")))
+	partial := filepath.Join(b.partial, stagesDir)
+	if err := os.CopyFS(partial, os.DirFS(filepath.Join(source, "kustomize", "stage"))); err != nil {
+		return err
+	}
+	target := filepath.Join(dir, stagesDir)
+	if err := os.RemoveAll(target); err != nil {
+		return err
+	}
+	return os.Rename(partial, target)
+}
+
+// kubernetesVersion is the version of Kubernetes that the tools module requires. It asks
+// the file alone, so that it needs no network.
+func kubernetesVersion(ctx context.Context, tools string) (string, error) {
+	out, err := goCommand(ctx, tools, "mod", "edit", "-json").Output()
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", filepath.Join(tools, "go.mod"), err)
+	}
+	var file struct {
+		Require []struct{ Path, Version string }
+	}
+	if err := json.Unmarshal(out, &file); err != nil {
+		return "", err
+	}
+	for _, module := range file.Require {
+		if module.Path == "k8s.io/kubernetes" {
+			return module.Version, nil
+		}
+	}
+	return "", fmt.Errorf("%s requires no k8s.io/kubernetes", filepath.Join(tools, "go.mod"))
 }
 
 // goList asks about a module of the tools module.
@@ -99,10 +208,24 @@ func goList(ctx context.Context, tools, format, module string) (string, error) {
 }
 
 // goCommand runs go in the tools module: static binaries need no C compiler,
-// and a workspace that the user has open must not change what is built.
+// and a workspace that the user has open must not change what is built. It is a process
+// group, of which nothing is left when ctx ends: go alone would leave its compilers.
 func goCommand(ctx context.Context, tools string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = tools
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	cmd.Env = slices.Concat(os.Environ(), []string{"CGO_ENABLED=0", "GOWORK=off"})
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// An interrupt, on which go removes its temporary folder.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = 5 * time.Second
 	return cmd
+}
+
+// runGroup runs such a command, and kills what it leaves behind.
+func runGroup(cmd *exec.Cmd) error {
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	return err
 }

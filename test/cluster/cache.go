@@ -7,17 +7,20 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
-// NotBuiltError says that the control plane's binaries are not in the cache.
+// NotBuiltError says that programs of the control plane are not in the cache.
 type NotBuiltError struct {
 	// Dir is where they would be.
 	Dir string
+	// Programs are those that are not there.
+	Programs []string
 }
 
 // Error implements error.
 func (e *NotBuiltError) Error() string {
-	return fmt.Sprintf("the control plane is not built yet (nothing in %s)", e.Dir)
+	return fmt.Sprintf("the control plane is not built yet (no %s in %s)", strings.Join(e.Programs, ", "), e.Dir)
 }
 
 // Hint says what to do about it.
@@ -25,8 +28,9 @@ func (e *NotBuiltError) Hint() string {
 	return "run `make cluster-build`: once, several minutes"
 }
 
-// binaries returns the folder that Build filled, or a NotBuiltError.
-func binaries() (string, error) {
+// binaries returns the folder that Build filled, or a NotBuiltError if it lacks one of
+// these programs.
+func binaries(programs []string) (string, error) {
 	tools, err := findTools()
 	if err != nil {
 		return "", err
@@ -35,15 +39,21 @@ func binaries() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !isBuilt(dir) {
-		return "", &NotBuiltError{Dir: dir}
+	if missing := notIn(dir, programs); len(missing) > 0 {
+		return "", &NotBuiltError{Dir: dir, Programs: missing}
 	}
 	return dir, nil
 }
 
-func isBuilt(dir string) bool {
-	_, err := os.Stat(dir)
-	return err == nil
+// notIn returns which programs a folder lacks.
+func notIn(dir string, programs []string) []string {
+	var missing []string
+	for _, program := range programs {
+		if _, err := os.Stat(filepath.Join(dir, program)); err != nil {
+			missing = append(missing, program)
+		}
+	}
+	return missing
 }
 
 // findTools looks for the tools module from the working folder upwards: Go runs

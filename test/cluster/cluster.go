@@ -10,11 +10,6 @@ import (
 	"sync"
 )
 
-const (
-	etcd      = "etcd"
-	apiServer = "kube-apiserver"
-)
-
 // errExternal says that a cluster that somebody else runs was asked for
 // something that only one of our own can do.
 var errExternal = errors.New("not possible on a cluster that is not the harness's own")
@@ -47,11 +42,13 @@ type Cluster struct {
 // what Options adds, the default service account and the nodes. Stop ends it;
 // the end of this process does so too, however it comes.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	dir, err := binaries()
-	if err != nil {
-		return nil, err
+	c := &Cluster{options: options, binaries: options.Binaries}
+	if c.binaries == "" {
+		var err error
+		if c.binaries, err = binaries(options.Programs()); err != nil {
+			return nil, err
+		}
 	}
-	c := &Cluster{options: options, binaries: dir}
 	if err := c.start(ctx); err != nil {
 		c.Stop()
 		return nil, fmt.Errorf("start a cluster: %w", err)

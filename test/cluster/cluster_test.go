@@ -145,7 +145,7 @@ func TestStartQuotesTheLog(t *testing.T) {
 func TestBuildOnce(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
-	dir := must[string](t)(binaries())
+	dir := must[string](t)(binaries(nil))
 	if again := must[string](t)(Build(t.Context(), io.Discard)); again != dir {
 		t.Errorf("build: %s, then %s", dir, again)
 	}

@@ -106,7 +106,7 @@ func (c *Cluster) startControllerManager() error {
 	} {
 		args = append(args, "--concurrent-"+kind+"-syncs=20")
 	}
-	manager, err := startProcess(c.Dir, "kube-controller-manager", c.Binary("kube-controller-manager"), args...)
+	manager, err := startProcess(c.Dir, controllerManager, c.Binary(controllerManager), args...)
 	c.add(manager)
 	return err
 }
@@ -121,9 +121,9 @@ func (c *Cluster) startScheduler() error {
 	if err := os.WriteFile(config, []byte(content), 0o644); err != nil {
 		return err
 	}
-	scheduler, err := startProcess(c.Dir, "kube-scheduler", c.Binary("kube-scheduler"),
+	process, err := startProcess(c.Dir, scheduler, c.Binary(scheduler),
 		"--config="+config, "--secure-port=0")
-	c.add(scheduler)
+	c.add(process)
 	return err
 }
 
@@ -140,7 +140,7 @@ func (c *Cluster) startKwok() error {
 	if err != nil {
 		return err
 	}
-	kwok, err := startProcess(c.Dir, "kwok", c.Binary("kwok"),
+	process, err := startProcess(c.Dir, kwok, c.Binary(kwok),
 		"--config="+config,
 		"--kubeconfig="+kubeconfig,
 		"--manage-all-nodes",
@@ -150,6 +150,6 @@ func (c *Cluster) startKwok() error {
 		"--cidr=10.244.0.0/16", // addresses to write into status; nobody dials them
 		"--node-ip=10.0.0.1",
 	)
-	c.add(kwok)
+	c.add(process)
 	return err
 }

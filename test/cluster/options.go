@@ -16,6 +16,9 @@ type Options struct {
 	// folder that Stop removes.
 	Dir string
 
+	// Binaries is a folder with the programs, in place of what Build made.
+	Binaries string
+
 	// AuditLog, if set, is the file into which the API server writes one JSON
 	// event a request (level Metadata). A relative path is below Dir.
 	AuditLog string

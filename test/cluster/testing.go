@@ -106,7 +106,7 @@ func Use(kubeconfig string) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{external: true, KubeconfigPath: path}
-	c.binaries, _ = binaries()
+	c.binaries, _ = binaries([]string{kubectlProgram})
 	config, err := c.RESTConfig()
 	if err != nil {
 		return nil, err

@@ -2,50 +2,229 @@
 package demo
 
 import (
+	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // The tour needs no network once everything is built, and leaves no process and no
 // file behind.
 func TestDemoOffline(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
+	d := start(t, "GOPROXY=off")
+	if err := d.wait(); err != nil || !strings.Contains(d.said(), "everything is torn down") {
+		t.Errorf("%v:\n%s", err, d.said())
 	}
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "bash", "demo.sh")
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "GOPROXY=off", "NO_COLOR=1")
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "everything is torn down") {
-		t.Errorf("%v:\n%s", err, out)
-	}
-	if left := processes(t, dir); len(left) > 0 {
-		t.Errorf("still running: %q", left)
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	d.checkNothingLeft()
 }
 
-// processes are the command lines that name a folder.
-func processes(t *testing.T, dir string) []string {
-	t.Helper()
-	found, err := filepath.Glob("/proc/[0-9]*/cmdline")
+// A folder with a control plane of the right version is enough: nothing is built but
+// the plugin.
+func TestDemoWithAssets(t *testing.T) {
+	real, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var named []string
-	for _, path := range found {
-		text, err := os.ReadFile(path)
-		if err != nil { // It has ended.
-			continue
+	assets := t.TempDir()
+	for _, program := range []string{"etcd", "kube-apiserver", "kubectl"} {
+		found, err := filepath.Glob(filepath.Join(real, "kubectl-k8sconnect", "controlplane-*", program))
+		if err != nil || len(found) == 0 {
+			t.Skip("the control plane is not built: make cluster-build")
 		}
-		if line := strings.ReplaceAll(string(text), "\x00", " "); strings.Contains(line, dir) {
-			named = append(named, line)
+		if err := os.Symlink(found[len(found)-1], filepath.Join(assets, program)); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return named
+	d := start(t, append(emptyCache(t), "GOPROXY=off", "KUBEBUILDER_ASSETS="+assets)...)
+	if err := d.wait(); err != nil || !strings.Contains(d.said(), "everything is torn down") {
+		t.Errorf("%v:\n%s", err, d.said())
+	}
+	if said := d.said(); !strings.Contains(said, "KUBEBUILDER_ASSETS: "+assets) || strings.Contains(said, "building etcd") {
+		t.Errorf("it does not use what is there:\n%s", said)
+	}
+	d.checkNothingLeft()
+}
+
+// Without a network and without anything built, it ends and says why.
+func TestDemoOfflineAndCold(t *testing.T) {
+	d := start(t, append(emptyCache(t), "GOPROXY=off", "GOFLAGS=-modcacherw", "GOMODCACHE="+t.TempDir())...)
+	if err := d.wait(); err == nil || !strings.Contains(d.said(), "GOPROXY=off") {
+		t.Errorf("%v:\n%s", err, d.said())
+	}
+	d.checkNothingLeft()
+}
+
+// Whenever somebody interrupts it, and however, nothing of it goes on.
+func TestDemoInterrupted(t *testing.T) {
+	for _, test := range []struct {
+		when   string // short: it is part of a socket's path, of which Linux takes 107 bytes
+		until  func(*demo) bool
+		cold   bool
+		signal syscall.Signal
+		group  bool // as a terminal does; otherwise the script alone, as kill does
+	}{
+		{when: "plugin", until: runs("compile", "link"), cold: true, signal: syscall.SIGINT, group: true},
+		{when: "etcd built", until: all(says("building etcd (1 of 3)"), runs("compile", "link")), cold: true, signal: syscall.SIGTERM},
+		{when: "kube-apiserver built", until: all(says("building kube-apiserver (2 of 3)"), runs("compile", "link")), cold: true, signal: syscall.SIGINT, group: true},
+		{when: "etcd runs", until: runs("etcd"), signal: syscall.SIGINT},
+		{when: "kube-apiserver runs", until: runs("kube-apiserver"), signal: syscall.SIGTERM, group: true},
+		{when: "applied", until: says("created     namespace/shop"), signal: syscall.SIGTERM},
+		{when: "scaled", until: says("deployment.apps/web scaled"), signal: syscall.SIGHUP, group: true},
+	} {
+		t.Run(test.when, func(t *testing.T) {
+			env := []string{"GOPROXY=off"}
+			if test.cold {
+				env = append(env, emptyCache(t)...)
+			}
+			d := start(t, env...)
+			for !test.until(d) {
+				select {
+				case <-d.ended:
+					t.Fatalf("it ended before:\n%s", d.said())
+				case <-time.After(5 * time.Millisecond):
+				}
+			}
+			pid := d.cmd.Process.Pid
+			if test.group {
+				pid = -pid
+			}
+			if err := syscall.Kill(pid, test.signal); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.wait(); err == nil {
+				t.Errorf("it took no notice:\n%s", d.said())
+			}
+			d.checkNothingLeft()
+		})
+	}
+}
+
+func runs(programs ...string) func(*demo) bool {
+	return func(d *demo) bool {
+		for _, line := range d.processes() {
+			program, _, _ := strings.Cut(line, " ")
+			if slices.Contains(programs, filepath.Base(program)) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func all(conditions ...func(*demo) bool) func(*demo) bool {
+	return func(d *demo) bool {
+		return !slices.ContainsFunc(conditions, func(holds func(*demo) bool) bool { return !holds(d) })
+	}
+}
+
+func says(texts ...string) func(*demo) bool {
+	return func(d *demo) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(d.said(), text) })
+	}
+}
+
+// demo is one run of the tour. All its processes have its folder for temporary files in
+// their environment, by which they are found.
+type demo struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	tmp   string
+	ended chan struct{}
+	err   error // after ended
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func start(t *testing.T, env ...string) *demo {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a control plane")
+	}
+	d := &demo{t: t, tmp: t.TempDir(), ended: make(chan struct{})}
+	// Not of the test's context: nothing but the script itself is to end its processes.
+	d.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "demo.sh")
+	d.cmd.Env = slices.Concat(os.Environ(), []string{"TMPDIR=" + d.tmp, "NO_COLOR=1", "KUBEBUILDER_ASSETS="}, env)
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	d.cmd.Stdout, d.cmd.Stderr = d, d
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { d.err = d.cmd.Wait(); close(d.ended) }()
+	t.Cleanup(func() {
+		_ = syscall.Kill(d.cmd.Process.Pid, syscall.SIGTERM)
+		<-d.ended
+		for pid := range d.processes() { // of a tour that failed
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return d
+}
+
+// Write implements io.Writer.
+func (d *demo) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.out.Write(p)
+}
+
+func (d *demo) said() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.out.String()
+}
+
+func (d *demo) wait() error {
+	<-d.ended
+	return d.err
+}
+
+func (d *demo) checkNothingLeft() {
+	d.t.Helper()
+	if left := d.processes(); len(left) > 0 {
+		d.t.Errorf("still running: %v\n%s", left, d.said())
+	}
+	if left, err := os.ReadDir(d.tmp); err != nil || len(left) > 0 {
+		d.t.Errorf("left behind: %v, %v\n%s", left, err, d.said())
+	}
+}
+
+// processes are the command lines of the tour's processes, by their numbers.
+func (d *demo) processes() map[int]string {
+	d.t.Helper()
+	found, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	lines := map[int]string{}
+	for _, path := range found {
+		env, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(env, []byte("TMPDIR="+d.tmp+"\x00")) {
+			continue // it has ended, or is another's
+		}
+		line, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		pid, malformed := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && malformed == nil && len(line) > 0 {
+			lines[pid] = strings.ReplaceAll(string(line), "\x00", " ")
+		}
+	}
+	return lines
+}
+
+// emptyCache hides what is built already, but not what Go has compiled of it.
+func emptyCache(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"XDG_CACHE_HOME=" + t.TempDir(), "HOME=" + os.Getenv("HOME"), "GOCACHE=" + strings.TrimSpace(string(out))}
 }

@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -22,11 +23,15 @@ import (
 
 const usage = `usage: controlplane build | bin | up | down | status [flags]
 
-  build   build the binaries, if they are not there yet
-  bin     the same, and print their folder: kubectl is in it
+  build   build all programs, if they are not there yet
+  bin     print the folder of those that --nodes needs, and build what is not there:
+          kubectl is in it
   up      start a cluster in the background, unless it runs
   down    stop it, and remove its folder
   status  say what runs
+
+With --nodes=0, only etcd, kube-apiserver and kubectl are needed, and may be those in the
+folder that KUBEBUILDER_ASSETS names.
 
 flags:
 `
@@ -36,6 +41,10 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "controlplane:", err)
+		var hinter interface{ Hint() string }
+		if errors.As(err, &hinter) && hinter.Hint() != "" {
+			fmt.Fprintln(os.Stderr, "  "+hinter.Hint())
+		}
 		os.Exit(1)
 	}
 }
@@ -44,6 +53,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("controlplane", flag.ExitOnError)
 	dir := flags.String("dir", ".cluster", "folder of the cluster")
 	nodes := flags.Int("nodes", 2, "number of nodes; 0 for no controllers and no nodes")
+	binaries := flags.String("binaries", "", "folder of the programs; for the command's own use")
 	audit := flags.Bool("audit", true, "write the API server's audit log")
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), usage)
@@ -66,15 +76,19 @@ func run(ctx context.Context, args []string) error {
 	}
 	home := home(path)
 	switch verb {
-	case "build", "bin":
-		dir, err := cluster.Build(ctx, os.Stderr)
-		if verb == "bin" && err == nil {
+	case "build":
+		_, err := cluster.Build(ctx, os.Stderr)
+		return err
+	case "bin":
+		dir, err := cluster.Provide(ctx, os.Stderr, options)
+		if err == nil {
 			fmt.Println(dir)
 		}
 		return err
 	case "up":
-		return home.up(ctx, args)
+		return home.up(ctx, options, args)
 	case "hold":
+		options.Binaries = *binaries
 		return home.hold(ctx, options)
 	case "down":
 		return home.down(ctx)

@@ -15,7 +15,7 @@ import (
 
 // up makes sure that a cluster runs, and prints how to use it: the one line on
 // stdout is for the shell, eval "$(controlplane up)".
-func (h home) up(ctx context.Context, args []string) error {
+func (h home) up(ctx context.Context, options cluster.Options, args []string) error {
 	holder, err := h.holder()
 	if err != nil {
 		return err
@@ -28,9 +28,11 @@ func (h home) up(ctx context.Context, args []string) error {
 		if err := h.clean(ctx); err != nil { // of one that was killed
 			return err
 		}
-		if _, err := cluster.Build(ctx, os.Stderr); err != nil {
+		dir, err := cluster.Provide(ctx, os.Stderr, options)
+		if err != nil {
 			return err
 		}
+		args = append(args, "--binaries", dir)
 	}
 	start := time.Now()
 	if err := h.startHolder(ctx, args); err != nil {
@@ -47,7 +49,8 @@ func (h home) export() error {
 
 // startHolder starts the process that holds the cluster, and returns when the
 // cluster is ready. If somebody else brings the same cluster up at this moment,
-// the new process ends at once, and theirs is waited for.
+// the new process ends at once, and theirs is waited for. When ctx ends first, so does
+// the new process.
 func (h home) startHolder(ctx context.Context, args []string) error {
 	if err := os.MkdirAll(string(h), 0o700); err != nil {
 		return err
@@ -72,17 +75,32 @@ func (h home) startHolder(ctx context.Context, args []string) error {
 	for !h.ready() {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w; the cluster still starts in the background", context.Cause(ctx))
+			if ended != nil {
+				endHolder(cmd.Process, ended)
+			}
+			return fmt.Errorf("the cluster was not ready yet: %w", context.Cause(ctx))
 		case err := <-ended:
 			holder, other := h.holder()
 			if holder == 0 || other != nil {
 				content, _ := os.ReadFile(h.log())
 				return errors.Join(fmt.Errorf("the cluster did not start: %w\n%s", err, content), other)
 			}
+			ended = nil // somebody else's is waited for
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return nil
+}
+
+// endHolder ends a holder with its cluster, by force if it takes its time.
+func endHolder(holder *os.Process, ended <-chan error) {
+	_ = holder.Signal(syscall.SIGTERM)
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		_ = holder.Kill()
+		<-ended
+	}
 }
 
 // hold runs the cluster until somebody ends this process.

@@ -1,0 +1,46 @@
+package cluster
+
+import (
+	"slices"
+)
+
+const (
+	etcd              = "etcd"
+	apiServer         = "kube-apiserver"
+	kubectlProgram    = "kubectl"
+	controllerManager = "kube-controller-manager"
+	scheduler         = "kube-scheduler"
+	kwok              = "kwok"
+)
+
+// packageOf is what a program of the control plane is built of, in the tools module.
+func packageOf(program string) string {
+	switch program {
+	case etcd:
+		return "./etcd"
+	case kwok:
+		return "sigs.k8s.io/kwok/cmd/kwok"
+	default:
+		return "k8s.io/kubernetes/cmd/" + program
+	}
+}
+
+// Programs are those that the options need: those that Start runs, and kubectl for
+// whoever uses the cluster.
+func (o Options) Programs() []string {
+	needed := smallest()
+	if o.controllers() {
+		needed = append(needed, controllerManager, scheduler)
+	}
+	if o.Nodes > 0 {
+		needed = append(needed, kwok)
+	}
+	return needed
+}
+
+// smallest is what the smallest cluster needs. It is also what kubebuilder's folders
+// hold.
+func smallest() []string { return []string{etcd, apiServer, kubectlProgram} }
+
+// isSmallest reports whether the options need no more than that.
+func (o Options) isSmallest() bool { return slices.Equal(o.Programs(), smallest()) }

@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// assets makes a folder with programs that say what version they are.
+func assets(t *testing.T, dir, version string, programs ...string) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range programs {
+		script := fmt.Sprintf("#!/bin/sh\necho Kubernetes %s\n", version)
+		if err := os.WriteFile(filepath.Join(dir, program), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// ours is the version of the tools module.
+func ours(t *testing.T) string {
+	t.Helper()
+	return must[string](t)(kubernetesVersion(t.Context(), must[string](t)(findTools())))
+}
+
+// Whoever set KUBEBUILDER_ASSETS is heeded if it fits, and told why if it does not;
+// then what was built before is taken.
+func TestProvideTakesAssets(t *testing.T) {
+	version := ours(t)
+	cached, err := binaries(smallest())
+	if err != nil {
+		t.Skip(err)
+	}
+	for name, test := range map[string]struct {
+		version  string
+		programs []string
+		options  Options
+		says     string
+		taken    bool
+	}{
+		"same":        {version: version, programs: smallest(), says: "using Kubernetes " + version + " of KUBEBUILDER_ASSETS", taken: true},
+		"same minor":  {version: minorOf(version) + ".99", programs: smallest(), says: "using Kubernetes " + minorOf(version) + ".99", taken: true},
+		"older":       {version: "v1.31.4", programs: smallest(), says: "is Kubernetes v1.31.4, and " + minorOf(version) + " is needed"},
+		"not that":    {version: "9", programs: smallest(), says: "is Kubernetes 9, and " + minorOf(version) + " is needed"},
+		"incomplete":  {version: version, programs: []string{etcd, kubectlProgram}, says: "has no kube-apiserver"},
+		"empty":       {says: "has no etcd, kube-apiserver, kubectl"},
+		"controllers": {version: version, programs: smallest(), options: Options{Nodes: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := assets(t, t.TempDir(), test.version, test.programs...)
+			t.Setenv(EnvAssets, dir)
+			var out bytes.Buffer
+			got, err := Provide(t.Context(), &out, test.options)
+			want := cached
+			if test.taken {
+				want = dir
+			}
+			if err != nil || got != want {
+				t.Errorf("%s, %v; want %s", got, err, want)
+			}
+			if said := out.String(); !strings.Contains(said, test.says) || test.says == "" && said != "" {
+				t.Errorf("it says %q, want %q", said, test.says)
+			}
+		})
+	}
+}
+
+// What setup-envtest has installed is found without being named, if nothing was built.
+func TestProvideFindsInstalled(t *testing.T) {
+	version := ours(t)
+	t.Setenv(EnvAssets, "")
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOMODCACHE", t.TempDir())
+	data := t.TempDir()
+	for _, name := range []string{"XDG_CACHE_HOME", "HOME"} {
+		t.Setenv(name, t.TempDir())
+	}
+	t.Setenv("XDG_DATA_HOME", data)
+	for _, dir := range installed("v1.31.0") {
+		if strings.Contains(dir, "1.31.") {
+			t.Fatalf("%s is there before it was made", dir)
+		}
+	}
+	for _, installed := range []string{"v1.31.4", version} {
+		name := strings.TrimPrefix(installed, "v") + "-" + platform()
+		assets(t, filepath.Join(store(), "k8s", name), installed, smallest()...)
+	}
+	var out bytes.Buffer
+	got, err := Provide(t.Context(), &out, Options{})
+	if err != nil || !strings.Contains(got, strings.TrimPrefix(version, "v")) || !strings.Contains(out.String(), got) {
+		t.Errorf("%s, %v; it says %q", got, err, out.String())
+	}
+}
+
+// Without a network nothing is built; the error says what, why, and what would help, and
+// nothing half done is left.
+func TestBuildOffline(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOFLAGS", "-modcacherw")
+	t.Setenv("GOCACHE", t.TempDir())
+	t.Setenv("GOMODCACHE", t.TempDir())
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("HOME", cache)
+	var out bytes.Buffer
+	_, err := Build(t.Context(), &out, apiServer)
+	failure, ok := errors.AsType[*BuildError](err)
+	if !ok || failure.Program != apiServer || !strings.Contains(failure.Hint(), "GOPROXY") || !strings.Contains(failure.Hint(), EnvAssets) {
+		t.Errorf("%v", err)
+	}
+	if said := out.String(); !strings.Contains(said, "building kube-apiserver (1 of 1)") {
+		t.Errorf("it says %q", said)
+	}
+	err = filepath.WalkDir(cache, func(path string, entry os.DirEntry, err error) error {
+		if strings.Contains(path, ".partial-") {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
