@@ -115,10 +115,11 @@ fuzz: ## run each fuzz target for FUZZTIME
 	  done; done
 
 .PHONY: lint
-lint: $(BIN)/golangci-lint ## linters, formatting, tidy modules
+lint: $(BIN)/golangci-lint $(BIN)/actionlint ## linters, formatting, tidy modules, workflows
 	$(BIN)/golangci-lint run ./...
 	$(BIN)/golangci-lint fmt --diff ./...
 	$(GO) mod tidy -diff
+	$(BIN)/actionlint -shellcheck= -pyflakes=
 
 .PHONY: generate
 generate: ## write the tables of deprecated APIs and fields from pinned releases of Kubernetes
@@ -134,6 +135,9 @@ fmt: $(BIN)/golangci-lint ## format the code
 
 $(BIN)/golangci-lint: test/tools/go.mod test/tools/go.sum
 	$(GO) build -C test/tools -o $(abspath $(BIN))/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(BIN)/actionlint: test/tools/actionlint/go.mod test/tools/actionlint/go.sum
+	$(GO) build -C test/tools/actionlint -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/actionlint github.com/rhysd/actionlint/cmd/actionlint
 
 $(BIN)/helm: test/tools/helm/go.mod test/tools/helm/go.sum
 	$(GO) build -C test/tools/helm -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/helm helm.sh/helm/v4/cmd/helm

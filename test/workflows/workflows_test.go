@@ -1,0 +1,146 @@
+// Package workflows tests what actionlint does not know of the workflow files: what may
+// run with which rights, and that the commands in them exist.
+package workflows
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+type workflow struct {
+	Permissions *map[string]string
+	Jobs        map[string]job
+}
+
+type job struct {
+	Permissions map[string]string
+	Uses        string
+	Steps       []struct {
+		Uses string
+		Run  string
+		With map[string]any
+	}
+}
+
+func read(t *testing.T) map[string]workflow {
+	t.Helper()
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no workflows: ", err)
+	}
+	all := map[string]workflow{}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w workflow
+		if err := yaml.Unmarshal(content, &w); err != nil {
+			t.Fatal(file, err)
+		}
+		all[filepath.Base(file)] = w
+	}
+	return all
+}
+
+// A tag of an action can be moved to other code; a commit cannot.
+func TestActionsArePinned(t *testing.T) {
+	pinned := regexp.MustCompile(`^uses: [a-z-]+/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	ours := regexp.MustCompile(`^uses: \./\.github/workflows/[a-z]+\.yml$`)
+	for name := range read(t) {
+		content, err := os.ReadFile(filepath.Join("../../.github/workflows", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(content)) {
+			line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
+			if strings.HasPrefix(line, "uses:") && !pinned.MatchString(line) && !ours.MatchString(line) {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+}
+
+// Each job has the rights that it needs, and no other job's.
+func TestPermissions(t *testing.T) {
+	got := map[string]map[string]string{}
+	for name, w := range read(t) {
+		if w.Permissions == nil || len(*w.Permissions) > 0 {
+			t.Errorf("%s: permissions of the whole workflow, which are the repository's if it says none: %v", name, w.Permissions)
+		}
+		for id, j := range w.Jobs {
+			got[name+"/"+id] = j.Permissions
+			for _, step := range j.Steps {
+				if strings.HasPrefix(step.Uses, "actions/checkout@") && step.With["persist-credentials"] != false {
+					t.Errorf("%s/%s: the checkout leaves its token to all that runs", name, id)
+				}
+			}
+		}
+	}
+	read := map[string]string{"contents": "read"}
+	want := map[string]map[string]string{
+		"ci.yml/check":        read,
+		"release.yml/check":   read,
+		"release.yml/release": {"contents": "write", "packages": "write", "id-token": "write", "attestations": "write"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a change is checked by here is what it is checked by there.
+func TestChecksAreThoseOfCI(t *testing.T) {
+	all := read(t)
+	var runs []string
+	for _, step := range all["ci.yml"].Jobs["check"].Steps {
+		if step.Run != "" {
+			runs = append(runs, strings.TrimSpace(step.Run))
+		}
+	}
+	if diff := cmp.Diff([]string{".ci/run"}, runs); diff != "" {
+		t.Error(diff)
+	}
+	if info, err := os.Stat("../../.ci/run"); err != nil || info.Mode()&0o111 == 0 {
+		t.Errorf(".ci/run: %v, %v", info, err)
+	}
+	if uses := all["release.yml"].Jobs["check"].Uses; uses != "./.github/workflows/ci.yml" {
+		t.Errorf("a release is checked by %q", uses)
+	}
+}
+
+// A target that was renamed would be noticed by the next release otherwise.
+func TestMakeTargetsExist(t *testing.T) {
+	called := regexp.MustCompile(`(?m)^\s*make ([^|&\n]+)`)
+	targets := map[string]bool{}
+	for _, w := range read(t) {
+		for _, j := range w.Jobs {
+			for _, step := range j.Steps {
+				for _, call := range called.FindAllStringSubmatch(step.Run, -1) {
+					for word := range strings.FieldsSeq(call[1]) {
+						if !strings.Contains(word, "=") && !strings.HasPrefix(word, "-") {
+							targets[word] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(targets) < 3 {
+		t.Errorf("found %v", targets)
+	}
+	for _, target := range slices.Sorted(maps.Keys(targets)) {
+		cmd := exec.CommandContext(t.Context(), "make", "-C", "../..", "--dry-run", "--silent", target)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("make %s: %v\n%s", target, err, out)
+		}
+	}
+}
