@@ -112,3 +112,29 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 		t.Error("a clean error was wrapped")
 	}
 }
+
+// several is an error that can speak of several objects at once.
+type several struct{ text string }
+
+func (s *several) Error() string        { return s.text }
+func (s *several) Of(objects int) error { return &several{fmt.Sprintf("%d: %s", objects, s.text)} }
+
+// What an error says of several objects is masked as well, and the commands in it are
+// filled in: it is a new error, of which the chain knew nothing.
+func TestDeepOfSeveral(t *testing.T) {
+	vault := redact.NewVault()
+	const canary = password + "-battery"
+	vault.Learn(aSecret("db", canary))
+	then := func(text string) string { return strings.ReplaceAll(text, "slot", "filled") }
+	masked := vault.Deep(event.Applied{Err: fmt.Errorf("x: %w", &several{"slot " + canary})}, then).(event.Applied).Err
+	speaks, ok := errors.AsType[interface {
+		error
+		Of(objects int) error
+	}](masked)
+	if !ok {
+		t.Fatal("it does not speak of several any more")
+	}
+	if got, want := speaks.Of(2).Error(), "2: filled ***"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
