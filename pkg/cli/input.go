@@ -32,6 +32,7 @@ type input struct {
 	selector       string
 	skipNonObjects bool
 	skipInvalid    bool
+	helmHooks      string
 }
 
 // inputOptions is what those flags mean.
@@ -44,6 +45,8 @@ type inputOptions struct {
 	warnings  []manifest.Warning
 	// invalid are the faults of what was left out with --skip-invalid.
 	invalid []error
+	// hooks are those of Helm that were left out.
+	hooks []manifest.Hook
 }
 
 func (f *input) add(cmd *cobra.Command) {
@@ -56,23 +59,27 @@ func (f *input) add(cmd *cobra.Command) {
 		"Leave out files of a folder that hold no Kubernetes object, and say which")
 	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
 		"Leave out what is broken, or there twice with other content, say which, do the rest, and exit with 1")
+	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",
+		"Hooks of a rendered Helm chart: skip (and say which), apply (as objects) or error")
 	// They only fail for a flag that there is not.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.MarkFlagDirname("kustomize")
+	words(cmd, "helm-hooks", "skip", "apply", "error")
 }
 
 func (f *input) toOptions(streams genericiooptions.IOStreams) (inputOptions, error) {
 	if len(f.filenames) == 0 && f.kustomize == "" {
 		return inputOptions{}, errors.New("what to read is missing: give -f FILENAME or -k DIRECTORY")
 	}
+	hooks, err := hooksOf(f.helmHooks)
 	return inputOptions{
 		files: manifest.Options{
 			Filenames: filenames(f.filenames), Recursive: f.recursive, Kustomize: f.kustomize,
-			Selector: f.selector, SkipNonObjects: f.skipNonObjects, SkipInvalid: f.skipInvalid, In: streams.In,
+			Selector: f.selector, SkipNonObjects: f.skipNonObjects, SkipInvalid: f.skipInvalid, Hooks: hooks, In: streams.In,
 		},
 		scope: plan.Options{SkipInvalid: f.skipInvalid},
 		typed: slices.Contains(f.filenames, "-") && isTerminal(streams.In),
-	}, nil
+	}, err
 }
 
 // filenames splits what -f was given at commas, as kubectl does, but leaves whole
@@ -125,7 +132,7 @@ func (o *inputOptions) read(ctx context.Context, c *connection, streams generici
 	for _, skipped := range result.Skipped {
 		fmt.Fprintf(streams.ErrOut, "skipped %s\n", printer.Plain(skipped.Source.String()+": "+skipped.Reason))
 	}
-	o.manifests, o.warnings, o.invalid = result.Objects, result.Warnings, result.Invalid
+	o.manifests, o.warnings, o.invalid, o.hooks = result.Objects, result.Warnings, result.Invalid, result.Hooks
 	return nil
 }
 
@@ -154,6 +161,9 @@ func (o *inputOptions) incomplete(end error) error {
 func (o *inputOptions) order(ctx context.Context, c *connection, client *cluster.Client, emit func(event.Event)) (*plan.Plan, error) {
 	for _, w := range o.warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text + " (" + w.Source.String() + ")"})
+	}
+	if len(o.hooks) > 0 {
+		emit(hooksLeftOut(o.hooks))
 	}
 	var err error
 	if o.scope.Namespace, o.scope.Enforced, err = c.namespace(); err != nil {

@@ -148,6 +148,22 @@ type LeftOut struct {
 	Err error
 }
 
+// HooksLeftOut says which Helm hooks of the input nothing is made of. It is no fault.
+type HooksLeftOut struct {
+	Hooks []Hook
+	// Hint says how they could be applied; empty where they cannot.
+	Hint string
+}
+
+// Hook is one of Helm's hooks: an object that is for some moments in the life of a
+// release.
+type Hook struct {
+	Ref    object.Ref
+	Source object.Source
+	// On are those moments, such as pre-install.
+	On []string
+}
+
 // Retrying says that a request did not come through for a reason that may pass.
 type Retrying struct {
 	// Ref of the object concerned; zero when the server as a whole is away.
@@ -179,5 +195,6 @@ func (Applied) event()      {}
 func (Compared) event()     {}
 func (Warned) event()       {}
 func (LeftOut) event()      {}
+func (HooksLeftOut) event() {}
 func (Retrying) event()     {}
 func (Waiting) event()      {}

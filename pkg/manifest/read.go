@@ -36,6 +36,8 @@ type Options struct {
 	// SkipInvalid leaves the faults of what was read out of the error. A name that
 	// cannot be read stays an error.
 	SkipInvalid bool
+	// Hooks says what becomes of Helm's hooks.
+	Hooks Hooks
 	// In is standard input.
 	In io.Reader
 	// Secrets is told what the input holds of Secrets, so that nothing that is said of
@@ -58,6 +60,8 @@ type Result struct {
 	// Invalid are the faults of what was read and is not among the Objects, one line
 	// each.
 	Invalid []error
+	// Hooks are Helm's hooks that were left out.
+	Hooks []Hook
 	// Warnings tell what of an object was left out.
 	Warnings []Warning
 }
@@ -102,7 +106,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
-	s := sieve{selector: selector, skip: o.SkipNonObjects}
+	s := sieve{selector: selector, skip: o.SkipNonObjects, hooks: o.Hooks}
 	var faults []error
 	for _, f := range files {
 		faults = append(faults, s.add(f)...)
@@ -114,6 +118,9 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	}
 	if unread != nil {
 		return s.Result, unread
+	}
+	if len(s.Objects) == 0 && len(s.Hooks) > 0 {
+		return s.Result, errors.Join(append(s.Invalid, onlyHooks(s.Hooks))...)
 	}
 	if len(s.Objects) == 0 && s.unmatched > 0 {
 		return s.Result, &inputError{where: "-l " + o.Selector, text: "no object of the input has such labels"}
@@ -168,6 +175,7 @@ type sieve struct {
 	Result
 	selector  labels.Selector
 	skip      bool
+	hooks     Hooks
 	unmatched int
 }
 
@@ -196,16 +204,21 @@ func (s *sieve) add(file []*outcome) []error {
 		}
 		faults = append(faults, o.faults...)
 		for _, f := range o.objects {
-			s.keep(f)
+			if err := s.keep(f); err != nil {
+				faults = append(faults, err)
+			}
 		}
 	}
 	return faults
 }
 
-func (s *sieve) keep(f found) {
+func (s *sieve) keep(f found) error {
 	if !s.selector.Empty() && !s.selector.Matches(labelsOf(f.Object)) {
 		s.unmatched++
-		return
+		return nil
+	}
+	if keep, fault := s.sift(f.Manifest); !keep {
+		return fault
 	}
 	s.Objects = append(s.Objects, f.Manifest)
 	if f.warning != "" {
@@ -213,4 +226,5 @@ func (s *sieve) keep(f found) {
 			Ref: object.RefOf(f.Object), Source: f.Source, Text: f.warning,
 		})
 	}
+	return nil
 }

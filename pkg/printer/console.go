@@ -79,6 +79,8 @@ func (c *console) take(e event.Event) {
 		c.warn(e)
 	case event.LeftOut:
 		c.leftOut(e)
+	case event.HooksLeftOut:
+		c.note(hooksText(e))
 	case event.Retrying:
 		c.retrying(e)
 	case event.Waiting:

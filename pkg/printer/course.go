@@ -35,6 +35,8 @@ type course struct {
 	waits bool
 	// leftOut is what of the input nothing is made of.
 	leftOut []error
+	// hooks are those of Helm that nothing is made of either.
+	hooks []event.Hook
 	// waited counts results of waiting for what was applied.
 	waited map[event.Action]int
 	// lacking is what objects lack that are waited for; news counts what was heard.
@@ -107,6 +109,8 @@ func (c *course) take(e event.Event, now time.Time) {
 		c.begun = true
 	case event.LeftOut:
 		c.leftOut = append(c.leftOut, e.Err)
+	case event.HooksLeftOut:
+		c.hooks = append(c.hooks, e.Hooks...)
 	case event.Awaited:
 		c.total++
 	case event.Judged:
@@ -237,10 +241,14 @@ func (p *planned[T]) drain() []T {
 
 // unmade counts, for the last line, what of the input nothing is made of.
 func (c *course) unmade() []string {
+	var parts []string
 	if n := len(c.leftOut); n > 0 {
-		return []string{fmt.Sprintf("%d left out", n)}
+		parts = append(parts, fmt.Sprintf("%d left out", n))
 	}
-	return nil
+	if n := len(c.hooks); n > 0 {
+		parts = append(parts, count(n, "Helm hook")+" left out")
+	}
+	return parts
 }
 
 // title names the phase that is under way: "phase 2 of 5, workloads".

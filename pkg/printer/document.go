@@ -19,8 +19,9 @@ type applyResult struct {
 	Kind       string          `json:"kind"`
 	Run        string          `json:"run"`
 	DryRun     bool            `json:"dryRun,omitempty"`
-	Warnings   []string        `json:"warnings,omitempty"` // of the run as a whole
-	LeftOut    []*fault        `json:"leftOut,omitempty"`  // of the input, with --skip-invalid
+	Warnings   []string        `json:"warnings,omitempty"`  // of the run as a whole
+	LeftOut    []*fault        `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
+	HelmHooks  []hookEntry     `json:"helmHooks,omitempty"` // of the input, left out
 	Objects    []appliedObject `json:"objects"`
 	Summary    summary         `json:"summary"`
 }
@@ -31,7 +32,8 @@ type diffResult struct {
 	Kind       string           `json:"kind"`
 	Run        string           `json:"run,omitempty"`
 	Warnings   []string         `json:"warnings,omitempty"`
-	LeftOut    []*fault         `json:"leftOut,omitempty"` // of the input, with --skip-invalid
+	LeftOut    []*fault         `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
+	HelmHooks  []hookEntry      `json:"helmHooks,omitempty"` // of the input, left out
 	Objects    []comparedObject `json:"objects"`
 	Summary    summary          `json:"summary"`
 }
@@ -103,6 +105,7 @@ func (d *applyDocument) finish(context.Context) error {
 		result.Objects = append(result.Objects, o.value)
 	}
 	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
+	result.HelmHooks = hooksOf(d.course.hooks)
 	if d.Format == JUnit {
 		return d.junit(applySuite(result))
 	}
@@ -122,6 +125,7 @@ func (d *diffDocument) finish(context.Context) error {
 		result.Objects = append(result.Objects, o.value)
 	}
 	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
+	result.HelmHooks = hooksOf(d.course.hooks)
 	if d.Format == JUnit {
 		return d.junit(diffSuite(result))
 	}

@@ -30,6 +30,7 @@ type streamLine struct {
 	Root        *rootEntry    `json:"root,omitempty"`
 	For         string        `json:"for,omitempty"`
 	Error       *fault        `json:"error,omitempty"`
+	HelmHooks   []hookEntry   `json:"helmHooks,omitempty"`
 	InSeconds   *float64      `json:"inSeconds,omitempty"`
 	LeftSeconds *float64      `json:"leftSeconds,omitempty"`
 	Within      float64       `json:"withinSeconds,omitempty"`
@@ -74,6 +75,8 @@ func (s *stream) take(e event.Event) {
 		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.Text})
 	case event.LeftOut:
 		s.write(streamLine{Type: "leftOut", Error: faultOf(e.Err)})
+	case event.HooksLeftOut:
+		s.write(streamLine{Type: "helmHooks", HelmHooks: hooksOf(e.Hooks)})
 	case event.Waiting:
 		s.write(streamLine{Type: "waiting", Object: objectOrNil(e.Ref), For: e.For, Within: e.Within.Seconds()})
 	case event.Retrying:

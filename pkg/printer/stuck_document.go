@@ -14,8 +14,9 @@ type stuckResult struct {
 	Run        string        `json:"run,omitempty"`
 	DryRun     bool          `json:"dryRun,omitempty"`
 	Warnings   []string      `json:"warnings,omitempty"`
-	LeftOut    []*fault      `json:"leftOut,omitempty"` // of the input, with --skip-invalid
-	Roots      []rootEntry   `json:"roots,omitempty"`   // of stuck -A
+	LeftOut    []*fault      `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
+	HelmHooks  []hookEntry   `json:"helmHooks,omitempty"` // of the input, left out
+	Roots      []rootEntry   `json:"roots,omitempty"`     // of stuck -A
 	Objects    []stuckObject `json:"objects"`
 	Summary    any           `json:"summary"`
 }
@@ -97,6 +98,7 @@ func (d *deleteDocument) finish(context.Context) error {
 		result.Objects = append(result.Objects, o.value)
 	}
 	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
+	result.HelmHooks = hooksOf(d.course.hooks)
 	if d.Format == JUnit {
 		return d.junit(deleteSuite(result))
 	}

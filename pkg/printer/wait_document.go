@@ -12,7 +12,8 @@ type waitResult struct {
 	Kind       string         `json:"kind"`
 	Run        string         `json:"run,omitempty"`
 	Warnings   []string       `json:"warnings,omitempty"`
-	LeftOut    []*fault       `json:"leftOut,omitempty"` // of the input, with --skip-invalid
+	LeftOut    []*fault       `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
+	HelmHooks  []hookEntry    `json:"helmHooks,omitempty"` // of the input, left out
 	Objects    []waitedObject `json:"objects"`
 	Summary    summary        `json:"summary"`
 }
@@ -45,6 +46,7 @@ func (d *waitDocument) finish(context.Context) error {
 		result.Objects = append(result.Objects, o.value)
 	}
 	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
+	result.HelmHooks = hooksOf(d.course.hooks)
 	if d.Format == JUnit {
 		return d.junit(waitSuite(result))
 	}
