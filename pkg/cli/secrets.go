@@ -30,10 +30,13 @@ func masked(streams genericiooptions.IOStreams, vault *redact.Vault) (out generi
 
 // bare returns what a stream writes to, for what has to know whether it is a terminal.
 func bare(w io.Writer) io.Writer {
-	if wrapped, ok := w.(interface{ Unwrap() io.Writer }); ok {
-		return wrapped.Unwrap()
+	for {
+		wrapped, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return w
+		}
+		w = wrapped.Unwrap()
 	}
-	return w
 }
 
 // masking masks events on their way to the printer: before a value can be cut, wrapped or

@@ -202,6 +202,16 @@ func (e *vaultError) Hint() string {
 	return e.walker.text(hinted.Hint())
 }
 
+// Of is what the first error of the chain that can speak of several objects at once
+// says of them, masked as well; of all others the error itself.
+func (e *vaultError) Of(objects int) error {
+	many := several(e.err, objects)
+	if many == nil {
+		return e
+	}
+	return e.walker.error(many)
+}
+
 // As finds a type in the chain that is not masked.
 func (e *vaultError) As(target any) bool {
 	t := reflect.TypeOf(target).Elem()

@@ -26,6 +26,23 @@ func (h *hinted) Hint() string { return h.hint }
 
 func (h *hinted) Unwrap() error { return h.error }
 
+// Of is the same of several objects.
+func (h *hinted) Of(objects int) error {
+	return &hinted{fmt.Errorf("%d objects: %w", objects, h.error), h.hint}
+}
+
+// ofMany is what an error says of many objects at once, as a printer asks for it.
+func ofMany(err error) error {
+	common, ok := errors.AsType[interface {
+		error
+		Of(objects int) error
+	}](err)
+	if !ok {
+		return err
+	}
+	return common.Of(7)
+}
+
 func TestDeepMasksEveryTextOfAnEvent(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("db", password+"-battery"))
@@ -108,6 +125,11 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 		}
 	}
 	visit(got)
+	many := ofMany(got)
+	if !strings.Contains(many.Error(), "7 objects") {
+		t.Errorf("of many it says %q", many)
+	}
+	visit(many)
 	if clean := errors.New("clean"); vault.Deep(event.Applied{Err: clean}, nil).(event.Applied).Err != clean { //nolint:errorlint // the very same
 		t.Error("a clean error was wrapped")
 	}

@@ -22,7 +22,7 @@ func Error(u *unstructured.Unstructured, err error) error {
 	if text == err.Error() {
 		return err
 	}
-	return &maskedError{err: err, text: text}
+	return &maskedError{about: u, err: err, text: text}
 }
 
 // Refusal is for a server's answer about an object of which only the name is
@@ -38,10 +38,33 @@ func Refusal(ref object.Ref, err error) error {
 }
 
 type maskedError struct {
-	err  error
-	text string
+	about *unstructured.Unstructured
+	err   error
+	text  string
 }
 
 func (e *maskedError) Error() string { return e.text }
 
 func (e *maskedError) Unwrap() error { return e.err }
+
+// Of is what the error says of several objects at once, if it can, without the values
+// of this one.
+func (e *maskedError) Of(objects int) error {
+	many := several(e.err, objects)
+	if many == nil {
+		return e
+	}
+	return Error(e.about, many)
+}
+
+// several asks an error to speak of several objects at once; nil if it cannot.
+func several(err error, objects int) error {
+	common, ok := errors.AsType[interface {
+		error
+		Of(objects int) error
+	}](err)
+	if !ok {
+		return nil
+	}
+	return common.Of(objects)
+}

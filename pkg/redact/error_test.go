@@ -34,6 +34,17 @@ func TestErrorOfOddShapes(t *testing.T) {
 	}
 }
 
+// An error that speaks of several objects at once quotes no more than before.
+func TestErrorOfSeveralObjects(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"a": password},
+	}}
+	got := ofMany(redact.Error(u, &hinted{errors.New("denied: " + password), ""})).Error()
+	if strings.Contains(got, password) || !strings.Contains(got, "7 objects: denied") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRefusal(t *testing.T) {
 	err := apierrors.NewInternalError(errors.New("expected map, got " + password))
 	secret := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Name: "a"}

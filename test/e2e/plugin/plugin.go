@@ -17,8 +17,9 @@ import (
 
 // Main is the main function of the plugin.
 func Main() {
+	out, errOut := &checked{Writer: os.Stdout}, &checked{Writer: os.Stderr}
 	os.Exit(cli.Main(cli.UntilStopped(context.Background()), os.Args,
-		genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+		genericiooptions.IOStreams{In: os.Stdin, Out: out, ErrOut: errOut}))
 }
 
 // HeedSignals lets plugins that are started from now on heed the signals of a
