@@ -97,7 +97,7 @@ func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 			room := within(t.Width, "    ")
 			details := t.details(a, room)
 			if i == len(group)-1 {
-				details = append(wrap(explain(commonFault(group)), room), details...)
+				details = append(wrap(forPeople(commonFault(group), room), room), details...)
 			}
 			t.line(b, a.Action, t.name(a), details)
 		}
@@ -155,7 +155,7 @@ func (t *applyTable) skipped(b *strings.Builder, skipped []event.Applied) {
 	var order []string
 	byReason := map[string][]event.Applied{}
 	for _, a := range skipped {
-		why := strings.Join(explain(a.Err), "; ")
+		why := strings.Join(forPeople(a.Err, columnsOf(t.Width)), "; ")
 		if _, known := byReason[why]; !known {
 			order = append(order, why)
 		}

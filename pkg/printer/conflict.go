@@ -36,7 +36,7 @@ func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 		if more := len(a.Conflicts) - len(shown); more > 0 {
 			b.WriteString("  and " + count(more, "path") + " more\n")
 		}
-		below(b, explain(a.Err), "  ", t.Width)
+		below(b, forPeople(a.Err, columnsOf(t.Width)), "  ", t.Width)
 		for _, detail := range t.details(a, within(t.Width, "  ")) {
 			b.WriteString("  " + detail + "\n")
 		}

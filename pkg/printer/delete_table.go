@@ -71,7 +71,7 @@ func (t *deleteTable) flush() {
 			t.line(&b, d)
 			continue
 		}
-		why := strings.Join(explain(d.Err), "; ")
+		why := strings.Join(forPeople(d.Err, columnsOf(t.Width)), "; ")
 		if skipped[why] == nil {
 			reasons = append(reasons, why)
 		}
@@ -111,7 +111,7 @@ func (t *deleteTable) line(b *strings.Builder, d event.Deleted) {
 		b.WriteString(": " + reason)
 	}
 	b.WriteString("\n")
-	below(b, explain(d.Err), "    ", t.Width)
+	below(b, forPeople(d.Err, columnsOf(t.Width)), "    ", t.Width)
 }
 
 func deletedName(d event.Deleted) string {

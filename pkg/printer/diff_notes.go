@@ -9,7 +9,7 @@ import (
 
 // notes tell what a diff of texts can not.
 func (t *diffTable) notes(c event.Compared) []string {
-	notes := remarks(c)
+	notes := remarks(c, columnsOf(t.Width))
 	removed := 0
 	all := t.Verbose || len(c.Adopted) > 0 // A takeover names all that it changes.
 	changes := c.Changes
@@ -73,9 +73,9 @@ func (t *diffTable) note(c managedfields.Change) string {
 }
 
 // remarks say why an object could not be compared, or what was not checked.
-func remarks(c event.Compared) []string {
+func remarks(c event.Compared, columns int) []string {
 	if c.Err != nil && c.Reason == c.Err.Error() {
-		return explain(c.Err)
+		return forPeople(c.Err, columns)
 	}
-	return append(lines(c.Reason), explain(c.Err)...)
+	return append(lines(c.Reason), forPeople(c.Err, columns)...)
 }

@@ -93,9 +93,21 @@ func root(err error) error {
 	}
 }
 
-// longestLine is how much of one line of a message people are shown: its beginning
-// says what is wrong, its end mostly where. Documents have all of it.
+// longestLine is how much of one line of a message is shown on a terminal: its
+// beginning says what is wrong, its end mostly where. Logs and documents have all of it.
 const longestLine = 400
+
+// forPeople is explain for a terminal of so many columns; 0 where there is none.
+func forPeople(err error, columns int) []string {
+	text := explain(err)
+	if columns <= 0 {
+		return text
+	}
+	for i, line := range text {
+		text[i] = cutMiddle(line, longestLine)
+	}
+	return text
+}
 
 // explain lists the lines of an error and of its hints, for people.
 func explain(err error) []string {
@@ -103,9 +115,6 @@ func explain(err error) []string {
 		return nil
 	}
 	text := lines(err.Error())
-	for i, line := range text {
-		text[i] = cutMiddle(line, longestLine)
-	}
 	for _, hint := range hints(err) {
 		for i, line := range lines(hint) {
 			if i == 0 {

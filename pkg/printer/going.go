@@ -56,7 +56,7 @@ func (c *console) stuck(e event.Stuck) {
 	case same == 0:
 		var b strings.Builder
 		b.WriteString(head + "\n")
-		below(&b, stuckLines(e), "    ", c.columns())
+		below(&b, stuckLines(e, columnsOf(c.columns())), "    ", c.columns())
 		c.note(b.String())
 	case same < many:
 		c.note(head + ", for the same reason\n")

@@ -40,11 +40,15 @@ func TestPlainRetry(t *testing.T) {
 	}
 }
 
-// A message of pages is cut in its middle for people: what it begins with says
+// A message of pages is cut in its middle on a terminal: what it begins with says
 // what is wrong, what it ends with mostly where.
 func TestLongMessage(t *testing.T) {
-	text := explain(errors.New("denied: " + strings.Repeat("x", 2000) + " at .spec"))
+	err := errors.New("denied: " + strings.Repeat("x", 2000) + " at .spec")
+	text := forPeople(err, 80)
 	if len(text) != 1 || cells(text[0]) > longestLine || !strings.HasPrefix(text[0], "denied: ") || !strings.HasSuffix(text[0], " at .spec") {
 		t.Errorf("%q", text)
+	}
+	if text := forPeople(err, 0); len(text) != 1 || text[0] != err.Error() {
+		t.Errorf("in a log %q", text)
 	}
 }

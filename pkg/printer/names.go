@@ -70,7 +70,7 @@ func (n *diffNames) take(e event.Event) {
 func (n *diffNames) flush() {
 	n.screen.result(strings.Join(n.names.drain(), ""))
 	for _, c := range n.unknown.drain() {
-		text := append([]string{string(c.Action) + "  " + label(c.Ref)}, remarks(c)...)
+		text := append([]string{string(c.Action) + "  " + label(c.Ref)}, remarks(c, 0)...)
 		n.screen.note(strings.Join(text, "\n    ") + "\n")
 	}
 }

@@ -16,7 +16,7 @@ func (t *ownersTable) history(h event.History) string {
 	var b strings.Builder
 	if h.Err != nil {
 		b.WriteString("history  not known\n")
-		below(&b, explain(h.Err), "    ", t.Width)
+		below(&b, forPeople(h.Err, columnsOf(t.Width)), "    ", t.Width)
 		return b.String()
 	}
 	b.WriteString("history\n")

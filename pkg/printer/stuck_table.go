@@ -88,16 +88,16 @@ func (t *stuckTable) summary() string {
 
 func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
 	fmt.Fprintf(b, "%s  %s%s\n", t.paint.action(event.Remains, string(event.Remains)), label(s.Ref), terminatingFor(s.Since, t.Now()))
-	below(b, stuckLines(s), "    ", t.Width)
+	below(b, stuckLines(s, columnsOf(t.Width)), "    ", t.Width)
 }
 
 // stuckLines are the causes, and what kept us from finding all of them.
-func stuckLines(s event.Stuck) []string {
+func stuckLines(s event.Stuck, columns int) []string {
 	text := causeLines(s.Causes)
 	if len(text) == 0 && s.Err == nil {
 		text = []string{"no cause was found"}
 	}
-	for _, line := range explain(s.Err) {
+	for _, line := range forPeople(s.Err, columns) {
 		text = append(text, "could not tell: "+line)
 	}
 	return text

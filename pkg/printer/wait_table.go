@@ -104,7 +104,7 @@ func waitedLines(w event.Waited, room int) []string {
 	if w.Action == event.Met {
 		return nil
 	}
-	text := explain(w.Err)
+	text := forPeople(w.Err, room)
 	if w.Action != event.Gone {
 		text = append(text, conditionLines(w.Conditions, room)...)
 	}

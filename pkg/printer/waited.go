@@ -96,7 +96,7 @@ func conditionLines(conditions []event.Condition, room int) []string {
 				text = append(text, "  "+line)
 			}
 		}
-		for _, line := range explain(c.Err) {
+		for _, line := range forPeople(c.Err, room) {
 			text = append(text, "  could not tell: "+line)
 		}
 	}
