@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -52,10 +53,27 @@ func conditionsOf(u *unstructured.Unstructured) []map[string]any {
 // text tells marks apart.
 func (m mark) text() string { return fmt.Sprintf("%v", m) }
 
-// step says in words what moved from one mark to the next; empty if nothing did.
+// isCascades reports whether a finalizer is the server's own way to do what --cascade
+// says. It goes when the garbage collector comes to it.
+func isCascades(finalizer string) bool {
+	return finalizer == metav1.FinalizerOrphanDependents || finalizer == metav1.FinalizerDeleteDependents
+}
+
+// cascading reports whether nobody but the garbage collector is waited for. What else
+// moves in the object then, such as the conditions of a workload that its controller
+// goes on with, has nothing to do with its going.
+func (m mark) cascading() bool {
+	return len(m.finalizers) > 0 && !slices.ContainsFunc(m.finalizers, func(f string) bool { return !isCascades(f) })
+}
+
+// step says in words what moved from one mark to the next; empty if nothing did that is
+// worth a word.
 func (m mark) step(next mark) string {
+	if m.cascading() || next.cascading() && len(m.finalizers) <= len(next.finalizers) {
+		return ""
+	}
 	for _, f := range m.finalizers {
-		if !slices.Contains(next.finalizers, f) {
+		if !slices.Contains(next.finalizers, f) && !isCascades(f) {
 			return "finalizer " + f + " is gone"
 		}
 	}

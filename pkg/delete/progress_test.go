@@ -1,0 +1,52 @@
+package deletion
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// What moves in an object for which only the garbage collector is waited is no news; a
+// finalizer of somebody else that goes is.
+func TestCascadeIsQuiet(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, last []string
+		want        []string
+	}{
+		"orphan":          {[]string{"orphan"}, nil, nil},
+		"foreground":      {[]string{"foregroundDeletion"}, nil, nil},
+		"somebody else's": {[]string{"example.com/hold", "orphan"}, []string{"orphan"}, []string{"finalizer example.com/hold is gone"}},
+		"of both, ours":   {[]string{"example.com/hold", "orphan"}, []string{"example.com/hold"}, []string{"condition Available is False (Gone)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(config("a", test.first...))
+				after(time.Second, func() {
+					u := terminating(config("a", test.last...))
+					if len(test.last) == 0 {
+						u = terminating(config("a", test.first...))
+					}
+					u.Object["status"] = map[string]any{"phase": "Going", "conditions": []any{
+						map[string]any{"type": "Available", "status": "False", "reason": "Gone"},
+					}}
+					f.put(u)
+				})
+				after(10*time.Second, func() { f.remove("a") })
+				r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
+				same(t, []string{"a deleted"}, r.results())
+				var got []string
+				for _, e := range r.events {
+					if going, ok := e.(event.Going); ok {
+						got = append(got, going.Text)
+					}
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("said %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
