@@ -3,9 +3,11 @@ package cluster
 import (
 	"context"
 	"errors"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -54,25 +56,32 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 	return err
 }
 
-func (c *Client) selection(kind object.Kind, which object.Selection, fields string) *rest.Request {
+func (c *Client) selection(kind object.Kind, which object.Selection, more string) *rest.Request {
 	path := resourcePath(kind, which.Namespace)
 	if which.Namespace == "" {
 		path = append(groupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
 	}
-	if which.Name != "" {
-		name := "metadata.name=" + which.Name
-		if fields != "" {
-			name += "," + fields
-		}
-		fields = name
-	}
 	r := c.rest.Get().AbsPath(path...)
-	for param, value := range map[string]string{"labelSelector": which.Labels, "fieldSelector": fields} {
+	for param, value := range map[string]string{"labelSelector": which.Labels, "fieldSelector": fieldsOf(which, more)} {
 		if value != "" {
 			r = r.Param(param, value)
 		}
 	}
 	return r
+}
+
+// fieldsOf joins what is selected by fields, and by name, with more of the kind.
+func fieldsOf(which object.Selection, more ...string) string {
+	var terms []string
+	if which.Name != "" {
+		terms = append(terms, fields.OneTermEqualSelector("metadata.name", which.Name).String())
+	}
+	for _, term := range append([]string{which.Fields}, more...) {
+		if term != "" {
+			terms = append(terms, term)
+		}
+	}
+	return strings.Join(terms, ",")
 }
 
 // Read is Get for callers that know no more than what the object is called.

@@ -45,10 +45,10 @@ func TestSelect(t *testing.T) {
 			params: map[string]string{"labelSelector": "a=b", "limit": "500", "continue": "more"},
 		},
 		"all namespaces, by name and field": {
-			which: object.Selection{Name: "a"}, fields: "type!=Normal",
+			which: object.Selection{Name: "a", Fields: "reason=x"}, fields: "type!=Normal",
 			answer: func(int, *http.Request) *http.Response { return reply(http.StatusOK, items("", "a")) },
 			want:   []string{"a"}, path: "/api/v1/configmaps",
-			params: map[string]string{"fieldSelector": "metadata.name=a,type!=Normal", "limit": "500"},
+			params: map[string]string{"fieldSelector": "metadata.name=a,reason=x,type!=Normal", "limit": "500"},
 		},
 		"a page that is too old": {
 			which: object.Selection{Namespace: "prod"},

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -30,7 +29,7 @@ import (
 // Where we may not watch, the list is read again and again; where we may not list
 // and Name is set, that one object is. A role that names objects (resourceNames)
 // allows to list and watch each of them by Name. Of objects that a selector of
-// Labels no longer matches, Gone is told too.
+// Labels or Fields no longer matches, Gone is told too.
 //
 // An error is a *NoKindError where the server does not serve the kind (any more).
 func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
@@ -172,8 +171,8 @@ func (w *watching) collection() *rest.Request {
 		path = resourcePath(w.kind, w.sel.Namespace)
 	}
 	r := w.client.rest.Get().AbsPath(path...)
-	if w.sel.Name != "" {
-		r = r.Param("fieldSelector", fields.OneTermEqualSelector("metadata.name", w.sel.Name).String())
+	if selector := fieldsOf(w.sel); selector != "" {
+		r = r.Param("fieldSelector", selector)
 	}
 	if strings.TrimSpace(w.sel.Labels) != "" {
 		r = r.Param("labelSelector", w.sel.Labels)

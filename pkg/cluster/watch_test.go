@@ -377,8 +377,8 @@ func TestWatchSelects(t *testing.T) {
 			query, path = req.URL.Query().Get("fieldSelector")+" "+req.URL.Query().Get("labelSelector"), req.URL.Path
 			return failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, nil), nil
 		})
-		_ = c.Watch(t.Context(), watched, object.Selection{Name: "a", Labels: "app in (x,y)"}, func(object.Change) {})
-		if query != "metadata.name=a app in (x,y)" || path != "/api/v1/configmaps" {
+		_ = c.Watch(t.Context(), watched, object.Selection{Name: "a", Labels: "app in (x,y)", Fields: "data!=b"}, func(object.Change) {})
+		if query != "metadata.name=a,data!=b app in (x,y)" || path != "/api/v1/configmaps" {
 			t.Errorf("asked for %q of %s", query, path)
 		}
 	})

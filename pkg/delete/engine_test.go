@@ -374,8 +374,16 @@ func TestSelection(t *testing.T) {
 	})
 }
 
-// An object that loses the label by which it was selected is not gone.
-func TestLosesItsLabel(t *testing.T) {
+// An object that does not match its selector any more is not gone.
+func TestLeavesItsSelection(t *testing.T) {
+	t.Run("label", func(t *testing.T) { leavesItsSelection(t, object.Selection{Namespace: "prod", Labels: "app=web"}) })
+	t.Run("field", func(t *testing.T) {
+		leavesItsSelection(t, object.Selection{Namespace: "prod", Fields: "status.phase=Running"})
+	})
+}
+
+func leavesItsSelection(t *testing.T, by object.Selection) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"), config("b", "x/hold"))
 		after(time.Second, func() { f.each(config("a"), object.Gone{Object: config("a")}) })
@@ -383,7 +391,7 @@ func TestLosesItsLabel(t *testing.T) {
 		var gone time.Duration
 		began := time.Now()
 		after(time.Minute, func() { gone = time.Since(began); f.remove("a") })
-		web := Phase{Sets: []Set{{Kind: configMaps, Selection: object.Selection{Namespace: "prod", Labels: "app=web"}}}}
+		web := Phase{Sets: []Set{{Kind: configMaps, Selection: by}}}
 		r := start(t.Context(), &Engine{Wait: true}, f, web)
 		same(t, []string{"a deleted", "b deleted"}, r.results())
 		if gone == 0 {

@@ -235,8 +235,8 @@ func (v *view) gone(u *unstructured.Unstructured) {
 	case t == nil, t.done, u.GetUID() != "" && u.GetUID() != t.uid:
 	case !t.started:
 		t.found, t.uid, t.live = false, "", nil
-	case v.sel.Labels != "":
-		t.lost = true // It may only have lost a label.
+	case v.sel.Narrowed():
+		t.lost = true // It may only have changed, and not match any more.
 		v.engine.wake()
 	default:
 		v.engine.finish(t, event.Deleted{Action: event.Gone})

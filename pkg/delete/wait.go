@@ -106,7 +106,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// seek looks for a target that its labels do not find any more. If it is still
+// seek looks for a target that its selector does not find any more. If it is still
 // there, it is watched by its name.
 func (e *Engine) seek(ctx context.Context, t *target) {
 	e.side.Go(func() {

@@ -10,7 +10,13 @@ type Selection struct {
 	Name string
 	// Labels is a label selector as kubectl takes it; empty for all labels.
 	Labels string
+	// Fields is a field selector as kubectl takes it, for the server to judge; empty
+	// for all.
+	Fields string
 }
+
+// Narrowed reports whether an object can leave the selection and still be there.
+func (s Selection) Narrowed() bool { return s.Labels != "" || s.Fields != "" }
 
 // Change is what a watch has to tell. It is one of the structs below.
 type Change interface{ change() }

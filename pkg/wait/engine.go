@@ -43,6 +43,9 @@ type Target struct {
 	Kind object.Kind
 	Type string
 	Goal *Goal
+	// Found: it is not that name which is meant, but an object that a selector found
+	// under it. Once that is gone, no other is waited for.
+	Found bool
 }
 
 // Engine waits. Source and Emit are needed; one Engine is for one run.
@@ -60,6 +63,10 @@ type Engine struct {
 	// Explain looks for the causes why an object does not get on; nil if nobody
 	// does.
 	Explain func(ctx context.Context, kind object.Kind, ref object.Ref) []event.Cause
+	// Absent says why an object may not be there: its namespace is not, or its name is
+	// almost that of another. A Ref without a name is for what a selector looks for.
+	// Empty if nothing is known; nil if nobody says it.
+	Absent func(ctx context.Context, kind object.Kind, ref object.Ref) string
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 }

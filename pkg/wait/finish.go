@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -51,6 +53,7 @@ func (r *run) finish(ctx context.Context) error {
 		late, results = append(late, it), append(results, result)
 	}
 	r.explain(ctx, late, results)
+	r.whyAbsent(ctx, late, results)
 	for _, result := range results {
 		r.emit(result)
 	}
@@ -114,7 +117,7 @@ func (r *run) verdict(ctx context.Context, outcome Outcome) error {
 	case r.left > 0:
 		return &UnmetError{Outcome{Late: r.left}}
 	default:
-		return r.nothing()
+		return r.nothing(ctx)
 	}
 }
 
@@ -125,7 +128,7 @@ func (r *run) deletes() bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(r.items, func(it *item) bool { return it.found && !it.goal.waitsFor(condition.Delete) })
 }
 
 // explain looks for causes, side by side.
@@ -148,11 +151,15 @@ func (r *run) explain(ctx context.Context, items []*item, results []event.Waited
 }
 
 // nothing is the error of selectors that match nothing.
-func (r *run) nothing() error {
+func (r *run) nothing(ctx context.Context) error {
 	var all []error
 	for _, v := range r.views {
 		late := r.Existence != nil || v.goal != nil && v.goal.waitsFor(condition.Create)
-		all = append(all, &NothingError{What: v.what(), Late: late})
+		why := ""
+		if r.Absent != nil {
+			why = r.Absent(ctx, v.kind, object.Ref{GVK: v.kind.GVK, Namespace: v.namespace})
+		}
+		all = append(all, &NothingError{What: v.what(), Late: late, Why: why})
 	}
 	return errors.Join(all...)
 }

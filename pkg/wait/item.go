@@ -18,6 +18,8 @@ type item struct {
 	view *view
 	goal *Goal
 
+	// found: a selector found it, so nobody waits for another one of its name.
+	found bool
 	// known: it is known whether it is there.
 	known bool
 	// live is what the conditions read of it as it was last seen; nil while it is
@@ -28,6 +30,8 @@ type item struct {
 	// absent is since when it is not there; zero while it is.
 	absent time.Time
 	note   string
+	// why it may not be there.
+	why string
 
 	verdict verdict
 	// whole is the object itself, where it is wanted.
@@ -69,15 +73,18 @@ func (r *run) gone(ctx context.Context, it *item) {
 	if it.done || it.known && it.live == nil {
 		return
 	}
-	deleted := it.live != nil
+	if !it.known && !it.found {
+		r.missed(it)
+	}
+	deleted := it.live != nil || it.found
 	it.known, it.live, it.absent = true, nil, r.now()
 	if deleted && !it.goal.waitsFor(condition.Delete) {
 		it.note = "deleted while it was waited for"
 		r.emit(event.Warned{Ref: it.ref, Text: "was " + it.note})
 	}
 	r.judge(ctx, it)
-	if !it.done && deleted && it.view.selecting() {
-		// Its name means nothing to who selects by labels, and no other comes for it.
+	if !it.done && deleted && (it.found || it.view.selecting()) {
+		// Its name means nothing to whoever selects, and no other comes for it.
 		r.end(it, event.Gone)
 	}
 }

@@ -26,13 +26,19 @@ type NothingError struct {
 	What string
 	// Late tells that it was waited for, and did not come in time.
 	Late bool
+	// Why that may be; empty if nothing is known.
+	Why string
 }
 
 func (e *NothingError) Error() string {
+	text := "there are no " + e.What
 	if e.Late {
-		return "there are still no " + e.What
+		text = "there are still no " + e.What
 	}
-	return "there are no " + e.What
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
 }
 
 // Hint says how to wait for what is not there yet.

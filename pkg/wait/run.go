@@ -3,6 +3,7 @@ package wait
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
@@ -24,6 +25,10 @@ type run struct {
 	rechecks chan *item
 	over     chan struct{} // closed at the end
 
+	// missing items were not there at first, and nobody was told yet.
+	missing []*item
+	// told is what was said of why objects are not there.
+	told map[string]bool
 	// unsaid items have changed since something was said of them.
 	unsaid map[*item]bool
 	flush  <-chan time.Time
@@ -42,7 +47,7 @@ func newRun(e *Engine, targets []Target) *run {
 	r := &run{
 		Engine: e, began: time.Now(),
 		messages: make(chan message, 64), rechecks: make(chan *item), over: make(chan struct{}),
-		unsaid: map[*item]bool{},
+		unsaid: map[*item]bool{}, told: map[string]bool{},
 	}
 	type place struct{ kind, namespace string }
 	views := map[place]*view{}
@@ -63,8 +68,10 @@ func newRun(e *Engine, targets []Target) *run {
 		}
 		if v.named[t.Name] == nil {
 			ref := object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
-			v.named[t.Name] = r.add(&item{ref: ref, view: v, goal: t.Goal})
-			r.named++
+			v.named[t.Name] = r.add(&item{ref: ref, view: v, goal: t.Goal, found: t.Found})
+			if !t.Found {
+				r.named++
+			}
 		}
 	}
 	return r
@@ -130,6 +137,7 @@ func (r *run) follow(ctx context.Context) {
 			r.judge(ctx, it)
 		case <-r.flush:
 			r.say()
+			r.tellMissing(ctx, watches)
 		case <-existence: // There may be nothing left to wait for.
 		case <-deadline:
 			r.timedOut = true
@@ -157,9 +165,12 @@ func (r *run) finished() bool {
 	case r.met > 0 || r.named > 0:
 		return true
 	default: // Selectors match nothing, or nothing any more.
-		return r.left == 0 && !r.awaitsFirst()
+		return !r.selects() || r.left == 0 && !r.awaitsFirst()
 	}
 }
+
+// selects reports whether more may come to match a selector.
+func (r *run) selects() bool { return slices.ContainsFunc(r.views, (*view).selecting) }
 
 // awaitsFirst tells whether it is waited for a first object that a selector
 // matches.

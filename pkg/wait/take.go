@@ -20,6 +20,8 @@ func (r *run) take(ctx context.Context, m message) []*view {
 	switch {
 	case m.compiled != nil:
 		v.served(m.kind, m.compiled)
+	case m.item != nil:
+		r.absentFor(m.item, m.why)
 	case m.begins:
 		v.pass++
 		v.fresh, v.synced = true, false

@@ -81,6 +81,9 @@ type message struct {
 	begins bool
 	// gone: the kind is not served, for the reason in err.
 	gone bool
+	// item is one of the view's, and why says why it may not be there.
+	item *item
+	why  string
 	// err is the end of the view.
 	err error
 }
@@ -179,11 +182,20 @@ func (v *view) what() string {
 	if v.kind.Resource != "" {
 		text = v.kind.GVR().GroupResource().String()
 	}
-	if v.labels != "" {
-		text += " with labels " + v.labels
+	return What(text, object.Selection{Namespace: v.namespace, Labels: v.labels})
+}
+
+// What says in words what of a type is selected.
+func What(typ string, sel object.Selection) string {
+	text := typ
+	if sel.Labels != "" {
+		text += " with labels " + sel.Labels
 	}
-	if v.namespace != "" {
-		text += " in namespace " + v.namespace
+	if sel.Fields != "" {
+		text += " with fields " + sel.Fields
+	}
+	if sel.Namespace != "" {
+		text += " in namespace " + sel.Namespace
 	}
 	return text
 }

@@ -1,0 +1,103 @@
+package wait
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// warned are the warnings of a wait as a whole.
+func warned(events []event.Event) []string {
+	var all []string
+	for _, e := range events {
+		if w, ok := e.(event.Warned); ok && w.Ref == (object.Ref{}) {
+			all = append(all, w.Text)
+		}
+	}
+	return all
+}
+
+// That a name is of no object is told at once, with what was probably meant, and not
+// when the time is over.
+func TestAbsenceIsToldAtOnce(t *testing.T) {
+	why := func(_ context.Context, _ object.Kind, ref object.Ref) string {
+		if ref.Name == "" {
+			return "namespace/prod does not exist"
+		}
+		return "did you mean job.batch/b -n prod?"
+	}
+	w := newWorld(job("b", "2"))
+	var at time.Time // on the virtual clock
+	engine := Engine{Timeout: time.Minute, Absent: func(ctx context.Context, kind object.Kind, ref object.Ref) string {
+		at = time.Now()
+		return why(ctx, kind, ref)
+	}}
+	got := w.wait(t, engine, named(goal(t, complete), "a", "c"), nil)
+	want := []string{"job.batch/a -n prod and 1 more do not exist yet: they are waited for", "did you mean job.batch/b -n prod?"}
+	if !slices.Equal(warned(got.Events), want) {
+		t.Errorf("told %q", warned(got.Events))
+	}
+	if began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC); at.Sub(began) > time.Second || got.Results["a"] != "timeout: does not exist; did you mean job.batch/b -n prod?" {
+		t.Errorf("%v, asked at %s", got.Results, at)
+	}
+
+	// Whoever says that it may be absent knows it.
+	for _, engine := range []Engine{{Timeout: time.Minute}, {Timeout: time.Minute, Existence: new(time.Duration(0))}} {
+		engine.Absent = why
+		texts := []string{"create"}
+		if engine.Existence != nil {
+			texts = []string{complete}
+		}
+		if got := newWorld().wait(t, engine, named(goal(t, texts...), "a"), nil); len(warned(got.Events)) > 0 {
+			t.Errorf("told %q", warned(got.Events))
+		}
+	}
+
+	// A selector that matches nothing, because there is no such namespace.
+	nothing, ok := errors.AsType[*NothingError](newWorld().wait(t, Engine{Timeout: time.Minute, Absent: why}, matching(goal(t, complete)), nil).Err)
+	if !ok || nothing.Why != "namespace/prod does not exist" {
+		t.Errorf("%+v", nothing)
+	}
+}
+
+// What a selector found ends with what was found: no other of its name is waited for.
+func TestWaitFound(t *testing.T) {
+	found := func(g *Goal, names ...string) []Target {
+		targets := named(g, names...)
+		for i := range targets {
+			targets[i].Found = true
+		}
+		return targets
+	}
+	w := newWorld(job("a", "1"), job("b", "2"))
+	got := w.wait(t, Engine{Timeout: time.Minute}, found(goal(t, complete), "a", "b"), func() {
+		time.Sleep(seconds(2))
+		w.remove("a")
+		w.put(job("b", "2", "Complete"))
+	})
+	if got.Err != nil || got.Results["a"] != "deleted: deleted while it was waited for" || got.Results["b"] != "met" || got.After != seconds(2) {
+		t.Errorf("%v, %v after %s", got.Err, got.Results, got.After)
+	}
+
+	// Nothing is left, and nothing was met: that is no yes.
+	w = newWorld(job("a", "1"))
+	got = w.wait(t, Engine{Timeout: time.Minute}, found(goal(t, complete), "a"), func() { time.Sleep(seconds(2)); w.remove("a") })
+	unmet := new(UnmetError)
+	if !errors.As(got.Err, &unmet) || unmet.Late != 1 || got.After != seconds(2) {
+		t.Errorf("%v after %s", got.Err, got.After)
+	}
+
+	// It was gone before it was looked for.
+	got = newWorld().wait(t, Engine{Timeout: time.Minute}, found(goal(t, complete), "a"), nil)
+	if !errors.As(got.Err, &unmet) || got.After != 0 {
+		t.Errorf("%v after %s", got.Err, got.After)
+	}
+	if got = newWorld().wait(t, Engine{Timeout: time.Minute}, found(goal(t, "delete"), "a"), nil); got.Err != nil || got.Results["a"] != "met" {
+		t.Errorf("%v, %v", got.Err, got.Results)
+	}
+}
