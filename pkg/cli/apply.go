@@ -18,6 +18,7 @@ type applyFlags struct {
 	input
 	predictFlags
 	awaitFlags
+	strictFlags
 	dryRun      string
 	goOn        bool
 	serverSide  bool
@@ -60,12 +61,12 @@ each contested field is shown with both values, its owners, and the ways out.`,
 			if err != nil {
 				return usage(cmd, err)
 			}
-			ctx, cancel, err := c.run(cmd.Context(), streams)
+			ctx, cancel, err := c.begin(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}
 			defer cancel()
-			return o.apply(ctx, cmd.Context(), c, streams)
+			return flags.end(o.apply(ctx, cmd.Context(), c, streams), c.warned)
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -79,6 +80,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
 		"How long to wait for kinds that the server does not serve yet because something that runs installs them later")
 	cmd.Flags().Lookup("await-kinds").NoOptDefVal = "5m"
+	flags.strictFlags.add(cmd.Flags())
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
 	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+printer.Objects+", "+printer.ObjectsJSON+", "+printer.ObjectsKYAML+", "+

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -33,12 +34,18 @@ type connection struct {
 	flags *pflag.FlagSet
 	// vault learns the values of Secrets as they come by.
 	vault *redact.Vault
+	// run is the id under which requests are sent; empty until there are any. runTold:
+	// it was printed.
+	run     string
+	runTold bool
+	// warned counts the server's warnings that were told, of all clients of the run.
+	warned *atomic.Int64
 	// recognised: this is the cluster that was expected.
 	recognised bool
 }
 
 func newConnection(vault *redact.Vault) *connection {
-	return &connection{config: genericclioptions.NewConfigFlags(true), vault: vault}
+	return &connection{config: genericclioptions.NewConfigFlags(true), vault: vault, warned: new(atomic.Int64)}
 }
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
@@ -72,9 +79,9 @@ func (c *connection) check() error {
 	return errors.Join(append(errs, c.checkGuards())...)
 }
 
-// run prepares what every verb needs before it works: log verbosity and the
+// begin prepares what every verb needs before it works: log verbosity and the
 // bound on the whole run.
-func (c *connection) run(ctx context.Context, streams genericiooptions.IOStreams) (context.Context, context.CancelFunc, error) {
+func (c *connection) begin(ctx context.Context, streams genericiooptions.IOStreams) (context.Context, context.CancelFunc, error) {
 	if err := logging(streams.ErrOut, c.vault, c.verbosity); err != nil {
 		return nil, nil, err
 	}
@@ -117,6 +124,7 @@ func (c *connection) connect(ctx context.Context, run string, concurrency int, e
 	if err != nil {
 		return nil, err
 	}
+	c.run = run
 	emit(event.Preparing{Text: "asking the API server"})
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &secretsTransport{next: next, vault: c.vault}
@@ -128,6 +136,7 @@ func (c *connection) connect(ctx context.Context, run string, concurrency int, e
 		Concurrency:   concurrency,
 		Run:           run,
 		OnWarning: func(ref object.Ref, text string) {
+			c.warned.Add(1)
 			emit(event.Warned{Ref: ref, Text: text})
 		},
 		OnRetry: func(ref object.Ref, err error, in, left time.Duration) {

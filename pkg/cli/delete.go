@@ -18,6 +18,7 @@ import (
 
 type deleteFlags struct {
 	targetFlags
+	strictFlags
 	cascade      string
 	gracePeriod  int
 	now, force   bool
@@ -54,8 +55,8 @@ func newDelete(c *connection, streams genericiooptions.IOStreams) *cobra.Command
 Each is bound to the UID that was found: an object that comes back under the
 same name is left alone. When nothing moves any more, it is said why.
 
-Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l or
---all, or read from manifests with -f or -k.
+Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l,
+--all or --field-selector, or read from manifests with -f or -k.
 
 Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
 		Example: `  # Delete what was applied from a folder
@@ -73,12 +74,12 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
 			if err != nil {
 				return usage(cmd, err)
 			}
-			ctx, cancel, err := c.run(cmd.Context(), streams)
+			ctx, cancel, err := c.begin(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}
 			defer cancel()
-			return o.delete(ctx, c, streams)
+			return flags.end(o.delete(ctx, c, streams), c.warned)
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -96,6 +97,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.force, "force", false, "Do not wait for a pod's node to confirm; its processes may go on running")
 	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "It is no failure if an object is not there; the default with -l and --all")
 	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
+	f.strictFlags.add(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only look what is there)")
 	flags.DurationVar(&f.timeout, "timeout", usualTimeout,
 		"How long an object may take to go; of namespaces and definitions 20m, unless given. 0 is as long as it takes")

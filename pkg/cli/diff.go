@@ -16,6 +16,7 @@ import (
 type diffFlags struct {
 	input
 	predictFlags
+	strictFlags
 	output string
 }
 
@@ -50,17 +51,18 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 			if err != nil {
 				return usage(cmd, err)
 			}
-			ctx, cancel, err := c.run(cmd.Context(), streams)
+			ctx, cancel, err := c.begin(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}
 			defer cancel()
-			return o.diff(ctx, c, streams)
+			return flags.end(o.diff(ctx, c, streams), c.warned)
 		},
 	}
 	cmd.Flags().SortFlags = false
 	flags.input.add(cmd)
 	flags.predictFlags.add(cmd.Flags())
+	flags.strictFlags.add(cmd.Flags())
 	outputFlag(cmd, &flags.output)
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -146,6 +147,9 @@ func TestGuards(t *testing.T) {
 					}
 					if verb != "completion" && (code != exitUnknown || !strings.Contains(stderr, test.says)) {
 						t.Errorf("exit status %d, stderr does not say %s:\n%s", code, test.says, stderr)
+					}
+					if asked := len(g.requests) > 0; verb != "completion" && asked != regexp.MustCompile(`\nrun: [0-9A-Z]{26}\n$`).MatchString(stderr) {
+						t.Errorf("the run's id belongs at the end if anything was asked, %v:\n%s", asked, stderr)
 					}
 					return
 				}

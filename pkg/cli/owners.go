@@ -59,7 +59,7 @@ Exit status: 0 shown, 2 could not tell.`,
 			if err != nil {
 				return usage(cmd, err)
 			}
-			ctx, cancel, err := c.run(cmd.Context(), streams)
+			ctx, cancel, err := c.begin(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -68,9 +69,14 @@ func (e *hintedError) Hint() string { return e.hint }
 // status reports what a run ended with and returns the status to exit with. What is said
 // passes through say.
 func status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
+	warnings, strict := errors.AsType[*warningsError](err)
 	switch {
 	case err == nil:
 		return exitYes
+	case strict:
+		code := max(exitNo, status(streams, say, warnings.err))
+		fmt.Fprintf(streams.ErrOut, "error: %s\n", warnings)
+		return code
 	case errors.Is(err, errNo):
 		return exitNo
 	case isLate(err):
@@ -85,6 +91,16 @@ func status(streams genericiooptions.IOStreams, say func(string) string, err err
 		reportErrors(streams, say, err)
 		return exitUnknown
 	}
+}
+
+// tellRun tells the id of a run that ended with an error, unless its printer did: by
+// that the server's audit log knows the run.
+func (c *connection) tellRun(w io.Writer, err error) {
+	reported := errors.Is(err, errNo) || errors.Is(err, errUnknown)
+	if c.run == "" || c.runTold || err == nil || reported && !errors.As(err, new(*warningsError)) {
+		return
+	}
+	fmt.Fprintf(w, "run: %s\n", c.run)
 }
 
 // isLate reports whether the time was over before all was done, or before what a

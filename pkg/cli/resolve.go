@@ -48,7 +48,7 @@ func (t *targets) resolve(ctx context.Context, c *connection, client *cluster.Cl
 		members, err := client.Resources(ctx, typ)
 		faults = append(faults, err)
 		for _, kind := range members {
-			found = append(found, target{kind, object.Selection{Namespace: scope(kind, namespace), Labels: t.labels}})
+			found = append(found, target{kind, object.Selection{Namespace: scope(kind, namespace), Labels: t.labels, Fields: t.fields}})
 		}
 	}
 	return once(found), errors.Join(faults...)

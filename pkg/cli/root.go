@@ -33,7 +33,9 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	if err != nil && !r.started {
 		err = usage(cmd, r.misuse(args[1:], err))
 	}
-	return status(streams, r.connection.say, err)
+	code := status(streams, r.connection.say, err)
+	r.connection.tellRun(streams.ErrOut, err)
+	return code
 }
 
 // called returns the arguments of a call. Under the name by which kubectl asks

@@ -46,7 +46,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 			if err != nil {
 				return usage(cmd, err)
 			}
-			ctx, cancel, err := c.run(cmd.Context(), streams)
+			ctx, cancel, err := c.begin(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
@@ -18,13 +19,19 @@ type targetFlags struct {
 	input
 	all           bool
 	allNamespaces bool
+	fields        string
 }
 
 func (f *targetFlags) add(cmd *cobra.Command) {
 	f.input.add(cmd)
+	cmd.Flags().StringVar(&f.fields, fieldSelectorFlag, "",
+		"With a TYPE, only objects whose fields match, such as status.phase=Failed; the server says which fields it knows")
+	words(cmd, fieldSelectorFlag)
 	cmd.Flags().BoolVar(&f.all, "all", false, "All objects of the TYPE in the namespace")
-	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "In all namespaces, with -l or --all")
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "In all namespaces, with -l, --all or --field-selector")
 }
+
+const fieldSelectorFlag = "field-selector"
 
 // targets is what they mean: objects that are named, objects of types that are
 // selected, or what is in files.
@@ -34,6 +41,8 @@ type targets struct {
 	// types of which the objects are meant that labels match, all if empty.
 	types  []string
 	labels string
+	// fields have to match as well, all if empty.
+	fields string
 	// everywhere: in all namespaces.
 	everywhere bool
 
@@ -52,10 +61,13 @@ func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStream
 	if len(f.filenames) > 0 || f.kustomize != "" {
 		return f.toFiles(args, streams)
 	}
-	t := targets{labels: strings.TrimSpace(f.selector), everywhere: f.allNamespaces}
+	t := targets{labels: strings.TrimSpace(f.selector), fields: strings.TrimSpace(f.fields), everywhere: f.allNamespaces}
 	selector, err := labels.Parse(t.labels)
 	if err != nil {
 		return t, fmt.Errorf("-l: %w", err)
+	}
+	if _, err := fields.ParseSelector(t.fields); err != nil {
+		return t, fmt.Errorf("--%s: %w", fieldSelectorFlag, err)
 	}
 	switch {
 	case f.recursive:
@@ -63,7 +75,7 @@ func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStream
 	case len(args) == 0:
 		return t, &hintedError{
 			err:  errors.New("which objects? None are named"),
-			hint: "name them as TYPE/NAME, or as TYPE with -l or --all, or give -f FILENAME or -k DIRECTORY",
+			hint: "name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or give -f FILENAME or -k DIRECTORY",
 		}
 	case f.all && t.labels != "":
 		return t, errors.New("--all and -l exclude each other: all, or those that match?")
@@ -71,21 +83,23 @@ func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStream
 	if err := t.read(args); err != nil {
 		return t, err
 	}
-	selecting := f.all || !selector.Empty() // An empty selector matches everything.
+	selecting := f.all || !selector.Empty() || t.fields != "" // An empty selector matches everything.
 	switch {
 	case len(t.named) > 0 && f.all:
 		return t, fmt.Errorf("--all goes with a TYPE alone, not with the name %q", t.named[0].Name)
 	case len(t.named) > 0 && t.labels != "":
 		return t, fmt.Errorf("-l goes with a TYPE alone, not with the name %q", t.named[0].Name)
+	case len(t.named) > 0 && t.fields != "":
+		return t, fmt.Errorf("--%s goes with a TYPE alone, not with the name %q", fieldSelectorFlag, t.named[0].Name)
 	case len(t.named) > 0 && f.allNamespaces:
 		return t, &hintedError{
-			err:  fmt.Errorf("-A goes with -l or --all: %q may be the name of many objects", t.named[0].Name),
+			err:  fmt.Errorf("-A goes with -l, --all or --field-selector: %q may be the name of many objects", t.named[0].Name),
 			hint: "name the namespace with -n",
 		}
 	case len(t.named) == 0 && !selecting:
 		return t, &hintedError{
 			err:  fmt.Errorf("which %s? No name is given", strings.Join(t.types, ", ")),
-			hint: "give names, or -l SELECTOR, or --all",
+			hint: "give names, or -l SELECTOR, --field-selector SELECTOR or --all",
 		}
 	}
 	return t, nil
@@ -98,6 +112,8 @@ func (f *targetFlags) toFiles(args []string, streams genericiooptions.IOStreams)
 		return t, fmt.Errorf("objects come from files or from arguments, not from both: unexpected argument %q", args[0])
 	case f.all:
 		return t, errors.New("--all goes with a TYPE; of files, all objects are meant anyway")
+	case f.fields != "":
+		return t, fmt.Errorf("--%s goes with a TYPE: only the server can judge it", fieldSelectorFlag)
 	case f.allNamespaces:
 		return t, errors.New("-A goes with a TYPE; the objects of files have their namespaces")
 	}

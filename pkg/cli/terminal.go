@@ -24,8 +24,9 @@ func (c *connection) printing(streams genericiooptions.IOStreams, format string)
 		Verbose:  c.verbosity > 0,
 		Progress: printer.CanRedraw(errTerminal, os.Getenv),
 		Width:    width, ErrWidth: errWidth,
-		Run:  newRun(),
-		Mask: c.masking(), Flags: c.typed(),
+		Run:   newRun(),
+		OnRun: func() { c.runTold = true },
+		Mask:  c.masking(), Flags: c.typed(),
 	}, err
 }
 

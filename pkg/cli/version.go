@@ -40,7 +40,7 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 			if err := c.check(); err != nil {
 				return usage(cmd, err)
 			}
-			ctx, cancel, err := c.run(cmd.Context(), streams)
+			ctx, cancel, err := c.begin(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}

@@ -45,8 +45,9 @@ the kind does not have is an error at once. On time-out or failure, each
 condition is shown with the values that it read, and with the causes below the
 object.
 
-Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l or
---all, or read from manifests with -f or -k. They need not exist yet.
+Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l,
+--all or --field-selector, or read from manifests with -f or -k. What is named
+need not exist yet; that it does not is said at once.
 
 Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
 		Example: `  # Until the Deployment is ready, or fails
@@ -69,7 +70,7 @@ Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
 			if err != nil {
 				return usage(cmd, err)
 			}
-			ctx, cancel, err := c.run(cmd.Context(), streams)
+			ctx, cancel, err := c.begin(cmd.Context(), streams)
 			if err != nil {
 				return err
 			}
@@ -180,6 +181,7 @@ func (o *waitOptions) work(ctx context.Context, c *connection, began time.Time) 
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
 	o.engine.Source, o.engine.Explain, o.engine.Emit = client, whyNot(client), o.out.Print
+	o.engine.Absent = whyAbsent(client)
 	return o.engine.Run(ctx, awaited)
 }
 

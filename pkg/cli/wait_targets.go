@@ -26,7 +26,7 @@ func (o *waitOptions) resolve(ctx context.Context, c *connection, client *cluste
 		}
 		return o.planned(p), nil
 	}
-	return o.argued(ctx, c, client)
+	return o.argued(ctx, c, client, began)
 }
 
 // planned are the objects of manifests.
@@ -55,7 +55,7 @@ func waitTarget(it plan.Item, goal *wait.Goal) wait.Target {
 }
 
 // argued are the objects that were named or selected by arguments.
-func (o *waitOptions) argued(ctx context.Context, c *connection, client *cluster.Client) ([]wait.Target, error) {
+func (o *waitOptions) argued(ctx context.Context, c *connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
 	namespace, _, err := c.namespace()
 	if err != nil {
 		return nil, err
@@ -65,6 +65,9 @@ func (o *waitOptions) argued(ctx context.Context, c *connection, client *cluster
 	found, err := selected.resolve(ctx, c, client)
 	faults := []error{err}
 	var all []wait.Target
+	if o.targets.fields != "" && err == nil {
+		return o.matching(ctx, client, found, began)
+	}
 	for _, t := range found {
 		all = append(all, wait.Target{Selection: t.Selection, Kind: t.Kind, Type: t.Kind.GVR().GroupResource().String(), Goal: o.goal})
 	}
@@ -84,10 +87,8 @@ func (o *waitOptions) argued(ctx context.Context, c *connection, client *cluster
 // that is almost the name of another is a slip, unless waiting for it was asked for;
 // and that its objects are gone can not be said of a type that nobody knows.
 func (o *waitOptions) mayCome(missing *cluster.NoTypeError) bool {
-	for _, s := range o.goal.For {
-		if s.Kind == condition.Delete {
-			return false
-		}
+	if o.waitsFor(condition.Delete) {
+		return false
 	}
 	if existence := o.engine.Existence; existence != nil {
 		return *existence > 0

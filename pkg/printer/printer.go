@@ -48,6 +48,8 @@ type Options struct {
 	Now func() time.Time
 	// Run is the identifier of the run.
 	Run string
+	// OnRun is called when that was told; nil if nobody wants to know.
+	OnRun func()
 	// DryRun tells that nothing is persisted.
 	DryRun bool
 	// Unasked tells that in a dry run the server is not asked either what it would
@@ -75,6 +77,7 @@ type Printer struct {
 	mask    func(event.Event) event.Event
 	closed  bool
 	run     string
+	onRun   func()
 }
 
 // results is the half of a printer that one format of one verb makes up.
@@ -172,6 +175,7 @@ func newPrinter(o Options, results word, choose func(base) results) (*Printer, e
 		results: chosen,
 		mask:    o.Mask,
 		run:     o.Run,
+		onRun:   o.OnRun,
 	}
 	return p, nil
 }
@@ -219,6 +223,9 @@ func (p *Printer) Close(ctx context.Context) error {
 		err = p.results.finish(ctx)
 		if p.run != "" && p.course.wentWrong() {
 			p.screen.note("run: " + clean(p.run) + "\n") // By which the server's audit log knows it.
+			if p.onRun != nil {
+				p.onRun()
+			}
 		}
 	}
 	return errors.Join(err, p.screen.failure)

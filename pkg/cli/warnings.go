@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/spf13/pflag"
+)
+
+// strictFlags are the flags of verbs to which the server may answer with warnings.
+type strictFlags struct{ warnings bool }
+
+func (f *strictFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.warnings, "warnings-as-errors", false,
+		"Exit with 1 if the server warned of anything; what is done is the same")
+}
+
+// warningsError says that the server warned in a run in which that is an error.
+type warningsError struct {
+	warnings int64
+	// err is how the run ended otherwise.
+	err error
+}
+
+func (e *warningsError) Error() string {
+	warnings := "1 warning"
+	if e.warnings > 1 {
+		warnings = fmt.Sprintf("%d warnings", e.warnings)
+	}
+	return "the server gave " + warnings + ", and --warnings-as-errors makes that an error"
+}
+
+func (e *warningsError) Unwrap() error { return e.err }
+
+// end turns the end of a run into a no if the server warned during it. All warnings
+// were shown by then. What kept the run from being told stays as it is.
+func (f *strictFlags) end(err error, warned *atomic.Int64) error {
+	n := warned.Load()
+	if !f.warnings || n == 0 {
+		return err
+	}
+	return &warningsError{warnings: n, err: err}
+}
