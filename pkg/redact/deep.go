@@ -215,34 +215,12 @@ func (e *vaultError) Of(objects int) error {
 // As finds a type in the chain that is not masked.
 func (e *vaultError) As(target any) bool {
 	t := reflect.TypeOf(target).Elem()
-	if _, speaks := e.err.(speaker); speaks {
-		masked := &commonVaultError{*e}
-		if t.Kind() == reflect.Interface && reflect.TypeOf(masked).AssignableTo(t) {
-			reflect.ValueOf(target).Elem().Set(reflect.ValueOf(masked))
-			return true
-		}
-	}
 	if !reflect.TypeOf(e.err).AssignableTo(t) {
 		as, ok := e.err.(interface{ As(any) bool })
 		return ok && as.As(target)
 	}
 	reflect.ValueOf(target).Elem().Set(reflect.ValueOf(e.err))
 	return true
-}
-
-// speaker is an error that can speak of several objects at once. What it then says is
-// a new error, which has to be masked like itself.
-type speaker interface {
-	error
-	Of(objects int) error
-}
-
-// commonVaultError is a vaultError of such a one.
-type commonVaultError struct{ vaultError }
-
-// Of is the same of several objects.
-func (e *commonVaultError) Of(objects int) error {
-	return e.walker.error(e.err.(speaker).Of(objects)) //nolint:errorlint // this very error, which As found to be one
 }
 
 // Is compares with the error that is masked.
