@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/template"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/gotemplate"
 )
 
 // Formats of the objects themselves, not of a report about them. The last two are
@@ -100,7 +100,7 @@ func (b base) objectPath(text string) (func(*unstructured.Unstructured) (string,
 // objectTemplate returns what writes an object by a template, which breaks its lines
 // itself.
 func (b base) objectTemplate(text string) (func(*unstructured.Unstructured) (string, error), error) {
-	parsed, err := template.New("output").Parse(text)
+	parsed, err := gotemplate.Parse("output", text)
 	if err != nil {
 		return nil, fmt.Errorf("go-template: %w", err)
 	}

@@ -1,0 +1,187 @@
+package gotemplate
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"text/template"
+)
+
+// function is one that templates can call, with the number of arguments that it takes.
+type function struct {
+	least, most int // No most: any number.
+	// until is the truth of an argument at which and, or end without the others.
+	until *bool
+	call  func(arguments []any) (any, error)
+}
+
+func functions() map[string]function {
+	return map[string]function{
+		"and":          {least: 1, until: new(false), call: last},
+		"or":           {least: 1, until: new(true), call: last},
+		"not":          {least: 1, most: 1, call: func(a []any) (any, error) { return !truth(a[0]), nil }},
+		"len":          {least: 1, most: 1, call: func(a []any) (any, error) { return length(a[0]) }},
+		"index":        {least: 1, call: func(a []any) (any, error) { return index(a[0], a[1:]) }},
+		"slice":        {least: 1, call: func(a []any) (any, error) { return cut(a[0], a[1:]) }},
+		"eq":           {least: 1, call: func(a []any) (any, error) { return equalAny(a[0], a[1:]) }},
+		"ne":           {least: 2, most: 2, call: func(a []any) (any, error) { return not(equalAny(a[0], a[1:])) }},
+		"lt":           {least: 2, most: 2, call: func(a []any) (any, error) { return less(a[0], a[1]) }},
+		"le":           {least: 2, most: 2, call: func(a []any) (any, error) { return atMost(a[0], a[1]) }},
+		"gt":           {least: 2, most: 2, call: func(a []any) (any, error) { return not(atMost(a[0], a[1])) }},
+		"ge":           {least: 2, most: 2, call: func(a []any) (any, error) { return not(less(a[0], a[1])) }},
+		"print":        {call: func(a []any) (any, error) { return fmt.Sprint(a...), nil }},
+		"println":      {call: func(a []any) (any, error) { return fmt.Sprintln(a...), nil }},
+		"printf":       {least: 1, call: formatted},
+		"html":         {call: func(a []any) (any, error) { return template.HTMLEscaper(a...), nil }},
+		"js":           {call: func(a []any) (any, error) { return template.JSEscaper(a...), nil }},
+		"urlquery":     {call: func(a []any) (any, error) { return template.URLQueryEscaper(a...), nil }},
+		"base64decode": {least: 1, most: 1, call: decoded},
+		"exists":       {least: 1, call: func(a []any) (any, error) { _, err := index(a[0], a[1:]); return err == nil, nil }},
+	}
+}
+
+func last(arguments []any) (any, error) { return arguments[len(arguments)-1], nil }
+
+func not(truth bool, err error) (any, error) { return !truth, err }
+
+func formatted(arguments []any) (any, error) {
+	format, ok := arguments[0].(string)
+	if !ok {
+		return nil, fmt.Errorf("printf: %v is no format", arguments[0])
+	}
+	return fmt.Sprintf(format, arguments[1:]...), nil
+}
+
+func decoded(arguments []any) (any, error) {
+	text, ok := arguments[0].(string)
+	if !ok {
+		return nil, fmt.Errorf("base64decode: %v is no text", arguments[0])
+	}
+	plain, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("base64decode: %w", err)
+	}
+	return string(plain), nil
+}
+
+// truth reports whether a value is neither zero, nor empty, nor missing.
+func truth(value any) bool {
+	switch v := value.(type) {
+	case nil, absent:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	case int:
+		return v != 0
+	case int64:
+		return v != 0
+	case uint8:
+		return v != 0
+	case float64:
+		return v != 0
+	case complex128:
+		return v != 0
+	default:
+		return true
+	}
+}
+
+func length(value any) (any, error) {
+	switch v := value.(type) {
+	case string:
+		return len(v), nil
+	case []any:
+		return len(v), nil
+	case map[string]any:
+		return len(v), nil
+	default:
+		return nil, fmt.Errorf("%v has no length", value)
+	}
+}
+
+// index follows keys and numbers.
+func index(value any, by []any) (any, error) {
+	if value == nil {
+		return nil, errors.New("index of nothing")
+	}
+	for _, key := range by {
+		switch v := value.(type) {
+		case map[string]any:
+			name, ok := key.(string)
+			if !ok {
+				return nil, fmt.Errorf("index: %v is no key", key)
+			}
+			value = v[name]
+		case []any:
+			i, err := position(key, len(v)-1)
+			if err != nil {
+				return nil, err
+			}
+			value = v[i]
+		case string:
+			i, err := position(key, len(v)-1)
+			if err != nil {
+				return nil, err
+			}
+			value = v[i]
+		default:
+			return nil, fmt.Errorf("index of %v", value)
+		}
+	}
+	return value, nil
+}
+
+// position reads a whole number between 0 and the highest.
+func position(value any, highest int) (int, error) {
+	var at int64
+	switch v := value.(type) {
+	case int:
+		at = int64(v)
+	case int64:
+		at = v
+	case uint8:
+		at = int64(v)
+	default:
+		return 0, fmt.Errorf("%v is no index", value)
+	}
+	if at < 0 || at > int64(highest) {
+		return 0, fmt.Errorf("index %d is out of range", at)
+	}
+	return int(at), nil
+}
+
+// cut is the part of a text or a list between two indices; of a list with a capacity.
+func cut(value any, by []any) (any, error) {
+	text, isText := value.(string)
+	list, isList := value.([]any)
+	size, highest, most := len(list), cap(list), 3
+	if isText {
+		size, highest, most = len(text), len(text), 2
+	}
+	if !isText && !isList {
+		return nil, fmt.Errorf("slice of %v", value)
+	}
+	if len(by) > most {
+		return nil, fmt.Errorf("slice takes %d indices, not %d", most, len(by))
+	}
+	bounds := [3]int{0, size, highest}
+	for i, number := range by {
+		var err error
+		if bounds[i], err = position(number, highest); err != nil {
+			return nil, err
+		}
+	}
+	if bounds[0] > bounds[1] || len(by) > 2 && bounds[1] > bounds[2] {
+		return nil, fmt.Errorf("slice: %v are in no order", by)
+	}
+	if isText {
+		return text[bounds[0]:bounds[1]], nil
+	}
+	return list[bounds[0]:bounds[1]:bounds[2]], nil
+}

@@ -1,0 +1,276 @@
+package gotemplate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/template/parse"
+)
+
+// Template is one that was parsed, with those that it defines.
+type Template struct {
+	name  string
+	trees map[string]*parse.Tree
+}
+
+// Parse reads a template. Its functions are those of text/template but call, and kubectl's
+// base64decode and exists.
+func Parse(name, text string) (*Template, error) {
+	known := map[string]any{}
+	for function := range functions() {
+		known[function] = true
+	}
+	trees, err := parse.Parse(name, text, "", "", known)
+	if err != nil {
+		return nil, err
+	}
+	return &Template{name: name, trees: trees}, nil
+}
+
+// Execute writes what the template makes of a value: nil, a bool, a string, a number,
+// []any, or map[string]any.
+func (t *Template) Execute(out io.Writer, value any) error {
+	if value == nil {
+		value = absent{}
+	}
+	s := &state{template: t, functions: functions(), out: out}
+	return s.call(t.name, value)
+}
+
+// maxDepth is how deep templates may call each other.
+const maxDepth = 10_000
+
+var (
+	errBreak    = errors.New("break outside of range")
+	errContinue = errors.New("continue outside of range")
+)
+
+// absent is the value of what is not there, such as a key that an object lacks: it has
+// fields, all of them absent too. Those of null are an error.
+type absent struct{}
+
+type variable struct {
+	name  string
+	value any
+}
+
+// state is where an execution is.
+type state struct {
+	template  *Template
+	functions map[string]function
+	out       io.Writer
+	tree      *parse.Tree
+	variables []variable
+	depth     int
+}
+
+// call executes one of the templates, with no variables but its value.
+func (s *state) call(name string, dot any) error {
+	tree := s.template.trees[name]
+	if tree == nil {
+		return fmt.Errorf("template %q is not defined", name)
+	}
+	if s.depth >= maxDepth {
+		return fmt.Errorf("templates call each other more than %d deep", maxDepth)
+	}
+	inner := &state{
+		template: s.template, functions: s.functions, out: s.out, tree: tree, depth: s.depth + 1,
+		variables: []variable{{"$", dot}},
+	}
+	if tree.Root == nil {
+		return nil
+	}
+	return inner.walk(dot, tree.Root)
+}
+
+// at adds to an error where in the template it happened.
+func (s *state) at(node parse.Node, err error) error {
+	var placed *placedError
+	if err == nil || errors.Is(err, errBreak) || errors.Is(err, errContinue) || errors.As(err, &placed) {
+		return err
+	}
+	place, text := s.tree.ErrorContext(node)
+	return &placedError{err: err, place: place, text: text}
+}
+
+type placedError struct {
+	err         error
+	place, text string
+}
+
+func (e *placedError) Error() string { return fmt.Sprintf("%s: at <%s>: %s", e.place, e.text, e.err) }
+func (e *placedError) Unwrap() error { return e.err }
+
+func (s *state) walk(dot any, node parse.Node) error {
+	switch node := node.(type) {
+	case *parse.ListNode:
+		for _, n := range node.Nodes {
+			if err := s.walk(dot, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *parse.TextNode:
+		_, err := s.out.Write(node.Text)
+		return err
+	case *parse.ActionNode:
+		value, err := s.pipeline(dot, node.Pipe)
+		if err != nil || len(node.Pipe.Decl) > 0 {
+			return err
+		}
+		return s.print(value)
+	case *parse.IfNode:
+		return s.choose(dot, &node.BranchNode, false)
+	case *parse.WithNode:
+		return s.choose(dot, &node.BranchNode, true)
+	case *parse.RangeNode:
+		return s.scoped(func() error { return s.loop(dot, node) })
+	case *parse.TemplateNode:
+		var value any = absent{}
+		if node.Pipe != nil {
+			var err error
+			if value, err = s.pipeline(dot, node.Pipe); err != nil {
+				return err
+			}
+		}
+		return s.at(node, s.call(node.Name, value))
+	case *parse.BreakNode:
+		return errBreak
+	case *parse.ContinueNode:
+		return errContinue
+	case *parse.CommentNode:
+		return nil
+	default:
+		return s.at(node, fmt.Errorf("%s is not known here", node))
+	}
+}
+
+func (s *state) print(value any) error {
+	if value == (any)(absent{}) {
+		value = "<no value>"
+	}
+	_, err := fmt.Fprint(s.out, value)
+	return err
+}
+
+// scoped drops the variables that are declared in between.
+func (s *state) scoped(work func() error) error {
+	mark := len(s.variables)
+	defer func() { s.variables = s.variables[:mark] }()
+	return work()
+}
+
+// choose is if, and with, by which the value becomes the dot.
+func (s *state) choose(dot any, node *parse.BranchNode, with bool) error {
+	return s.scoped(func() error {
+		value, err := s.pipeline(dot, node.Pipe)
+		switch {
+		case err != nil:
+			return err
+		case truth(value) && with:
+			return s.walk(value, node.List)
+		case truth(value):
+			return s.walk(dot, node.List)
+		case node.ElseList != nil:
+			return s.walk(dot, node.ElseList)
+		default:
+			return nil
+		}
+	})
+}
+
+func (s *state) loop(dot any, node *parse.RangeNode) error {
+	value, err := s.pipeline(dot, node.Pipe)
+	if err != nil {
+		return err
+	}
+	mark := len(s.variables)
+	ran := false
+	once := func(index, element any) error {
+		ran = true
+		return s.scoped(func() error {
+			s.iterate(node.Pipe, mark, index, element)
+			if err := s.walk(element, node.List); !errors.Is(err, errContinue) {
+				return err
+			}
+			return nil
+		})
+	}
+	err = s.each(node, value, once)
+	if errors.Is(err, errBreak) {
+		return nil
+	}
+	if err == nil && !ran && node.ElseList != nil {
+		return s.walk(dot, node.ElseList)
+	}
+	return err
+}
+
+func (s *state) each(node *parse.RangeNode, value any, once func(index, element any) error) error {
+	switch value := value.(type) {
+	case absent:
+		return nil
+	case []any:
+		for i, element := range value {
+			if err := once(i, element); err != nil {
+				return err
+			}
+		}
+		return nil
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if err := once(key, value[key]); err != nil {
+				return err
+			}
+		}
+		return nil
+	case int:
+		return count(s, node, value, once)
+	case int64:
+		return count(s, node, value, once)
+	case uint8:
+		return count(s, node, value, once)
+	default:
+		return s.at(node, fmt.Errorf("range cannot iterate over %v", value))
+	}
+}
+
+func count[N int | int64 | uint8](s *state, node *parse.RangeNode, limit N, once func(index, element any) error) error {
+	if len(node.Pipe.Decl) > 1 {
+		return s.at(node, fmt.Errorf("%v has no second value to iterate over", limit))
+	}
+	for n := N(0); n < limit; n++ {
+		if err := once(absent{}, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// iterate gives the variables of a range their values. The pipeline has declared them, as
+// the last ones below mark.
+func (s *state) iterate(pipe *parse.PipeNode, mark int, index, element any) {
+	values := []any{element}
+	if len(pipe.Decl) > 1 {
+		values = []any{index, element}
+	}
+	for i := range pipe.Decl {
+		if pipe.IsAssign {
+			s.assign(pipe.Decl[i].Ident[0], values[i])
+		} else {
+			s.variables[mark-len(pipe.Decl)+i].value = values[i]
+		}
+	}
+}
+
+func (s *state) assign(name string, value any) bool {
+	for i := len(s.variables) - 1; i >= 0; i-- {
+		if s.variables[i].name == name {
+			s.variables[i].value = value
+			return true
+		}
+	}
+	return false
+}
