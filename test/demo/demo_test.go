@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,6 +149,9 @@ func start(t *testing.T, env ...string) *demo {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a control plane")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("reads /proc")
 	}
 	d := &demo{t: t, tmp: t.TempDir(), ended: make(chan struct{})}
 	// Not of the test's context: nothing but the script itself is to end its processes.
