@@ -1,0 +1,63 @@
+package docs_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
+)
+
+// site is the control plane of all pages.
+var site = cluster.Shared{Options: cluster.Options{Controllers: true, Nodes: 1}}
+
+var update = flag.Bool("update", false, "rewrite outputs and pictures that are stale")
+
+// This program is the plugin, too, if it is called so: what is shown is what was just
+// compiled.
+func TestMain(m *testing.M) {
+	switch name := filepath.Base(os.Args[0]); {
+	case name == "kubectl-k8sconnect", name == "kubectl_complete-k8sconnect":
+		plugin.Main()
+	default:
+		flag.Parse()
+		plugin.HeedSignals()
+		os.Exit(site.Main(m))
+	}
+}
+
+// root is the project's folder.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// pages are README.md and docs/*.md, by their path within the project.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	names := []string{"README.md"}
+	for _, path := range found {
+		names = append(names, "docs/"+filepath.Base(path))
+	}
+	if only := os.Getenv("PAGE"); only != "" {
+		kept := names[:0]
+		for _, name := range names {
+			if strings.TrimSuffix(filepath.Base(name), ".md") == only {
+				kept = append(kept, name)
+			}
+		}
+		names = kept
+	}
+	return names
+}

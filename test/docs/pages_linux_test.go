@@ -1,0 +1,248 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/docs"
+)
+
+// Every command on every page runs, and prints what the page says. A page that needs the
+// webhook comes after those that do not.
+func TestPages(t *testing.T) {
+	c := site.Cluster(t)
+	d := newDesk(t, c)
+	var notRun []string
+	var total docs.Count
+	for _, webhook := range []bool{false, true} {
+		for _, name := range pages(t) {
+			text, err := os.ReadFile(filepath.Join(root(t), name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := docs.Parse(name, string(text))
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if slices.Contains(page.Needs, "webhook") != webhook {
+				continue
+			}
+			if webhook {
+				d.install(t)
+			}
+			t.Run(filepath.Base(name), func(t *testing.T) {
+				count := d.read(t, page, string(text))
+				notRun = append(notRun, count.NotRun...)
+				total.Commands += count.Commands
+				total.Scripts += count.Scripts
+				total.Files += count.Files
+				total.Pictures += count.Pictures
+			})
+		}
+	}
+	if total.Commands == 0 && os.Getenv("PAGE") == "" {
+		t.Error("no command was found on any page")
+	}
+	t.Logf("%d commands with their output, %d scripts, %d files, %d pictures; %d blocks not run:\n  %s",
+		total.Commands, total.Scripts, total.Files, total.Pictures, len(notRun), strings.Join(notRun, "\n  "))
+}
+
+// desk is where pages are tried: programs, a cluster, and what was there at first.
+type desk struct {
+	cluster     *cluster.Cluster
+	bin         string
+	environment []string
+	base        map[string]bool
+	webhook     *companion.Companion
+}
+
+func newDesk(t *testing.T, c *cluster.Cluster) *desk {
+	t.Helper()
+	d := &desk{cluster: c, bin: t.TempDir()}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := func(to, name string) {
+		if err := os.Symlink(to, filepath.Join(d.bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(self, "kubectl-k8sconnect")
+	link(c.Binary("kubectl"), "kubectl")
+	link(filepath.Join(root(t), "bin", "helm"), "helm")
+	if _, err := exec.LookPath("jq"); err != nil {
+		t.Log("jq is not installed: pages that use it fail")
+	}
+	d.environment = []string{
+		"PATH=" + d.bin + ":" + os.Getenv("PATH"), "REPO=" + root(t), "TERM=xterm-256color", "LANG=C.UTF-8", "TZ=UTC",
+	}
+	for strings.Contains(d.kubectl(t, "get", "namespaces"), "Terminating") { // of a cluster that others used, too
+		time.Sleep(200 * time.Millisecond)
+	}
+	d.base = d.objects(t)
+	return d
+}
+
+// install installs the webhook, once.
+func (d *desk) install(t *testing.T) {
+	t.Helper()
+	if d.webhook != nil {
+		return
+	}
+	var err error
+	if d.webhook, err = companion.Install(t.Context(), d.cluster, companion.Options{Root: root(t)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.webhook.Close)
+	if _, err := d.webhook.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.base = d.objects(t)
+}
+
+// read runs a page, and removes what it left in the cluster.
+func (d *desk) read(t *testing.T, page *docs.Page, text string) docs.Count {
+	home := t.TempDir()
+	dir := filepath.Join(home, "page")
+	if err := os.Mkdir(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := os.ReadFile(d.cluster.KubeconfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(home, "kubeconfig") // a page may change it
+	if err := os.WriteFile(mine, kubeconfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.free(t, text)
+	t.Cleanup(func() { d.clear(t) })
+	reader := docs.Reader{
+		Dir:         dir,
+		Home:        home,
+		Environment: append(slices.Clone(d.environment), "HOME="+home, "KUBECONFIG="+mine),
+		Update:      *update,
+		Draw:        func(name string, lines [][]docs.Span) error { return draw(root(t), name, lines) },
+	}
+	count, faults, err := reader.Read(t.Context(), page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join(root(t), page.Name), []byte(strings.Join(page.Lines, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return count
+}
+
+// draw compares a picture with the one that is there; with -update, it writes it.
+func draw(root, name string, lines [][]docs.Span) error {
+	for _, theme := range docs.Themes() {
+		path := filepath.Join(root, "docs", "images", name+"-"+theme.Name+".svg")
+		fresh := docs.SVG(name, lines, theme)
+		old, err := os.ReadFile(path)
+		if err == nil && slices.Equal(docs.Normal(docs.Words(string(old))), docs.Normal(docs.Words(fresh))) {
+			continue
+		}
+		if !*update {
+			return fmt.Errorf("the picture %s is stale, or not there (%v); it is now:\n    %s", path, err, strings.Join(docs.Plain(lines), "\n    "))
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(fresh), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kubectl runs kubectl as the administrator.
+func (d *desk) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(d.cluster.Binary("kubectl"), append(args, "--kubeconfig", d.cluster.KubeconfigPath)...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("kubectl %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// What pages may leave: without a namespace, and in the namespace default.
+const (
+	clusterWide = "customresourcedefinitions,namespaces,clusterroles,clusterrolebindings,persistentvolumes,storageclasses,ingressclasses," +
+		"priorityclasses,validatingwebhookconfigurations,mutatingwebhookconfigurations,apiservices,validatingadmissionpolicies,validatingadmissionpolicybindings"
+	inDefault = "deployments,statefulsets,daemonsets,jobs,cronjobs,replicasets,pods,services,configmaps,secrets,serviceaccounts,roles," +
+		"rolebindings,horizontalpodautoscalers,poddisruptionbudgets,ingresses,networkpolicies,persistentvolumeclaims"
+)
+
+// objects lists what there is.
+func (d *desk) objects(t *testing.T) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for name := range strings.FieldsSeq(d.kubectl(t, "get", clusterWide, "-o", "name")) {
+		all[name] = true
+	}
+	for name := range strings.FieldsSeq(d.kubectl(t, "get", inDefault, "-n", "default", "-o", "name")) {
+		all["default "+name] = true
+	}
+	return all
+}
+
+// clear removes what was not there at first.
+func (d *desk) clear(t *testing.T) {
+	t.Helper()
+	var wide, narrow []string
+	for name := range d.objects(t) {
+		if d.base[name] {
+			continue
+		}
+		if short, is := strings.CutPrefix(name, "default "); is {
+			narrow = append(narrow, short)
+		} else {
+			wide = append(wide, name)
+		}
+	}
+	common := []string{"--wait=false", "--ignore-not-found", "--now"}
+	if len(narrow) > 0 {
+		d.kubectl(t, append(append([]string{"delete", "-n", "default"}, common...), narrow...)...)
+	}
+	if len(wide) > 0 {
+		d.kubectl(t, append(append([]string{"delete"}, common[:2]...), wide...)...)
+	}
+}
+
+// free waits until no namespace that the page names is on its way out.
+func (d *desk) free(t *testing.T, text string) {
+	t.Helper()
+	const enough = 2 * time.Minute
+	for deadline := time.Now().Add(enough); ; time.Sleep(200 * time.Millisecond) {
+		var left []string
+		for name := range d.objects(t) {
+			_, short, _ := strings.Cut(name, "/")
+			if !d.base[name] && strings.Contains(text, short) {
+				left = append(left, name)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %s still there, of a page before: %q", enough, left)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package docs
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Style is how a terminal shows a piece of text.
+type Style struct {
+	Color              int // 1 to 8: black, red, … white; 9 to 16: the bright ones; 0: the default
+	Bold, Faint, Lined bool
+}
+
+// Span is text of one style.
+type Span struct {
+	Style
+	Text string
+}
+
+type cell struct {
+	Style
+	r rune
+}
+
+// Screen returns the lines that a terminal shows after it was sent this. It knows what
+// command line programs use: going back to the start of a line, erasing its rest,
+// colours.
+func Screen(sent string) [][]Span {
+	var lines [][]Span
+	var row []cell
+	var style Style
+	column := 0
+	runes := []rune(sent)
+	for i := 0; i < len(runes); i++ {
+		switch r := runes[i]; r {
+		case '\n':
+			lines = append(lines, spans(row))
+			row, column = nil, 0
+		case '\r':
+			column = 0
+		case '\b':
+			column = max(column-1, 0)
+		case '\x1b':
+			end := i + 1
+			if end < len(runes) && runes[end] == '[' {
+				for end++; end < len(runes) && (runes[end] < '@' || runes[end] > '~'); end++ {
+				}
+			}
+			if end == len(runes) {
+				break
+			}
+			arguments := string(runes[min(i+2, end):end])
+			switch runes[end] {
+			case 'm':
+				style = style.with(arguments)
+			case 'K':
+				row = row[:min(column, len(row))]
+			}
+			i = end
+		default:
+			for len(row) <= column {
+				row = append(row, cell{r: ' '})
+			}
+			row[column] = cell{Style: style, r: r}
+			column++
+		}
+	}
+	if len(row) > 0 {
+		lines = append(lines, spans(row))
+	}
+	return lines
+}
+
+func (s Style) with(arguments string) Style {
+	for argument := range strings.SplitSeq(arguments, ";") {
+		n, _ := strconv.Atoi(argument) // nothing is 0
+		switch {
+		case n == 0:
+			s = Style{}
+		case n == 1:
+			s.Bold = true
+		case n == 2:
+			s.Faint = true
+		case n == 4:
+			s.Lined = true
+		case n == 22:
+			s.Bold, s.Faint = false, false
+		case n == 24:
+			s.Lined = false
+		case n >= 30 && n <= 37:
+			s.Color = n - 29
+		case n == 39:
+			s.Color = 0
+		case n >= 90 && n <= 97:
+			s.Color = n - 81
+		}
+	}
+	return s
+}
+
+func spans(row []cell) []Span {
+	for len(row) > 0 && row[len(row)-1].r == ' ' {
+		row = row[:len(row)-1]
+	}
+	var out []Span
+	for _, c := range row {
+		if last := len(out) - 1; last < 0 || out[last].Style != c.Style {
+			out = append(out, Span{Style: c.Style})
+		}
+		out[len(out)-1].Text += string(c.r)
+	}
+	return out
+}
+
+// Plain returns the text of lines.
+func Plain(lines [][]Span) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		for _, s := range line {
+			out[i] += s.Text
+		}
+	}
+	return out
+}

@@ -1,0 +1,133 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Columns is the width of the terminal. What is wider is for the program to cut.
+const Columns = 110
+
+// Shell is a shell that writes to a terminal and is told its commands one by one. What
+// one command changes, such as the folder or a variable, is there for the next.
+type Shell struct {
+	cmd      *exec.Cmd
+	commands io.WriteCloser
+	screen   *os.File
+	read     chan string
+	held     string
+}
+
+// StartShell starts one in a folder, with this environment and nothing else.
+func StartShell(ctx context.Context, dir string, environment []string) (*Shell, error) {
+	screen, tty, err := terminal()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tty.Close() }()
+	cmd := exec.CommandContext(ctx, "bash", "--norc", "--noprofile")
+	cmd.Dir, cmd.Env = dir, environment
+	cmd.Stdout, cmd.Stderr = tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that all of it can be ended
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	commands, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &Shell{cmd: cmd, commands: commands, screen: screen, read: make(chan string)}
+	go s.follow()
+	return s, nil
+}
+
+// terminal opens a pair: what is written to the second is read from the first.
+func terminal() (screen, tty *os.File, err error) {
+	screen, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = screen.Close()
+		}
+	}()
+	fd := int(screen.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		return nil, nil, err
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: Columns}); err != nil {
+		return nil, nil, err
+	}
+	tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	return screen, tty, err
+}
+
+func (s *Shell) follow() {
+	defer close(s.read)
+	piece := make([]byte, 1<<15)
+	for {
+		n, err := s.screen.Read(piece)
+		if n > 0 {
+			s.read <- string(piece[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// ended is what the shell says after a command, and what no program says.
+var ended = regexp.MustCompile("\x1e(\\d+)\x1e")
+
+// Run types a command, and returns what the terminal was sent and the exit status.
+func (s *Shell) Run(command string, timeout time.Duration) (sent string, status int, err error) {
+	quoted := "'" + strings.ReplaceAll(command, "'", `'\''`) + "'"
+	if _, err := fmt.Fprintf(s.commands, "eval %s </dev/null; printf '\\036%%d\\036' $?\n", quoted); err != nil {
+		return "", 0, err
+	}
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	for {
+		if m := ended.FindStringSubmatchIndex(s.held); m != nil {
+			status, err = strconv.Atoi(s.held[m[2]:m[3]])
+			sent, s.held = s.held[:m[0]], s.held[m[1]:]
+			return sent, status, err
+		}
+		select {
+		case piece, ok := <-s.read:
+			if !ok {
+				return s.held, 0, errors.New("the shell has ended")
+			}
+			s.held += piece
+		case <-late.C:
+			return s.held, 0, fmt.Errorf("not done in %s", timeout)
+		}
+	}
+}
+
+// Close ends the shell and all that it started.
+func (s *Shell) Close() {
+	_ = s.commands.Close()
+	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+	_ = s.cmd.Wait()
+	_ = s.screen.Close()
+	for range s.read { // what it still had to say
+	}
+}
