@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/docs"
@@ -107,6 +110,12 @@ func (d *desk) install(t *testing.T) {
 	if _, err := d.webhook.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if err := d.webhook.BePatient(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for !strings.Contains(d.kubectl(t, "get", "configmaps", "-n", companion.Namespace, "-l", "k8sconnect.io/tracker=true", "-o", "name"), "/") {
+		time.Sleep(100 * time.Millisecond) // until it has begun to watch, and noted that down
+	}
 	d.base = d.objects(t)
 }
 
@@ -124,6 +133,9 @@ func (d *desk) read(t *testing.T, page *docs.Page, text string) docs.Count {
 	mine := filepath.Join(home, "kubeconfig") // a page may change it
 	if err := os.WriteFile(mine, kubeconfig, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if slices.Contains(page.Needs, "clusters") {
+		d.more(t, mine)
 	}
 	d.free(t, text)
 	t.Cleanup(func() { d.clear(t) })
@@ -147,6 +159,33 @@ func (d *desk) read(t *testing.T, page *docs.Page, text string) docs.Count {
 		}
 	}
 	return count
+}
+
+// more adds two clusters to a kubeconfig, and calls all three by a name.
+func (d *desk) more(t *testing.T, kubeconfig string) {
+	t.Helper()
+	merged := api.NewConfig()
+	for i, name := range []string{"fsn-1", "fsn-2", "hel-1"} {
+		c := d.cluster
+		if i > 0 {
+			var err error
+			if c, err = cluster.Start(t.Context(), cluster.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Stop)
+		}
+		one, err := clientcmd.LoadFromFile(c.KubeconfigPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		current := one.Contexts[one.CurrentContext]
+		merged.Clusters[name], merged.AuthInfos[name] = one.Clusters[current.Cluster], one.AuthInfos[current.AuthInfo]
+		merged.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
+	}
+	merged.CurrentContext = "fsn-1"
+	if err := clientcmd.WriteToFile(*merged, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // draw compares a picture with the one that is there; with -update, it writes it.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -111,7 +110,7 @@ func (s *site) install(ctx context.Context, c *cluster.Cluster) error {
 	if err != nil {
 		return err
 	}
-	if err := patient(ctx, client); err != nil {
+	if err := s.webhook.BePatient(ctx); err != nil {
 		return err
 	}
 	for { // What happens before the first checkpoint is nobody's promise.
@@ -121,27 +120,6 @@ func (s *site) install(ctx context.Context, c *cluster.Cluster) error {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-}
-
-// patient has the API server wait for longer than the chart allows: a call that is
-// not answered in time is passed over, and machines that run tests are slow at times.
-// The webhook would put it back, and its policy forbid its own writes beside it: so that
-// it is told that another chart made this, and the policy does not apply.
-func patient(ctx context.Context, client dynamic.Interface) error {
-	configurations := client.Resource(schema.GroupVersionResource{
-		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations",
-	})
-	patch := `[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/1/timeoutSeconds","value":20},
-		{"op":"replace","path":"/webhooks/2/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/3/timeoutSeconds","value":20},
-		{"op":"replace","path":"/metadata/annotations/k8sconnect.io~1webhooks-digest","value":"the test's"}]`
-	bindings := client.Resource(schema.GroupVersionResource{
-		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings",
-	})
-	if err := bindings.Delete(ctx, companion.Release+"-webhook", metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	_, err := configurations.Patch(ctx, companion.Release, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
-	return err
 }
 
 // HandleWarningHeader keeps a warning.
