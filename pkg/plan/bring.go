@@ -113,6 +113,19 @@ func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 // accountOf returns the service account as which an item runs pods; false if it runs
 // none.
 func accountOf(it Item) (object.Key, bool) {
+	spec, ok := podSpec(it)
+	name := text(spec, "serviceAccountName")
+	if name == "" {
+		name = text(spec, "serviceAccount") // its old name, which still holds
+	}
+	if name == "" {
+		name = "default"
+	}
+	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok
+}
+
+// podSpec returns the spec of the pods that an item runs; false if it runs none.
+func podSpec(it Item) (map[string]any, bool) {
 	at := []string{"spec", "template", "spec"}
 	switch it.GVK.GroupKind() {
 	case groupKind{Kind: "Pod"}:
@@ -123,18 +136,11 @@ func accountOf(it Item) (object.Key, bool) {
 		groupKind{Group: "apps", Kind: "Deployment"}, groupKind{Group: "apps", Kind: "DaemonSet"},
 		groupKind{Group: "apps", Kind: "StatefulSet"}, groupKind{Group: "apps", Kind: "ReplicaSet"}:
 	default:
-		return object.Key{}, false
+		return nil, false
 	}
 	pod, ok, _ := unstructured.NestedFieldNoCopy(it.Object.Object, at...)
 	spec, isMap := pod.(map[string]any)
-	name := text(spec, "serviceAccountName")
-	if name == "" {
-		name = text(spec, "serviceAccount") // its old name, which still holds
-	}
-	if name == "" {
-		name = "default"
-	}
-	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok && isMap
+	return spec, ok && isMap
 }
 
 // mapsOf returns the maps of a list.

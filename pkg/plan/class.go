@@ -8,6 +8,9 @@ const (
 	definitions class = iota
 	// configuration: what others refer to, or are shaped by when they are written.
 	configuration
+	// network: what gives Pods a network, and what runs without one. Only where a
+	// network plugin is in the set.
+	network
 	// workloads: everything else, custom objects too.
 	workloads
 	// registrations: what interferes with requests. What it calls has to be there
@@ -24,6 +27,8 @@ func (c class) String() string {
 		return "definitions"
 	case configuration:
 		return "configuration"
+	case network:
+		return "network"
 	case workloads:
 		return "workloads"
 	case registrations:

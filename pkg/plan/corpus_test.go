@@ -24,7 +24,7 @@ func TestCorpus(t *testing.T) {
 	}{
 		"argocd":             {phases: "definitions, configuration, workloads"},
 		"cert-manager-crds":  {phases: "definitions"},
-		"cilium-1.18":        {phases: "configuration, configuration 2, workloads"},
+		"cilium-1.18":        {phases: "configuration, configuration 2, network, workloads"},
 		"deprecated":         {duplicates: 17},
 		"flux-2.4.0":         {duplicates: 2},
 		"gateway-api":        {duplicates: 27},

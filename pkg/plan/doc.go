@@ -5,9 +5,9 @@
 //	p, err := plan.Build(manifests, plan.Options{Kinds: kinds, Namespace: "prod"})
 //
 // The order comes from two things. Classes: definitions and namespaces, then what
-// others refer to, then workloads and everything else, then what interferes with
-// requests (webhooks, policies, aggregated APIs), then kinds that nobody knows
-// yet. And needs: an object is in a later phase than those without which the API
+// others refer to, then a network plugin and what runs without one, then workloads
+// and everything else, then what interferes with requests (webhooks, policies,
+// aggregated APIs), then kinds that nobody knows yet. And needs: an object is in a later phase than those without which the API
 // server would refuse it or the cluster make something else of it, and than those
 // that its config.kubernetes.io/depends-on annotation names. A class is the
 // earliest place of an object, a need outranks it.

@@ -81,6 +81,7 @@ func (b *builder) classify() {
 			n.place.class = definitions
 		}
 	}
+	b.networkFirst()
 }
 
 // phases groups the nodes by place. Within a phase they are in input order.

@@ -1,0 +1,132 @@
+package plan_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// On a bare cluster, pods wait for the network: its plugin goes before them, with what
+// runs without one. A plugin is known by what it is, not by its name.
+func TestNetworkFirst(t *testing.T) {
+	for name, want := range map[string][]string{
+		"calico": {
+			"definitions: ClusterRole/calico-node CustomResourceDefinition/ippools.crd.projectcalico.org Namespace/shop",
+			"configuration: ClusterRoleBinding/calico-node ConfigMap/kube-system/calico-config " +
+				"ServiceAccount/kube-system/calico-node ServiceAccount/kube-system/calico-kube-controllers",
+			"network: DaemonSet/kube-system/calico-node",
+			"workloads: Deployment/shop/web Deployment/kube-system/calico-kube-controllers IPPool/default",
+		},
+		"flannel": {
+			"definitions: Namespace/kube-flannel",
+			"configuration: ConfigMap/kube-flannel/kube-flannel-cfg ServiceAccount/kube-flannel/flannel",
+			"network: DaemonSet/kube-system/csi-node Deployment/kube-system/cloud-controller DaemonSet/kube-flannel/kube-flannel-ds",
+			"workloads: Deployment/kube-system/csi-controller",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("testdata", "network", name+".yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := plan.Build(manifests(t, string(text)), plan.Options{Kinds: builtIn(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, outline(p)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What makes a network plugin, one sign after the other taken from it: without any of
+// them it is a workload among others.
+func TestNetworkPlugin(t *testing.T) {
+	const plugin = `apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: net}
+spec:
+  template:
+    spec:
+      hostNetwork: true
+      tolerations: [TOLERATION]
+      volumes: [{name: none, emptyDir: {}}, {name: cni, hostPath: {path: /etc/cni/net.d}}]
+`
+	with := func(replace ...string) string {
+		return strings.NewReplacer(append(replace, "TOLERATION", "{operator: Exists}")...).Replace(plugin)
+	}
+	tolerating := func(toleration string) string { return with("TOLERATION", toleration) }
+	for name, tt := range map[string]struct {
+		in   string
+		want bool
+	}{
+		"all signs":                      {with(), true},
+		"the folder of a distribution":   {with("/etc/cni/net.d", "/var/snap/microk8s/current/args/cni-network"), true},
+		"one on some node only":          {with("kind: DaemonSet", "kind: Deployment"), false},
+		"of another group":               {with("apps/v1", "x.io/v1"), false},
+		"in the network of pods":         {with("hostNetwork: true", "hostNetwork: false"), false},
+		"another folder of the node":     {with("/etc/cni/net.d", "/sys/fs/cgroup/acni"), false},
+		"no folder of the node":          {with("hostPath: {path: /etc/cni/net.d}", "emptyDir: {}"), false},
+		"tolerates nothing":              {tolerating(""), false},
+		"tolerates no new pods":          {tolerating("{operator: Exists, effect: NoSchedule}"), true},
+		"tolerates not to be evicted":    {tolerating("{operator: Exists, effect: NoExecute}"), false},
+		"tolerates not-ready":            {tolerating("{key: node.kubernetes.io/not-ready, effect: NoSchedule}"), true},
+		"tolerates a node that exists":   {tolerating("{key: node.kubernetes.io/not-ready, operator: Exists}"), true},
+		"tolerates another value":        {tolerating(`{key: node.kubernetes.io/not-ready, operator: Equal, value: "true"}`), false},
+		"tolerates the control plane":    {tolerating("{key: node-role.kubernetes.io/control-plane, operator: Exists}"), false},
+		"tolerates by an unknown word":   {tolerating("{operator: Perhaps}"), false},
+		"tolerates everything else, too": {tolerating("{key: a}, {operator: Exists}"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := plan.Build(manifests(t, tt.in), plan.Options{Kinds: builtIn(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Phases[0].Name == "network"; got != tt.want {
+				t.Errorf("in phase %s", p.Phases[0].Name)
+			}
+		})
+	}
+}
+
+// Where no plugin is in the set, a network is there or comes from elsewhere: the order
+// is as ever. A need outranks the phase.
+func TestNetworkElsewhere(t *testing.T) {
+	const exporter = `apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: exporter}
+spec: {template: {spec: {hostNetwork: true, tolerations: [{operator: Exists}], volumes: [{hostPath: {path: /sys}}]}}}
+---
+`
+	const plugin = `apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: net
+  annotations: {config.kubernetes.io/depends-on: apps/namespaces/default/Deployment/web}
+spec: {template: {spec: {hostNetwork: true, tolerations: [{operator: Exists}], volumes: [{hostPath: {path: /opt/cni/bin}}]}}}
+---
+`
+	for name, tt := range map[string]struct {
+		in   string
+		want []string
+	}{
+		"no plugin":    {exporter + short("apps/v1 Deployment web"), []string{"workloads: DaemonSet/default/exporter Deployment/default/web"}},
+		"a need first": {plugin + short("apps/v1 Deployment web"), []string{"workloads: Deployment/default/web", "workloads 2: DaemonSet/default/net"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := plan.Build(manifests(t, tt.in), plan.Options{Kinds: builtIn(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, outline(p)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
