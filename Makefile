@@ -106,6 +106,7 @@ test-long: build cluster-build $(BIN)/helm ## the properties over CASES random o
 	TEST_LONG=1 $(GO) test -count 1 -timeout 6h -run 'TestSets|TestMigration|TestManagedFields' ./test/e2e ./test/e2e/migration
 	TEST_LONG=1 $(GO) test -count 1 -timeout 6h ./test/e2e/judge ./test/e2e/faults
 	TEST_LONG=1 $(GO) test -count 1 -timeout 2h ./test/release
+	TEST_LONG=1 $(GO) test -count 1 -run TestManifestsAgain ./pkg/cli
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME

@@ -32,8 +32,10 @@ type applyOptions struct {
 	engine      apply.Engine
 	awaited     awaited
 	concurrency int
-	run         string
-	out         *printer.Printer
+	// printed: the manifests are put in order and printed, and nothing else is done.
+	printed bool
+	run     string
+	out     *printer.Printer
 }
 
 func newApply(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -53,7 +55,10 @@ each contested field is shown with both values, its owners, and the ways out.`,
     --take '.spec.template.spec.containers[name="app"].image'
 
   # See what would happen, as the server would do it
-  kubectl k8sconnect apply -f web.yaml --dry-run=server`,
+  kubectl k8sconnect apply -f web.yaml --dry-run=server
+
+  # Put manifests in order for a machine's configuration, without a server
+  kubectl k8sconnect apply -f addons/ --dry-run=client -o manifests`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -84,7 +89,8 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
 	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+printer.Objects+", "+printer.ObjectsJSON+", "+printer.ObjectsKYAML+", "+
-		printer.JSONPath+"=TEMPLATE or "+printer.GoTemplate+"=TEMPLATE")
+		printer.JSONPath+"=TEMPLATE or "+printer.GoTemplate+"=TEMPLATE; with --dry-run=client, "+printer.Manifests+
+		": those of the input, in order, without a server")
 	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "It always is; for who is used to kubectl")
 	_ = cmd.Flags().MarkHidden("server-side") // It only fails for a flag that there is not.
 	return cmd
@@ -104,12 +110,16 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: printer.IsOfObjects(f.output)},
 		awaited:      awaited,
 		concurrency:  f.concurrency,
+		printed:      f.output == printer.Manifests,
 		run:          print.Run,
 		out:          out,
 	}
 	var concurrencyErr, kindsErr, sideErr error
 	if !f.serverSide {
 		sideErr = errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
+	}
+	if f.output == printer.Manifests && dryRun != apply.DryRunClient {
+		dryRunErr = errors.Join(dryRunErr, errNothingApplied)
 	}
 	if f.concurrency < 0 {
 		concurrencyErr = errors.New("--concurrency must not be negative")
@@ -146,6 +156,9 @@ func dryRunOf(text string) (apply.DryRun, error) {
 func (o *applyOptions) apply(ctx, patient context.Context, c *connection, streams genericiooptions.IOStreams) error {
 	if err := o.read(ctx, c, streams, o.out.Print); err != nil {
 		return finish(err, o.out.Close(ctx))
+	}
+	if o.printed {
+		return o.incomplete(finish(o.print(ctx, c, streams)))
 	}
 	err := o.work(ctx, patient, c)
 	return o.incomplete(finish(err, o.out.Close(ctx)))

@@ -159,6 +159,13 @@ func (o *inputOptions) incomplete(end error) error {
 
 // order asks the cluster for the kinds of the manifests and puts them in order.
 func (o *inputOptions) order(ctx context.Context, c *connection, client *cluster.Client, emit func(event.Event)) (*plan.Plan, error) {
+	return o.arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.manifests) })
+}
+
+// arrange puts the manifests in order by what kinds tells of theirs.
+func (o *inputOptions) arrange(
+	c *connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
+) (*plan.Plan, error) {
 	for _, w := range o.warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text + " (" + w.Source.String() + ")"})
 	}
@@ -169,7 +176,7 @@ func (o *inputOptions) order(ctx context.Context, c *connection, client *cluster
 	if o.scope.Namespace, o.scope.Enforced, err = c.namespace(); err != nil {
 		return nil, err
 	}
-	if o.scope.Kinds, err = kinds(ctx, client, o.manifests); err != nil {
+	if o.scope.Kinds, err = kinds(); err != nil {
 		return nil, err
 	}
 	p, err := plan.Build(o.manifests, o.scope)

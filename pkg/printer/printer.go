@@ -118,6 +118,8 @@ func ForApply(o Options) (*Printer, error) {
 			return newApplyDocument(b)
 		case Name:
 			return newApplyNames(b)
+		case Manifests:
+			return noResults{}
 		case Stream:
 			return &stream{base: b, actions: applyActions()}
 		default:

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+)
+
+// errNothingApplied: manifests were asked for without the word that nothing is to be
+// applied.
+var errNothingApplied error = &hintedError{
+	err:  errors.New("-o manifests prints manifests and applies nothing"),
+	hint: "give --dry-run=client as well; -o objects prints what was applied",
+}
+
+// print puts the manifests in order and prints them, by what is known without a server:
+// so the same input gives the same output everywhere. closed is the end of the printing.
+//
+// It writes past the net that masks what is known of Secrets, as the printed manifests are
+// there to be applied.
+func (o *applyOptions) print(ctx context.Context, c *connection, streams genericiooptions.IOStreams) (err, closed error) {
+	p, err := o.arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
+		return plan.BuiltinKinds(o.manifests), nil
+	})
+	if err == nil {
+		err = checkChoices(p, o.engine.Predictor, o.out.Print)
+	}
+	if err != nil {
+		return err, o.out.Close(ctx)
+	}
+	phases := make([]printer.ManifestPhase, len(p.Phases))
+	for i, ph := range p.Phases {
+		phases[i].Name = ph.Name
+		for _, item := range ph.Items {
+			phases[i].Objects = append(phases[i].Objects, item.Object)
+			if isSecret(item) {
+				o.out.Print(event.Warned{Ref: item.Ref, Text: "its values are printed as they are written"})
+			}
+		}
+	}
+	return nil, errors.Join(printer.WriteManifests(bare(streams.Out), phases), o.out.Close(ctx))
+}
+
+// isSecret reports whether an item is a Secret that holds something.
+func isSecret(item plan.Item) bool {
+	if item.GVK.Group != "" || item.GVK.Kind != "Secret" {
+		return false
+	}
+	return item.Object.Object["data"] != nil || item.Object.Object["stringData"] != nil
+}

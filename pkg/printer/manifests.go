@@ -1,0 +1,49 @@
+package printer
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// Manifests is the format of the manifests themselves, in order, of which nothing is
+// applied. [WriteManifests] writes them; a Printer of that format prints no results.
+const Manifests = "manifests"
+
+// ManifestPhase is manifests that may be applied side by side.
+type ManifestPhase struct {
+	Name    string
+	Objects []*unstructured.Unstructured
+}
+
+// WriteManifests writes manifests in order as YAML, each phase below a comment. Nothing is
+// masked: what was masked could not be applied.
+func WriteManifests(w io.Writer, phases []ManifestPhase) error {
+	for i, ph := range phases {
+		heading := fmt.Sprintf("# phase %d of %d, %s: %s\n", i+1, len(phases), ph.Name, count(len(ph.Objects), "object"))
+		if _, err := io.WriteString(w, heading); err != nil {
+			return err
+		}
+		for _, u := range ph.Objects {
+			text, err := encodeYAML(u.Object)
+			if err != nil {
+				return fmt.Errorf("%s/%s: %w", u.GetKind(), u.GetName(), err)
+			}
+			if _, err := io.WriteString(w, "---\n"+string(text)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// noResults is for runs that have none.
+type noResults struct{}
+
+func (noResults) take(event.Event)             {}
+func (noResults) flush()                       {}
+func (noResults) finish(context.Context) error { return nil }
