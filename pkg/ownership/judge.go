@@ -80,6 +80,8 @@ func (j judge) loss(h managedfields.Handover, lost, gained []managedfields.Owner
 		return Unclear, SameValue
 	case stays(h, lost):
 		return Unclear, Migration
+	case !slices.ContainsFunc(lost, applies):
+		return Unclear, SameValue // Who updates lets go of nothing: the entries were edited.
 	}
 	return Released, ""
 }

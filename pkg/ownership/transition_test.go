@@ -117,6 +117,13 @@ var stories = map[string]struct {
 		want:  []string{".spec.a from flux (Apply), flux (Update) to flux (Apply), unclear: migration"},
 		blind: []string{".spec.a lost by flux (Update) to flux (Apply)"},
 	},
+	// Who updates loses a shared path with its value, or because somebody edits the entries.
+	"an updater's part merged into the entry of who shares it": {
+		before: []string{updated("helm", `{f:a: {}}`), applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
+		after: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, then: `{a: 1, b: 1}`,
+		want:  []string{".spec.a from flux (Apply), helm (Update) to flux (Apply), unclear: same value"},
+		blind: []string{".spec.a lost by helm (Update) to flux (Apply)"},
+	},
 	"let go, and the server sets its default": {
 		before: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 3, b: 1}`,
 		after: []string{applied("flux", `{f:b: {}}`)}, then: `{a: 1, b: 1}`,
