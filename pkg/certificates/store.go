@@ -16,8 +16,8 @@ import (
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
-// fieldManager owns the caBundle of each entry and nothing else.
-const fieldManager = "k8sconnect-webhook-certificates"
+// Manager is the field manager that writes the caBundle of each entry and nothing else.
+const Manager = "k8sconnect-webhook-certificates"
 
 // Secrets is the client of Secrets in the webhook's namespace.
 type Secrets interface {
@@ -63,7 +63,7 @@ func (s store) save(ctx context.Context, read *corev1.Secret, to state) error {
 	}
 	written := read.DeepCopy()
 	written.Data = data
-	_, err = s.secrets.Update(ctx, written, metav1.UpdateOptions{FieldManager: fieldManager})
+	_, err = s.secrets.Update(ctx, written, metav1.UpdateOptions{FieldManager: Manager})
 	return err
 }
 
@@ -77,7 +77,7 @@ func (s store) create(ctx context.Context, to state) error {
 	}
 	secret := coreapply.Secret(s.secret, "").WithType(corev1.SecretTypeOpaque).WithData(data)
 	secret.Namespace = nil
-	_, err = s.secrets.Apply(ctx, secret, metav1.ApplyOptions{FieldManager: fieldManager + "-" + rand.String(8)})
+	_, err = s.secrets.Apply(ctx, secret, metav1.ApplyOptions{FieldManager: Manager + "-" + rand.String(8)})
 	return err
 }
 
@@ -117,7 +117,7 @@ func (s store) publish(ctx context.Context, c configuration, bundle []byte) erro
 		wanted.WithWebhooks(admissionapply.ValidatingWebhook().WithName(e.name).
 			WithClientConfig(admissionapply.WebhookClientConfig().WithCABundle(bundle...)))
 	}
-	_, err := s.configurations.Apply(ctx, wanted, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	_, err := s.configurations.Apply(ctx, wanted, metav1.ApplyOptions{FieldManager: Manager, Force: true})
 	if err == nil || !applyUnfit(err) {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s store) publish(ctx context.Context, c configuration, bundle []byte) erro
 	if err != nil {
 		return err
 	}
-	_, err = s.configurations.Patch(ctx, s.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	_, err = s.configurations.Patch(ctx, s.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: Manager})
 	return err
 }
 

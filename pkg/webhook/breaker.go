@@ -93,7 +93,7 @@ func (b *breaker) step(ctx context.Context) error {
 	if err != nil || patch == nil {
 		return err
 	}
-	if _, err := b.configurations.Patch(ctx, b.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "k8sconnect-webhook-calls"}); err != nil {
+	if _, err := b.configurations.Patch(ctx, b.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: callsManager}); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(is.Webhooks, isSuspended) != b.circuit.suspended {

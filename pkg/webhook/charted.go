@@ -9,7 +9,8 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/certificates"
 )
 
 // digestAnnotation is what the chart says of the entries that it made: their SHA-256.
@@ -58,7 +59,7 @@ func parseCharted(text string) (charted, error) {
 func (c charted) repair(is *admissionv1.ValidatingWebhookConfiguration, token string) (patch []byte, restored []string, err error) {
 	entries, restored := c.restore(is)
 	for i, e := range entries {
-		if path := pathOf(e.Name); path != "" && e.ClientConfig.Service != nil {
+		if path := pathOf(e.Name); path != "" && e.ClientConfig.Service != nil && !statesPaths(is, e) {
 			path += "/" + token
 			entries[i].ClientConfig.Service = e.ClientConfig.Service.DeepCopy()
 			entries[i].ClientConfig.Service.Path = &path
@@ -74,6 +75,13 @@ func (c charted) repair(is *admissionv1.ValidatingWebhookConfiguration, token st
 	return patch, restored, err
 }
 
+// statesPaths reports whether an entry is of a chart that states the paths, as charts did
+// that knew no digest: a rollback goes back to it before the pods are replaced.
+func statesPaths(is *admissionv1.ValidatingWebhookConfiguration, e admissionv1.ValidatingWebhook) bool {
+	path := e.ClientConfig.Service.Path
+	return is.Annotations[digestAnnotation] == "" && path != nil && *path == pathOf(e.Name)
+}
+
 // operation is one of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
@@ -81,18 +89,22 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// disown returns the JSON patch by which the guard owns no field of a configuration; nil
-// if it owns none. Who puts a value back owns it, and an upgrade that changes the value
-// would meet a conflict.
+// disown returns the JSON patch by which the webhook owns no field of a configuration;
+// nil if it owns none. Who puts a value back owns it, and an upgrade that changes the
+// value would meet a conflict. Who wrote a caBundle or rules owns a part of the entry, and
+// an upgrade or a rollback to a chart without that entry would leave this part behind,
+// which is no entry, and fail.
 func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
-	i := slices.IndexFunc(is.ManagedFields, func(m metav1.ManagedFieldsEntry) bool { return m.Manager == guardManager })
-	if i < 0 {
+	patch := []operation{{"test", "/metadata/resourceVersion", is.ResourceVersion}}
+	for i, m := range slices.Backward(is.ManagedFields) {
+		if m.Manager == guardManager || m.Manager == callsManager || m.Manager == certificates.Manager {
+			patch = append(patch, operation{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", i)})
+		}
+	}
+	if len(patch) == 1 {
 		return nil, nil
 	}
-	return json.Marshal([]operation{
-		{"test", "/metadata/resourceVersion", is.ResourceVersion},
-		{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", i)},
-	})
+	return json.Marshal(patch)
 }
 
 // restore returns the entries as they are to be, but for their paths.

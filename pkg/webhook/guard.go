@@ -34,6 +34,8 @@ const (
 	tokenKey = "token"
 	// guardManager writes the paths and what had to be put back, and then owns none of it.
 	guardManager = "k8sconnect-webhook"
+	// callsManager suspends calls, and writes which custom kinds are asked about.
+	callsManager = "k8sconnect-webhook-calls"
 )
 
 // guard keeps the webhook configuration as the chart made it, and puts a secret into

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/certificates"
 )
 
 // Whoever does not know the secret of the path gets 404, and not a byte of what they
@@ -194,11 +196,26 @@ func TestRepair(t *testing.T) {
 	})
 }
 
+// A chart that knew no secret states the paths, and its pods know no others.
+func TestStatedPathsStay(t *testing.T) {
+	path := OwnershipPath
+	is := &admissionv1.ValidatingWebhookConfiguration{Webhooks: []admissionv1.ValidatingWebhook{{
+		Name: "ownership.k8sconnect.io", ClientConfig: admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Path: &path}},
+	}}}
+	if patch, _, err := (charted{digest: "ours"}).repair(is, "secret"); patch != nil || err != nil {
+		t.Errorf("%s (%v)", patch, err)
+	}
+	is.Annotations = map[string]string{digestAnnotation: "another"}
+	if patch, _, err := (charted{digest: "ours"}).repair(is, "secret"); patch == nil || err != nil {
+		t.Errorf("a path without its secret stays (%v)", err)
+	}
+}
+
 // Nothing is owned for having been put back, and nothing is written where that is so.
 func TestDisown(t *testing.T) {
-	is := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "helm"}, {Manager: guardManager}}}}
+	is := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "helm"}, {Manager: guardManager}, {Manager: "kubectl"}, {Manager: certificates.Manager}, {Manager: callsManager}}}}
 	patch, err := disown(is)
-	if want := `[{"op":"test","path":"/metadata/resourceVersion","value":"7"},{"op":"remove","path":"/metadata/managedFields/1"}]`; err != nil || string(patch) != want {
+	if want := `[{"op":"test","path":"/metadata/resourceVersion","value":"7"},{"op":"remove","path":"/metadata/managedFields/4"},{"op":"remove","path":"/metadata/managedFields/3"},{"op":"remove","path":"/metadata/managedFields/1"}]`; err != nil || string(patch) != want {
 		t.Errorf("%s (%v), want %s", patch, err, want)
 	}
 	is.ManagedFields = is.ManagedFields[:1]

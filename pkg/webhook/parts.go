@@ -88,7 +88,7 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	if registry == nil {
 		registry = ctrlmetrics.Registry
 	}
-	h, err := newHistory(config, client, registry, opts, setup)
+	h, err := newHistory(config, registry, opts, setup)
 	if err != nil {
 		return Parts{}, err
 	}
@@ -180,7 +180,12 @@ type history struct {
 	finish func()
 }
 
-func newHistory(config *rest.Config, client kubernetes.Interface, registry prometheus.Registerer, opts Options, setup Setup) (*history, error) {
+func newHistory(config *rest.Config, registry prometheus.Registerer, opts Options, setup Setup) (*history, error) {
+	config = tracker.Checked(config)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
 	objects, err := clientmetadata.NewForConfig(config)
 	if err != nil {
 		return nil, err

@@ -171,6 +171,13 @@ func TestTampered(t *testing.T) {
 		events, err := tr.typed.CoreV1().Events("").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=ValidatingWebhookConfiguration"})
 		return err == nil && slices.Contains(eventReasons(events), "ConfigurationRestored")
 	})
+	// An upgrade may take entries away: nobody owns a part of them that would stay.
+	tr.await(t, "the webhook owns nothing", func() bool { return !tr.owned(t) })
+	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.deprecation=false")
+	if n := len(tr.entries(t)); n != 2 {
+		t.Errorf("%d entries without deprecation", n)
+	}
+	helm.Run(t, "rollback", companion.Release, "--namespace", companion.Namespace)
 	// An upgrade to what these replicas do not know is left alone, but for the paths.
 	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.timeoutSeconds=2")
 	if err := tr.typed.CoreV1().Secrets(companion.Namespace).Delete(t.Context(), companion.Release+"-path", metav1.DeleteOptions{}); err != nil {
@@ -186,6 +193,16 @@ func TestTampered(t *testing.T) {
 			t.Errorf("%s: replicas of the chart before undid an upgrade", w.Name)
 		}
 	}
+}
+
+// owned reports whether the webhook owns a part of its configuration.
+func (tr *trial) owned(t *testing.T) bool {
+	t.Helper()
+	is, err := tr.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), companion.Release, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(is.ManagedFields, func(e metav1.ManagedFieldsEntry) bool { return strings.HasPrefix(e.Manager, "k8sconnect-webhook") })
 }
 
 // same tells whether entries are the same, but for their authorities, which are renewed.
