@@ -121,6 +121,22 @@ func TestReachMatchesNothingElse(t *testing.T) {
 	}
 }
 
+// AKS adds to the selectors of webhooks that do not say this, and what is added here would
+// be put back for ever. It wants the text "true"; cert-manager's annotation stays beside it.
+func TestLeftAloneByAKS(t *testing.T) {
+	h := NewHelm(t, "")
+	for name, flags := range valueSets(t) {
+		config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, h.Render(t, flags...), "ValidatingWebhookConfiguration")
+		if got := config.Annotations["admissions.enforcer/disabled"]; ok && got != "true" {
+			t.Errorf("%s: admissions.enforcer/disabled is %q", name, got)
+		}
+		injected := config.Annotations["cert-manager.io/inject-ca-from"] != ""
+		if want := name == "cert-manager.yaml" || name == "everything.yaml"; ok && injected != want {
+			t.Errorf("%s: cert-manager injects is %v, want %v", name, injected, want)
+		}
+	}
+}
+
 // By default nothing lets the webhook see a Secret, except its own.
 func TestSecretsAreLeftOut(t *testing.T) {
 	objects := NewHelm(t, "").Render(t, "--set", "tracking.customGroups={example.com}")
