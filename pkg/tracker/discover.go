@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -13,7 +14,13 @@ const (
 	// discoverAgain, where a group could not be read.
 	discoverEvery = 10 * time.Minute
 	discoverAgain = 30 * time.Second
+	// goneAfter is for how long all answers have to lack a kind until it is gone. An answer
+	// may be wrong, and who forgets a kind forgets what was taken of it meanwhile.
+	goneAfter = 5 * time.Second
 )
+
+// errNotAll says that Kubernetes' own kinds are missing in what was found.
+var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
 
 // settling is when to look for kinds after a definition changed: it takes the API
 // server a little to serve it.
@@ -30,26 +37,33 @@ type loop struct {
 func (t *Tracker) discover(ctx context.Context) {
 	var known kinds
 	var soon []time.Duration // when to look again after a change
+	var absent absent
 	for {
 		found, err := t.opts.Discovery.ServerPreferredResourcesWithContext(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		now, err := selectKinds(found, err, known, t.opts.ExcludeKinds)
+		if err == nil && !hasOwn(found) {
+			now, err = known, errNotAll
+		}
 		if err != nil {
 			t.opts.Log.Error(err, "find the kinds that there are")
 		}
+		now = absent.keep(now, known, time.Now())
 		if now != nil {
 			t.watchAll(ctx, known, now, known == nil)
 			known = now
 		}
 		if err == nil {
-			t.forgetPromises()
+			t.forgetPromises(&absent, time.Now())
 		}
 		after := discoverEvery
 		switch {
 		case len(soon) > 0:
 			after, soon = soon[0], soon[1:]
+		case err == nil && len(absent.since) > 0:
+			after = goneAfter
 		case err != nil && known == nil:
 			after = time.Second
 		case err != nil:
@@ -81,10 +95,14 @@ func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed
 }
 
 // forgetPromises drops what the checkpoint says of kinds that are no more.
-func (t *Tracker) forgetPromises() {
+func (t *Tracker) forgetPromises(absent *absent, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.loaded.Resources = nil
+	for name := range t.loaded.Resources {
+		if absent.gone(schema.ParseGroupResource(name), now) {
+			delete(t.loaded.Resources, name)
+		}
+	}
 }
 
 // watchAll starts and ends watches.

@@ -43,13 +43,17 @@ type follower struct {
 	told bool
 	// What the server has shown not to understand.
 	unstreamed, unselected bool
+	// outpaged is how many lists in a row did not come to their end page by page.
+	outpaged int
+	// worked is set once a watch has lasted.
+	worked bool
 }
 
 // run lists and watches until the context ends.
 func (f *follower) run(ctx context.Context) {
 	pauses, refusals := newPauses(), newRefusals()
 	for ctx.Err() == nil {
-		began, permitted := time.Now(), f.permissions.wait()
+		permitted := f.permissions.wait()
 		err := f.pass(ctx)
 		if ctx.Err() != nil {
 			return
@@ -57,8 +61,8 @@ func (f *follower) run(ctx context.Context) {
 		if err != nil {
 			f.listedOnce()
 		}
-		if time.Since(began) > steady {
-			pauses, refusals = newPauses(), newRefusals()
+		if f.worked { // A list that takes long and fails is tried more and more seldom.
+			pauses, refusals, f.worked = newPauses(), newRefusals(), false
 		}
 		pause := pauses.Step()
 		switch {
@@ -92,7 +96,9 @@ func (f *follower) pass(ctx context.Context) error {
 	f.listedOnce()
 	f.setRefused(false)
 	f.told = false
+	began := time.Now()
 	err := f.watch(ctx)
+	f.worked = time.Since(began) > steady
 	if tooOld(err) {
 		f.lost = true
 		return errTooOld
@@ -133,6 +139,9 @@ func (f *follower) event(e watch.Event) error {
 	if !ok {
 		return nil
 	}
+	if err := versioned(o.ResourceVersion); err != nil {
+		return err
+	}
 	now := time.Now()
 	switch e.Type {
 	case watch.Bookmark:
@@ -164,7 +173,7 @@ func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return provenOlder(page.ResourceVersion, seen), nil
+	return provenOlder(page.ResourceVersion, seen), versioned(page.ResourceVersion)
 }
 
 func (f *follower) mark() mark {

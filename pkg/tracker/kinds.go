@@ -3,6 +3,7 @@ package tracker
 import (
 	"errors"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -80,6 +81,57 @@ func kindOf(gv schema.GroupVersion, r metav1.APIResource) kind {
 
 func watchable(r metav1.APIResource) bool {
 	return slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
+}
+
+// hasOwn reports whether Kubernetes' own kinds are in what discovery has found: of the
+// group without a name, and of any other one. They come from two requests.
+func hasOwn(found []*metav1.APIResourceList) bool {
+	core, others := false, false
+	for _, list := range found {
+		if list.GroupVersion != "v1" {
+			others = true
+			continue
+		}
+		core = slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "configmaps" })
+	}
+	return core && others
+}
+
+// absent has the kinds that were there, or that a checkpoint knows of, and that answers
+// lack; since when.
+type absent struct {
+	since map[schema.GroupResource]time.Time
+}
+
+// gone notes that an answer lacks a kind, and reports whether it is gone.
+func (a *absent) gone(name schema.GroupResource, now time.Time) bool {
+	if a.since == nil {
+		a.since = map[schema.GroupResource]time.Time{}
+	}
+	since, noted := a.since[name]
+	if !noted {
+		a.since[name] = now
+		return false
+	}
+	if now.Sub(since) < goneAfter {
+		return false
+	}
+	delete(a.since, name)
+	return true
+}
+
+// keep returns the kinds of an answer, with those that were there before and are not
+// known to be gone.
+func (a *absent) keep(found, before kinds, now time.Time) kinds {
+	for name := range found {
+		delete(a.since, name)
+	}
+	for name, k := range before {
+		if _, there := found[name]; !there && !a.gone(name, now) {
+			found[name] = k
+		}
+	}
+	return found
 }
 
 // differ returns what there is now that was not, or at another version, and what

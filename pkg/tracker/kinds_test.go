@@ -129,3 +129,31 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d hints, %d expired", s.hints.count, s.counts.expired)
 	}
 }
+
+// An answer may lack kinds because it is wrong: a kind is gone when all answers say so for
+// a while, and none is believed that lacks Kubernetes' own.
+func TestAbsent(t *testing.T) {
+	all, _ := selectKinds([]*metav1.APIResourceList{resources("v1", "pods", "secrets"), resources("apps/v1", "deployments")}, nil, nil, nil)
+	less := func() kinds {
+		out, _ := selectKinds([]*metav1.APIResourceList{resources("v1", "pods", "secrets")}, nil, nil, nil)
+		return out
+	}
+	var a absent
+	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+	for i, step := range []struct {
+		found   kinds
+		seconds int
+		want    int
+	}{
+		{less(), 0, 3}, {less(), 4, 3}, {all, 5, 3}, // It is there again.
+		{less(), 6, 3}, {less(), 10, 3}, {less(), 11, 2},
+	} {
+		if got := a.keep(step.found, all, at(step.seconds)); len(got) != step.want {
+			t.Errorf("step %d: %d kinds, want %d", i, len(got), step.want)
+		}
+	}
+	if hasOwn([]*metav1.APIResourceList{resources("apps/v1", "deployments")}) || hasOwn([]*metav1.APIResourceList{resources("v1", "configmaps")}) ||
+		!hasOwn([]*metav1.APIResourceList{resources("v1", "configmaps"), resources("apps/v1", "deployments")}) {
+		t.Error("of the group without a name, and of any other one")
+	}
+}

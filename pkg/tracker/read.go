@@ -17,6 +17,9 @@ const (
 	listsAtOnce = 4
 	// pageOf is how many objects are asked for at once, where they do not stream.
 	pageOf = 500
+	// restarts is how often a list that gets too old between two pages, or goes on where
+	// it was, is begun anew page by page; then all of it is asked for at once.
+	restarts = 2
 	// streamSilence is how long a stream of all objects may pause before it counts
 	// as one that never ends.
 	streamSilence = 30 * time.Second
@@ -85,16 +88,28 @@ func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	version, err = f.pages(ctx, metav1.ListOptions{})
 	if misunderstood(err) && f.selector() != "" {
 		f.unselected = true
-		return f.pages(ctx, metav1.ListOptions{})
+		version, err = f.pages(ctx, metav1.ListOptions{})
+	}
+	switch {
+	case err == nil:
+		f.outpaged = 0
+	case tooOld(err), errors.Is(err, errNoProgress):
+		f.outpaged++
 	}
 	return version, err
 }
 
 func (f *follower) pages(ctx context.Context, opts metav1.ListOptions) (version string, err error) {
-	opts.Limit, opts.FieldSelector = pageOf, f.selector()
+	opts.FieldSelector = f.selector()
+	if f.outpaged < restarts {
+		opts.Limit = pageOf
+	}
 	for {
 		page, err := f.opts.Metadata.Resource(f.resource).List(ctx, opts)
 		if err != nil {
+			return "", err
+		}
+		if err := versioned(page.ResourceVersion); err != nil {
 			return "", err
 		}
 		for i := range page.Items {
@@ -104,7 +119,7 @@ func (f *follower) pages(ctx context.Context, opts metav1.ListOptions) (version 
 		case "":
 			return page.ResourceVersion, nil
 		case opts.Continue: // It would go on for ever.
-			return "", apierrors.NewInternalError(errNoProgress)
+			return "", errNoProgress
 		}
 		opts.Continue, opts.ResourceVersion, opts.ResourceVersionMatch = page.Continue, "", ""
 	}
@@ -153,7 +168,7 @@ func (f *follower) streamed(e watch.Event) (version string, err error) {
 	switch {
 	case !ok:
 	case e.Type == watch.Bookmark && o.Annotations[metav1.InitialEventsAnnotationKey] == "true":
-		return o.ResourceVersion, nil
+		return o.ResourceVersion, versioned(o.ResourceVersion)
 	case e.Type == watch.Bookmark:
 	case e.Type == watch.Deleted:
 		f.do(func(*book) []*matter { f.forget(o.UID); return nil })

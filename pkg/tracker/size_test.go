@@ -111,7 +111,7 @@ func (podsAndMaps) ServerPreferredResourcesWithContext(context.Context) ([]*meta
 	verbs := metav1.Verbs{"list", "watch"}
 	return []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: "pods", Kind: "Pod", Namespaced: true, Verbs: verbs}, {Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: verbs},
-	}}}, nil
+	}}, {GroupVersion: "apps/v1"}}, nil
 }
 
 // generated is a server of so many objects.

@@ -39,6 +39,9 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 	if err != nil {
 		return kept{}, fmt.Errorf("get config map %s: %w", t.opts.Name, err)
 	}
+	if c.UID == "" || c.Name != t.opts.Name {
+		return kept{}, fmt.Errorf("get config map %s: the answer is %q with the UID %q", t.opts.Name, c.Name, c.UID)
+	}
 	k := kept{configMap: c}
 	if err := parse(c.Data[CheckpointKey], &k.checkpoint); err != nil {
 		t.opts.Log.Error(err, "the checkpoint is not readable")

@@ -1,0 +1,99 @@
+package tracker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// Checked returns a configuration whose clients take nothing for an answer of the API
+// server that is none (edge case 85). What is answered with success in its place, by a
+// proxy or a gateway, is an error that says nothing about objects: a Status that says
+// "not found" would have the checkpoint begin anew, and the time before it be forgotten.
+func Checked(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
+	return config
+}
+
+// answers checks what comes with a success. It sees JSON only: in protobuf, an API server
+// alone answers, and what is cut does not decode. Nor does it see watches, of which each
+// event is looked at.
+type answers struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := a.next.RoundTrip(r)
+	if err != nil || answer.StatusCode/100 != 2 || !ofAPI(r) || r.URL.Query().Has("watch") {
+		return answer, err
+	}
+	if is, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type")); err == nil && is == "application/vnd.kubernetes.protobuf" {
+		return answer, nil
+	}
+	body, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	if err == nil {
+		err = check(r, body)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s is answered with %s and something else than asked for: %w", r.Method, r.URL.Path, answer.Status, err)
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	return answer, nil
+}
+
+// ofAPI reports whether a request is for objects, or for what is served.
+func ofAPI(r *http.Request) bool {
+	path := r.URL.Path + "/"
+	return strings.Contains(path, "/api/") || strings.Contains(path, "/apis/")
+}
+
+// check finds fault with the answer to a request.
+func check(r *http.Request, body []byte) error {
+	var is struct {
+		metav1.TypeMeta
+		Metadata metav1.ListMeta
+		Items    *json.RawMessage
+		Message  string
+	}
+	if err := json.Unmarshal(body, &is); err != nil {
+		return errors.New("it is no whole JSON object")
+	}
+	switch {
+	case is.Kind == "":
+		return errors.New("it has no kind")
+	case is.Kind == "Status" && r.Method != http.MethodDelete:
+		return fmt.Errorf("it is a Status (%s)", is.Message)
+	case !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList"):
+		return nil
+	case is.Kind != "PartialObjectMetadataList" && (kubernetesOwn(r.URL.Path) || !strings.HasSuffix(is.Kind, "List")):
+		return fmt.Errorf("it is a %s and no list of metadata", is.Kind)
+	case is.Items == nil:
+		return errors.New("it is a list without items")
+	}
+	return nil
+}
+
+// kubernetesOwn reports whether a path is of a group that the API server serves itself.
+// Other servers need not know how to answer with metadata alone.
+func kubernetesOwn(path string) bool {
+	_, below, ok := strings.Cut(path, "/apis/")
+	group, _, _ := strings.Cut(below, "/")
+	return !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+// versioned finds fault with what has no version: nobody could go on from there.
+func versioned(version string) error {
+	if version == "" {
+		return errors.New("an answer without resourceVersion")
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package tracker_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/tracker"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// wrongAnswers come from whatever stands in the API server's place.
+func wrongAnswers() map[string]cluster.Fault {
+	const failed = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no",`
+	out := map[string]cluster.Fault{"half of it": {Half: true}}
+	for name, body := range map[string]string{
+		"nothing":         `{}`,
+		"an empty list":   `{"items":[]}`,
+		"another list":    `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
+		"not found":       failed + `"reason":"NotFound","code":404}`,
+		"forbidden":       failed + `"reason":"Forbidden","code":403}`,
+		"success":         `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`,
+		"no JSON":         `welcome`,
+		"a page":          `<html><body>Please log in.</body></html>`,
+		"another object":  `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"another","namespace":"release"},"data":{}}`,
+		"empty discovery": `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[]}`,
+		"no groups":       `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"no kinds":        `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[]}`,
+	} {
+		out[name] = cluster.Fault{Status: http.StatusOK, Body: body}
+	}
+	return out
+}
+
+// sickAt are the requests that are answered wrongly.
+func sickAt(checkpoint string) map[string]cluster.Match {
+	watches := func(r *http.Request) bool { return r.URL.Query().Has("watch") }
+	ofConfigMaps := func(r *http.Request) bool { return r.URL.Path == "/api/v1/configmaps" }
+	return map[string]cluster.Match{
+		"lists":          func(r *http.Request) bool { return ofConfigMaps(r) && !watches(r) },
+		"watches":        func(r *http.Request) bool { return ofConfigMaps(r) && watches(r) },
+		"the checkpoint": func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/"+checkpoint) },
+		"kinds": func(r *http.Request) bool {
+			parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+			return len(parts) == 1 || parts[0] == "api" && len(parts) == 2 || parts[0] == "apis" && len(parts) == 3
+		},
+		"everything": func(*http.Request) bool { return true },
+	}
+}
+
+// patient is a tracker behind a server that can be sick.
+type patient struct {
+	*world
+	*cluster.HTTPProxy
+	way    *cluster.Proxy
+	config *rest.Config
+	name   string // of the checkpoint
+}
+
+func newPatient(t *testing.T, w *world, name string) *patient {
+	t.Helper()
+	p := &patient{world: w, name: name}
+	var err error
+	if p.HTTPProxy, err = w.HTTPProxy(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.HTTPProxy.Close)
+	if p.way, err = cluster.NewProxy(p.URL()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.way.Close)
+	p.config = rest.CopyConfig(w.config)
+	p.config.Host = p.way.URL()
+	return p
+}
+
+func (p *patient) through(o *tracker.Options) {
+	config := tracker.Checked(p.config)
+	typed := kubernetes.NewForConfigOrDie(config)
+	o.Metadata, o.Discovery, o.ConfigMaps = metadata.NewForConfigOrDie(config), typed.Discovery().(tracker.Discovery), typed.CoreV1().ConfigMaps(own)
+	o.Name = p.name
+}
+
+func (p *patient) history(t *testing.T) (c tracker.Coverage, checkpoint tracker.Checkpoint) {
+	t.Helper()
+	stored, err := p.typed.CoreV1().ConfigMaps(own).Get(t.Context(), p.name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromJSON(t, stored.Data[tracker.CoverageKey], &c)
+	fromJSON(t, stored.Data[tracker.CheckpointKey], &checkpoint)
+	return c, checkpoint
+}
+
+// Edge case 85: whatever is answered in place of the API server, while the tracker runs
+// and when it starts, what was taken meanwhile is told or is in a gap, what was never
+// done is not told, and what was declared stays.
+func TestWrongAnswers(t *testing.T) {
+	w := newWorld(t, cluster.Options{})
+	for at := range sickAt("") {
+		for _, restarted := range []bool{false, true} {
+			name := strings.ReplaceAll(fmt.Sprintf("%s-%v", at, restarted), " ", "-")
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				newPatient(t, w, name).suffers(t, sickAt(name)[at], restarted)
+			})
+		}
+	}
+}
+
+func (p *patient) suffers(t *testing.T, match cluster.Match, restarted bool) {
+	object := func(n int) string { return fmt.Sprint(p.name, "-", n) }
+	for n := range 3 {
+		p.claim(t, object(n))
+	}
+	r := p.track(t, true, p.through)
+	told := p.takeOver(t, object(0))
+	eventually(t, "told", func() bool { return contains(r.lines(work), told[0]) })
+	eventually(t, "stored", func() bool {
+		_, checkpoint := p.history(t)
+		return checkpoint.Resources["configmaps"].Version != "" && r.settledAll()
+	})
+	before, _ := p.history(t)
+	if restarted {
+		r.stop()
+	}
+	for range 30 { // one after the other
+		for _, name := range slices.Sorted(maps.Keys(wrongAnswers())) {
+			p.Fail(1, match, wrongAnswers()[name])
+		}
+	}
+	seen := len(p.Requests())
+	p.way.Break()
+	began := time.Now()
+	told = append(told, p.takeOver(t, object(1))...)
+	if restarted {
+		r = p.start(t, true, p.through)
+	} else { // Kinds are looked for.
+		kind := strings.ReplaceAll(p.name, "-", "")
+		p.apply(t, "admin", definitions, "", strings.NewReplacer("widget", "w"+kind, "Widget", "W"+kind).Replace(widgets))
+	}
+	eventually(t, "sick", func() bool {
+		n := 0
+		for _, request := range p.Requests()[seen:] {
+			if request.Failed {
+				n++
+			}
+		}
+		return n >= 2 && time.Since(began) > 4*time.Second
+	})
+	p.Heal()
+	ended := time.Now()
+	told = append(told, p.takeOver(t, object(2))...)
+	eventually(t, "told what came after it", func() bool { return contains(r.lines(work), told[2]) })
+	declared := func() (c tracker.Coverage, ok bool) {
+		c, _ = p.history(t)
+		return c, slices.ContainsFunc(c.Gaps, func(g tracker.Span) bool { return !g.From.After(began.Add(time.Second)) && !g.To.Before(began) })
+	}
+	eventually(t, "told or declared", func() bool {
+		_, ok := declared()
+		return ok || contains(r.lines(work), told[1])
+	})
+	c, _ := p.history(t)
+	if !c.Since.Equal(before.Since) {
+		t.Errorf("watched since %s, was since %s", c.Since, before.Since)
+	}
+	for _, g := range c.Gaps {
+		if g.From.Before(before.Since.Add(-time.Second)) || g.To.After(ended.Add(patience)) {
+			t.Errorf("a gap from %s to %s", g.From, g.To)
+		}
+	}
+	for _, line := range r.lines(work) {
+		if strings.Contains(line, p.name+"-") && !slices.Contains(told, strings.TrimSuffix(line, ", gap")) {
+			t.Errorf("told of what was not: %s", line)
+		}
+	}
+}

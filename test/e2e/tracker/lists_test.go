@@ -1,0 +1,52 @@
+package tracker_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// Edge case 94: a list that never comes to its end page by page costs a handful of
+// requests, and then all of it is asked for at once.
+func TestEndlessLists(t *testing.T) {
+	const (
+		bad     = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no streams","reason":"BadRequest","code":400}`
+		expired = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old","reason":"Expired","code":410}`
+		again   = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1","continue":"again"},"items":[]}`
+	)
+	w := newWorld(t, cluster.Options{})
+	w.claim(t, "a", "b")
+	for name, next := range map[string]cluster.Fault{
+		"ever the same": {Status: http.StatusOK, Body: again},
+		"ever too old":  {Status: http.StatusGone, Body: expired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPatient(t, w, strings.ReplaceAll(name, " ", "-"))
+			of := func(key, value string) cluster.Match {
+				return func(r *http.Request) bool {
+					return r.URL.Path == "/api/v1/configmaps" && strings.HasPrefix(r.URL.Query().Get(key), value) && r.URL.Query().Has(key)
+				}
+			}
+			p.Fail(-1, of("sendInitialEvents", ""), cluster.Fault{Status: http.StatusBadRequest, Body: bad})
+			p.Fail(-1, of("continue", ""), next)
+			p.Fail(-1, of("limit", "500"), cluster.Fault{Status: http.StatusOK, Body: again})
+			r := p.track(t, true, p.through)
+			eventually(t, "told", func() bool {
+				w.claim(t, "a")
+				w.takeOver(t, "a")
+				return contains(r.lines(work), "ConfigMap/a")
+			})
+			lists := 0
+			for _, request := range p.Requests() {
+				if request.Failed && strings.HasPrefix(request.URI, "/api/v1/configmaps?") {
+					lists++
+				}
+			}
+			if lists < 3 || lists > 8 {
+				t.Errorf("%d requests of a list without end", lists)
+			}
+		})
+	}
+}
