@@ -186,6 +186,21 @@ lines:
 	return sum, nil
 }
 
+// Busy reports whether the replica has anything left to record. One that does not lead
+// keeps for a while what the leader is to record.
+func (r *Replica) Busy(ctx context.Context) (bool, error) {
+	unsettled, err := r.Metric(ctx, "k8sconnect_tracker_unsettled")
+	if err != nil {
+		return false, err
+	}
+	pending, err := r.Metric(ctx, "k8sconnect_records_pending")
+	if err != nil {
+		return false, err
+	}
+	leads, err := r.Metric(ctx, "k8sconnect_tracker_leads")
+	return unsettled > 0 || leads > 0 && pending > 0, err
+}
+
 // Memory returns the bytes of memory that the process has resident now, and had
 // at most.
 func (r *Replica) Memory() (now, peak int64, err error) {

@@ -211,10 +211,8 @@ func (tr *trial) expect(t *testing.T, want gaps) {
 func (tr *trial) idle(ctx context.Context) bool {
 	running := tr.Running()
 	for _, r := range running {
-		for _, metric := range []string{"k8sconnect_tracker_unsettled", "k8sconnect_records_pending"} {
-			if n, err := r.Metric(ctx, metric); err != nil || n > 0 {
-				return false
-			}
+		if busy, err := r.Busy(ctx); err != nil || busy {
+			return false
 		}
 	}
 	return len(running) > 0

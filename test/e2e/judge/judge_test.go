@@ -300,10 +300,8 @@ func (c *court) settled(t *testing.T, calm bool, lives map[string]life) *verdict
 func (c *court) idle(t *testing.T) bool {
 	t.Helper()
 	for _, current := range c.replicas {
-		for _, metric := range []string{"k8sconnect_tracker_unsettled", "k8sconnect_records_pending"} {
-			if n, err := current().Metric(t.Context(), metric); err != nil || n > 0 {
-				return false
-			}
+		if busy, err := current().Busy(t.Context()); err != nil || busy {
+			return false
 		}
 	}
 	return true
