@@ -7,5 +7,6 @@
 //
 // The webhook is the program, installed by the chart, at the chart's defaults. Every
 // write leaves a stamp in its object, so that the history names its writer even where
-// the API server was killed before it could answer.
+// the API server was killed before it could answer. PREVIOUS names the folder of another
+// version to judge, with its bin/webhook and bin/helm.
 package judge_test

@@ -74,7 +74,7 @@ func newCourt(t *testing.T) *court {
 	if _, err := c.client.Resource(resource("", "v1", "namespaces")).Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if c.webhook, err = companion.Install(t.Context(), c.Cluster, companion.Options{Log: &c.log}); err != nil {
+	if c.webhook, err = companion.Install(t.Context(), c.Cluster, companion.Options{Root: os.Getenv("PREVIOUS"), Log: &c.log}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
