@@ -155,13 +155,18 @@ func (j *journal) settle(notes []note, o ownership.Outcome) {
 	}
 }
 
-// next returns when something is to be written, if ever.
+// next returns when something is to be written, or to be let go of, if ever.
 func (j *journal) next(now time.Time) (time.Time, bool) {
+	sweep, keeps := j.swept.Add(keep), !j.leads && j.theirs > 0
 	at, ok := j.lanes.first()
 	if !ok {
-		return time.Time{}, false
+		return latest(sweep, now.Add(sweepEvery)), keeps
 	}
-	return latest(at, j.pace.ready(now)), true
+	at = latest(at, j.pace.ready(now))
+	if keeps && sweep.Before(at) {
+		at = sweep
+	}
+	return at, true
 }
 
 // take hands out the object whose turn it is, if any is due and there is a token

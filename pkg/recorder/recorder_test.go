@@ -354,6 +354,21 @@ func TestTransitionLog(t *testing.T) {
 	})
 }
 
+// What the leader should write is let go of in the end, although nothing else happens.
+func TestLeftInSilence(t *testing.T) {
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		d.tell("db", "", taken("a", 0, 1))
+		after(10 * time.Minute)
+		if n := d.metric(t, "k8sconnect_records_pending"); n != 1 {
+			t.Errorf("%g pending too soon", n)
+		}
+		after(time.Hour)
+		if n := d.metric(t, "k8sconnect_records_pending"); n != 0 {
+			t.Errorf("%g pending for ever", n)
+		}
+	})
+}
+
 func TestMetrics(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))
