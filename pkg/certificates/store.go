@@ -3,7 +3,6 @@ package certificates
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +33,6 @@ type Configurations interface {
 	List(ctx context.Context, opts metav1.ListOptions) (*admissionv1.ValidatingWebhookConfigurationList, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*admissionv1.ValidatingWebhookConfiguration, error)
-	Apply(ctx context.Context, configuration *admissionapply.ValidatingWebhookConfigurationApplyConfiguration, opts metav1.ApplyOptions) (*admissionv1.ValidatingWebhookConfiguration, error)
 }
 
 // store reads and writes the two objects.
@@ -107,8 +105,8 @@ func (s store) liveConfiguration(ctx context.Context) (configuration, error) {
 	return readConfiguration(object), nil
 }
 
-// Force is right where the bundle is published: whoever else states a caBundle cannot
-// know it.
+// A bundle is patched and not applied: who applies an entry's part owns the entry itself
+// as well, beside Helm.
 func (s store) publish(ctx context.Context, c configuration, bundle []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -117,36 +115,10 @@ func (s store) publish(ctx context.Context, c configuration, bundle []byte) erro
 		wanted.WithWebhooks(admissionapply.ValidatingWebhook().WithName(e.name).
 			WithClientConfig(admissionapply.WebhookClientConfig().WithCABundle(bundle...)))
 	}
-	_, err := s.configurations.Apply(ctx, wanted, metav1.ApplyOptions{FieldManager: Manager, Force: true})
-	if err == nil || !applyUnfit(err) {
-		return err
-	}
-	patch, err := jsonPatch(c, bundle)
+	patch, err := json.Marshal(wanted)
 	if err != nil {
 		return err
 	}
-	_, err = s.configurations.Patch(ctx, s.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: Manager})
+	_, err = s.configurations.Patch(ctx, s.configuration, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: Manager})
 	return err
-}
-
-// applyUnfit reports whether it was apply itself that did not work, as with
-// managed fields that cannot be merged.
-func applyUnfit(err error) bool {
-	return apierrors.IsInternalError(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
-		apierrors.IsUnsupportedMediaType(err)
-}
-
-// jsonPatch writes the same as publish, and is refused as well if the
-// configuration is another by now.
-func jsonPatch(c configuration, bundle []byte) ([]byte, error) {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value"`
-	}
-	all := []operation{{"test", "/metadata/resourceVersion", c.version}}
-	for i := range c.entries {
-		all = append(all, operation{"add", fmt.Sprintf("/webhooks/%d/clientConfig/caBundle", i), bundle})
-	}
-	return json.Marshal(all)
 }

@@ -250,13 +250,13 @@ func ownsOnlyBundles(t *testing.T, client kubernetes.Interface) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"f:webhooks":{"k:{\"name\":\"one.rotator.example\"}":{".":{},"f:clientConfig":{"f:caBundle":{}},"f:name":{}},` +
-		`"k:{\"name\":\"two.rotator.example\"}":{".":{},"f:clientConfig":{"f:caBundle":{}},"f:name":{}}}}`
+	const want = `{"f:webhooks":{"k:{\"name\":\"one.rotator.example\"}":{"f:clientConfig":{"f:caBundle":{}}},` +
+		`"k:{\"name\":\"two.rotator.example\"}":{"f:clientConfig":{"f:caBundle":{}}}}}`
 	for _, m := range object.ManagedFields {
 		if m.Manager != "k8sconnect-webhook-certificates" {
 			continue
 		}
-		if got := string(m.FieldsV1.GetRawBytes()); got != want || m.Operation != metav1.ManagedFieldsOperationApply {
+		if got := string(m.FieldsV1.GetRawBytes()); got != want || m.Operation != metav1.ManagedFieldsOperationUpdate {
 			t.Errorf("%s owns %s", m.Operation, got)
 		}
 		return
