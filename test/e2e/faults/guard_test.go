@@ -150,6 +150,14 @@ func TestTampered(t *testing.T) {
 	if now := *tr.entries(t)[0].ClientConfig.Service.Path; now != path {
 		t.Errorf("an upgrade made the path %s of %s", now, path)
 	}
+	// An upgrade may take entries away: nobody owns a part of them that would stay.
+	tr.await(t, "the webhook owns nothing", func() bool { return !tr.owned(t) })
+	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.deprecation=false")
+	if n := len(tr.entries(t)); n != 2 {
+		t.Errorf("%d entries without deprecation", n)
+	}
+	helm.Run(t, "rollback", companion.Release, "--namespace", companion.Namespace)
+	tr.await(t, "they are there again", func() bool { return same(good, tr.entries(t)) })
 	configurations := tr.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	tampered := 0
 	for _, patch := range []string{
@@ -171,13 +179,6 @@ func TestTampered(t *testing.T) {
 		events, err := tr.typed.CoreV1().Events("").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=ValidatingWebhookConfiguration"})
 		return err == nil && slices.Contains(eventReasons(events), "ConfigurationRestored")
 	})
-	// An upgrade may take entries away: nobody owns a part of them that would stay.
-	tr.await(t, "the webhook owns nothing", func() bool { return !tr.owned(t) })
-	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.deprecation=false")
-	if n := len(tr.entries(t)); n != 2 {
-		t.Errorf("%d entries without deprecation", n)
-	}
-	helm.Run(t, "rollback", companion.Release, "--namespace", companion.Namespace)
 	// An upgrade to what these replicas do not know is left alone, but for the paths.
 	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.timeoutSeconds=2")
 	if err := tr.typed.CoreV1().Secrets(companion.Namespace).Delete(t.Context(), companion.Release+"-path", metav1.DeleteOptions{}); err != nil {
