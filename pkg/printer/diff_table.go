@@ -138,25 +138,10 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		b.WriteString(t.painted(strings.TrimSuffix(line, "\n")) + "\n")
+		line = escape(strings.TrimSuffix(line, "\n"), func(r rune) bool { return r == '\t' })
+		b.WriteString(t.paint.diffLine(line) + "\n")
 	}
 	return b.String()
-}
-
-func (t *diffTable) painted(line string) string {
-	line = escape(line, func(r rune) bool { return r == '\t' })
-	switch {
-	case strings.HasPrefix(line, "@@"):
-		return t.paint.hunk.Sprint(line)
-	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-		return t.paint.faint.Sprint(line)
-	case strings.HasPrefix(line, "-"):
-		return t.paint.gone.Sprint(line)
-	case strings.HasPrefix(line, "+"):
-		return t.paint.good.Sprint(line)
-	default:
-		return line
-	}
 }
 
 // projections are the two sides of an object as YAML; a side that is not there

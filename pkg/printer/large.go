@@ -43,7 +43,7 @@ func (t *applyTable) largeRows(conflicts []managedfields.Conflict, width int) []
 			if room := width - len("    "); width > 0 && room > leastValue {
 				line = cut(line, room)
 			}
-			rows = append(rows, "  "+t.paintDiff(line))
+			rows = append(rows, "  "+t.paint.diffLine(line))
 		}
 	}
 	return rows
@@ -71,21 +71,6 @@ func (t *applyTable) largeDiff(c managedfields.Conflict) []string {
 		all = append(all[:largeLines], "and "+count(more, "line")+" more; diff shows all")
 	}
 	return all
-}
-
-func (t *applyTable) paintDiff(line string) string {
-	switch {
-	case strings.HasPrefix(line, "@@"):
-		return t.paint.hunk.Sprint(line)
-	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-		return t.paint.faint.Sprint(line)
-	case strings.HasPrefix(line, "-"):
-		return t.paint.gone.Sprint(line)
-	case strings.HasPrefix(line, "+"):
-		return t.paint.good.Sprint(line)
-	default:
-		return line
-	}
 }
 
 // splitLarge returns the conflicts that fit on a line, and those that do not.

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fatih/color"
 
@@ -56,6 +57,22 @@ func (p palette) action(a event.Action, text string) string {
 		return p.faint.Sprint(text)
 	default:
 		return text
+	}
+}
+
+// diffLine colours one line of a unified diff by what it begins with.
+func (p palette) diffLine(line string) string {
+	switch {
+	case strings.HasPrefix(line, "@@"):
+		return p.hunk.Sprint(line)
+	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		return p.faint.Sprint(line)
+	case strings.HasPrefix(line, "-"):
+		return p.gone.Sprint(line)
+	case strings.HasPrefix(line, "+"):
+		return p.good.Sprint(line)
+	default:
+		return line
 	}
 }
 
