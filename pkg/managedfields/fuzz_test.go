@@ -146,11 +146,11 @@ func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text 
 		return
 	}
 	managedfields.Without(live, []managedfields.Path{p})
-	out, _, err := managedfields.Yield(manifest, live, us, []managedfields.Path{p})
+	out, _, err := managedfields.Yield(manifest, live, us, []managedfields.Path{p}, nil)
 	if err != nil {
 		return
 	}
-	twice, _, err := managedfields.Yield(out, live, us, []managedfields.Path{p})
+	twice, _, err := managedfields.Yield(out, live, us, []managedfields.Path{p}, nil)
 	if err != nil || !cmp.Equal(out.Object, twice.Object) {
 		t.Fatalf("yielding %s twice is another thing (-once +twice): %v\n%s", p, err, cmp.Diff(out.Object, twice.Object))
 	}

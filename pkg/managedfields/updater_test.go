@@ -217,7 +217,7 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 // yield yields one path. It returns false where there is nothing to yield.
 func yield(t *testing.T, h history, p managedfields.Path, single bool) bool {
 	t.Helper()
-	body, yielded, err := managedfields.Yield(h.manifest, h.live, us, []managedfields.Path{p})
+	body, yielded, err := managedfields.Yield(h.manifest, h.live, us, []managedfields.Path{p}, nil)
 	if errors.As(err, new(*managedfields.KeyError)) {
 		return false
 	}

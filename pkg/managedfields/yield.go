@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -23,9 +24,12 @@ import (
 // many fields. Inside an atomic value nothing can be left out: there the live
 // value takes the place of ours. The manifest itself is not changed.
 //
+// Which item a path means that leaves part of its key to the server's defaults may be
+// known to the kind's schema alone, which is asked for only then; it may be nil.
+//
 // A field by which a list item is known can not be left out of the item: that is
 // a *KeyError. Other errors are those of [Entries].
-func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Path) (*unstructured.Unstructured, []Path, error) {
+func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Path, schema func() *spec.Schema) (*unstructured.Unstructured, []Path, error) {
 	if live == nil || manifest == nil || len(paths) == 0 {
 		return manifest, nil, nil
 	}
@@ -36,6 +40,9 @@ func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Pa
 	object, _ := clone(manifest.Object).(map[string]any)
 	root := node{stated: side{object, true}, live: side{live.Object, true}, ours: Managed(entries, manager)}
 	root.others = holdersOf(Others(entries, manager))
+	if schema != nil {
+		root.types = &types{fetch: schema}
+	}
 	var yielded []Path
 	for _, p := range ownable(paths, object) {
 		if _, stated := p.Get(object); stated && !isIdentity(p) {

@@ -219,7 +219,7 @@ func TestYield(t *testing.T) {
 			live := read(t, head+"  managedFields:"+text+"\nspec: "+tt.live)
 			manifest := read(t, head+"spec: "+tt.manifest)
 			before := manifest.DeepCopy()
-			got, yielded, err := managedfields.Yield(manifest, live, us, paths(t, tt.yield...))
+			got, yielded, err := managedfields.Yield(manifest, live, us, paths(t, tt.yield...), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +244,7 @@ func TestYield(t *testing.T) {
 // Edge case 32: without a live object, the manifest's value is the initial one.
 func TestYieldCreation(t *testing.T) {
 	manifest := read(t, web)
-	got, yielded, err := managedfields.Yield(manifest, nil, us, paths(t, ".spec.replicas"))
+	got, yielded, err := managedfields.Yield(manifest, nil, us, paths(t, ".spec.replicas"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestYieldCreation(t *testing.T) {
 // After a yield of all that is contested, an apply of web meets nobody.
 func TestYieldStory(t *testing.T) {
 	live := read(t, webLive)
-	got, _, err := managedfields.Yield(read(t, web), live, us, paths(t, ".spec.replicas", app+".image"))
+	got, _, err := managedfields.Yield(read(t, web), live, us, paths(t, ".spec.replicas", app+".image"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestYieldOfAKey(t *testing.T) {
 		`.spec.ports[port=80]`:      "",
 		`.spec.ports[port=81].port`: "", // not stated
 	} {
-		_, _, err := managedfields.Yield(live, live, us, paths(t, text))
+		_, _, err := managedfields.Yield(live, live, us, paths(t, text), nil)
 		var key *managedfields.KeyError
 		if got := errors.As(err, &key); got != (hint != "") || got && key.Hint() != hint {
 			t.Errorf("%s: error %v", text, err)
@@ -299,7 +299,7 @@ spec:
   ports:
   - {port: 1, name: a, protocol: TCP}
   - {port: 1, name: c, protocol: UDP}`)
-	body, _, err := managedfields.Yield(manifest, live, us, paths(t, ".spec.ports"))
+	body, _, err := managedfields.Yield(manifest, live, us, paths(t, ".spec.ports"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ metadata:
   managedFields:
   - `+entry("them", "Update", "{f:metadata: {f:labels: {f:theirs: {}}}}"))
 	manifest := read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a, namespace: b, labels: {theirs: x, ours: x}}")
-	got, yielded, err := managedfields.Yield(manifest, live, us, paths(t, ".metadata"))
+	got, yielded, err := managedfields.Yield(manifest, live, us, paths(t, ".metadata"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

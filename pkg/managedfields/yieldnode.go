@@ -20,6 +20,10 @@ type node struct {
 	others   []holder
 	// atomic: the value lies inside an atomic one.
 	atomic bool
+	// path is where the node is, and types knows what the kind is made of; nil if
+	// nobody does.
+	path  Path
+	types *types
 }
 
 // holder is what the others of one API version hold. The server keeps what they
@@ -49,7 +53,7 @@ func holdersOf(entries []Entry) []holder {
 
 // down returns the node at an element below.
 func (n node) down(pe fieldpath.PathElement, stated, live side) node {
-	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole()}
+	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole(), path: n.path.child(pe), types: n.types}
 	if n.ours != nil {
 		next.oursHere = n.ours.Members.Has(pe)
 	}
@@ -207,7 +211,8 @@ func (n node) leavesSomething() bool {
 
 // statedItem returns the position of the manifest's item that an element names, or
 // -1. An item that leaves out part of its key is that one only if the server's
-// defaults can be the rest: what we held below the element shows when they are not.
+// defaults are the rest. Where we hold the element and not that part of its key, we left
+// it out before, so they are; where we hold it, the schema tells.
 func (n node) statedItem(list []any, pe fieldpath.PathElement, names []string) int {
 	i := findItem(list, pe, names)
 	if i < 0 || matchItem(list[i], pe, names) == exactMatch || n.ours == nil {
@@ -219,11 +224,18 @@ func (n node) statedItem(list []any, pe fieldpath.PathElement, names []string) i
 	}
 	m, _ := list[i].(map[string]any)
 	for _, f := range *pe.Key {
-		if _, stated := m[f.Name]; !stated && child.Members.Has(fieldpath.FieldNameElement(f.Name)) {
+		if _, stated := m[f.Name]; !stated && child.Members.Has(fieldpath.FieldNameElement(f.Name)) && !n.defaultsTo(pe, f) {
 			return -1
 		}
 	}
 	return i
+}
+
+// defaultsTo reports whether the server is known to supply a field of the key of a list
+// item, where an item of the node's list does not state it.
+func (n node) defaultsTo(pe fieldpath.PathElement, f value.Field) bool {
+	field := fieldOf(n.types.at(n.path.child(pe)), f.Name)
+	return field != nil && field.Default != nil && equal(field.Default, f.Value.Unstructured())
 }
 
 // yield returns what to state for a path so that it keeps its live value, and

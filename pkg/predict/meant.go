@@ -98,7 +98,7 @@ func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*
 	for i, c := range in.Left {
 		paths[i] = c.Path
 	}
-	without, _, err := managedfields.Yield(manifest, in.Live, p.Manager, paths)
+	without, _, err := managedfields.Yield(manifest, in.Live, p.Manager, paths, p.schemaOf(in.Item))
 	return without, err
 }
 

@@ -97,7 +97,7 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if body, err = p.leave(body, &out); err != nil {
 		return out, err
 	}
-	out.Body, out.Yielded, err = managedfields.Yield(body, live, p.Manager, paths)
+	out.Body, out.Yielded, err = managedfields.Yield(body, live, p.Manager, paths, p.schemaOf(item))
 	if err != nil {
 		return out, err
 	}
@@ -130,10 +130,17 @@ func (p Predictor) settleByTypes(in *Prediction) {
 	if p.Schema == nil || in.Verdict == managedfields.Settled {
 		return
 	}
-	schema := func() *spec.Schema { return p.Schema(in.Item.Kind) }
-	if managedfields.SettledByTypes(in.Live, in.Body, p.Manager, schema) {
+	if managedfields.SettledByTypes(in.Live, in.Body, p.Manager, p.schemaOf(in.Item)) {
 		in.Verdict = managedfields.Settled
 	}
+}
+
+// schemaOf returns what reads the schema of the item's kind; nil if nothing can.
+func (p Predictor) schemaOf(item plan.Item) func() *spec.Schema {
+	if p.Schema == nil {
+		return nil
+	}
+	return func() *spec.Schema { return p.Schema(item.Kind) }
 }
 
 // Check finds fault with what the item itself says of ownership, before anything

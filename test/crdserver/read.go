@@ -10,12 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Schema returns the structural schema of what objects may be.
 func (s *Server) Schema() *structuralschema.Structural { return s.versions["v1"].schema }
+
+// Published returns the schema as an API server publishes it.
+func (s *Server) Published() *spec.Schema { return s.versions["v1"].schema.ToKubeOpenAPI() }
 
 // Get reads one object.
 func (s *Server) Get(_ context.Context, _ object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {

@@ -96,6 +96,9 @@ func newHistory(t *testing.T, server *crdserver.Server, seed uint64) *history {
 		manifest = h.respell(manifest).(map[string]any)
 	}
 	h.manifest = &unstructured.Unstructured{Object: runtime.DeepCopyJSON(manifest)}
+	if h.one(3) {
+		h.respellKeys(h.manifest.Object["spec"])
+	}
 	h.say("manifest", h.manifest.Object)
 	h.read(t, h.manifest.GroupVersionKind().Version)
 	h.say("live", h.live.Object)
@@ -171,6 +174,10 @@ func (h *history) applies(t *testing.T) {
 			}
 		}
 		next["metadata"] = map[string]any{"name": "x", "namespace": "shop"}
+	}
+	next = runtime.DeepCopyJSON(next)
+	if h.one(2) {
+		h.respellKeys(next["spec"])
 	}
 	u := &unstructured.Unstructured{Object: next}
 	_, err := h.Apply(t.Context(), object.Kind{}, u, object.Write{Manager: who, Force: !h.one(3)})
@@ -262,6 +269,37 @@ func (h *history) respell(v any) any {
 		}
 	}
 	return v
+}
+
+// respellKeys states, in list items, what was left to the default of their key, and
+// leaves out what was stated of it.
+func (h *history) respellKeys(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			h.respellKeys(v[name])
+		}
+	case []any:
+		for _, item := range v {
+			h.respellKeys(item)
+			if m, ok := item.(map[string]any); ok {
+				h.respellKey(m)
+			}
+		}
+	}
+}
+
+func (h *history) respellKey(item map[string]any) {
+	for _, key := range []struct{ name, preset, beside string }{{"protocol", "TCP", "port"}, {"k", "a", "v"}} {
+		if _, is := item[key.beside]; !is || h.one(3) {
+			continue
+		}
+		if stated, is := item[key.name]; !is {
+			item[key.name] = key.preset
+		} else if stated == key.preset {
+			delete(item, key.name)
+		}
+	}
 }
 
 func (h *history) say(what string, v any) {
