@@ -117,10 +117,11 @@ func isLate(err error) bool {
 // that share it.
 func reportErrors(streams genericiooptions.IOStreams, say func(string) string, err error) {
 	all := flatten(err)
+	width, _ := terminal(streams.ErrOut)
 	for i, one := range all {
-		fmt.Fprintf(streams.ErrOut, "error: %s\n", printer.Plain(say(one.Error())))
+		fmt.Fprintln(streams.ErrOut, printer.Fit("error: ", say(one.Error()), width))
 		if hint := hintOf(one); hint != "" && (i == len(all)-1 || hintOf(all[i+1]) != hint) {
-			fmt.Fprintf(streams.ErrOut, "  hint: %s\n", printer.Plain(say(hint)))
+			fmt.Fprintln(streams.ErrOut, printer.Fit("  hint: ", say(hint), width))
 		}
 	}
 }

@@ -78,6 +78,26 @@ func wrap(text []string, width int) []string {
 	return out
 }
 
+// Fit makes a text of many lines fit for a terminal, as [Plain] does, and breaks what is
+// longer than that is wide between its words; nil or 0 is none, and any width. head
+// begins the first line. A line with a command stays whole: it is to be copied.
+func Fit(head, text string, width func() int) string {
+	columns := columnsOf(width)
+	indent := len(head) - len(strings.TrimLeft(head, " ")) + len("  ")
+	var out []string
+	for i, line := range lines(text) {
+		if i == 0 {
+			line = head + line
+		}
+		if columns <= 0 || cells(line) <= columns || strings.Contains(line, "kubectl ") {
+			out = append(out, line)
+			continue
+		}
+		out = append(out, wrapped(line, indent, columns)...)
+	}
+	return strings.Join(out, "\n")
+}
+
 // wrapped breaks one line.
 func wrapped(line string, indent, width int) []string {
 	var out []string

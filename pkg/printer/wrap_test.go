@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,5 +27,25 @@ func TestWrap(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An error on a terminal breaks between its words, and what is to be copied does not.
+func TestFit(t *testing.T) {
+	columns := func() int { return 40 }
+	for _, test := range []struct{ head, text, want string }{
+		{"error: ", "wrong context: \"staging\" is not what is expected", "error: wrong context: \"staging\" is not\n  what is expected"},
+		{"  hint: ", "choose it with --context: prod-eu, prod-us", "  hint: choose it with --context:\n    prod-eu, prod-us"},
+		{"  hint: ", "see: kubectl k8sconnect stuck namespace/shop", "  hint: see: kubectl k8sconnect stuck namespace/shop"},
+		{"error: ", "the same for web: deployment.apps/web -n shop", "error: the same for web:\n  deployment.apps/web -n shop"},
+		{"error: ", strings.Repeat("x", 60), "error:\n  " + strings.Repeat("x", 60)},
+		{"error: ", "one\ntwo", "error: one\ntwo"},
+	} {
+		if got := Fit(test.head, test.text, columns); got != test.want {
+			t.Errorf("%q:\n%s", test.text, got)
+		}
+		if got := Fit(test.head, test.text, nil); got != test.head+test.text {
+			t.Errorf("in a log:\n%s", got)
+		}
 	}
 }
