@@ -16,10 +16,11 @@ import (
 	waiting "github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// matching returns the objects that a field selector matches when the wait begins.
-// Fields change while they are waited for, and a watch of the selector would take an
-// object for gone that only does not match any more. So each is waited for by its name,
-// as kubectl does it. Where a first one is waited for, it is asked for again.
+// matching returns the objects that a selector matches when the wait begins, each to be
+// waited for by its name, as kubectl does it: a watch of the selector would take an object
+// for gone that only does not match any more. Fields change while they are waited for; and
+// that an object lost a label is no deletion. Where a first one is waited for, it is asked
+// for again.
 func (o *waitOptions) matching(ctx context.Context, client *cluster.Client, all []target, began time.Time) ([]waiting.Target, error) {
 	until, cancel := ctx, func() {}
 	if existence := o.engine.Existence; existence != nil {

@@ -65,7 +65,7 @@ func (o *waitOptions) argued(ctx context.Context, c *connection, client *cluster
 	found, err := selected.resolve(ctx, c, client)
 	faults := []error{err}
 	var all []wait.Target
-	if o.targets.fields != "" && err == nil {
+	if err == nil && (o.targets.fields != "" || o.targets.labels != "" && o.waitsFor(condition.Delete)) {
 		return o.matching(ctx, client, found, began)
 	}
 	for _, t := range found {
