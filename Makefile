@@ -90,8 +90,12 @@ demo: ## see it work: a real control plane, a conflict, and its three ways out; 
 	@bash test/demo/demo.sh
 
 .PHONY: test
-test: build cluster-build $(BIN)/helm ## all tests, on a real control plane
+test: build cluster-build $(BIN)/helm $(BIN)/jq ## all tests, on a real control plane
 	$(GO) test -timeout 45m ./...
+
+.PHONY: docs
+docs: build cluster-build $(BIN)/helm $(BIN)/jq ## run what README and docs/*.md show, and renew outputs and pictures that are stale (PAGE=wait for one page)
+	PAGE='$(PAGE)' $(GO) test -count 1 -timeout 20m -run TestPages ./test/docs -update -v
 
 .PHONY: test-unit
 test-unit: ## the tests that need no control plane
@@ -139,6 +143,10 @@ $(BIN)/golangci-lint: test/tools/go.mod test/tools/go.sum
 
 $(BIN)/actionlint: test/tools/actionlint/go.mod test/tools/actionlint/go.sum
 	$(GO) build -C test/tools/actionlint -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/actionlint github.com/rhysd/actionlint/cmd/actionlint
+
+# jq, for the pages that pipe into it: the one that is written in Go.
+$(BIN)/jq: test/tools/jq/go.mod test/tools/jq/go.sum
+	$(GO) build -C test/tools/jq -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/jq github.com/itchyny/gojq/cmd/gojq
 
 $(BIN)/helm: test/tools/helm/go.mod test/tools/helm/go.sum
 	$(GO) build -C test/tools/helm -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/helm helm.sh/helm/v4/cmd/helm

@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "rewrite outputs and pictures that are s
 // This program is the plugin, too, if it is called so: what is shown is what was just
 // compiled.
 func TestMain(m *testing.M) {
-	switch name := filepath.Base(os.Args[0]); {
-	case name == "kubectl-k8sconnect", name == "kubectl_complete-k8sconnect":
+	switch filepath.Base(os.Args[0]) {
+	case "kubectl-k8sconnect", "kubectl_complete-k8sconnect":
 		plugin.Main()
 	default:
 		flag.Parse()

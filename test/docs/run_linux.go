@@ -47,6 +47,7 @@ func (r Reader) Read(ctx context.Context, p *Page) (count Count, faults []string
 		where := fmt.Sprintf("%s:%d", p.Name, b.First+1)
 		text := p.Text(b)
 		switch b.Kind {
+		case Synopsis, Data: // nothing to run
 		case NotRun:
 			count.NotRun = append(count.NotRun, where+": "+b.Name)
 		case File:
