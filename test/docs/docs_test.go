@@ -94,7 +94,7 @@ func TestSVG(t *testing.T) {
 	lines := docs.Screen("a <b> & \x1b[32mgreen\x1b[0m\n")
 	for _, theme := range docs.Themes() {
 		got := docs.Words(docs.SVG("x", lines, theme))
-		if want := []string{"a <b> & ", "green"}; !slices.Equal(got, want) {
+		if want := []string{"a <b> &", "green"}; !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", theme.Name, got, want)
 		}
 	}

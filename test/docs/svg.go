@@ -52,16 +52,18 @@ func SVG(title string, lines [][]Span, theme Theme) string {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%d" viewBox="0 0 %.0f %d" role="img" aria-label="%s">`+"\n",
 		width, height, width, height, escaped(title))
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", theme.Background)
-	fmt.Fprintf(&b, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14" fill="%s" xml:space="preserve">`+"\n", theme.Text)
+	fmt.Fprintf(&b, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14" fill="%s" xml:space="preserve" style="white-space:pre">`+"\n", theme.Text)
 	for i, line := range lines {
 		column := 0
 		for _, s := range line {
-			n := length([]Span{s})
-			if strings.TrimSpace(s.Text) != "" {
-				fmt.Fprintf(&b, `<text x="%.1f" y="%d" textLength="%.1f" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
-					margin+float64(column)*advance, margin+i*rise+rise*3/4, float64(n)*advance, s.attributes(theme), escaped(s.Text))
+			text := strings.TrimLeft(s.Text, " ")
+			at := column + len(s.Text) - len(text)
+			column += length([]Span{s})
+			if text = strings.TrimRight(text, " "); text == "" {
+				continue
 			}
-			column += n
+			fmt.Fprintf(&b, `<text x="%.1f" y="%d" textLength="%.1f" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
+				margin+float64(at)*advance, margin+i*rise+rise*3/4, float64(len([]rune(text)))*advance, s.attributes(theme), escaped(text))
 		}
 	}
 	b.WriteString("</g>\n</svg>\n")
