@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func pages(t *testing.T) []string {
 	if only := os.Getenv("PAGE"); only != "" {
 		kept := names[:0]
 		for _, name := range names {
-			if strings.TrimSuffix(filepath.Base(name), ".md") == only {
+			if slices.Contains(strings.Split(only, ","), strings.TrimSuffix(filepath.Base(name), ".md")) {
 				kept = append(kept, name)
 			}
 		}
