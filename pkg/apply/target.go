@@ -36,6 +36,16 @@ func (t *target) adopts() {
 	t.adopted, t.overwritten = t.AdoptedFrom(), t.Overwritten
 }
 
+// adoptedFields are the managed fields by which adopted fields become ours. Where values
+// change by that, they say so until the apply is done: a run that comes after a killed
+// one has to tell of them.
+func (t *target) adoptedFields() []any {
+	if len(t.Overwritten) == 0 {
+		return t.Adoption.Fields
+	}
+	return t.Adoption.Underway()
+}
+
 func (t *target) adoptedFrom() []string {
 	if len(t.adopted) > 0 {
 		return t.adopted

@@ -107,7 +107,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		version = t.Live.GetResourceVersion()
 	}
 	if t.Adopts() {
-		moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.Adoption.Fields)
+		moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.adoptedFields())
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 // before.
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	for range attempts {
-		_, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.Adoption.Fields)
+		_, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.adoptedFields())
 		if err == nil {
 			t.adopts()
 		} else if !apierrors.IsConflict(err) {

@@ -3,6 +3,7 @@ package managedfields
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -120,6 +121,32 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 		}
 	}
 	return encode(kept)
+}
+
+// Underway is Fields with the mark of a takeover that is not over: the manager's entry
+// has no time. Every apply that changes something gives it one.
+func (a Adoption) Underway() []any {
+	out := slices.Clone(a.Fields)
+	for i, entry := range out {
+		m, _ := entry.(map[string]any)
+		if m["manager"] == a.adopter.manager && m["operation"] == Apply && m["subresource"] == nil {
+			m = maps.Clone(m)
+			delete(m, "time")
+			out[i] = m
+		}
+	}
+	return out
+}
+
+// Interrupted reports whether a manager took over values that its manifest changes, and
+// was stopped before it applied: see [Adoption.Underway].
+func Interrupted(live *unstructured.Unstructured, manager string) bool {
+	entries, err := Entries(live)
+	if err != nil {
+		return false
+	}
+	ours, ok := AppliedBy(entries, manager)
+	return ok && ours.Time.IsZero()
 }
 
 // HalfAdopted reports whether a manager took over from client-side apply and was

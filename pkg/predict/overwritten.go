@@ -15,17 +15,23 @@ import (
 // in the manifest, such as a quantity in another spelling, is not overwritten.
 //
 // Where an earlier run adopted and was stopped before it applied, the entry that told
-// whose the values were is gone. Then all that changes was client-side apply's.
+// whose the values were is gone. Then all that changes was client-side apply's, or that
+// of whoever was named for that run.
 func (p Predictor) TakenFrom(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Conflict, error) {
 	if in.Live == nil {
 		return in.Taken, nil
 	}
 	overwritten := in.Overwritten
-	if in.halfAdopted && !in.Adopts() {
-		var err error
-		if overwritten, err = p.leftUndone(in, answer); err != nil {
-			return nil, err
-		}
+	var err error
+	switch {
+	case in.Adopts():
+	case in.halfAdopted:
+		overwritten, err = p.leftUndone(in, answer, managedfields.ClientSideApply)
+	case in.interrupted && len(overwritten) == 0: // Else it is this run that took them over.
+		overwritten, err = p.leftUndone(in, answer, adoptedBefore)
+	}
+	if err != nil {
+		return nil, err
 	}
 	all := slices.Clone(in.Taken)
 	for _, c := range overwritten {
@@ -37,14 +43,18 @@ func (p Predictor) TakenFrom(in *Prediction, answer *unstructured.Unstructured) 
 	return all, nil
 }
 
+// adoptedBefore stands for a manager whose fields an earlier run took over. Its name went
+// with its entry; one that is named now need not be the same.
+const adoptedBefore = "a manager adopted by an earlier run"
+
 // leftUndone returns what an adoption that an earlier run began overwrites.
-func (p Predictor) leftUndone(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Conflict, error) {
+func (p Predictor) leftUndone(in *Prediction, answer *unstructured.Unstructured, from string) ([]managedfields.Conflict, error) {
 	view, err := p.View(in, answer)
 	if err != nil {
 		return nil, err
 	}
 	owner := managedfields.Owner{
-		Manager: managedfields.ClientSideApply, Operation: managedfields.Update, APIVersion: in.Live.GetAPIVersion(),
+		Manager: from, Operation: managedfields.Update, APIVersion: in.Live.GetAPIVersion(),
 	}
 	var all []managedfields.Conflict
 	for _, c := range view.Changes() {

@@ -75,6 +75,9 @@ type Prediction struct {
 	// halfAdopted: an earlier run took over from client-side apply and did not get to
 	// apply.
 	halfAdopted bool
+	// interrupted: the same of managers that somebody named, of which nobody knows any
+	// more who they were.
+	interrupted bool
 }
 
 // Judge tells what the live object alone tells of applying the item. A nil live
@@ -114,6 +117,7 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 		return out, err
 	}
 	out.halfAdopted = managedfields.HalfAdopted(live, out.Body, p.Manager)
+	out.interrupted = !out.halfAdopted && managedfields.Interrupted(live, p.Manager)
 	if !out.Adopts() {
 		out.Verdict, _ = managedfields.Judge(live, out.Body, p.Manager)
 		p.settleByTypes(&out)

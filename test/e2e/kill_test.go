@@ -70,6 +70,39 @@ func TestKilledDuringAdoption(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
 }
 
+// The same of a manager that --adopt-from names: the next run says which values it
+// overwrites, whether the manager is named again or not, and the one after it does not
+// (edge cases 30, 36).
+func TestKilledDuringAdoptionByName(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	for _, flag := range []string{"--adopt-from=kubectl-edit", ""} {
+		ns, set := namespace(t, c), file(t, configMaps(1, 1, "1"))
+		k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
+		kubectl(t, c, "patch", "configmap/cm-0000", "-n", ns, "--field-manager=kubectl-edit", "-p", `{"data":{"value":"by hand"}}`)
+
+		p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
+		r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--adopt-from=kubectl-edit")
+		until(t, "the fields are ours", func() bool {
+			return !strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "kubectl-edit")
+		})
+		r.signal(t, syscall.SIGKILL)
+		r.wait(t)
+		p.Heal()
+
+		args := []string{"apply", "-n", ns, "-f", set}
+		if flag != "" {
+			args = append(args, flag)
+		}
+		k8sconnect(t, kubeconfig, args...).ends(t, 0).says(t, `taken    .data.value  from a manager adopted by an earlier run (Update): by hand → "1"`)
+		k8sconnect(t, kubeconfig, args...).ends(t, 0).says(t, "1 unchanged")
+		next := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "2"))).ends(t, 0).says(t, "1 configured")
+		if strings.Contains(next.stdout.String(), "taken") {
+			t.Errorf("a change of ours is told as taken: %s", next)
+		}
+	}
+}
+
 // Killed between the two steps of an adoption; then somebody writes by client-side
 // apply again: that is theirs, and contested (edge cases 30, 36).
 func TestKilledDuringAdoptionThenWritten(t *testing.T) {
