@@ -2,6 +2,8 @@ package webhook_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -66,7 +68,7 @@ func TestEveryClientIsTold(t *testing.T) {
 			func(t *testing.T, name string) []string {
 				r.admin.update(t, settings(ns, name, "{}"), "", set("2"))
 				return r.admin.told()
-			}, "ConfigMap/clients/raw: .data.k taken from argocd-controller by webhook.test",
+			}, "ConfigMap/clients/raw: .data.k taken from argocd-controller by " + filepath.Base(os.Args[0]),
 		},
 	}
 	for name, tt := range tests {
