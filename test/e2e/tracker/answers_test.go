@@ -73,7 +73,7 @@ func newPatient(t *testing.T, w *world, name string) *patient {
 	if p.HTTPProxy, err = w.HTTPProxy(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.HTTPProxy.Close)
+	t.Cleanup(p.Close)
 	if p.way, err = cluster.NewProxy(p.URL()); err != nil {
 		t.Fatal(err)
 	}
