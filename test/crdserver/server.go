@@ -182,9 +182,12 @@ func (s *Server) settle(v *version, was, next *unstructured.Unstructured, dryRun
 }
 
 // keepTimes gives entries that did not change their time back, as the server does
-// so that nothing is written for a new time alone.
+// so that nothing is written for a new time alone. Entries are in the order of their
+// times, so the order is kept with them: what is written does not depend on whether a
+// second was over between two applies.
 func keepTimes(was, next *unstructured.Unstructured) {
 	before, after := was.GetManagedFields(), next.GetManagedFields()
+	kept := 0
 	for i, a := range after {
 		a.Time = nil
 		for _, b := range before {
@@ -192,8 +195,12 @@ func keepTimes(was, next *unstructured.Unstructured) {
 			b.Time = nil
 			if reflect.DeepEqual(a, b) {
 				after[i].Time = time
+				kept++
 			}
 		}
+	}
+	if kept == len(before) && len(before) == len(after) {
+		after = before
 	}
 	next.SetManagedFields(after)
 }
