@@ -67,10 +67,12 @@ func (d *diagnosis) gaps() map[gap][]string {
 	for q, err := range d.blind {
 		text := q.String()
 		kind := gapOf(q, err, blame)
-		if kind == gapUnanswered {
+		switch kind {
+		case gapUnanswered:
 			text += ": " + reason(err)
-		} else if kind == gapFailing {
+		case gapFailing:
 			text += ": " + quote(err.Error())
+		default:
 		}
 		told[kind] = append(told[kind], text)
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
 )
 
-// neverCame is an error that the client gives for what it tried for as long as it may.
-type neverCame struct{ error }
+// unansweredError is an error that the client gives for what it tried for as long as it may.
+type unansweredError struct{ error }
 
-func (e neverCame) Unwrap() error   { return e.error }
-func (neverCame) Unreachable() bool { return true }
+func (e unansweredError) Unwrap() error   { return e.error }
+func (unansweredError) Unreachable() bool { return true }
 
 // What has no answer is told, whatever the error is, and however it is wrapped: nothing
 // that could not be looked at is taken for absent (edge case 67).
@@ -35,14 +35,14 @@ func TestNoGapIsUntold(t *testing.T) {
 		failures["status "+string(reason)] = code(http.StatusInternalServerError, reason)
 	}
 	for name, failure := range failures {
-		for wrapped, err := range map[string]error{name: failure, name + ", of which nothing can be told": neverCame{failure}} {
+		for wrapped, err := range map[string]error{name: failure, name + ", of which nothing can be told": unansweredError{failure}} {
 			for other, more := range map[string]error{"": nil, ", and another kind fails": apierrors.NewInternalError(errors.New("etcd"))} {
 				t.Run(wrapped+other, func(t *testing.T) {
 					m := memory{answers: answers{failing: map[string]error{"Widget": err}}, objects: read(t, strings.TrimSpace(namespaced("", "kubernetes")+
 						"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}"+
 						"\n---\n{apiVersion: example.org/v1, kind: Gadget, metadata: {name: w, namespace: other}}"))}
 					if more != nil {
-						m.answers.failing["Gadget"] = more
+						m.failing["Gadget"] = more
 					}
 					g := Gatherer{Reader: &m, Now: now, Pause: 1}
 					facts, err := g.Gather(t.Context(), m.objects[0])

@@ -2,6 +2,8 @@ package crdserver_test
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,4 +47,33 @@ func TestServer(t *testing.T) {
 	if err != nil || again.GetResourceVersion() != first.GetResourceVersion() {
 		t.Errorf("the same apply again: %v, version %s after %s", err, again.GetResourceVersion(), first.GetResourceVersion())
 	}
+}
+
+// What is written does not depend on how long ago something else was: entries are in the
+// order of their times, and that is no change.
+func TestNothingIsWrittenForTimeAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := crdserver.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply := func(manager, spec string) string {
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte("{apiVersion: example.com/v1, kind: Thing, metadata: {name: x, namespace: shop}, spec: "+spec+"}"), &u.Object); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := s.Apply(t.Context(), object.Kind{}, u, object.Write{Manager: manager})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer.GetResourceVersion()
+		}
+		const ours = "{none: '1', set: [], typed: {quantity: '1', set: []}}"
+		apply("a", ours)
+		version := apply("b", "{mapb: [{k: a}]}")
+		time.Sleep(2 * time.Second)
+		if again := apply("a", ours); again != version {
+			t.Errorf("version %s after %s", again, version)
+		}
+	})
 }
