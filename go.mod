@@ -2,6 +2,8 @@ module github.com/k8sconnect/kubectl-k8sconnect
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/clipperhouse/displaywidth v0.11.0

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -67,6 +68,11 @@ func measureAll(ctx context.Context, o options) error {
 	})
 	if err != nil {
 		return err
+	}
+	if slices.Contains(o.tools, "k8sconnect") {
+		if results.Startup, err = measureStartup(ctx, dir, o.plugin); err != nil {
+			return err
+		}
 	}
 	b := newBench(dir, o, results, os.Stderr)
 	err = b.run(ctx, cells)

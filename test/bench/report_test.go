@@ -52,11 +52,14 @@ func TestReport(t *testing.T) {
 func TestTargetMissed(t *testing.T) {
 	c := cell{sample: sample{title: "1,000 Deployments"}}
 	r := newResults()
+	r.Startup = &startup{Bytes: 51_750_000, CPU: []float64{0.040, 0.010, 0.025}}
 	r.add(c, workCreate, toolPlugin, 0, measured{usage: usage{Seconds: 3, PeakBytes: 150e6}})
 	r.add(c, workCreate, toolPatch, 8, measured{usage: usage{Seconds: 2}})
 	var out bytes.Buffer
 	r.targets(&out)
 	for _, want := range []string{
+		"| the program's size | ≤ 45 MB | 51.8 MB | **missed** |\n",
+		"| version --client, user and system time | ≤ 30 ms | 25.0 ms | reached |\n",
 		"| 1,000 Deployments, 0 ms, create, of the limit | ≤ 1.3× | 1.50× | **missed** |\n",
 		"| 1,000 Deployments, create, memory | ≤ 120 MB | 150 MB | **missed** |\n",
 	} {

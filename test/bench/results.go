@@ -16,6 +16,7 @@ type results struct {
 	Took     float64 // seconds
 	System   string
 	CPUs     int
+	Startup  *startup // nil if it was not measured
 	Rows     []*row
 	Notes    []string // what was left out, and why
 	Failures []string // what a tool did wrong
@@ -92,8 +93,12 @@ func (r *row) median(of func(measured) float64) float64 {
 	for i, m := range r.Runs {
 		values[i] = of(m)
 	}
-	slices.Sort(values)
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	return medianOf(values)
+}
+
+func medianOf(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 func seconds(m measured) float64    { return m.Seconds }

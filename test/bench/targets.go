@@ -49,7 +49,7 @@ func (r *results) targets(out io.Writer) {
 func plain(f float64) string { return fmt.Sprintf("%v", f) }
 
 func (r *results) allTargets() []target {
-	var all []target
+	all := r.Startup.targets()
 	for _, kind := range generatedKinds() {
 		all = append(all, r.speedTargets(kind)...)
 		for _, size := range []struct {

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// It is the program's own time that counts, over many calls; one that fails is not
+// measured.
+func TestMeasureStartup(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "plugin")
+	script := "#!/bin/sh\necho \"$*\" >> " + dir + "/calls\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, err := measureStartup(t.Context(), dir, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Bytes != int64(len(script)) || len(s.CPU) != startupCalls {
+		t.Errorf("%+v", s)
+	}
+	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
+	if err != nil || string(calls) != strings.Repeat("version --client\n", startupCalls) {
+		t.Errorf("%v: %q", err, calls)
+	}
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho broken\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := measureStartup(t.Context(), dir, program); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
