@@ -88,9 +88,11 @@ func less(a, b any) (bool, error) {
 	}
 	switch a := a.(type) {
 	case string:
-		return a < b.(string), nil //nolint:errcheck // the same kind
+		other, _ := b.(string)
+		return a < other, nil
 	case float64:
-		return a < b.(float64), nil //nolint:errcheck // the same kind
+		other, _ := b.(float64)
+		return a < other, nil
 	case int, int64, uint8:
 		return integer(a) < integer(b), nil
 	default:
