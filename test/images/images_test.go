@@ -41,6 +41,7 @@ func TestImages(t *testing.T) {
 		t.Run(program, func(t *testing.T) { checkImage(t, dist, program) })
 	}
 	t.Run("authorities", func(t *testing.T) { checkAuthorities(t, dist) })
+	t.Run("job", func(t *testing.T) { checkJob(t, dist) })
 	t.Run("push", func(t *testing.T) { checkPush(t, dist) })
 	t.Run("reproducible", func(t *testing.T) {
 		first, second := hashes(t, dist), hashes(t, makeImages(t))
@@ -145,23 +146,31 @@ func checkRuns(t *testing.T, fs, entrypoint string, env []string) {
 	}[entrypoint]
 	cmd := exec.CommandContext(t.Context(), filepath.Join(fs, entrypoint), args...)
 	if os.Geteuid() == 0 {
-		cmd = exec.CommandContext(t.Context(), entrypoint, args...)
-		cmd.Dir = "/"
-		cmd.SysProcAttr = &syscall.SysProcAttr{
-			Chroot: fs, Credential: &syscall.Credential{Uid: 65532, Gid: 65532},
-		}
-		// The test's folders are closed to others; the image's root is not.
-		for dir := fs; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-			if err := os.Chmod(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
+		cmd = inImage(t, fs, entrypoint, args...)
 	}
 	cmd.Env = env
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "v"+version) {
 		t.Errorf("%s %s: %v\n%s", entrypoint, strings.Join(args, " "), err, out)
 	}
+}
+
+// inImage is a command with nothing around it but what is in a folder, as the image's
+// user. Only root may start it.
+func inImage(t *testing.T, fs, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Chroot: fs, Credential: &syscall.Credential{Uid: 65532, Gid: 65532},
+	}
+	// The test's folders are closed to others; the image's root is not.
+	for dir := fs; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cmd
 }
 
 // checkAuthorities: the plugin reads manifests by HTTPS, and clusters may have public
