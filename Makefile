@@ -94,7 +94,7 @@ test: build cluster-build $(BIN)/helm $(BIN)/jq ## all tests, on a real control 
 	$(GO) test -timeout 45m ./...
 
 .PHONY: docs
-docs: build cluster-build $(BIN)/helm $(BIN)/jq ## run what README and docs/*.md show, and renew outputs and pictures that are stale (PAGE=wait for one page)
+docs: build cluster-build $(BIN)/helm $(BIN)/jq ## run what README and docs/*.md show, and renew outputs and pictures that are stale (PAGE=wait,diff for some pages)
 	PAGE='$(PAGE)' $(GO) test -count 1 -timeout 20m -run TestPages ./test/docs -update -v
 
 .PHONY: test-unit
