@@ -1,6 +1,8 @@
 GO ?= go
 BIN := bin
-CONTROLPLANE = $(GO) run ./test/cluster/cmd/controlplane
+# Built and then run in place of the shell: a signal that ends make reaches it, and go run
+# would keep it to itself.
+CONTROLPLANE = $(GO) build -o $(BIN)/controlplane ./test/cluster/cmd/controlplane && exec $(BIN)/controlplane
 # How long one fuzz target runs in `make fuzz`.
 FUZZTIME ?= 30s
 DIST ?= dist
@@ -40,11 +42,15 @@ binaries: ## build the plugin for PLATFORMS, and the webhook for those with Linu
 
 RELEASE = $(GO) run ./test/release/cmd/release -platforms '$(PLATFORMS)'
 
+# What a release has besides the archives.
+RELEASE_TOO ?= images chart-package
+
 .PHONY: release
 release: ## make what is published for a tag (VERSION=vX.Y.Z for another version) into dist/, and inspect it
 	rm -rf dist
 	@$(MAKE) --no-print-directory binaries
 	$(RELEASE) archives
+	@$(if $(RELEASE_TOO),$(MAKE) --no-print-directory $(RELEASE_TOO))
 	$(RELEASE) checksums
 	$(RELEASE) check
 
@@ -64,8 +70,9 @@ krew-test: ## install the archive of this machine's platform by krew (KREW=path)
 images: ## both container images for all platforms into dist/: OCI layouts, and archives for docker load
 	@$(MAKE) --no-print-directory binaries PLATFORMS='$(IMAGE_PLATFORMS)'
 	@$(GO) build -C test/tools/images -o $(abspath $(BIN))/images .
+	@$(GO) run ./test/release/cmd/release -dist $(DIST) -platforms '$(IMAGE_PLATFORMS)' notices
 	@rm -f $(DIST)/*.oci.tar $(DIST)/*.docker.tar
-	@$(BIN)/images -binaries $(DIST)/binaries -layouts $(DIST)/images -files $(DIST) -registry $(REGISTRY) -source $(SOURCE) -licenses LICENSE \
+	@$(BIN)/images -binaries $(DIST)/binaries -layouts $(DIST)/images -files $(DIST) -registry $(REGISTRY) -source $(SOURCE) -license LICENSE \
 	  -platforms '$(IMAGE_PLATFORMS)' -version $(SEMVER) -revision '$(word 2,$(STAMP))' -created '$(word 3,$(STAMP))'
 
 .PHONY: push-images

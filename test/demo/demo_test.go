@@ -20,7 +20,7 @@ import (
 // The tour needs no network once everything is built, and leaves no process and no
 // file behind.
 func TestDemoOffline(t *testing.T) {
-	d := start(t, "GOPROXY=off")
+	d := start(t, script(), "GOPROXY=off")
 	if err := d.wait(); err != nil || !strings.Contains(d.said(), "everything is torn down") {
 		t.Errorf("%v:\n%s", err, d.said())
 	}
@@ -44,7 +44,7 @@ func TestDemoWithAssets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := start(t, append(emptyCache(t), "GOPROXY=off", "KUBEBUILDER_ASSETS="+assets)...)
+	d := start(t, script(), append(emptyCache(t), "GOPROXY=off", "KUBEBUILDER_ASSETS="+assets)...)
 	if err := d.wait(); err != nil || !strings.Contains(d.said(), "everything is torn down") {
 		t.Errorf("%v:\n%s", err, d.said())
 	}
@@ -56,7 +56,7 @@ func TestDemoWithAssets(t *testing.T) {
 
 // Without a network and without anything built, it ends and says why.
 func TestDemoOfflineAndCold(t *testing.T) {
-	d := start(t, append(emptyCache(t), "GOPROXY=off", "GOFLAGS=-modcacherw", "GOMODCACHE="+t.TempDir())...)
+	d := start(t, script(), append(emptyCache(t), "GOPROXY=off", "GOFLAGS=-modcacherw", "GOMODCACHE="+t.TempDir())...)
 	if err := d.wait(); err == nil || !strings.Contains(d.said(), "GOPROXY=off") {
 		t.Errorf("%v:\n%s", err, d.said())
 	}
@@ -66,17 +66,20 @@ func TestDemoOfflineAndCold(t *testing.T) {
 // Whenever somebody interrupts it, and however, nothing of it goes on.
 func TestDemoInterrupted(t *testing.T) {
 	for _, test := range []struct {
-		when   string // short: it is part of a socket's path, of which Linux takes 107 bytes
-		until  func(*demo) bool
-		cold   bool
-		signal syscall.Signal
-		group  bool // as a terminal does; otherwise the script alone, as kill does
+		when  string // short: it is part of a socket's path, of which Linux takes 107 bytes
+		until func(*demo) bool
+		cold  bool
+
+		command []string // the script, if it is not said
+		signal  syscall.Signal
+		group   bool // as a terminal does; otherwise the script alone, as kill does
 	}{
 		{when: "plugin", until: runs("compile", "link"), cold: true, signal: syscall.SIGINT, group: true},
 		{when: "etcd built", until: all(says("building etcd (1 of 3)"), runs("compile", "link")), cold: true, signal: syscall.SIGTERM},
 		{when: "kube-apiserver built", until: all(says("building kube-apiserver (2 of 3)"), runs("compile", "link")), cold: true, signal: syscall.SIGINT, group: true},
 		{when: "etcd runs", until: runs("etcd"), signal: syscall.SIGINT},
 		{when: "kube-apiserver runs", until: runs("kube-apiserver"), signal: syscall.SIGTERM, group: true},
+		{when: "make", until: runs("kube-apiserver"), command: []string{"make", "--directory=../..", "demo"}, signal: syscall.SIGTERM},
 		{when: "applied", until: says("created     namespace/shop"), signal: syscall.SIGTERM},
 		{when: "scaled", until: says("deployment.apps/web scaled"), signal: syscall.SIGHUP, group: true},
 	} {
@@ -85,7 +88,11 @@ func TestDemoInterrupted(t *testing.T) {
 			if test.cold {
 				env = append(env, emptyCache(t)...)
 			}
-			d := start(t, env...)
+			command := test.command
+			if command == nil {
+				command = script()
+			}
+			d := start(t, command, env...)
 			for !test.until(d) {
 				select {
 				case <-d.ended:
@@ -145,7 +152,9 @@ type demo struct {
 	out bytes.Buffer
 }
 
-func start(t *testing.T, env ...string) *demo {
+func script() []string { return []string{"bash", "demo.sh"} }
+
+func start(t *testing.T, command []string, env ...string) *demo {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a control plane")
@@ -155,8 +164,8 @@ func start(t *testing.T, env ...string) *demo {
 	}
 	d := &demo{t: t, tmp: t.TempDir(), ended: make(chan struct{})}
 	// Not of the test's context: nothing but the script itself is to end its processes.
-	d.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "demo.sh")
-	d.cmd.Env = slices.Concat(os.Environ(), []string{"TMPDIR=" + d.tmp, "NO_COLOR=1", "KUBEBUILDER_ASSETS="}, env)
+	d.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), command[0], command[1:]...)
+	d.cmd.Env = slices.Concat(os.Environ(), []string{"TMPDIR=" + d.tmp, "NO_COLOR=1", "KUBEBUILDER_ASSETS=", "MAKEFLAGS="}, env)
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	d.cmd.Stdout, d.cmd.Stderr = d, d
 	if err := d.cmd.Start(); err != nil {

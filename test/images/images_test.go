@@ -76,6 +76,7 @@ func checkImage(t *testing.T, dist, program string) {
 		img.checkConfig(t, program, arch)
 		fs := t.TempDir()
 		img.unpack(t, fs)
+		checkLicenses(t, fs, program)
 		checkStatic(t, filepath.Join(fs, program), machine)
 		if arch == runtime.GOARCH && runtime.GOOS == "linux" {
 			checkRuns(t, fs, img.config.Config.Entrypoint[0], img.config.Config.Env)
@@ -111,6 +112,25 @@ func (i image) checkConfig(t *testing.T, program, arch string) {
 		}
 		if got := i.manifest.Annotations[key]; got != want {
 			t.Errorf("annotation %s is %q, want %q", key, got, want)
+		}
+	}
+}
+
+// checkLicenses wants our license, and what the licenses of others ask for: of each
+// program what is linked into it, and so not the same of both.
+func checkLicenses(t *testing.T, fs, program string) {
+	t.Helper()
+	if got, want := read(t, filepath.Join(fs, "licenses/LICENSE")), read(t, filepath.Join(root(t), "LICENSE")); got != want {
+		t.Error("another license")
+	}
+	notices := read(t, filepath.Join(fs, "licenses/THIRD_PARTY_NOTICES"))
+	for module, want := range map[string]bool{
+		"k8s.io/client-go ":               true,
+		"sigs.k8s.io/kustomize/api ":      program == "kubectl-k8sconnect",
+		"sigs.k8s.io/controller-runtime ": program == "webhook",
+	} {
+		if strings.Contains(notices, module) != want {
+			t.Errorf("%s: the notices name %s: %t, want %t", program, module, !want, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,6 +72,27 @@ func Archives(ctx context.Context, root, dist string, platforms []Platform, stam
 		return err
 	}
 	return write(dist, "krew-manifest.yaml", []byte(Manifest(stamp.Version, sums)))
+}
+
+// Notices writes the notices of every program that is in dist/binaries beside it, as
+// PROGRAM.notices, for who packs it in another way.
+func Notices(ctx context.Context, root, dist string, platforms []Platform) error {
+	for _, p := range platforms {
+		for _, name := range []string{program, "webhook"} {
+			binary := p.binary(dist, name)
+			if _, err := os.Stat(binary); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			software, err := Linked(ctx, root, binary)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(binary+".notices", []byte(software.Notices()), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Checksums writes those of all files in dist, in the form that sha256sum -c reads.

@@ -65,7 +65,7 @@ func made(t *testing.T, dir string, platforms []Platform, fresh bool, env ...str
 	for _, p := range platforms {
 		words = append(words, p.String())
 	}
-	env = append(env, "PLATFORMS="+strings.Join(words, " "), "MAKEFLAGS=", "VERSION=")
+	env = append(env, "PLATFORMS="+strings.Join(words, " "), "MAKEFLAGS=", "VERSION=", "RELEASE_TOO=")
 	if fresh {
 		env = append(env, "GOCACHE="+t.TempDir())
 	}

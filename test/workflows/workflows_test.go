@@ -25,6 +25,7 @@ type job struct {
 	Permissions map[string]string
 	Uses        string
 	Steps       []struct {
+		ID   string
 		Uses string
 		Run  string
 		With map[string]any
@@ -114,6 +115,42 @@ func TestChecksAreThoseOfCI(t *testing.T) {
 	}
 	if uses := all["release.yml"].Jobs["check"].Uses; uses != "./.github/workflows/ci.yml" {
 		t.Errorf("a release is checked by %q", uses)
+	}
+}
+
+// What was pushed is what is signed: the digests are read from what the tools print.
+func TestPushedIsSigned(t *testing.T) {
+	dir, outputs := t.TempDir(), filepath.Join(t.TempDir(), "outputs")
+	for path, prints := range map[string]string{
+		"make":     "ghcr.io/webhook-fans/kubectl-k8sconnect:1.2.3@sha256:aa\nghcr.io/webhook-fans/webhook:1.2.3@sha256:bb",
+		"bin/helm": "Pushed: ghcr.io/webhook-fans/charts/k8sconnect:1.2.3\nDigest: sha256:cc",
+	} {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\ncat <<'END'\n"+prints+"\nEND\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var script string
+	for _, step := range read(t)["release.yml"].Jobs["release"].Steps {
+		if step.ID == "push" {
+			script = step.Run
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-eo", "pipefail", "-c", script) // as GitHub does
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "GITHUB_OUTPUT="+outputs, "REGISTRY=ghcr.io/webhook-fans")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got, err := os.ReadFile(outputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("plugin=sha256:aa\nwebhook=sha256:bb\nchart=sha256:cc\n", string(got)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -27,8 +27,8 @@ type file struct {
 	content []byte
 }
 
-// userland is the little that a program for people expects of a system: its account, a
-// home, a folder for temporary files, and the authorities of public servers.
+// userland is what the plugin expects of a system: its account, a home, a folder for
+// temporary files, and the authorities of public servers.
 func userland() ([]file, error) {
 	return []file{
 		{name: "etc/passwd", content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
@@ -39,9 +39,9 @@ func userland() ([]file, error) {
 	}, nil
 }
 
-// authorities is Mozilla's list, as the Go project keeps it. An authority that Mozilla
-// trusts for a part of its certificates only is left out: a file of certificates cannot
-// say for which.
+// authorities is Mozilla's list, as the Go project keeps it. It leaves out the authorities
+// that Mozilla trusts only for certificates of before some date: a file of certificates
+// cannot express that.
 func authorities() []byte {
 	var all bytes.Buffer
 	for root := range bundle.Roots() {

@@ -20,8 +20,8 @@ const user = "65532:65532"
 type release struct {
 	registry, source, version, revision string
 
-	created  time.Time
-	licenses []file
+	created time.Time
+	license []byte
 }
 
 // product is one image: a program, and what it needs around it.
@@ -71,13 +71,21 @@ func (r release) image(p product, platform v1.Platform, binaries string) (v1.Ima
 	if err != nil {
 		return nil, err
 	}
+	notices, err := os.ReadFile(path + ".notices") // of what is linked into it
+	if err != nil {
+		return nil, err
+	}
+	licenses := []file{
+		{name: "licenses/LICENSE", content: r.license},
+		{name: "licenses/THIRD_PARTY_NOTICES", content: notices},
+	}
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, part := range []struct {
 		comment string
 		files   []file
 	}{
 		{"accounts, folders and certificate authorities", base},
-		{"licenses", r.licenses},
+		{"licenses", licenses},
 		{p.program, []file{{name: p.program, mode: 0o755, content: program}}},
 	} {
 		if len(part.files) == 0 {

@@ -1,7 +1,7 @@
 // Command images packs static programs into container images, without a container
 // engine and without a registry:
 //
-//	images -binaries DIR -layouts DIR -files DIR -version 0.2.0 -revision COMMIT -created RFC3339
+//	images -binaries DIR -license FILE -layouts DIR -files DIR -version 0.2.0 -revision COMMIT -created RFC3339
 //
 // For each image it writes an OCI layout as a folder and as one file, with all
 // platforms, and for each platform an archive for `docker load`. The same input gives
@@ -13,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -28,11 +27,11 @@ func main() {
 func run(args []string) error {
 	var r release
 	flags := flag.NewFlagSet("images", flag.ExitOnError)
-	binaries := flags.String("binaries", "", "folder of linux_amd64/PROGRAM and so on")
+	binaries := flags.String("binaries", "", "folder of linux_amd64/PROGRAM, linux_amd64/PROGRAM.notices and so on")
 	var out output
 	flags.StringVar(&out.layouts, "layouts", "", "folder to write a folder for each image to; what is there already is removed")
 	flags.StringVar(&out.files, "files", "", "folder to write the archives and digests.txt to")
-	licenses := flags.String("licenses", "", "files that go into /licenses, with commas between them")
+	license := flags.String("license", "", "file of our own license")
 	platforms := flags.String("platforms", "linux/amd64 linux/arm64", "platforms, with spaces between them")
 	flags.StringVar(&r.registry, "registry", "ghcr.io/k8sconnect", "where the images are to be pushed: the first part of their names")
 	flags.StringVar(&r.source, "source", "", "address of the source")
@@ -53,14 +52,9 @@ func run(args []string) error {
 		}
 		r.created = at.UTC()
 	}
-	if *licenses != "" {
-		for path := range strings.SplitSeq(*licenses, ",") {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			r.licenses = append(r.licenses, file{name: "licenses/" + filepath.Base(path), content: content})
-		}
+	var err error
+	if r.license, err = os.ReadFile(*license); err != nil {
+		return err
 	}
 	return r.writeAll(*binaries, out, strings.Fields(*platforms))
 }

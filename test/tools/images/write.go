@@ -72,8 +72,8 @@ func (r release) writeAll(binaries string, out output, platforms []string) error
 	return os.WriteFile(filepath.Join(out.files, "digests.txt"), []byte(digests.String()), 0o644)
 }
 
-// writeLayout writes an OCI layout that holds one thing, the index of all platforms:
-// so crane and skopeo need not be told which.
+// writeLayout writes an OCI layout with one entry, the index of all platforms, so that
+// crane and skopeo need not be told which one to take.
 func writeLayout(dir string, index v1.ImageIndex, tag name.Tag) error {
 	path, err := layout.Write(dir, empty.Index)
 	if err != nil {
@@ -85,8 +85,8 @@ func writeLayout(dir string, index v1.ImageIndex, tag name.Tag) error {
 	}))
 }
 
-// archiveFolder packs a folder into one file, in the order of names, each with the same
-// time and of nobody's.
+// archiveFolder packs a folder into one file, in the order of names. All files in it have
+// the same time and owner.
 func archiveFolder(path, dir string, at time.Time) (err error) {
 	file, err := os.Create(path)
 	if err != nil {

@@ -76,7 +76,7 @@ func (h home) startHolder(ctx context.Context, args []string) error {
 		select {
 		case <-ctx.Done():
 			if ended != nil {
-				endHolder(cmd.Process, ended)
+				_ = endHolder(cmd.Process, ended) // by a signal, so with an error
 			}
 			return fmt.Errorf("the cluster was not ready yet: %w", context.Cause(ctx))
 		case err := <-ended:
@@ -93,13 +93,14 @@ func (h home) startHolder(ctx context.Context, args []string) error {
 }
 
 // endHolder ends a holder with its cluster, by force if it takes its time.
-func endHolder(holder *os.Process, ended <-chan error) {
+func endHolder(holder *os.Process, ended <-chan error) error {
 	_ = holder.Signal(syscall.SIGTERM)
 	select {
-	case <-ended:
+	case err := <-ended:
+		return err
 	case <-time.After(patience):
 		_ = holder.Kill()
-		<-ended
+		return <-ended
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/release"
 )
 
-const usage = `usage: release [-dist FOLDER] [-platforms 'OS/ARCH …'] archives | checksums | check | tagged
+const usage = `usage: release [-dist FOLDER] [-platforms 'OS/ARCH …'] archives | notices | checksums | check | tagged
 
   archives   pack what make binaries built: archives, SBOMs, krew's manifest
+  notices    write the notices of the programs that make binaries built, for images
   checksums  write the checksums of all files in the folder
   check      inspect what is in the folder
   tagged     check that the tree is ready for a tag of this version: manifest, change log, chart
@@ -55,6 +56,8 @@ func run(ctx context.Context, args []string) error {
 	switch flags.Arg(0) {
 	case "archives":
 		return release.Archives(ctx, root, *dist, platforms, stamp)
+	case "notices":
+		return release.Notices(ctx, root, *dist, platforms)
 	case "checksums":
 		return release.Checksums(*dist, stamp)
 	case "check":
