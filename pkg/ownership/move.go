@@ -70,14 +70,13 @@ func movesSince(before []managedfields.Owner, after []managedfields.Entry) []mov
 
 // holdsOthers reports whether a set has a path together with others below it.
 func holdsOthers(set *managedfields.Set) bool {
-	for path := range set.All() {
-		for n := len(path) - 1; n > 0; n-- {
-			if set.Has(path[:n]) {
-				return true
-			}
+	holds := false
+	for path := range set.All() { // It panics if it is left before its end.
+		for n := len(path) - 1; n > 0 && !holds; n-- {
+			holds = set.Has(path[:n])
 		}
 	}
-	return false
+	return holds
 }
 
 // moved reports whether all who lost a path had it moved to somebody who holds it

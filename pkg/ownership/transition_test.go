@@ -117,6 +117,15 @@ var stories = map[string]struct {
 		want:  []string{".spec.a from flux (Apply), flux (Update) to flux (Apply), unclear: migration"},
 		blind: []string{".spec.a lost by flux (Update) to flux (Apply)"},
 	},
+	// Sets panic where a walk over them is left before its end.
+	"an entry of many paths moved to another tool": {
+		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}, f:b: {}, f:c: {}}}`)}, spec: `{m: {a: 1, b: 1, c: 1}}`,
+		after: []string{applied("flux", `{f:m: {.: {}, f:a: {}, f:b: {}, f:c: {}}}`)}, then: `{m: {a: 1, b: 1, c: 1}}`,
+		want: []string{
+			".spec.m from helm (Update) to flux (Apply), unclear: migration", ".spec.m.a from helm (Update) to flux (Apply), unclear: migration",
+			".spec.m.b from helm (Update) to flux (Apply), unclear: migration", ".spec.m.c from helm (Update) to flux (Apply), unclear: migration",
+		},
+	},
 	// Who updates loses a shared path with its value, or because somebody edits the entries.
 	"an updater's part merged into the entry of who shares it": {
 		before: []string{updated("helm", `{f:a: {}}`), applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
