@@ -3,6 +3,7 @@ package gotemplate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template/parse"
 )
@@ -108,9 +109,9 @@ func field(value any, name string, takes bool) (any, error) {
 }
 
 func (s *state) lookup(name string) (any, bool) {
-	for i := len(s.variables) - 1; i >= 0; i-- {
-		if s.variables[i].name == name {
-			return s.variables[i].value, true
+	for _, v := range slices.Backward(s.variables) {
+		if v.name == name {
+			return v.value, true
 		}
 	}
 	return nil, false
@@ -191,7 +192,7 @@ func (s *state) function(dot any, node *parse.IdentifierNode, nodes []parse.Node
 
 // present is null for what is absent: to functions it is the same.
 func present(value any) any {
-	if value == (any)(absent{}) {
+	if value == any(absent{}) {
 		return nil
 	}
 	return value

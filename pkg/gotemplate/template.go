@@ -148,7 +148,7 @@ func (s *state) walk(dot any, node parse.Node) error {
 }
 
 func (s *state) print(value any) error {
-	if value == (any)(absent{}) {
+	if value == any(absent{}) {
 		value = "<no value>"
 	}
 	_, err := fmt.Fprint(s.out, value)
