@@ -74,9 +74,6 @@ func TestMigration(t *testing.T) {
 	}
 	for name, move := range tools {
 		t.Run(name, func(t *testing.T) {
-			if name == "k8sconnect" && os.Getenv("TEST_LONG") == "" {
-				t.Skip("it has no pass yet: both replicas end while it settles, and do not start again; make test-long tells")
-			}
 			s := newSite(t)
 			for _, set := range chosen(readCorpus(t)) {
 				s.namespaces(t, set)
