@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
 // The tour needs no network once everything is built, and leaves no process and no
@@ -162,6 +164,7 @@ func start(t *testing.T, command []string, env ...string) *demo {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
 	}
+	plugin.HeedSignals()
 	d := &demo{t: t, tmp: t.TempDir(), ended: make(chan struct{})}
 	// Not of the test's context: nothing but the script itself is to end its processes.
 	d.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), command[0], command[1:]...)
