@@ -25,6 +25,8 @@ type manifests struct {
 	objects         []*unstructured.Unstructured
 	// text is what they are in a file.
 	text, file string
+	// elsewhere are the names of what sets before it have.
+	elsewhere map[string]bool
 }
 
 // readCorpus reads the corpus of real manifests, which is no part of the project
@@ -41,13 +43,17 @@ func readCorpus(t *testing.T) []manifests {
 		t.Fatal(err)
 	}
 	var sets []manifests
+	elsewhere := map[string]bool{}
 	for _, f := range folders {
-		set := manifests{name: f.Name(), namespace: "set-" + strings.ReplaceAll(f.Name(), ".", "-")}
+		set := manifests{name: f.Name(), namespace: "set-" + strings.ReplaceAll(f.Name(), ".", "-"), elsewhere: elsewhere}
 		if f.IsDir() {
 			set.read(t, filepath.Join(dir, f.Name()))
 		}
 		if len(set.objects) > 0 {
 			sets = append(sets, set)
+		}
+		for _, u := range set.objects {
+			elsewhere[nameOf(u)] = true
 		}
 	}
 	if len(sets) == 0 {
@@ -103,16 +109,20 @@ func (m *manifests) readFile(path string) {
 }
 
 // add leaves out what changes what the server admits or serves, and what is there
-// twice: in the second form, it would be another write.
+// twice, in this set or, of the cluster's own, in one before: in the second form, it
+// would be another write, and a takeover.
 func (m *manifests) add(u *unstructured.Unstructured) {
 	if u.GetAPIVersion() == "" || u.GetName() == "" || u.GetKind() == "Namespace" || u.GetKind() == "APIService" ||
 		strings.HasPrefix(u.GetAPIVersion(), "admissionregistration.k8s.io/") ||
-		slices.ContainsFunc(m.objects, func(o *unstructured.Unstructured) bool {
-			return o.GetKind() == u.GetKind() && o.GetName() == u.GetName() && o.GetNamespace() == u.GetNamespace()
-		}) {
+		m.elsewhere[nameOf(u)] ||
+		slices.ContainsFunc(m.objects, func(o *unstructured.Unstructured) bool { return nameOf(o) == nameOf(u) }) {
 		return
 	}
 	m.objects = append(m.objects, u)
+}
+
+func nameOf(u *unstructured.Unstructured) string {
+	return u.GetKind() + "/" + u.GetNamespace() + "/" + u.GetName()
 }
 
 func rank(u *unstructured.Unstructured) int {
