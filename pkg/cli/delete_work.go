@@ -12,10 +12,10 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	deletion "github.com/k8sconnect/kubectl-k8sconnect/pkg/delete"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
 )
 
 // work does the run, telling the printer of it. A server that is away when the run

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 

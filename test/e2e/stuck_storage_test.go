@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stuck"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 )
 
 // Edge case 63: a volume that its driver can not take off a node. The driver's error

@@ -34,7 +34,7 @@ func TestCodes(t *testing.T) {
 		}
 		stories.Write(text)
 	}
-	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "unready.md"))
+	docs, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "unready.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

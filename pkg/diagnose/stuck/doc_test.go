@@ -13,7 +13,7 @@ import (
 
 // Every code is told to users, with an example.
 func TestCodesAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "stuck.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "stuck.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
