@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	deletion "github.com/k8sconnect/kubectl-k8sconnect/pkg/delete"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -42,7 +43,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 	}
 	o.engine.Server, o.engine.Counter, o.engine.Emit = client, client, o.out.Print
 	if o.explain {
-		o.engine.Explainer = &stuck.Gatherer{Reader: client.Once()}
+		o.engine.Explainer = &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.Once()}}
 	}
 	return o.engine.Run(ctx, phases)
 }

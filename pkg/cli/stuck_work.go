@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -24,7 +25,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 		return err
 	}
 	reader := client.Once()
-	gatherer := &stuck.Gatherer{Reader: reader}
+	explainer := &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: reader}}
 	scopes, named, err := o.scopes(ctx, c, client)
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 	var found []stuck.Explained
 	var unread error
 	for _, scope := range scopes {
-		_, explained, err := gatherer.Survey(ctx, scope)
+		_, explained, err := explainer.Survey(ctx, scope)
 		if _, partly := errors.AsType[*stuck.UnreadError](err); err != nil && !partly {
 			return err
 		}
@@ -41,7 +42,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 	}
 	var faults []event.Stuck
 	for _, t := range named {
-		one, err := explainOne(ctx, reader, gatherer, t, o.out)
+		one, err := explainOne(ctx, reader, explainer, t, o.out)
 		if err != nil {
 			unread = errors.Join(unread, err)
 			faults = append(faults, event.Stuck{Ref: object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}, Err: err})
@@ -144,7 +145,7 @@ func (o *stuckOptions) everywhere(ctx context.Context, c *connection, client *cl
 
 // explainOne explains an object that was named. That it is not there, or not
 // terminating, is said.
-func explainOne(ctx context.Context, reader *cluster.Once, g *stuck.Gatherer, t target, out *printer.Printer) ([]stuck.Explained, error) {
+func explainOne(ctx context.Context, reader *cluster.Once, e *stuck.Explainer, t target, out *printer.Printer) ([]stuck.Explained, error) {
 	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
 	switch {
 	case err != nil:
@@ -155,7 +156,7 @@ func explainOne(ctx context.Context, reader *cluster.Once, g *stuck.Gatherer, t 
 		out.Print(event.Warned{Text: object.RefOf(live).String() + ": nobody has asked for its deletion"})
 		return nil, nil
 	}
-	causes, err := g.Explain(ctx, t.Kind, live)
+	causes, err := e.Explain(ctx, t.Kind, live)
 	return []stuck.Explained{{Ref: object.RefOf(live), Since: live.GetDeletionTimestamp().Time, Causes: causes}}, err
 }
 

@@ -170,9 +170,8 @@ func questions() []asked {
 			_, err := c.Once().Get(ctx, configMaps.GVK, "prod", "a")
 			return err
 		}},
-		{"Once.List", func(ctx context.Context, c *Client) error {
-			_, err := c.Once().List(ctx, configMaps.GVK, object.Selection{Namespace: "prod"})
-			return err
+		{"Once.Select", func(ctx context.Context, c *Client) error {
+			return c.Once().Select(ctx, configMaps.GVK, object.Selection{Namespace: "prod"}, "", func(*unstructured.Unstructured) {})
 		}},
 		{"Once.Metadata", func(ctx context.Context, c *Client) error {
 			_, err := c.Once().Metadata(ctx, configMaps.GVK, object.Selection{Namespace: "prod"})

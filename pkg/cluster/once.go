@@ -53,17 +53,42 @@ func (o *Once) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, 
 	return live, err
 }
 
-// List reads the selected objects of a kind, page by page.
-func (o *Once) List(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
-	return o.list(ctx, gvk, sel, "application/json")
+// Exists reports whether an object is there. Nothing of what it holds is sent.
+func (o *Once) Exists(ctx context.Context, ref object.Ref) (bool, error) {
+	kind, err := o.kind(ctx, ref.GVK)
+	if err != nil {
+		return false, err
+	}
+	err = o.do(ctx, ref, func(ctx context.Context) error {
+		_, err := read(ctx, o.client.existence(kind, ref))
+		return err
+	})
+	switch {
+	case unserved(statusOf(err)):
+		return false, noneOf(kind)
+	case apierrors.IsNotFound(err):
+		return false, nil
+	}
+	return err == nil, err
 }
 
-// Metadata is List for nothing but the objects' metadata.
+// Select is [Client.Select], trying each request once.
+func (o *Once) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
+	kind, err := o.kind(ctx, gvk)
+	if err != nil {
+		return err
+	}
+	err = o.client.visit(ctx, kind, sel, fields, visit, func(ctx context.Context, send func(context.Context) error) error {
+		return o.do(ctx, object.Ref{GVK: gvk, Namespace: sel.Namespace}, send)
+	})
+	if unserved(statusOf(err)) {
+		return noneOf(kind)
+	}
+	return err
+}
+
+// Metadata returns nothing but the metadata of the selected objects.
 func (o *Once) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
-	return o.list(ctx, gvk, sel, metadataAlone)
-}
-
-func (o *Once) list(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, accept string) ([]unstructured.Unstructured, error) {
 	kind, err := o.kind(ctx, gvk)
 	if err != nil {
 		return nil, err
@@ -72,7 +97,7 @@ func (o *Once) list(ctx context.Context, gvk schema.GroupVersionKind, sel object
 	var items []unstructured.Unstructured
 	p := &pager{
 		kind: kind, size: usualPage, anyTime: true,
-		build: func() *rest.Request { return w.collection().SetHeader("Accept", accept) },
+		build: func() *rest.Request { return w.collection().SetHeader("Accept", metadataAlone) },
 		do: func(ctx context.Context, send func(context.Context) error) error {
 			return o.do(ctx, object.Ref{GVK: gvk, Namespace: sel.Namespace}, send)
 		},

@@ -28,12 +28,25 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 		return err
 	}
 	q := request{ref: object.Ref{GVK: kind.GVK, Namespace: which.Namespace}, young: c.kinds.isYoung(kind.GVK), bulk: true}
+	err = c.visit(ctx, kind, which, fields, visit, func(ctx context.Context, send func(context.Context) error) error {
+		return c.do(ctx, q, send)
+	})
+	if unserved(statusOf(err)) {
+		c.kinds.forget(gvk)
+		return c.missing(ctx, gvk)
+	}
+	return err
+}
+
+// visit is Select for a kind that is known. do sends a request: once, or until it
+// succeeds.
+func (c *Client) visit(ctx context.Context, kind object.Kind, which object.Selection, fields string, visit func(*unstructured.Unstructured), do func(context.Context, func(context.Context) error) error) error {
 	var items []*unstructured.Unstructured // of one page, so that one which breaks off is not visited twice
 	p := &pager{
 		kind: kind, size: selectPage, anyTime: true,
 		build: func() *rest.Request { return c.selection(kind, which, fields) },
 		do: func(ctx context.Context, send func(context.Context) error) error {
-			if err := c.do(ctx, q, send); err != nil {
+			if err := do(ctx, send); err != nil {
 				return err
 			}
 			for _, item := range items {
@@ -48,11 +61,7 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 			return err
 		},
 	}
-	_, err = p.read(ctx)
-	if unserved(statusOf(err)) {
-		c.kinds.forget(gvk)
-		return c.missing(ctx, gvk)
-	}
+	_, err := p.read(ctx)
 	return err
 }
 
@@ -103,10 +112,7 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ask := func() *rest.Request {
-		return c.rest.Get().AbsPath(resourcePath(kind, ref.Namespace, ref.Name)...).
-			SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
-	}
+	ask := func() *rest.Request { return c.existence(kind, ref) }
 	_, err = c.answered(ctx, kind, request{ref: ref}, ask, func(body []byte) (*unstructured.Unstructured, error) {
 		return decodeMetadata(body, kind, ref)
 	})
@@ -114,4 +120,10 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// existence asks for an object's metadata, and nothing else.
+func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
+	return c.rest.Get().AbsPath(resourcePath(kind, ref.Namespace, ref.Name)...).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }

@@ -15,13 +15,14 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// gatherer returns a gatherer over the real adapter.
-func gatherer(t *testing.T, kubeconfig string) (*stuck.Gatherer, *cluster.Client) {
+// gatherer returns an explainer over the real adapter.
+func gatherer(t *testing.T, kubeconfig string) (*stuck.Explainer, *cluster.Client) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -31,7 +32,7 @@ func gatherer(t *testing.T, kubeconfig string) (*stuck.Gatherer, *cluster.Client
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stuck.Gatherer{Reader: client.Once()}, client
+	return &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.Once()}}, client
 }
 
 // why explains one object, which has to take less than five seconds.

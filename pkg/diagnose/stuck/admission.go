@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -34,7 +35,7 @@ func purpose(finalizer string) string {
 	if finalizer == releases {
 		return "the update that takes its owner out of it"
 	}
-	return "the update that removes the finalizer " + quote(finalizer)
+	return "the update that removes the finalizer " + diagnose.Quote(finalizer)
 }
 
 // admission tells whether the update that removes the finalizer is let through: it
@@ -43,7 +44,7 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	if !d.settled() {
 		return nil // First of all, who is asked about it.
 	}
-	hooks := d.hooksFor(u, admissionv1.Update)
+	hooks := d.HooksFor(u, admissionv1.Update)
 	tried := d.standIn(u, finalizer, hooks)
 	err := d.replay(tried, finalizer)
 	switch {
@@ -52,7 +53,7 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	case deniedByHook(err): // With whatever code it pleases; by default, 400.
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return nil
-	case slow(err): // It was not tried to its end: that says nothing of the update.
+	case diagnose.Slow(err): // It was not tried to its end: that says nothing of the update.
 		return d.deadHooks(hooks)
 	case apierrors.IsForbidden(err) && !d.mayPatch(tried), apierrors.IsBadRequest(err):
 		// Not tried: we may not, or a webhook has side effects and knows no dry runs.
@@ -60,7 +61,7 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	}
 	said := "the server's answer to a dry run"
 	if tried != object.RefOf(u) {
-		said += " with " + name(tried)
+		said += " with " + diagnose.Name(tried)
 	}
 	said += ": " + saying(tried, err)
 	if h, ok := quotedIn(hooks, err.Error()); ok {
@@ -69,30 +70,26 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	return []finding{d.refused(u, finalizer, err, said)}
 }
 
-// settled tells whether it is known, or known to be unknowable, who is asked about
+// settled reports whether it is known, or known to be unknowable, who is asked about
 // updates.
 func (d *diagnosis) settled() bool {
-	misses := d.misses
-	d.kinds()
-	d.list(webhooks("MutatingWebhookConfiguration"), "")
-	d.list(webhooks("ValidatingWebhookConfiguration"), "")
-	return d.misses == misses
+	misses := d.Misses()
+	d.Kinds()
+	d.Hooks()
+	return d.Misses() == misses
 }
 
 // standIn is the first object of the class that was met.
-func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hooks []hook) object.Ref {
+func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hooks []diagnose.Hook) object.Ref {
 	key := class{kind: u.GroupVersionKind().GroupKind(), finalizer: finalizer}
 	conditional := false
 	for _, h := range hooks {
-		key.hooks += " " + h.config.String() + " " + h.name
-		conditional = conditional || h.conditional
+		key.hooks += " " + h.Config.String() + " " + h.Name
+		conditional = conditional || h.Conditional
 	}
 	ref := object.RefOf(u)
 	if conditional { // Each may be a case of its own.
 		return ref
-	}
-	if d.classes == nil {
-		d.classes = map[class]object.Ref{}
 	}
 	if _, met := d.classes[key]; !met {
 		d.classes[key] = ref
@@ -102,32 +99,27 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 
 // replay is the server's refusal of the removal; nil also while that is not known.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
-	q := question{verb: replay, gvk: ref.GVK, namespace: ref.Namespace, name: ref.Name, detail: finalizer}
-	a, ok := d.known.find(q)
-	if !ok {
-		d.asked[q] = true
-		d.misses++
-		return nil
+	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
+	a, _ := d.Ask(q)
+	if a.Err != nil && (!diagnose.Denied(a.Err) || d.mayPatch(ref)) && !diagnose.Slow(a.Err) {
+		d.Excuse(q) // It is the answer.
 	}
-	if denied(a.err) && !d.mayPatch(ref) || slow(a.err) {
-		d.blind[q] = a.err
-	}
-	return a.err
+	return a.Err
 }
 
 // mayPatch tells whether we may update the object at all: admission refuses with
 // the same code as a lack of permission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
-	yes, sure := d.allowed("", "patch", ref)
+	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure
 }
 
 // quotedIn finds the webhook that the server names in its refusal. Nothing else in
 // the answer tells which it was.
-func quotedIn(hooks []hook, text string) (hook, bool) {
-	i := slices.IndexFunc(hooks, func(h hook) bool { return strings.Contains(text, strconv.Quote(h.name)) })
+func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
+	i := slices.IndexFunc(hooks, func(h diagnose.Hook) bool { return strings.Contains(text, strconv.Quote(h.Name)) })
 	if i < 0 {
-		return hook{}, false
+		return diagnose.Hook{}, false
 	}
 	return hooks[i], true
 }
@@ -139,62 +131,64 @@ func deniedByHook(err error) bool {
 	return ok && strings.Contains(of, "\" denied the request")
 }
 
-// denied tells whether a text says that this webhook was asked and said no.
-func (h hook) denied(text string) bool {
-	return strings.Contains(text, "admission webhook "+strconv.Quote(h.name)+" denied the request")
+// deniedBy reports whether a text says that this webhook was asked and said no.
+func deniedBy(h diagnose.Hook, text string) bool {
+	return strings.Contains(text, "admission webhook "+strconv.Quote(h.Name)+" denied the request")
 }
 
 // saying is what an error about the object says, without values of a Secret.
-func saying(ref object.Ref, err error) string { return quote(redact.Refusal(ref, err).Error()) }
+func saying(ref object.Ref, err error) string {
+	return diagnose.Quote(redact.Refusal(ref, err).Error())
+}
 
 // refusedBy: a webhook refuses the update, or can not be asked.
-func (d *diagnosis) refusedBy(h hook, err error, purpose, said string) finding {
+func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) finding {
 	unanswered := apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err)
 	if unanswered && !deniedByHook(err) {
 		return d.unreachable(h, said)
 	}
 	return finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      WebhookRefuses,
-		Message:   "the admission webhook " + quote(h.name) + " refuses " + purpose,
+		Message:   "the admission webhook " + diagnose.Quote(h.Name) + " refuses " + purpose,
 		Evidence:  []string{said},
-		Next:      command.Kubectl("get") + " " + on(h.config) + " -o yaml",
+		Next:      command.Kubectl("get") + " " + diagnose.On(h.Config) + " -o yaml",
 		Risk:      "exempting the object from the webhook, or removing the webhook, lets through what it is there to stop",
-		BlockedBy: h.config,
+		BlockedBy: h.Config,
 	}}
 }
 
 // unreachable: a webhook that has to be asked does not answer.
-func (d *diagnosis) unreachable(h hook, evidence ...string) finding {
+func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     WebhookUnreachable,
-		Message:  "the admission webhook " + quote(h.name) + " does not answer, and what it would be asked about is refused while that is so",
+		Message:  "the admission webhook " + diagnose.Quote(h.Name) + " does not answer, and what it would be asked about is refused while that is so",
 		Evidence: evidence,
-		Next: command.Kubectl("patch") + " " + on(h.config) + " --type=json -p " +
-			word(fmt.Sprintf(`[{"op":"replace","path":"/webhooks/%d/failurePolicy","value":"Ignore"}]`, h.index)),
+		Next: command.Kubectl("patch") + " " + diagnose.On(h.Config) + " --type=json -p " +
+			diagnose.Word(fmt.Sprintf(`[{"op":"replace","path":"/webhooks/%d/failurePolicy","value":"Ignore"}]`, h.Index)),
 		Risk:      "what the webhook checks goes unchecked while it is away, until failurePolicy is set back to Fail",
-		BlockedBy: h.config,
+		BlockedBy: h.Config,
 	}}
-	if h.service == nil {
-		f.Evidence = append(f.Evidence, "it is called at "+quote(h.url))
+	if h.Service == nil {
+		f.Evidence = append(f.Evidence, "it is called at "+diagnose.Quote(h.URL))
 		return f
 	}
-	b := d.backend(*h.service)
-	f.Evidence = append(f.Evidence, b.evidence...)
-	if b.next != "" {
-		f.Next, f.Risk = b.next, ""
+	b := d.Backend(*h.Service)
+	f.Evidence = append(f.Evidence, b.Evidence...)
+	if b.Next != "" {
+		f.Next, f.Risk = b.Next, ""
 	}
 	return f
 }
 
 // deadHooks are those webhooks that nothing can answer for, where no dry run can
 // tell.
-func (d *diagnosis) deadHooks(hooks []hook) []finding {
+func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	var found []finding
 	for _, h := range hooks {
-		if h.service == nil || !h.strict || h.conditional {
+		if h.Service == nil || !h.Strict || h.Conditional {
 			continue
 		}
-		if d.backend(*h.service).dead {
+		if d.Backend(*h.Service).Dead {
 			found = append(found, d.unreachable(h, "not tried: concluded from its rules and its service"))
 		}
 	}
@@ -214,10 +208,10 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	if invalidFields(err) {
 		f.Code = UpdateInvalid
 		f.Message = "the object is not valid any more, so that no update of it is accepted, nor " + purpose(finalizer)
-		f.Next = command.Kubectl("edit") + " " + on(ref)
+		f.Next = command.Kubectl("edit") + " " + diagnose.On(ref)
 		return f
 	}
-	if apierrors.IsInternalError(err) || troubled(err) {
+	if apierrors.IsInternalError(err) || diagnose.Troubled(err) {
 		f.Code = UpdateFails
 		f.Message = purpose(finalizer) + " ends in an error of the server"
 		f.Next = command.Kubectl("get") + " --raw '/readyz?verbose'"

@@ -4,15 +4,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // deadAPIs are the aggregated APIs whose server does not answer, and why.
 func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
-	services, sure := d.list(kindOf("apiregistration.k8s.io/v1", "APIService"), "")
+	services, sure := d.List(diagnose.KindOf("apiregistration.k8s.io/v1", "APIService"), "")
 	for _, u := range services {
-		if conditionOf(u, "Available").status == "True" || text(u, "spec", "service", "name") == "" {
+		if diagnose.ConditionOf(u, "Available").Status == "True" || diagnose.Text(u, "spec", "service", "name") == "" {
 			continue
 		}
 		found = append(found, d.deadAPI(u))
@@ -22,17 +23,17 @@ func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 
 func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 	ref := object.RefOf(u)
-	b := d.backend(service{namespace: text(u, "spec", "service", "namespace"), name: text(u, "spec", "service", "name")})
+	b := d.Backend(diagnose.Service{Namespace: diagnose.Text(u, "spec", "service", "namespace"), Name: diagnose.Text(u, "spec", "service", "name")})
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      APIServiceUnavailable,
-		Message:   "the aggregated API " + quote(u.GetName()) + " does not answer, so nobody can tell what of its kinds is in the namespace",
-		Evidence:  append([]string{"Available: " + conditionOf(u, "Available").String()}, b.evidence...),
-		Next:      command.Kubectl("delete") + " " + on(ref),
+		Message:   "the aggregated API " + diagnose.Quote(u.GetName()) + " does not answer, so nobody can tell what of its kinds is in the namespace",
+		Evidence:  append([]string{"Available: " + said(diagnose.ConditionOf(u, "Available"))}, b.Evidence...),
+		Next:      command.Kubectl("delete") + " " + diagnose.On(ref),
 		Risk:      "its API is gone until it is registered again; objects that its server keeps of this namespace are not deleted with it",
 		BlockedBy: ref,
 	}}
-	if b.next != "" {
-		f.Next, f.Risk = b.next, ""
+	if b.Next != "" {
+		f.Next, f.Risk = b.Next, ""
 	}
 	return f
 }
@@ -47,13 +48,13 @@ func (d *diagnosis) unreadable(said []string) finding {
 		Next:     command.Kubectl("get") + " apiservices.apiregistration.k8s.io",
 		Risk:     "whoever deletes the APIService that it is takes its API away, until it is registered again",
 	}}
-	services, _ := d.list(kindOf("apiregistration.k8s.io/v1", "APIService"), "")
+	services, _ := d.List(diagnose.KindOf("apiregistration.k8s.io/v1", "APIService"), "")
 	var aggregated []string
 	for _, u := range services {
-		if text(u, "spec", "service", "name") != "" {
-			aggregated = append(aggregated, "aggregated API "+quote(u.GetName()))
+		if diagnose.Text(u, "spec", "service", "name") != "" {
+			aggregated = append(aggregated, "aggregated API "+diagnose.Quote(u.GetName()))
 		}
 	}
-	f.Evidence = append(f.Evidence, some(aggregated, 5)...)
+	f.Evidence = append(f.Evidence, diagnose.Some(aggregated, 5)...)
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -39,9 +40,9 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 	ref := object.RefOf(u)
 	return []finding{{rank: rankWaiting, Cause: event.Cause{
 		Code:     BuiltInFinalizer,
-		Message:  "the finalizer " + quote(finalizer) + " waits for " + waits + "; Kubernetes removes it by itself",
+		Message:  "the finalizer " + diagnose.Quote(finalizer) + " waits for " + waits + "; Kubernetes removes it by itself",
 		Evidence: []string{d.deleted(u)},
-		Next:     command.Kubectl("events") + " --for " + word(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
+		Next:     command.Kubectl("events") + " --for " + diagnose.Word(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
 	}}}
 }
 
@@ -49,22 +50,22 @@ func inNamespace(namespace string) string {
 	if namespace == "" {
 		return ""
 	}
-	return " -n " + word(namespace)
+	return " -n " + diagnose.Word(namespace)
 }
 
 // controllerManager tells if kube-controller-manager, which does all that
 // Kubernetes itself does about deletions, has stopped.
 func (d *diagnosis) controllerManager() []finding {
 	const namespace, lease = "kube-system", "kube-controller-manager"
-	u, _ := d.get(kindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)
-	l, ok := leaseOf(u)
-	if !ok || !l.stale(d.now) {
+	u, _ := d.Get(diagnose.KindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)
+	l, ok := diagnose.LeaseOf(u)
+	if !ok || !l.Stale(d.Now) {
 		return nil // Where it elects no leader, nothing can be told.
 	}
 	return []finding{{rank: rankServer, Cause: event.Cause{
 		Code:      ControllerManagerDown,
 		Message:   "kube-controller-manager does not run: nothing that Kubernetes itself cleans up goes away",
-		Evidence:  []string{l.String(d.now)},
+		Evidence:  []string{l.String(d.Now)},
 		Next:      command.Kubectl("get") + " pods -n kube-system -l component=kube-controller-manager -o wide",
 		BlockedBy: object.RefOf(u),
 	}}}

@@ -9,16 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // claim is about claims, which wait until no pod uses them (edge case 63).
 func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []finding {
-	objects, sure := d.list(kindOf("v1", "Pod"), u.GetNamespace())
+	objects, sure := d.List(diagnose.KindOf("v1", "Pod"), u.GetNamespace())
 	var users []*unstructured.Unstructured
 	for _, o := range objects {
-		if p, ok := as[corev1.Pod](o); ok && uses(p, u.GetName()) {
+		if p, ok := diagnose.As[corev1.Pod](o); ok && uses(p, u.GetName()) {
 			users = append(users, o)
 		}
 	}
@@ -51,21 +52,21 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 	var found []finding
 	var names []string
 	for _, p := range users {
-		names = append(names, name(object.RefOf(p)))
-		if terminating(p) {
+		names = append(names, diagnose.Name(object.RefOf(p)))
+		if diagnose.Terminating(p) {
 			found = append(found, d.causes(p)...)
 		}
 	}
 	first := object.RefOf(users[0])
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      ClaimInUse,
-		Message:   "the claim is in use by " + strings.Join(some(names, 3), ", ") + ": it goes once no pod has it",
+		Message:   "the claim is in use by " + strings.Join(diagnose.Some(names, 3), ", ") + ": it goes once no pod has it",
 		BlockedBy: first,
 	}}
-	if phase := text(users[0], "status", "phase"); phase == "Succeeded" || phase == "Failed" {
-		f.Evidence = append(f.Evidence, name(first)+" has come to its end ("+phase+"), and keeps the claim until it is deleted")
+	if phase := diagnose.Text(users[0], "status", "phase"); phase == "Succeeded" || phase == "Failed" {
+		f.Evidence = append(f.Evidence, diagnose.Name(first)+" has come to its end ("+phase+"), and keeps the claim until it is deleted")
 	}
-	f.Evidence = append(f.Evidence, name(first)+" is on node "+quote(text(users[0], "spec", "nodeName"))+" and mounts it")
+	f.Evidence = append(f.Evidence, diagnose.Name(first)+" is on node "+diagnose.Quote(diagnose.Text(users[0], "spec", "nodeName"))+" and mounts it")
 	f.Next, f.Risk = d.stopping(users[0])
 	if len(found) > 0 && len(found) >= len(users) {
 		f.rank = rankWaiting
@@ -78,26 +79,26 @@ func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string)
 	ref := object.RefOf(pod)
 	owner := metav1.GetControllerOf(pod)
 	if owner != nil && owner.Kind == "ReplicaSet" {
-		set, _ := d.get(kindOf(owner.APIVersion, owner.Kind), ref.Namespace, owner.Name)
+		set, _ := d.Get(diagnose.KindOf(owner.APIVersion, owner.Kind), ref.Namespace, owner.Name)
 		if set != nil && metav1.GetControllerOf(set) != nil {
 			owner = metav1.GetControllerOf(set)
 		}
 	}
 	if owner == nil {
-		return command.Kubectl("delete") + " " + on(ref), "the pod is gone"
+		return command.Kubectl("delete") + " " + diagnose.On(ref), "the pod is gone"
 	}
-	by := refOf(owner.APIVersion, owner.Kind, ref.Namespace, owner.Name)
+	by := diagnose.RefOf(owner.APIVersion, owner.Kind, ref.Namespace, owner.Name)
 	switch owner.Kind {
 	case "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController":
-		return command.Kubectl("scale") + " " + on(by) + " --replicas=0", "all pods of " + name(by) + " stop"
+		return command.Kubectl("scale") + " " + diagnose.On(by) + " --replicas=0", "all pods of " + diagnose.Name(by) + " stop"
 	default:
-		return command.Kubectl("delete") + " " + on(by), name(by) + " is gone, and all its pods"
+		return command.Kubectl("delete") + " " + diagnose.On(by), diagnose.Name(by) + " is gone, and all its pods"
 	}
 }
 
 // volume is about volumes, which wait until they are not bound (k/k#69697).
 func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []finding {
-	pv, ok := as[corev1.PersistentVolume](d.whole(u))
+	pv, ok := diagnose.As[corev1.PersistentVolume](d.Whole(u))
 	if !ok {
 		return nil
 	}
@@ -106,7 +107,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	if bound == nil {
 		return append(found, d.builtIn(u, finalizer, "the volume not to be bound any more, as is the case by now")...)
 	}
-	claim, sure := d.get(kindOf("v1", "PersistentVolumeClaim"), bound.Namespace, bound.Name)
+	claim, sure := d.Get(diagnose.KindOf("v1", "PersistentVolumeClaim"), bound.Namespace, bound.Name)
 	if claim == nil || claim.GetUID() != bound.UID {
 		if sure {
 			found = append(found, d.builtIn(u, finalizer, "the volume not to be bound any more: its claim is gone")...)
@@ -116,18 +117,18 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	ref := object.RefOf(claim)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      VolumeBound,
-		Message:   "the volume is bound to " + name(ref) + ", and goes after it",
-		Evidence:  []string{"reclaim policy " + quote(string(pv.Spec.PersistentVolumeReclaimPolicy))},
-		Next:      command.Kubectl("k8sconnect", "delete") + " " + on(ref),
+		Message:   "the volume is bound to " + diagnose.Name(ref) + ", and goes after it",
+		Evidence:  []string{"reclaim policy " + diagnose.Quote(string(pv.Spec.PersistentVolumeReclaimPolicy))},
+		Next:      command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref),
 		Risk:      "the claim's data: with the reclaim policy Delete, the storage itself is deleted",
 		BlockedBy: ref,
 	}}
-	if terminating(claim) {
+	if diagnose.Terminating(claim) {
 		below := d.causes(claim)
 		if len(below) > 0 {
 			f.rank = rankWaiting
 		}
-		f.Next, f.Risk = command.Kubectl("k8sconnect", "stuck")+" "+on(ref), ""
+		f.Next, f.Risk = command.Kubectl("k8sconnect", "stuck")+" "+diagnose.On(ref), ""
 		found = append(found, below...)
 	}
 	return append(found, f)
@@ -136,17 +137,17 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 // storage is about volumes whose driver has failed or is not done, whoever's
 // finalizer it is that waits for it.
 func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
-	if !isKind(u, "", "PersistentVolume") {
+	if !diagnose.IsKind(u, "", "PersistentVolume") {
 		return nil
 	}
 	var found []finding
-	pv, _ := as[corev1.PersistentVolume](d.whole(u))
+	pv, _ := diagnose.As[corev1.PersistentVolume](d.Whole(u))
 	if message := pv.Status.Message; message != "" {
 		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
 			Code:     VolumeDeletionFailed,
 			Message:  "its driver could not delete the storage behind it",
-			Evidence: []string{"status.message: " + quote(message)},
-			Next:     command.Kubectl("describe") + " " + on(object.RefOf(u)),
+			Evidence: []string{"status.message: " + diagnose.Quote(message)},
+			Next:     command.Kubectl("describe") + " " + diagnose.On(object.RefOf(u)),
 			Risk:     "without the driver's work the storage stays, and costs what it costs",
 		}})
 	}
@@ -155,18 +156,18 @@ func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 
 // attached is about attachments of a volume to nodes.
 func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
-	attachments, _ := d.list(kindOf("storage.k8s.io/v1", "VolumeAttachment"), "")
+	attachments, _ := d.List(diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"), "")
 	var found []finding
 	for _, o := range attachments {
-		va, ok := as[storagev1.VolumeAttachment](o)
+		va, ok := diagnose.As[storagev1.VolumeAttachment](o)
 		if !ok || va.Spec.Source.PersistentVolumeName == nil || *va.Spec.Source.PersistentVolumeName != u.GetName() {
 			continue
 		}
 		ref := object.RefOf(o)
 		f := finding{rank: rankHeld, Cause: event.Cause{
 			Code:      VolumeAttached,
-			Message:   "the volume is attached to node " + quote(va.Spec.NodeName) + " (" + name(ref) + ")",
-			Next:      command.Kubectl("describe") + " " + on(ref),
+			Message:   "the volume is attached to node " + diagnose.Quote(va.Spec.NodeName) + " (" + diagnose.Name(ref) + ")",
+			Next:      command.Kubectl("describe") + " " + diagnose.On(ref),
 			BlockedBy: ref,
 		}}
 		found = append(found, f)
@@ -177,11 +178,11 @@ func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
 
 // attachment is about attachments themselves.
 func (d *diagnosis) attachment(u *unstructured.Unstructured) []finding {
-	if !isKind(u, "storage.k8s.io", "VolumeAttachment") {
+	if !diagnose.IsKind(u, "storage.k8s.io", "VolumeAttachment") {
 		return nil
 	}
-	live := d.whole(u)
-	va, ok := as[storagev1.VolumeAttachment](live)
+	live := d.Whole(u)
+	va, ok := diagnose.As[storagev1.VolumeAttachment](live)
 	if !ok {
 		return nil
 	}
@@ -195,20 +196,20 @@ func (d *diagnosis) detaching(u *unstructured.Unstructured, va storagev1.VolumeA
 	if va.Status.DetachError != nil {
 		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
 			Code:      VolumeDetachFailed,
-			Message:   "the driver " + quote(va.Spec.Attacher) + " could not detach the volume from node " + quote(va.Spec.NodeName),
-			Evidence:  []string{"detachError: " + quote(va.Status.DetachError.Message)},
-			Next:      command.Kubectl("describe") + " " + on(ref),
+			Message:   "the driver " + diagnose.Quote(va.Spec.Attacher) + " could not detach the volume from node " + diagnose.Quote(va.Spec.NodeName),
+			Evidence:  []string{"detachError: " + diagnose.Quote(va.Status.DetachError.Message)},
+			Next:      command.Kubectl("describe") + " " + diagnose.On(ref),
 			BlockedBy: ref,
 		}})
 	}
 	if n := d.node(va.Spec.NodeName); n.code != "" {
 		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
 			Code:      n.code,
-			Message:   "the volume is attached to node " + quote(va.Spec.NodeName) + ", which " + n.how,
+			Message:   "the volume is attached to node " + diagnose.Quote(va.Spec.NodeName) + ", which " + n.how,
 			Evidence:  n.evidence,
 			Next:      n.next(va.Spec.NodeName),
 			Risk:      n.risk(),
-			BlockedBy: refOf("v1", "Node", "", va.Spec.NodeName),
+			BlockedBy: diagnose.RefOf("v1", "Node", "", va.Spec.NodeName),
 		}})
 	}
 	return found

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -27,7 +28,7 @@ func (c contents) total() int { return len(c.going) + len(c.present) }
 
 func (c *contents) add(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
-		if terminating(u) {
+		if diagnose.Terminating(u) {
 			c.going = append(c.going, u)
 		} else {
 			c.present = append(c.present, u)
@@ -37,13 +38,13 @@ func (c *contents) add(objects []*unstructured.Unstructured) {
 
 // contents is what is left in a namespace.
 func (d *diagnosis) contents(namespace string) contents {
-	kinds, sure := d.kinds()
+	kinds, sure := d.Kinds()
 	c := contents{sure: sure}
 	for _, k := range kinds {
 		if !k.Namespaced || !holds(k) {
 			continue
 		}
-		objects, sure := d.metadata(k.GVK, namespace)
+		objects, sure := d.Metadata(k.GVK, namespace)
 		c.sure = c.sure && sure
 		c.add(objects)
 	}
@@ -67,7 +68,7 @@ func (c contents) causes(d *diagnosis) []finding {
 	held := map[rootKey][]string{}
 	for _, u := range c.oldest() {
 		for _, f := range d.causes(u) {
-			if !terminating(u) && f.rank != rankAdmission && f.rank != rankBroken {
+			if !diagnose.Terminating(u) && f.rank != rankAdmission && f.rank != rankBroken {
 				continue
 			}
 			key := keyOf(f.Cause)
@@ -77,12 +78,12 @@ func (c contents) causes(d *diagnosis) []finding {
 			if held[key] == nil {
 				all = append(all, f)
 			}
-			held[key] = append(held[key], name(object.RefOf(u)))
+			held[key] = append(held[key], diagnose.Name(object.RefOf(u)))
 		}
 	}
 	for i, f := range all {
 		of := slices.Compact(held[keyOf(f.Cause)])
-		all[i].Evidence = append([]string{"holds back " + count(len(of), "object") + " in it: " + strings.Join(some(of, 3), ", ")}, f.Evidence...)
+		all[i].Evidence = append([]string{"holds back " + diagnose.Count(len(of), "object") + " in it: " + strings.Join(diagnose.Some(of, 3), ", ")}, f.Evidence...)
 	}
 	return all
 }
@@ -97,13 +98,13 @@ func (c contents) oldest() []*unstructured.Unstructured {
 		}
 	}
 	rank := func(u *unstructured.Unstructured) int {
-		if terminating(u) {
+		if diagnose.Terminating(u) {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(sorted, func(a, b *unstructured.Unstructured) int {
-		return cmp.Or(rank(a)-rank(b), since(a).Compare(since(b)), object.RefOf(a).Compare(object.RefOf(b)))
+		return cmp.Or(rank(a)-rank(b), diagnose.Since(a).Compare(diagnose.Since(b)), object.RefOf(a).Compare(object.RefOf(b)))
 	})
 	return sorted[:min(len(sorted), explained)]
 }
@@ -123,14 +124,14 @@ func (c contents) remain(u *unstructured.Unstructured) finding {
 	}
 	f := finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ContentRemains,
-		Message:  fmt.Sprintf("%s left in it, %d of them terminating", count(c.total(), "object"), len(c.going)),
-		Evidence: some(evidence, 8),
+		Message:  fmt.Sprintf("%s left in it, %d of them terminating", diagnose.Count(c.total(), "object"), len(c.going)),
+		Evidence: diagnose.Some(evidence, 8),
 	}}
 	if len(c.going) == 0 {
 		f.Evidence = append(f.Evidence, "nothing of it was deleted yet: its turn may still come")
 	}
-	if isKind(u, "apiextensions.k8s.io", "CustomResourceDefinition") {
-		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", count(c.total(), "object"), len(c.going))
+	if diagnose.IsKind(u, "apiextensions.k8s.io", "CustomResourceDefinition") {
+		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", diagnose.Count(c.total(), "object"), len(c.going))
 	}
 	return f
 }

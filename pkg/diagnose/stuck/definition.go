@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -17,23 +18,23 @@ const definitions = "apiextensions.k8s.io"
 // definition is about CustomResourceDefinitions, which wait for their instances
 // (edge case 64).
 func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
-	if !isKind(u, definitions, "CustomResourceDefinition") {
+	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
 		return nil
 	}
-	live := d.whole(u)
+	live := d.Whole(u)
 	gvk, ok := instances(live)
 	if !ok {
 		return nil
 	}
 	c := contents{}
-	objects, sure := d.metadata(gvk, "")
+	objects, sure := d.Metadata(gvk, "")
 	c.sure = sure
 	c.add(objects)
 	found := c.causes(d)
 	if c.total() > 0 {
 		left := c.remain(live)
-		if t := conditionOf(live, "Terminating"); t.status == "True" {
-			left.Evidence = append(left.Evidence, "Terminating: "+t.String())
+		if t := diagnose.ConditionOf(live, "Terminating"); t.Status == "True" {
+			left.Evidence = append(left.Evidence, "Terminating: "+said(t))
 		}
 		found = append(found, left)
 	}
@@ -43,8 +44,8 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 // instances is the kind that a definition defines, at the version at which they are
 // stored: reading that needs no conversion.
 func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
-	gvk := schema.GroupVersionKind{Group: text(crd, "spec", "group"), Kind: text(crd, "spec", "names", "kind")}
-	for _, v := range items(crd, "spec", "versions") {
+	gvk := schema.GroupVersionKind{Group: diagnose.Text(crd, "spec", "group"), Kind: diagnose.Text(crd, "spec", "names", "kind")}
+	for _, v := range diagnose.Items(crd, "spec", "versions") {
 		version, _ := v["name"].(string)
 		if v["served"] == true && (v["storage"] == true || gvk.Version == "") {
 			gvk.Version = version
@@ -57,19 +58,19 @@ func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 // versions: while it is down, they can neither be listed nor updated (k/k#71925).
 func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	crd := u
-	if !isKind(u, definitions, "CustomResourceDefinition") {
+	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
 		if len(u.GetFinalizers()) == 0 || !strings.Contains(u.GroupVersionKind().Group, ".") {
 			return nil
 		}
-		kind, ok := d.kind(u)
+		kind, ok := d.Kind(u)
 		if !ok {
 			return nil
 		}
-		crd, _ = d.get(kindOf(definitions+"/v1", "CustomResourceDefinition"), "", kind.Resource+"."+kind.GVK.Group)
+		crd, _ = d.Get(diagnose.KindOf(definitions+"/v1", "CustomResourceDefinition"), "", kind.Resource+"."+kind.GVK.Group)
 	} else {
-		crd = d.whole(u)
+		crd = d.Whole(u)
 	}
-	if crd == nil || text(crd, "spec", "conversion", "strategy") != "Webhook" {
+	if crd == nil || diagnose.Text(crd, "spec", "conversion", "strategy") != "Webhook" {
 		return nil
 	}
 	return d.converter(crd)
@@ -78,31 +79,31 @@ func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 // converter tells whether a conversion webhook answers.
 func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	path := []string{"spec", "conversion", "webhook", "clientConfig"}
-	at := text(crd, append(path, "url")...)
-	var b backend
+	at := diagnose.Text(crd, append(path, "url")...)
+	var b diagnose.Backend
 	if at == "" {
-		s := service{namespace: text(crd, append(path, "service", "namespace")...), name: text(crd, append(path, "service", "name")...)}
-		b = d.backend(s)
-		at = "service " + s.name + " -n " + s.namespace
+		s := diagnose.Service{Namespace: diagnose.Text(crd, append(path, "service", "namespace")...), Name: diagnose.Text(crd, append(path, "service", "name")...)}
+		b = d.Backend(s)
+		at = "service " + s.Name + " -n " + s.Namespace
 	}
 	failure := d.unlisted(crd)
-	if terminatingFailure := conditionOf(crd, "Terminating"); terminatingFailure.reason == "InstanceDeletionFailed" && ofConversion(terminatingFailure.message) {
-		failure = append(failure, "Terminating: "+terminatingFailure.String())
+	if terminatingFailure := diagnose.ConditionOf(crd, "Terminating"); terminatingFailure.Reason == "InstanceDeletionFailed" && ofConversion(terminatingFailure.Message) {
+		failure = append(failure, "Terminating: "+said(terminatingFailure))
 	}
-	if !b.dead && len(failure) == 0 {
+	if !b.Dead && len(failure) == 0 {
 		return nil
 	}
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     ConversionWebhookDown,
-		Message:  "the webhook that converts " + quote(crd.GetName()) + " between its versions does not answer, so its objects can neither be listed nor changed",
-		Evidence: append(append([]string{"it is called at " + quote(at)}, b.evidence...), failure...),
-		Next: command.Kubectl("patch") + " " + on(object.RefOf(crd)) + " --type=merge -p " +
-			word(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`),
+		Message:  "the webhook that converts " + diagnose.Quote(crd.GetName()) + " between its versions does not answer, so its objects can neither be listed nor changed",
+		Evidence: append(append([]string{"it is called at " + diagnose.Quote(at)}, b.Evidence...), failure...),
+		Next: command.Kubectl("patch") + " " + diagnose.On(object.RefOf(crd)) + " --type=merge -p " +
+			diagnose.Word(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`),
 		Risk:      "without conversion, objects are served with the fields that they were stored with, and what another version calls differently is lost when they are written",
 		BlockedBy: object.RefOf(crd),
 	}}
-	if b.next != "" {
-		f.Next, f.Risk = b.next, ""
+	if b.Next != "" {
+		f.Next, f.Risk = b.Next, ""
 	}
 	return []finding{f}
 }
@@ -112,17 +113,14 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	gvk, _ := instances(crd)
 	var said []string
-	for q, err := range d.blind {
-		if q.gvk.GroupKind() == gvk.GroupKind() && q.verb != replay && troubled(err) && ofConversion(err.Error()) {
-			said = append(said, q.String()+": "+quote(err.Error()))
-			d.excused[q] = true
+	for q, err := range d.Unanswered() {
+		if q.GVK.GroupKind() == gvk.GroupKind() && q.Verb != diagnose.Replay && diagnose.Troubled(err) && ofConversion(err.Error()) {
+			said = append(said, q.String()+": "+diagnose.Quote(err.Error()))
+			d.Excuse(q)
 		}
 	}
-	for q := range d.excused {
-		delete(d.blind, q)
-	}
 	slices.Sort(said)
-	return some(said, 2)
+	return diagnose.Some(said, 2)
 }
 
 // ofConversion tells whether it is a conversion webhook that the server complains

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -25,7 +26,7 @@ func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	if !sure {
 		return nil
 	}
-	if u.GetNamespace() != "" && d.now.Sub(since(u)) > foreignAfter {
+	if u.GetNamespace() != "" && d.Now.Sub(diagnose.Since(u)) > foreignAfter {
 		foreign, _ := d.dependents(u, "", blocks)
 		if len(foreign) > 0 {
 			return []finding{ownerElsewhere(u, foreign[0])}
@@ -49,8 +50,8 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	if len(dependents) > 0 && found[0].Code == BuiltInFinalizer {
 		first := object.RefOf(dependents[0])
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
-		found[0].Evidence = append(found[0].Evidence, count(len(dependents), "dependent")+" still name it as their owner, such as "+name(first))
-		found[0].Next = command.Kubectl("get") + " " + on(first) + " -o jsonpath='{.metadata.ownerReferences}'"
+		found[0].Evidence = append(found[0].Evidence, diagnose.Count(len(dependents), "dependent")+" still name it as their owner, such as "+diagnose.Name(first))
+		found[0].Next = command.Kubectl("get") + " " + diagnose.On(first) + " -o jsonpath='{.metadata.ownerReferences}'"
 		// To release it is an update, too, which something may refuse.
 		found = append(d.admission(dependents[0], releases), found...)
 	}
@@ -59,13 +60,13 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 
 // dependents are those objects that name u as their owner.
 func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
-	kinds, sure := d.kinds()
+	kinds, sure := d.Kinds()
 	var found []*unstructured.Unstructured
 	for _, k := range kinds {
 		if !holds(k) || u.GetNamespace() != "" && namespace != "" && !k.Namespaced {
 			continue
 		}
-		objects, ok := d.metadata(k.GVK, namespace)
+		objects, ok := d.Metadata(k.GVK, namespace)
 		sure = sure && ok
 		for _, o := range objects {
 			if slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == u.GetUID() && which(r) }) {
@@ -86,25 +87,25 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	ref := object.RefOf(first)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      ForegroundDependents,
-		Message:   "it goes after its dependents, and " + count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + name(ref),
-		Next:      command.Kubectl("k8sconnect", "stuck") + " " + on(ref),
+		Message:   "it goes after its dependents, and " + diagnose.Count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + diagnose.Name(ref),
+		Next:      command.Kubectl("k8sconnect", "stuck") + " " + diagnose.On(ref),
 		BlockedBy: ref,
 	}}
 	if len(dependents) > 1 {
-		f.Message = "it goes after its dependents, and " + count(len(dependents), "dependent") + " with blockOwnerDeletion are left, such as " + name(ref)
+		f.Message = "it goes after its dependents, and " + diagnose.Count(len(dependents), "dependent") + " with blockOwnerDeletion are left, such as " + diagnose.Name(ref)
 	}
-	if terminating(first) {
-		f.Evidence = []string{name(ref) + " is terminating since " + ago(d.now.Sub(since(first)))}
+	if diagnose.Terminating(first) {
+		f.Evidence = []string{diagnose.Name(ref) + " is terminating since " + diagnose.Ago(d.Now.Sub(diagnose.Since(first)))}
 		if len(found) > 0 {
 			f.rank = rankWaiting // What is at the root of it is found.
 		}
 		return append(found, f)
 	}
-	f.Evidence = []string{name(ref) + " is not being deleted"}
-	f.Next, f.Risk = command.Kubectl("k8sconnect", "delete")+" "+on(ref), "deletes "+name(ref)
+	f.Evidence = []string{diagnose.Name(ref) + " is not being deleted"}
+	f.Next, f.Risk = command.Kubectl("k8sconnect", "delete")+" "+diagnose.On(ref), "deletes "+diagnose.Name(ref)
 	for _, o := range first.GetOwnerReferences() {
 		if o.UID != u.GetUID() {
-			f.Evidence = append(f.Evidence, "it has another owner, "+quote(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only takes this one out of its owners")
+			f.Evidence = append(f.Evidence, "it has another owner, "+diagnose.Quote(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only takes this one out of its owners")
 		}
 	}
 	return append(found, f)
@@ -114,14 +115,14 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 // valid owner (event OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
-	lost := "leave the reference there, and the garbage collector deletes " + name(ref) + ", whose owner it does not find"
-	if terminating(dependent) {
-		lost = "none: " + name(ref) + " is being deleted already, for the garbage collector did not find its owner"
+	lost := "leave the reference there, and the garbage collector deletes " + diagnose.Name(ref) + ", whose owner it does not find"
+	if diagnose.Terminating(dependent) {
+		lost = "none: " + diagnose.Name(ref) + " is being deleted already, for the garbage collector did not find its owner"
 	}
 	return finding{rank: rankHeld, Cause: event.Cause{
 		Code:      OwnerInOtherNamespace,
-		Message:   "a dependent in another namespace names it as owner, which is not allowed: " + name(ref),
-		Evidence:  []string{"metadata.ownerReferences of " + name(ref) + " names " + quote(u.GetName()) + " by its UID, but owners are looked for in the dependent's own namespace"},
+		Message:   "a dependent in another namespace names it as owner, which is not allowed: " + diagnose.Name(ref),
+		Evidence:  []string{"metadata.ownerReferences of " + diagnose.Name(ref) + " names " + diagnose.Quote(u.GetName()) + " by its UID, but owners are looked for in the dependent's own namespace"},
 		Next:      disowning(dependent, u.GetUID()),
 		Risk:      lost,
 		BlockedBy: ref,
@@ -133,5 +134,5 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 func disowning(u *unstructured.Unstructured, owner types.UID) string {
 	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))
-	return command.Kubectl("patch") + " " + on(object.RefOf(u)) + " --type=json -p " + word(patch)
+	return command.Kubectl("patch") + " " + diagnose.On(object.RefOf(u)) + " --type=json -p " + diagnose.Word(patch)
 }

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -22,7 +24,7 @@ import (
 // is the one that is asked about.
 type situation struct {
 	objects string
-	answers answers
+	answers diagnosetest.Answers
 	// codes of the causes, in order.
 	codes []string
 	// says are texts of the first cause, in any of its fields.
@@ -34,9 +36,9 @@ type situation struct {
 }
 
 func (s situation) run(t *testing.T) {
-	m := memory{objects: read(t, strings.TrimSpace(s.objects)), answers: s.answers}
-	g := Gatherer{Reader: &m, Now: now, Pause: 1}
-	facts, err := g.Gather(t.Context(), m.objects[0])
+	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, strings.TrimSpace(s.objects)), Answers: s.answers}
+	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}, Pause: 1}
+	facts, err := g.Gather(t.Context(), m.Objects[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ status: {containerStatuses: [{name: manager, state: {waiting: {reason: ImagePull
 			codes: []string{FinalizerControllerNotReady}, says: []string{`ImagePullBackOff no such \x1b[31mimage`}, blockedBy: "Deployment/ops/widget-operator",
 		},
 		"silent": {
-			objects: held + operatorWith("{readyReplicas: 1}", 1), answers: answers{may: []string{mayUpdate}},
+			objects: held + operatorWith("{readyReplicas: 1}", 1), answers: diagnosetest.Answers{May: []string{mayUpdate}},
 			codes: []string{FinalizerControllerSilent}, says: []string{"has not removed it in 10m", "last wrote 2h ago", "grep w"},
 			blockedBy: "Deployment/ops/widget-operator",
 		},
@@ -235,7 +237,7 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 ---
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {selector: {app: policy}}}` +
 				strings.NewReplacer("widget-operator", "policy", "app: op", "app: policy", "serviceAccountName: op, ", "").Replace(operatorWith("{}", 0)),
-			answers: answers{may: []string{mayUpdate, " patch"}},
+			answers: diagnosetest.Answers{May: []string{mayUpdate, " patch"}},
 			codes:   []string{FinalizerControllerSilent}, blockedBy: "Deployment/ops/anything",
 		},
 		"rights on its own kinds are not told as rights on those of Kubernetes": {
@@ -248,20 +250,20 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 			codes:   []string{FinalizerControllerGone}, says: []string{"Argo CD's: it is not installed"},
 		},
 		"may not look": { // edge case 67
-			objects: held, answers: answers{failing: map[string]error{"Deployment": forbidden("deployments"), "Lease": forbidden("leases")}},
+			objects: held, answers: diagnosetest.Answers{Failing: map[string]error{"Deployment": diagnosetest.Forbidden("deployments"), "Lease": diagnosetest.Forbidden("leases")}},
 			codes: []string{FinalizerUnknown, NotPermitted}, says: []string{"could not be found out"},
 			never: []string{"no Deployment", "no service account"},
 		},
 		"may not look for the cloud controller": { // edge case 67
 			objects: `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}`,
-			answers: answers{failing: map[string]error{"Deployment": forbidden("deployments"), "Lease": forbidden("leases")}},
+			answers: diagnosetest.Answers{Failing: map[string]error{"Deployment": diagnosetest.Forbidden("deployments"), "Lease": diagnosetest.Forbidden("leases")}},
 			codes:   []string{FinalizerUnknown, NotPermitted}, never: []string{"no workload"},
 		},
 		"a pod of its own runs as its service account": {
 			objects: by("manager") + updater + `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op}, status: {conditions: [{type: Ready, status: "True"}]}}`,
-			answers: answers{may: []string{mayUpdate}},
+			answers: diagnosetest.Answers{May: []string{mayUpdate}},
 			codes:   []string{FinalizerControllerSilent}, says: []string{"kubectl logs pod/op -n ops"}, blockedBy: "Pod/ops/op",
 		},
 		"a pod of its own crashes": {
@@ -325,7 +327,7 @@ func TestAdmission(t *testing.T) {
 	may := []string{" patch"}
 	runAll(t, map[string]situation{
 		"webhook away": {
-			objects: held + webhook, answers: answers{refusal: unreachable, may: may},
+			objects: held + webhook, answers: diagnosetest.Answers{Refusal: unreachable, May: may},
 			codes: []string{WebhookUnreachable, FinalizerControllerGone},
 			says:  []string{"service/guard -n ops does not exist", "/webhooks/0/failurePolicy"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
@@ -333,51 +335,51 @@ func TestAdmission(t *testing.T) {
 			objects: held + webhook + `
 ---
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {selector: {app: op}}}` + operatorWith("{}", 0),
-			answers: answers{refusal: unreachable, may: may},
+			answers: diagnosetest.Answers{Refusal: unreachable, May: may},
 			codes:   []string{WebhookUnreachable, FinalizerControllerScaledDown},
 			says:    []string{"has no endpoint that is ready", "kubectl scale deployment.apps/widget-operator"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"webhook refuses, the controller waits in vain": {
 			objects: held + webhook + operatorWith("{readyReplicas: 1}", 1),
-			answers: answers{may: append(may, "system:serviceaccount:ops:op update"), refusal: denial(http.StatusForbidden, metav1.StatusReasonForbidden)},
+			answers: diagnosetest.Answers{May: append(may, "system:serviceaccount:ops:op update"), Refusal: denial(http.StatusForbidden, metav1.StatusReasonForbidden)},
 			codes:   []string{WebhookRefuses}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"with the code of a request that is none, as where a webhook gives no code": {
-			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusBadRequest, metav1.StatusReasonBadRequest)},
+			objects: held + webhook, answers: diagnosetest.Answers{May: may, Refusal: denial(http.StatusBadRequest, metav1.StatusReasonBadRequest)},
 			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"with that of an error of its own: it has answered": {
-			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusInternalServerError, metav1.StatusReasonInternalError)},
+			objects: held + webhook, answers: diagnosetest.Answers{May: may, Refusal: denial(http.StatusInternalServerError, metav1.StatusReasonInternalError)},
 			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"with that of an object that is not there": {
-			objects: held + webhook, answers: answers{may: may, refusal: denial(http.StatusNotFound, metav1.StatusReasonNotFound)},
+			objects: held + webhook, answers: diagnosetest.Answers{May: may, Refusal: denial(http.StatusNotFound, metav1.StatusReasonNotFound)},
 			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"it knows no dry runs": {
-			objects: held + webhook, answers: answers{may: may, refusal: apierrors.NewBadRequest(`admission webhook "guard.example.com" does not support dry run`)},
+			objects: held + webhook, answers: diagnosetest.Answers{May: may, Refusal: apierrors.NewBadRequest(`admission webhook "guard.example.com" does not support dry run`)},
 			codes: []string{WebhookUnreachable, FinalizerControllerGone}, says: []string{"not tried"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"webhook refuses with the code of an error": {
 			objects: held + webhook,
-			answers: answers{may: may, refusal: &apierrors.StatusError{ErrStatus: metav1.Status{
+			answers: diagnosetest.Answers{May: may, Refusal: &apierrors.StatusError{ErrStatus: metav1.Status{
 				Status: "Failure", Code: http.StatusInternalServerError,
 				Message: `admission webhook "guard.example.com" denied the request: no database`,
 			}}},
 			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"no database"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"not valid any more": {
-			objects: held, answers: answers{may: may, refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Widget"}, "w",
+			objects: held, answers: diagnosetest.Answers{May: may, Refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Widget"}, "w",
 				field.ErrorList{field.Required(field.NewPath("spec", "size"), "")})},
 			codes: []string{UpdateInvalid, FinalizerControllerGone}, says: []string{"spec.size", "kubectl edit"}, blockedBy: "Widget/shop/w",
 		},
 		"we may not try": {
-			objects: held + webhook, answers: answers{refusal: forbidden("widgets")},
+			objects: held + webhook, answers: diagnosetest.Answers{Refusal: diagnosetest.Forbidden("widgets")},
 			codes: []string{WebhookUnreachable, FinalizerControllerGone, NotPermitted}, says: []string{"not tried"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"the refusal of a secret is not quoted": {
 			objects: `{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop, ` + dying + `, finalizers: [example.com/x]}}`,
-			answers: answers{may: may, refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s",
+			answers: diagnosetest.Answers{May: may, Refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s",
 				field.ErrorList{field.Invalid(field.NewPath("data"), "hunter2", "")})},
 			codes: []string{UpdateInvalid, FinalizerControllerGone}, says: []string{"the server answered 422 Invalid"}, blockedBy: "Secret/shop/s",
 		},
@@ -411,14 +413,14 @@ func TestHooksMatch(t *testing.T) {
 			if strings.Contains(text, "Exact") { // Only the later of two rules is meant.
 				text = strings.Replace(text, "  rules: [{operations: [UPDATE], apiGroups: [example.com], apiVersions: [v1], resources: [widgets]}]\n", "", 1)
 			}
-			m := memory{objects: read(t, strings.TrimSpace(held+text+"\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {tier: prod}}}"))}
-			g := Gatherer{Reader: &m, Now: now}
-			facts, err := g.Gather(t.Context(), m.objects[0])
+			m := diagnosetest.Memory{Objects: diagnosetest.Read(t, strings.TrimSpace(held+text+"\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {tier: prod}}}"))}
+			g := Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}
+			facts, err := g.Gather(t.Context(), m.Objects[0])
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := newDiagnosis(now(), facts.known)
-			if got := d.hooksFor(m.objects[0], "UPDATE"); len(got) != tc.want {
+			r := diagnose.NewRun(diagnosetest.Now(), facts.known)
+			if got := r.HooksFor(m.Objects[0], "UPDATE"); len(got) != tc.want {
 				t.Errorf("%d webhooks match, want %d", len(got), tc.want)
 			}
 		})

@@ -1,16 +1,13 @@
 // Package stuck says why the deletion of an object hangs.
 //
-//	g := stuck.Gatherer{Reader: reader}
-//	facts, err := g.Gather(ctx, live)
+//	e := stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: reader}}
+//	facts, err := e.Gather(ctx, live)
 //	for _, cause := range stuck.Diagnose(facts) {
 //		tell(cause.Code, cause.Message, cause.Next)
 //	}
 //
-// Rules say what they need to know; the [Gatherer] asks for it, side by side, and
-// runs the rules again until they ask for nothing more. So only what a situation
-// asks for is read, what holds up many objects is read once, and the rules stay
-// pure: a file for each family of causes. What could not be read is unknown, never
-// absent.
+// It is rules over package diagnose, which gathers what they ask for: a file for each
+// family of causes. What holds up many objects is read once.
 //
 // It changes nothing in the cluster, waits for nothing and prints nothing.
 package stuck

@@ -7,6 +7,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 )
 
 func namespaced(conditions, finalizers string) string {
@@ -64,7 +67,7 @@ func TestNamespaces(t *testing.T) {
 		},
 		"what would not hold it is not told": {
 			objects: namespaced("", "kubernetes") + "\n---" + strings.Replace(held, dying, "uid: u1", 1) + operatorWith("{readyReplicas: 1}", 1),
-			answers: answers{may: []string{"system:serviceaccount:ops:op update"}},
+			answers: diagnosetest.Answers{May: []string{"system:serviceaccount:ops:op update"}},
 			codes:   []string{ContentRemains}, says: []string{"its turn may still come"},
 		},
 		"a webhook refuses the deletion of what is in it": {
@@ -102,7 +105,7 @@ func TestNamespaces(t *testing.T) {
 		},
 		"what is in it may not be seen": { // edge case 67
 			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}",
-			answers: answers{failing: map[string]error{"Secret": forbidden("secrets")}},
+			answers: diagnosetest.Answers{Failing: map[string]error{"Secret": diagnosetest.Forbidden("secrets")}},
 			codes:   []string{NotPermitted}, says: []string{"list secret -n shop"},
 		},
 	})
@@ -144,13 +147,13 @@ func TestDefinitions(t *testing.T) {
 		"the server is busy, which says nothing of the conversion": {
 			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
 				"---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
-			answers: answers{failing: map[string]error{"Widget": apierrors.NewTooManyRequests("later", 1)}},
+			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": apierrors.NewTooManyRequests("later", 1)}},
 			codes:   []string{NotRead}, says: []string{"list widget.example.com"}, // It is one kind, not the server.
 		},
 		"conversion fails": { // k/k#71925; it is no failure of the server
 			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
 				"---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
-			answers: answers{failing: map[string]error{"Widget": apierrors.NewInternalError(errors.New("conversion webhook failed"))}},
+			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": apierrors.NewInternalError(errors.New("conversion webhook failed"))}},
 			codes:   []string{ConversionWebhookDown}, says: []string{"conversion webhook failed", "https://x.example.com"},
 			blockedBy: "CustomResourceDefinition/widgets.example.com",
 		},
@@ -306,7 +309,7 @@ func TestPods(t *testing.T) {
 		},
 		"its node is gone": {objects: pod(past, running), codes: []string{NodeGone}, blockedBy: "Node/node-1"},
 		"its node may not be read": { // edge case 67
-			objects: pod(past, running), answers: answers{failing: map[string]error{"Node": forbidden("nodes")}},
+			objects: pod(past, running), answers: diagnosetest.Answers{Failing: map[string]error{"Node": diagnosetest.Forbidden("nodes")}},
 			codes: []string{PodPastGracePeriod, NotPermitted}, blockedBy: "Node/node-1",
 		},
 	})
@@ -314,32 +317,32 @@ func TestPods(t *testing.T) {
 
 // Errors of the server come first: of what it does not answer, nothing is known.
 func TestServer(t *testing.T) {
-	failing := func(err error) answers {
-		return answers{failing: map[string]error{"Deployment": err, "Lease": err}}
+	failing := func(err error) diagnosetest.Answers {
+		return diagnosetest.Answers{Failing: map[string]error{"Deployment": err, "Lease": err}}
 	}
 	unreadable := &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 500, Reason: metav1.StatusReasonStoreReadError, Message: "x"}}
 	runAll(t, map[string]situation{
 		"fails":         {objects: held, answers: failing(apierrors.NewInternalError(errors.New("etcd"))), codes: []string{ServerFailing, FinalizerUnknown}, says: []string{"etcd"}},
-		"does not come": {objects: held, answers: failing(errSlow), codes: []string{FinalizerUnknown, NotRead}},
+		"does not come": {objects: held, answers: failing(diagnose.ErrSlow), codes: []string{FinalizerUnknown, NotRead}},
 		"throttles":     {objects: held, answers: failing(apierrors.NewTooManyRequests("later", 1)), codes: []string{ServerThrottling, FinalizerUnknown}},
 		"one kind is not ready yet, which is nobody's fault": {
 			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}" +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}",
-			answers: answers{failing: map[string]error{"Widget": apierrors.NewTooManyRequests("storage is (re)initializing", 1)}},
+			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": apierrors.NewTooManyRequests("storage is (re)initializing", 1)}},
 			codes:   []string{ContentRemains, NotRead},
 		},
 		"one kind is slow, which is nobody's fault": {
 			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}" +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}",
-			answers: answers{failing: map[string]error{"Widget": errSlow}},
+			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": diagnose.ErrSlow}},
 			codes:   []string{ContentRemains, NotRead},
 		},
 		"the update that is tried is slow, which says nothing of it": {
-			objects: held, answers: answers{refusal: errSlow}, codes: []string{FinalizerControllerGone, NotRead},
+			objects: held, answers: diagnosetest.Answers{Refusal: diagnose.ErrSlow}, codes: []string{FinalizerControllerGone, NotRead},
 		},
 		"can not read": { // edge case 66
 			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}",
-			answers: answers{failing: map[string]error{"Secret": unreadable}},
+			answers: diagnosetest.Answers{Failing: map[string]error{"Secret": unreadable}},
 			codes:   []string{Undecryptable}, says: []string{"list secret -n shop", "EncryptionConfiguration"},
 		},
 	})

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -14,35 +15,35 @@ const cloudController = "cloud-controller-manager"
 // loadBalancer is about services of type LoadBalancer: a cloud controller releases
 // what it has at the provider (edge case 63).
 func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string) []finding {
-	workloads, sure := d.workloads()
+	workloads, sure := d.Workloads()
 	for _, w := range workloads {
-		if strings.Contains(w.ref.Name, cloudController) || w.called(cloudController) {
-			return []finding{d.controller(u, finalizer, search{}, candidate{workload: w, why: []string{"it is the cloud controller"}})}
+		if strings.Contains(w.Ref.Name, cloudController) || w.Called(cloudController) {
+			return []finding{d.controller(u, finalizer, diagnose.Search{}, diagnose.Candidate{Workload: w, Why: []string{"it is the cloud controller"}})}
 		}
 	}
-	leases, sureOfLeases := d.leases()
-	s := search{sure: sure && sureOfLeases}
-	if s.sure {
-		s.evidence = []string{"no workload and no lease is called " + cloudController}
+	leases, sureOfLeases := d.Leases()
+	s := diagnose.Search{Sure: sure && sureOfLeases}
+	if s.Sure {
+		s.Evidence = []string{"no workload and no lease is called " + cloudController}
 	}
 	for _, l := range leases {
-		if !strings.Contains(l.ref.Name, cloudController) {
+		if !strings.Contains(l.Ref.Name, cloudController) {
 			continue
 		}
-		if !l.stale(d.now) {
-			s.lease = &l
+		if !l.Stale(d.Now) {
+			s.Lease = &l
 			return []finding{d.silentElsewhere(u, finalizer, s)}
 		}
-		s.evidence = []string{l.String(d.now)}
+		s.Evidence = []string{l.String(d.Now)}
 	}
-	if !s.sure {
+	if !s.Sure {
 		return []finding{d.unfound(u, finalizer, s)}
 	}
 	ref := object.RefOf(u)
 	return []finding{{rank: rankBroken, Cause: event.Cause{
 		Code:     LoadBalancerControllerGone,
-		Message:  "no cloud controller runs in this cluster that would release its load balancer (finalizer " + quote(finalizer) + ")",
-		Evidence: append(s.evidence, d.deleted(u)),
+		Message:  "no cloud controller runs in this cluster that would release its load balancer (finalizer " + diagnose.Quote(finalizer) + ")",
+		Evidence: append(s.Evidence, d.deleted(u)),
 		Next:     removal(ref, finalizer),
 		Risk:     "a load balancer that exists at the provider stays there, and costs what it costs",
 	}}}

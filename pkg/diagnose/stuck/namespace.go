@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -18,10 +19,10 @@ import (
 // namespace is about namespaces: what their conditions say, each traced to its
 // root, and what is left in them (edge case 59).
 func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
-	if !isKind(u, "", "Namespace") {
+	if !diagnose.IsKind(u, "", "Namespace") {
 		return nil
 	}
-	live := d.whole(u)
+	live := d.Whole(u)
 	if live == nil {
 		live = u
 	}
@@ -35,7 +36,7 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	} else if c.sure {
 		found = append(found, d.staleContent(live)...)
 	}
-	if len(items(live, "status", "conditions")) == 0 && d.now.Sub(since(live)) > time.Minute {
+	if len(diagnose.Items(live, "status", "conditions")) == 0 && d.Now.Sub(diagnose.Since(live)) > time.Minute {
 		found = append(found, d.controllerManager()...)
 	}
 	return found
@@ -47,8 +48,8 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	var failures []string
 	for _, kind := range []corev1.NamespaceConditionType{corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure} {
-		if c := conditionOf(live, string(kind)); c.status == "True" {
-			failures = append(failures, string(kind)+": "+quote(c.message))
+		if c := diagnose.ConditionOf(live, string(kind)); c.Status == "True" {
+			failures = append(failures, string(kind)+": "+diagnose.Quote(c.Message))
 		}
 	}
 	if len(failures) == 0 {
@@ -61,7 +62,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	switch {
 	case len(found) > 0 || !sure:
 		return found
-	case conditionOf(live, string(corev1.NamespaceDeletionGVParsingFailure)).status == "True":
+	case diagnose.ConditionOf(live, string(corev1.NamespaceDeletionGVParsingFailure)).Status == "True":
 		return []finding{d.unreadable(failures)}
 	}
 	return []finding{stale(live, failures, "every APIService is available by now")}
@@ -73,7 +74,7 @@ func stale(live *unstructured.Unstructured, said []string, but string) finding {
 		Code:     ConditionStale,
 		Message:  "what its conditions say is over: " + but + "; the namespace controller tries again by itself, the later the oftener it failed",
 		Evidence: said,
-		Next:     command.Kubectl("annotate") + " " + on(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\"",
+		Next:     command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\"",
 	}}
 }
 
@@ -82,8 +83,8 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 	for _, kind := range []corev1.NamespaceConditionType{
 		corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining, corev1.NamespaceDeletionContentFailure,
 	} {
-		if c := conditionOf(live, string(kind)); c.status == "True" {
-			said = append(said, string(kind)+": "+quote(c.message))
+		if c := diagnose.ConditionOf(live, string(kind)); c.Status == "True" {
+			said = append(said, string(kind)+": "+diagnose.Quote(c.Message))
 		}
 	}
 	if len(said) == 0 {
@@ -104,10 +105,10 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	path := "/api/v1/namespaces/" + live.GetName()
 	return []finding{{rank: rankBroken, Cause: event.Cause{
 		Code:     NamespaceFinalizer,
-		Message:  "the namespace has finalizers in its spec, of somebody who does not remove them: " + quote(strings.Join(others, ", ")),
+		Message:  "the namespace has finalizers in its spec, of somebody who does not remove them: " + diagnose.Quote(strings.Join(others, ", ")),
 		Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call of /finalize removes them"},
-		Next: command.Kubectl("get") + " --raw " + word(path) + " | sed " + word(replaceList(all)) +
-			" | " + command.Kubectl("replace") + " --raw " + word(path+"/finalize") + " -f -",
+		Next: command.Kubectl("get") + " --raw " + diagnose.Word(path) + " | sed " + diagnose.Word(replaceList(all)) +
+			" | " + command.Kubectl("replace") + " --raw " + diagnose.Word(path+"/finalize") + " -f -",
 		Risk: "what those finalizers were to clean up stays behind",
 	}}}
 }
@@ -125,19 +126,19 @@ func replaceList(finalizers []string) string {
 // undeleted is about what the namespace controller could not even ask to go away:
 // something refuses its deletion.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
-	failure := conditionOf(live, string(corev1.NamespaceDeletionContentFailure))
-	if failure.status != "True" || len(c.present) == 0 {
+	failure := diagnose.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
+	if failure.Status != "True" || len(c.present) == 0 {
 		return nil
 	}
-	said := "NamespaceDeletionContentFailure: " + quote(failure.message)
+	said := "NamespaceDeletionContentFailure: " + diagnose.Quote(failure.Message)
 	for _, u := range c.present {
-		hooks := d.hooksFor(u, admissionv1.Delete)
-		h, ok := quotedIn(hooks, failure.message)
+		hooks := d.HooksFor(u, admissionv1.Delete)
+		h, ok := quotedIn(hooks, failure.Message)
 		if !ok {
 			continue
 		}
-		unasked := h.service == nil || strings.Contains(failure.message, "failed calling webhook") || d.backend(*h.service).dead
-		if unasked && !h.denied(failure.message) {
+		unasked := h.Service == nil || strings.Contains(failure.Message, "failed calling webhook") || d.Backend(*h.Service).Dead
+		if unasked && !deniedBy(h, failure.Message) {
 			return []finding{d.unreachable(h, said)}
 		}
 		return []finding{d.refusedBy(h, nil, "the deletion of what is in the namespace", said)}
@@ -145,9 +146,9 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 	first := object.RefOf(c.present[0])
 	return []finding{{rank: rankHeld, Cause: event.Cause{
 		Code:      DeletionRefused,
-		Message:   "the namespace controller could not delete " + count(len(c.present), "object") + " in it",
+		Message:   "the namespace controller could not delete " + diagnose.Count(len(c.present), "object") + " in it",
 		Evidence:  []string{said},
-		Next:      command.Kubectl("delete") + " " + on(first) + " --dry-run=server",
+		Next:      command.Kubectl("delete") + " " + diagnose.On(first) + " --dry-run=server",
 		BlockedBy: first,
 	}}}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -16,49 +17,49 @@ import (
 // pod is about pods, which go when the kubelet of their node says so (edge case
 // 63).
 func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
-	if !isKind(u, "", "Pod") {
+	if !diagnose.IsKind(u, "", "Pod") {
 		return nil
 	}
-	p, ok := as[corev1.Pod](d.whole(u))
+	p, ok := diagnose.As[corev1.Pod](d.Whole(u))
 	if !ok || p.DeletionTimestamp == nil {
 		return nil
 	}
 	ref := object.RefOf(u)
-	if left := p.DeletionTimestamp.Sub(d.now); left > 0 {
+	if left := p.DeletionTimestamp.Sub(d.Now); left > 0 {
 		return []finding{{rank: rankWaiting, Cause: event.Cause{
 			Code:     PodGracePeriod,
-			Message:  "it is within its grace period, which is over in " + ago(left),
+			Message:  "it is within its grace period, which is over in " + diagnose.Ago(left),
 			Evidence: running(p),
 		}}}
 	}
 	if p.Spec.NodeName == "" {
 		return nil // Without a node, the server deletes it at once.
 	}
-	late := "its grace period is over since " + ago(d.now.Sub(p.DeletionTimestamp.Time))
+	late := "its grace period is over since " + diagnose.Ago(d.Now.Sub(p.DeletionTimestamp.Time))
 	n := d.node(p.Spec.NodeName)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Evidence:  append(append([]string{late}, n.evidence...), running(p)...),
-		Next:      command.Kubectl("delete") + " " + on(ref) + " --grace-period=0 --force",
+		Next:      command.Kubectl("delete") + " " + diagnose.On(ref) + " --grace-period=0 --force",
 		Risk:      "its containers may go on running on the node, unseen: for a StatefulSet, two of one name at once, on the same data",
-		BlockedBy: refOf("v1", "Node", "", p.Spec.NodeName),
+		BlockedBy: diagnose.RefOf("v1", "Node", "", p.Spec.NodeName),
 	}}
 	f.Evidence = append(f.Evidence, d.budgets(p)...)
 	switch {
 	case n.code != "":
 		f.Code, f.rank = n.code, rankBroken
-		f.Message = "it runs on node " + quote(p.Spec.NodeName) + ", which " + n.how + ": nobody says that its containers have stopped"
+		f.Message = "it runs on node " + diagnose.Quote(p.Spec.NodeName) + ", which " + n.how + ": nobody says that its containers have stopped"
 		f.Risk = "none once the machine is off: find that out first; while it is on, " + f.Risk
 		if n.code == NodeGone {
 			f.Risk = "none if the machine is gone for good; if it only lost its name, its containers go on running there"
 		}
 	case len(running(p)) == 0 && len(p.Status.ContainerStatuses) > 0:
 		f.Code = PodUnmounting
-		f.Message = "its containers have stopped, but the kubelet of node " + quote(p.Spec.NodeName) + " has not cleaned up: an unmount may hang"
+		f.Message = "its containers have stopped, but the kubelet of node " + diagnose.Quote(p.Spec.NodeName) + " has not cleaned up: an unmount may hang"
 		f.Evidence = append(f.Evidence, volumesOf(p)...)
-		f.Next, f.Risk = command.Kubectl("events")+" --for pod/"+word(p.Name)+" -n "+word(p.Namespace), ""
+		f.Next, f.Risk = command.Kubectl("events")+" --for pod/"+diagnose.Word(p.Name)+" -n "+diagnose.Word(p.Namespace), ""
 	default:
 		f.Code = PodPastGracePeriod
-		f.Message = "its grace period is over, and the kubelet of node " + quote(p.Spec.NodeName) + " has not said that its containers have stopped"
+		f.Message = "its grace period is over, and the kubelet of node " + diagnose.Quote(p.Spec.NodeName) + " has not said that its containers have stopped"
 	}
 	if len(p.Finalizers) > 0 { // Then it is they who hold it, whatever the kubelet does.
 		f.rank = max(f.rank, rankWaiting)
@@ -71,10 +72,10 @@ func running(p corev1.Pod) []string {
 	var names []string
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if c.State.Running != nil {
-			names = append(names, "container "+quote(c.Name)+" is running")
+			names = append(names, "container "+diagnose.Quote(c.Name)+" is running")
 		}
 	}
-	return some(names, 3)
+	return diagnose.Some(names, 3)
 }
 
 // volumesOf are volumes of a pod that an unmount may hang on.
@@ -83,23 +84,23 @@ func volumesOf(p corev1.Pod) []string {
 	for _, v := range p.Spec.Volumes {
 		switch {
 		case v.PersistentVolumeClaim != nil:
-			found = append(found, "volume "+quote(v.Name)+": claim "+quote(v.PersistentVolumeClaim.ClaimName))
+			found = append(found, "volume "+diagnose.Quote(v.Name)+": claim "+diagnose.Quote(v.PersistentVolumeClaim.ClaimName))
 		case v.NFS != nil:
-			found = append(found, "volume "+quote(v.Name)+": NFS "+quote(v.NFS.Server))
+			found = append(found, "volume "+diagnose.Quote(v.Name)+": NFS "+diagnose.Quote(v.NFS.Server))
 		case v.CSI != nil:
-			found = append(found, "volume "+quote(v.Name)+": "+quote(v.CSI.Driver))
+			found = append(found, "volume "+diagnose.Quote(v.Name)+": "+diagnose.Quote(v.CSI.Driver))
 		}
 	}
-	return some(found, 3)
+	return diagnose.Some(found, 3)
 }
 
 // budgets says of disruption budgets that they have nothing to do with it: people
 // suspect them (edge case 65).
 func (d *diagnosis) budgets(p corev1.Pod) []string {
-	objects, _ := d.list(kindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
-	for _, b := range all[policyv1.PodDisruptionBudget](objects) {
-		if b.Spec.Selector != nil && selects(b.Spec.Selector, p.Labels) {
-			return []string{fmt.Sprintf("PodDisruptionBudget %s is not the reason: it holds up evictions, never deletions", quote(b.Name))}
+	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
+	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
+		if b.Spec.Selector != nil && diagnose.Selects(b.Spec.Selector, p.Labels) {
+			return []string{fmt.Sprintf("PodDisruptionBudget %s is not the reason: it holds up evictions, never deletions", diagnose.Quote(b.Name))}
 		}
 	}
 	return nil
@@ -112,26 +113,26 @@ type node struct {
 }
 
 func (d *diagnosis) node(called string) node {
-	u, sure := d.get(kindOf("v1", "Node"), "", called)
+	u, sure := d.Get(diagnose.KindOf("v1", "Node"), "", called)
 	if u == nil {
 		if !sure {
 			return node{}
 		}
-		return node{code: NodeGone, how: "is not there any more", evidence: []string{"node " + quote(called) + " does not exist"}}
+		return node{code: NodeGone, how: "is not there any more", evidence: []string{"node " + diagnose.Quote(called) + " does not exist"}}
 	}
-	ready := conditionOf(u, "Ready")
-	if ready.status == "True" || ready.status == "" {
+	ready := diagnose.ConditionOf(u, "Ready")
+	if ready.Status == "True" || ready.Status == "" {
 		return node{}
 	}
-	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + quote(called) + ": Ready is " + ready.status + ", " + ready.String()}}
+	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + diagnose.Quote(called) + ": Ready is " + ready.Status + ", " + said(ready)}}
 }
 
 // next is what frees volumes of a node that does not come back.
 func (n node) next(called string) string {
 	if n.code == NodeGone {
-		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + word(called)
+		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + diagnose.Word(called)
 	}
-	return command.Kubectl("taint") + " nodes " + word(called) + " node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
+	return command.Kubectl("taint") + " nodes " + diagnose.Word(called) + " node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
 }
 
 func (n node) risk() string {

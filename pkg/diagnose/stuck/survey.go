@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -50,7 +51,7 @@ func (e *UnreadError) Hint() string {
 }
 
 func (e *UnreadError) Error() string {
-	return "could not be looked at: " + strings.Join(some(e.Kinds, 5), "; ")
+	return "could not be looked at: " + strings.Join(diagnose.Some(e.Kinds, 5), "; ")
 }
 
 // Unreachable marks errors that say nothing about an object.
@@ -59,20 +60,21 @@ func (e *UnreadError) Unreachable() bool { return true }
 // Survey finds all objects of the scope that are terminating, sorted, and explains
 // them all from one set of facts. The error is an *UnreadError, beside what was
 // found, where some kinds could not be looked at.
-func (g *Gatherer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained, error) {
-	known := newKnown()
+func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained, error) {
+	known := diagnose.NewFacts()
 	served := scope.Kinds
 	if served == nil {
-		if err := g.askAll(ctx, known, []question{{verb: kinds}}); err != nil {
+		everything := diagnose.Question{Verb: diagnose.Kinds}
+		if err := e.AskAll(ctx, known, []diagnose.Question{everything}); err != nil {
 			return nil, nil, err
 		}
-		a, _ := known.find(question{verb: kinds})
-		if a.err != nil {
-			return nil, nil, fmt.Errorf("find out what the server serves: %w", a.err)
+		a, _ := known.Find(everything)
+		if a.Err != nil {
+			return nil, nil, fmt.Errorf("find out what the server serves: %w", a.Err)
 		}
-		served = a.kinds
+		served = a.Kinds
 	}
-	objects, unread := g.terminating(ctx, known, served, scope.Selection)
+	objects, unread := e.terminating(ctx, known, served, scope.Selection)
 	if unread != nil && ctx.Err() != nil {
 		return nil, nil, unread
 	}
@@ -83,10 +85,10 @@ func (g *Gatherer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained
 			out[i] = Explained{Ref: object.RefOf(u), Since: u.GetDeletionTimestamp().Time, Causes: sorted(d.causes(u))}
 		}
 	}
-	if err := g.fill(ctx, known, run); err != nil {
+	if err := e.Fill(ctx, known, func(r *diagnose.Run) { run(newDiagnosis(r)) }); err != nil {
 		return nil, nil, err
 	}
-	d := newDiagnosis(g.now(), known)
+	d := newDiagnosis(diagnose.NewRun(e.Time(), known))
 	run(d)
 	d.complete(objects, out)
 	return Roots(out), out, unread
@@ -112,27 +114,27 @@ func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explain
 
 // terminating reads the metadata of all kinds, side by side, and returns what is
 // terminating.
-func (g *Gatherer) terminating(ctx context.Context, k *known, served []object.Kind, sel object.Selection) ([]*unstructured.Unstructured, error) {
-	var questions []question
+func (e *Explainer) terminating(ctx context.Context, known *diagnose.Facts, served []object.Kind, sel object.Selection) ([]*unstructured.Unstructured, error) {
+	var questions []diagnose.Question
 	for _, kind := range served {
 		if kind.Namespaced || sel.Namespace == "" {
-			q := question{verb: metadata, gvk: kind.GVK, name: sel.Name, labels: sel.Labels, namespace: sel.Namespace}
+			q := diagnose.Question{Verb: diagnose.Metadata, GVK: kind.GVK, Name: sel.Name, Labels: sel.Labels, Namespace: sel.Namespace}
 			questions = append(questions, q)
 		}
 	}
-	if err := g.askAll(ctx, k, questions); err != nil {
+	if err := e.AskAll(ctx, known, questions); err != nil {
 		return nil, err
 	}
 	var found []*unstructured.Unstructured
 	var unread UnreadError
 	for _, q := range questions {
-		a, _ := k.find(q)
-		if a.err != nil {
-			unread.Kinds = append(unread.Kinds, q.String()+": "+reason(a.err))
-			unread.Forbidden = unread.Forbidden || apierrors.IsForbidden(a.err)
+		a, _ := known.Find(q)
+		if a.Err != nil {
+			unread.Kinds = append(unread.Kinds, q.String()+": "+reason(a.Err))
+			unread.Forbidden = unread.Forbidden || apierrors.IsForbidden(a.Err)
 		}
-		for _, u := range a.objects {
-			if terminating(u) {
+		for _, u := range a.Objects {
+			if diagnose.Terminating(u) {
 				found = append(found, u)
 			}
 		}

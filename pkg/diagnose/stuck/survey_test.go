@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -24,8 +26,8 @@ func TestSurvey(t *testing.T) {
 	}
 	text += "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: alone, namespace: shop, " + dying + ", finalizers: [other.org/x]}}"
 	text += "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: lives, namespace: shop}}"
-	m := memory{objects: read(t, strings.TrimPrefix(text, "\n---"))}
-	g := Gatherer{Reader: &m, Now: now}
+	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, strings.TrimPrefix(text, "\n---"))}
+	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}
 	roots, objects, err := g.Survey(t.Context(), Scope{})
 	if err != nil || len(objects) != 51 {
 		t.Fatalf("%d objects, %v", len(objects), err)
@@ -33,11 +35,11 @@ func TestSurvey(t *testing.T) {
 	if len(roots) != 2 || roots[0].Total != 50 || roots[0].Cause.Code != FinalizerControllerScaledDown || len(roots[0].Holds) != 50 {
 		t.Errorf("roots %+v", roots)
 	}
-	if g.Requests() != len(m.asked)+1 || g.Requests() > 30 {
-		t.Errorf("%d requests are counted, %d were sent: %q", g.Requests(), len(m.asked)+1, m.asked)
+	if g.Requests() != len(m.Asked()) || g.Requests() > 30 {
+		t.Errorf("%d requests are counted, %d were sent: %q", g.Requests(), len(m.Asked()), m.Asked())
 	}
 	replays := 0
-	for _, asked := range m.asked {
+	for _, asked := range m.Asked() {
 		if strings.HasPrefix(asked, "replay") {
 			replays++
 		}
@@ -52,8 +54,8 @@ func TestSurvey(t *testing.T) {
 
 // A pod is told with the same time whether somebody named it or not.
 func TestSurveyTellsTheServersTime(t *testing.T) {
-	m := memory{objects: read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, deletionTimestamp: "2026-01-01T11:50:00Z", deletionGracePeriodSeconds: 600}}`)}
-	_, objects, err := (&Gatherer{Reader: &m, Now: now}).Survey(t.Context(), Scope{})
+	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, deletionTimestamp: "2026-01-01T11:50:00Z", deletionGracePeriodSeconds: 600}}`)}
+	_, objects, err := (&Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}).Survey(t.Context(), Scope{})
 	if err != nil || len(objects) != 1 {
 		t.Fatalf("%d objects, %v", len(objects), err)
 	}
@@ -64,11 +66,11 @@ func TestSurveyTellsTheServersTime(t *testing.T) {
 
 // Edge case 67: kinds that could not be looked at are told, and the rest counts.
 func TestSurveyUnread(t *testing.T) {
-	m := memory{
-		objects: read(t, strings.TrimSpace(held)+"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"),
-		answers: answers{failing: map[string]error{"Secret": forbidden("secrets")}},
+	m := diagnosetest.Memory{
+		Objects: diagnosetest.Read(t, strings.TrimSpace(held)+"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"),
+		Answers: diagnosetest.Answers{Failing: map[string]error{"Secret": diagnosetest.Forbidden("secrets")}},
 	}
-	g := Gatherer{Reader: &m, Now: now}
+	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}
 	_, objects, err := g.Survey(t.Context(), Scope{Selection: object.Selection{Namespace: "shop"}})
 	unread, ok := errors.AsType[*UnreadError](err)
 	if !ok || len(unread.Kinds) != 1 || len(objects) != 1 {
@@ -78,9 +80,9 @@ func TestSurveyUnread(t *testing.T) {
 
 // A budget that is spent is told, and bounds what is sent.
 func TestBudget(t *testing.T) {
-	m := memory{objects: read(t, strings.TrimSpace(held))}
-	g := Gatherer{Reader: &m, Now: now, Budget: 5}
-	facts, err := g.Gather(t.Context(), m.objects[0])
+	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, strings.TrimSpace(held))}
+	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now, Budget: 5}}
+	facts, err := g.Gather(t.Context(), m.Objects[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestBudget(t *testing.T) {
 	if g.Requests() > 5 {
 		t.Errorf("%d requests", g.Requests())
 	}
-	if last := causes[len(causes)-1]; last.Code != NotRead || !strings.Contains(strings.Join(last.Evidence, " "), errNotAsked.Error()) {
+	if last := causes[len(causes)-1]; last.Code != NotRead || !strings.Contains(strings.Join(last.Evidence, " "), diagnose.ErrNotAsked.Error()) {
 		t.Errorf("not told: %+v", causes)
 	}
 }
@@ -126,12 +128,12 @@ func TestRoots(t *testing.T) {
 
 // shrinking loses an object each time that its kind is listed.
 type shrinking struct {
-	*memory
+	*diagnosetest.Memory
 	left int
 }
 
 func (s *shrinking) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
-	objects, err := s.memory.Metadata(ctx, gvk, sel)
+	objects, err := s.Memory.Metadata(ctx, gvk, sel)
 	if gvk.Kind == "ConfigMap" {
 		s.left--
 		objects = objects[:s.left]
@@ -145,11 +147,11 @@ func TestProgress(t *testing.T) {
 	for i := range 10 {
 		text += fmt.Sprintf("\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: shop}}", i)
 	}
-	m := memory{objects: read(t, text)}
-	at := now()
+	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, text)}
+	at := diagnosetest.Now()
 	clock := func() time.Time { at = at.Add(time.Second); return at }
-	g := Gatherer{Reader: &shrinking{memory: &m, left: 10}, Now: clock, Pause: time.Nanosecond}
-	facts, err := g.Gather(t.Context(), m.objects[0])
+	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &shrinking{Memory: &m, left: 10}, Now: clock}, Pause: time.Nanosecond}
+	facts, err := g.Gather(t.Context(), m.Objects[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,29 +161,29 @@ func TestProgress(t *testing.T) {
 	}
 	// The second time, the first look is the earlier one.
 	before := g.Requests()
-	facts, err = g.Gather(t.Context(), m.objects[0])
+	facts, err = g.Gather(t.Context(), m.Objects[0])
 	if err != nil || facts.Before.Left != 8 || facts.After.Left != 7 {
 		t.Errorf("%+v %+v %v after %d requests", facts.Before, facts.After, err, g.Requests()-before)
 	}
 }
 
 // silence is a server of which no answer comes.
-type silence struct{ memory }
+type silence struct{ diagnosetest.Memory }
 
 func (s *silence) Get(context.Context, schema.GroupVersionKind, string, string) (*unstructured.Unstructured, error) {
-	return nil, errSlow
+	return nil, diagnose.ErrSlow
 }
 
-func (s *silence) List(context.Context, schema.GroupVersionKind, object.Selection) ([]unstructured.Unstructured, error) {
-	return nil, errSlow
+func (s *silence) Select(context.Context, schema.GroupVersionKind, object.Selection, string, func(*unstructured.Unstructured)) error {
+	return diagnose.ErrSlow
 }
 
-func (s *silence) Kinds(context.Context) ([]object.Kind, error) { return nil, errSlow }
+func (s *silence) Kinds(context.Context) ([]object.Kind, error) { return nil, diagnose.ErrSlow }
 
 // A server that does not answer is asked once, not round after round.
 func TestSilence(t *testing.T) {
-	live := read(t, strings.TrimSpace(held))[0]
-	g := Gatherer{Reader: &silence{}, Now: now}
+	live := diagnosetest.Read(t, strings.TrimSpace(held))[0]
+	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &silence{}, Now: diagnosetest.Now}}
 	facts, err := g.Gather(t.Context(), live)
 	if err != nil {
 		t.Fatal(err)
@@ -190,47 +192,8 @@ func TestSilence(t *testing.T) {
 		t.Errorf("%+v", causes)
 	}
 	first := g.Requests()
-	d := newDiagnosis(now(), newKnown())
-	d.known.put(questionOf(live), answer{object: live})
-	d.causes(live)
-	if want := len(batches(d.known, d.asked)); first != want {
-		t.Errorf("%d requests, want the %d of one round", first, want)
-	}
-}
-
-func TestTexts(t *testing.T) {
-	if got := quote("a\x1b[31m\nb\u202e"); got != `a\x1b[31m b\u202e` {
-		t.Errorf("quote: %q", got)
-	}
-	if got := []rune(quote(strings.Repeat("é", 1000))); len(got) > longest+3 {
-		t.Errorf("%d characters", len(got))
-	}
-	for in, want := range map[string]string{"a.b/c-1": "a.b/c-1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := word(in); got != want {
-			t.Errorf("word(%q) is %s, want %s", in, got, want)
-		}
-	}
-	for in, want := range map[time.Duration]string{-time.Second: "0s", 90 * time.Second: "90s", time.Hour: "60m", 30 * time.Hour: "30h", 72 * time.Hour: "3d"} {
-		if got := ago(in); got != want {
-			t.Errorf("ago(%s) is %s, want %s", in, got, want)
-		}
-	}
-}
-
-func TestOperators(t *testing.T) {
-	for finalizer, want := range map[string]string{
-		"resources-finalizer.argocd.argoproj.io":            "Argo CD",
-		"resources-finalizer.argocd.argoproj.io/background": "Argo CD",
-		"finalizers.fluxcd.io":                              "Flux",
-		"service.k8s.aws/resources":                         "the AWS Load Balancer Controller",
-		"external-attacher/ebs-csi-aws-com":                 "the CSI driver's attacher",
-		"post-delete-finalizer.argocd.argoproj.io/cleanup":  "Argo CD",
-		"example.com/argocd.argoproj.io":                    "",
-		"longhorn.io":                                       "Longhorn",
-		"notlonghorn.io":                                    "",
-	} {
-		if got := operatorOf(finalizer).name; got != want {
-			t.Errorf("%s is of %q, want %q", finalizer, got, want)
-		}
+	answers := Explainer{Gatherer: diagnose.Gatherer{Reader: &diagnosetest.Memory{}, Now: diagnosetest.Now}}
+	if _, err := answers.Gather(t.Context(), live); err != nil || answers.Requests() <= first {
+		t.Errorf("%d requests, and only %d of a server that answers: %v", first, answers.Requests(), err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -22,7 +23,7 @@ func notTerminating(u *unstructured.Unstructured) event.Cause {
 	return event.Cause{
 		Code:    NotTerminating,
 		Message: "nobody has asked for its deletion",
-		Next:    command.Kubectl("k8sconnect", "delete") + " " + on(object.RefOf(u)),
+		Next:    command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(object.RefOf(u)),
 	}
 }
 
@@ -32,12 +33,12 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	f := finding{rank: rankSilent, Cause: event.Cause{
 		Code:     Unknown,
 		Message:  "no cause was found: it has no finalizers, and nothing is known to hold it back",
-		Evidence: []string{"deleted " + ago(d.now.Sub(since(u))) + " ago, no finalizers"},
-		Next:     command.Kubectl("get") + " " + on(ref) + " -o yaml --show-managed-fields",
+		Evidence: []string{"deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago, no finalizers"},
+		Next:     command.Kubectl("get") + " " + diagnose.On(ref) + " -o yaml --show-managed-fields",
 	}}
 	if len(u.GetFinalizers()) > 0 {
 		f.Message = "no cause was found for what its finalizers wait for"
-		f.Evidence = []string{"finalizers: " + quote(strings.Join(u.GetFinalizers(), ", "))}
+		f.Evidence = []string{"finalizers: " + diagnose.Quote(strings.Join(u.GetFinalizers(), ", "))}
 	}
 	return f
 }
@@ -64,14 +65,14 @@ const (
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
-	for q, err := range d.blind {
+	for q, err := range d.Unanswered() {
 		text := q.String()
 		kind := gapOf(q, err, blame)
 		switch kind {
 		case gapUnanswered:
 			text += ": " + reason(err)
 		case gapFailing:
-			text += ": " + quote(err.Error())
+			text += ": " + diagnose.Quote(err.Error())
 		default:
 		}
 		told[kind] = append(told[kind], text)
@@ -82,21 +83,21 @@ func (d *diagnosis) gaps() map[gap][]string {
 	return told
 }
 
-func gapOf(q question, err error, blame func(error) bool) gap {
+func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 	switch {
-	case q.verb == replay && slow(err):
+	case q.Verb == diagnose.Replay && diagnose.Slow(err):
 		return gapUnanswered
-	case q.verb == replay && !denied(err): // What it ends in is a cause of its own.
+	case q.Verb == diagnose.Replay && !diagnose.Denied(err): // What it ends in is a cause of its own.
 		return gapUntold
-	case denied(err):
-		if q.verb == allowed {
+	case diagnose.Denied(err):
+		if q.Verb == diagnose.Allowed {
 			return gapUntold
 		}
 		return gapForbidden
 	case undecryptable(err): // Whatever else is wrong, and however it was wrapped.
 		return gapUnreadable
-	case !troubled(err) || !blame(err): // It is about the one kind, or a matter of time.
-		if q.verb == allowed {
+	case !diagnose.Troubled(err) || !blame(err): // It is about the one kind, or a matter of time.
+		if q.Verb == diagnose.Allowed {
 			return gapUntold
 		}
 		return gapUnanswered
@@ -116,34 +117,15 @@ func (d *diagnosis) unread() (finding, bool) {
 	}
 	f := finding{rank: rankBlind, Cause: event.Cause{
 		Code:     NotPermitted,
-		Message:  fmt.Sprintf("%s could not be looked at, for lack of permission: there may be causes that are not told here", count(len(denied), "thing")),
-		Evidence: some(append(denied, failed...), 8),
+		Message:  fmt.Sprintf("%s could not be looked at, for lack of permission: there may be causes that are not told here", diagnose.Count(len(denied), "thing")),
+		Evidence: diagnose.Some(append(denied, failed...), 8),
 		Next:     "ask again as somebody who may read them",
 	}}
 	if len(denied) == 0 {
 		f.Code, f.Next = NotRead, ""
-		f.Message = fmt.Sprintf("%s could not be looked at: there may be causes that are not told here", count(len(failed), "thing"))
+		f.Message = fmt.Sprintf("%s could not be looked at: there may be causes that are not told here", diagnose.Count(len(failed), "thing"))
 	}
 	return f, true
-}
-
-// String says what was asked: "list leases.coordination.k8s.io -n prod".
-func (q question) String() string {
-	text := string(q.verb)
-	switch q.verb {
-	case metadata:
-		text = "list"
-	case kinds:
-		return "discover what the server serves"
-	case replay:
-		text = "update"
-	default:
-	}
-	text += " " + strings.TrimSuffix(object.Ref{GVK: q.gvk, Name: q.name}.Resource(), "/")
-	if q.namespace != "" {
-		text += " -n " + q.namespace
-	}
-	return quote(text)
 }
 
 // reason is what an error is, in a few words.
@@ -151,7 +133,7 @@ func reason(err error) string {
 	if why := apierrors.ReasonForError(err); why != metav1.StatusReasonUnknown {
 		return string(why)
 	}
-	return quote(err.Error())
+	return diagnose.Quote(err.Error())
 }
 
 // server tells of an API server that throttles or fails: of what it does not
@@ -163,7 +145,7 @@ func (d *diagnosis) server() []finding {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerFailing,
 			Message:  "the API server does not answer as it should: nothing goes away while that lasts",
-			Evidence: some(said, 5),
+			Evidence: diagnose.Some(said, 5),
 			Next:     command.Kubectl("get") + " --raw '/readyz?verbose'",
 		}})
 	}
@@ -171,7 +153,7 @@ func (d *diagnosis) server() []finding {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerThrottling,
 			Message:  "the API server has too much to do and turns requests away, ours and those of its controllers",
-			Evidence: some(said, 5),
+			Evidence: diagnose.Some(said, 5),
 			Next:     command.Kubectl("get") + " --raw /debug/api_priority_and_fairness/dump_priority_levels",
 		}})
 	}
@@ -186,17 +168,14 @@ func (d *diagnosis) server() []finding {
 // being made or cannot be read; and a server that answers late is not broken.
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
-	for q, err := range d.blind {
-		if q.verb != replay && troubled(err) && !undecryptable(err) {
-			failing[q.gvk.Group] = true
+	for q, err := range d.Unanswered() {
+		if q.Verb != diagnose.Replay && diagnose.Troubled(err) && !undecryptable(err) {
+			failing[q.GVK.Group] = true
 		}
 	}
-	answers := d.known.answersElse(failing)
-	return func(err error) bool { return !answers || len(failing) > 1 && !slow(err) }
+	answers := d.Facts.AnswersElse(failing)
+	return func(err error) bool { return !answers || len(failing) > 1 && !diagnose.Slow(err) }
 }
-
-// slow reports whether no more is known than that an answer did not come in time.
-func slow(err error) bool { return errors.Is(err, errSlow) }
 
 // undecryptableObjects is about objects that the API server can not read from its
 // store any more (KEP-3926; edge case 66).
@@ -204,7 +183,7 @@ func undecryptableObjects(where []string) finding {
 	return finding{rank: rankServer, Cause: event.Cause{
 		Code:     Undecryptable,
 		Message:  "objects in the store can not be decrypted or decoded, so they can neither be listed nor deleted",
-		Evidence: some(where, 5),
+		Evidence: diagnose.Some(where, 5),
 		Next:     "give the API server the key back with which they were written (its EncryptionConfiguration); only if that is lost for good, delete them with ignoreStoreReadErrorWithClusterBreakingPotential (KEP-3926)",
 		Risk:     "objects that are deleted unread are gone without their finalizers having been heard; what they stood for may stay behind",
 	}}
@@ -212,14 +191,6 @@ func undecryptableObjects(where []string) finding {
 
 func undecryptable(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonStoreReadError
-}
-
-// troubled tells that an error is about the server, not about what was asked.
-func troubled(err error) bool {
-	var unreachable interface{ Unreachable() bool }
-	return errors.As(err, &unreachable) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTooManyRequests(err) ||
-		apierrors.IsUnexpectedServerError(err)
 }
 
 func asStatus(err error, status *apierrors.APIStatus) bool { return errors.As(err, status) }

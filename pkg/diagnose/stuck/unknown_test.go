@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 )
 
 // unansweredError is an error that the client gives for what it tried for as long as it may.
@@ -25,7 +27,7 @@ func TestNoGapIsUntold(t *testing.T) {
 	code := func(code int32, reason metav1.StatusReason) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: code, Reason: reason, Message: "x"}}
 	}
-	failures := map[string]error{"no status": errors.New("no status"), "slow": errSlow}
+	failures := map[string]error{"no status": errors.New("no status"), "slow": diagnose.ErrSlow}
 	for _, reason := range []metav1.StatusReason{
 		metav1.StatusReasonUnknown, metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound,
 		metav1.StatusReasonInternalError, metav1.StatusReasonExpired, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonMethodNotAllowed,
@@ -38,14 +40,14 @@ func TestNoGapIsUntold(t *testing.T) {
 		for wrapped, err := range map[string]error{name: failure, name + ", of which nothing can be told": unansweredError{failure}} {
 			for other, more := range map[string]error{"": nil, ", and another kind fails": apierrors.NewInternalError(errors.New("etcd"))} {
 				t.Run(wrapped+other, func(t *testing.T) {
-					m := memory{answers: answers{failing: map[string]error{"Widget": err}}, objects: read(t, strings.TrimSpace(namespaced("", "kubernetes")+
+					m := diagnosetest.Memory{Answers: diagnosetest.Answers{Failing: map[string]error{"Widget": err}}, Objects: diagnosetest.Read(t, strings.TrimSpace(namespaced("", "kubernetes")+
 						"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}"+
 						"\n---\n{apiVersion: example.org/v1, kind: Gadget, metadata: {name: w, namespace: other}}"))}
 					if more != nil {
-						m.failing["Gadget"] = more
+						m.Failing["Gadget"] = more
 					}
-					g := Gatherer{Reader: &m, Now: now, Pause: 1}
-					facts, err := g.Gather(t.Context(), m.objects[0])
+					g := Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}, Pause: 1}
+					facts, err := g.Gather(t.Context(), m.Objects[0])
 					if err != nil {
 						t.Fatal(err)
 					}

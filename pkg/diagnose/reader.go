@@ -1,4 +1,4 @@
-package stuck
+package diagnose
 
 import (
 	"context"
@@ -9,17 +9,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Reader reads the cluster, once for each call: what does not come through is
-// itself a fact, and told by the error. It may be called from many goroutines.
+// Reader reads the cluster: what does not come through is itself a fact, and told by
+// the error. It may be called from many goroutines.
 //
 // An error that is forbidden (apierrors) makes a fact unknown. One for which
 // [meta.IsNoMatchError] holds says that the server does not serve the kind.
 type Reader interface {
 	// Get reads one object; nil, nil if it does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
-	// List reads the objects of a kind that are selected.
-	List(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error)
-	// Metadata is List for nothing but their metadata.
+	// Exists reports whether an object is there, and reads nothing of what it holds.
+	Exists(ctx context.Context, ref object.Ref) (bool, error)
+	// Select calls visit for each object of a kind that is selected, one after the
+	// other. fields is a field selector as kubectl takes it; empty for all.
+	Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error
+	// Metadata returns the selected objects, nothing but their metadata.
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error)
 	// Kinds returns everything that the server serves and that can be listed, each
 	// kind at one version. What an API whose server is away would serve is missing.
@@ -27,7 +30,7 @@ type Reader interface {
 	// DryRunRemoveFinalizer replays the update that removes one finalizer, as a dry
 	// run, and returns the server's refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
-	// Allowed tells whether a user may do what verb says with the object; with an
+	// Allowed reports whether a user may do what verb says with the object; with an
 	// empty user, whether we may.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }

@@ -1,4 +1,4 @@
-package stuck
+package diagnose
 
 import (
 	"cmp"
@@ -22,12 +22,12 @@ type account struct {
 // accounts are those that were given rights on the groups in particular: who may do
 // everything need not have to do with it. Nor need it be rights on the very kind:
 // who adds kinds of his own also puts finalizers on those of Kubernetes.
-func (d *diagnosis) accounts(u *unstructured.Unstructured, finalizer string) ([]account, bool) {
+func (r *Run) accounts(u *unstructured.Unstructured, finalizer string) ([]account, bool) {
 	groups := groupsBy(u, finalizer)
-	r := once(d, "accounts "+strings.Join(groups, " "), func() result[account] {
-		return d.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
+	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
+		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
 	})
-	return r.items, r.sure
+	return made.items, made.sure
 }
 
 // groupsBy are the API groups on which its controller has rights: that of the
@@ -43,23 +43,23 @@ func groupsBy(u *unstructured.Unstructured, finalizer string) []string {
 
 // readAccounts follows what rules give to service accounts; of bindings in a
 // namespace, to those that count.
-func (d *diagnosis) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
+func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
-	roles, sure := d.list(kindOf(rbac, "ClusterRole"), "")
-	bindings, sureOfBindings := d.list(kindOf(rbac, "ClusterRoleBinding"), "")
-	local, sureOfLocal := d.list(kindOf(rbac, "RoleBinding"), "")
-	localRoles, sureOfRoles := d.list(kindOf(rbac, "Role"), "")
+	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")
+	bindings, sureOfBindings := r.List(KindOf(rbac, "ClusterRoleBinding"), "")
+	local, sureOfLocal := r.List(KindOf(rbac, "RoleBinding"), "")
+	localRoles, sureOfRoles := r.List(KindOf(rbac, "Role"), "")
 	g := grants{rights: map[string]right{}, gives: gives}
-	for _, r := range all[rbacv1.ClusterRole](roles) {
-		g.role("ClusterRole/"+r.Name, r.Rules)
+	for _, role := range All[rbacv1.ClusterRole](roles) {
+		g.role("ClusterRole/"+role.Name, role.Rules)
 	}
-	for _, r := range all[rbacv1.Role](localRoles) {
-		g.role("Role/"+r.Namespace+"/"+r.Name, r.Rules)
+	for _, role := range All[rbacv1.Role](localRoles) {
+		g.role("Role/"+role.Namespace+"/"+role.Name, role.Rules)
 	}
-	for _, b := range all[rbacv1.ClusterRoleBinding](bindings) {
+	for _, b := range All[rbacv1.ClusterRoleBinding](bindings) {
 		g.bind(b.RoleRef, "", b.Subjects)
 	}
-	for _, b := range all[rbacv1.RoleBinding](local) {
+	for _, b := range All[rbacv1.RoleBinding](local) {
 		if counts(b.Namespace) {
 			g.bind(b.RoleRef, b.Namespace, b.Subjects)
 		}

@@ -1,0 +1,136 @@
+package diagnose
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Facts is what was asked and answered. Many objects can be explained from it: what
+// holds up two hundred of them is read once. It may be used from many goroutines.
+type Facts struct {
+	mu      sync.RWMutex
+	answers map[Question]Answer
+}
+
+// NewFacts returns facts of which the objects are known already.
+func NewFacts(known ...*unstructured.Unstructured) *Facts {
+	f := &Facts{answers: map[Question]Answer{}}
+	for _, u := range known {
+		f.answers[questionOf(object.RefOf(u))] = Answer{Object: u, given: true}
+	}
+	return f
+}
+
+func (f *Facts) put(q Question, a Answer) {
+	if meta.IsNoMatchError(a.Err) { // There are none of a kind that is not served.
+		a = Answer{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answers[q] = a
+}
+
+// Find answers a question, from a wider one where that was answered; false where it was
+// not asked.
+func (f *Facts) Find(q Question) (Answer, bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for _, wider := range widen(q) {
+		a, ok := f.answers[wider]
+		switch {
+		case !ok, wider != q && a.Err != nil:
+			continue
+		case q.Verb == Get && wider.Verb == List:
+			return Answer{Object: named(a.Objects, q.Namespace, q.Name)}, true
+		case q.Verb == Exists && wider.Verb == Get:
+			return Answer{Yes: a.Object != nil}, true
+		case q.Namespace != wider.Namespace:
+			return Answer{Objects: within(a.Objects, q.Namespace)}, true
+		default:
+			return a, true
+		}
+	}
+	return Answer{}, false
+}
+
+// widen returns a question and those whose answer holds its answer.
+func widen(q Question) []Question {
+	here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
+	all := Question{Verb: List, GVK: q.GVK}
+	if q.Labels != "" || q.Fields != "" || q.Kept != "" || q.Verb == Metadata && q.Name != "" {
+		return []Question{q}
+	}
+	switch q.Verb {
+	case Exists:
+		return []Question{q, {Verb: Get, GVK: q.GVK, Namespace: q.Namespace, Name: q.Name}}
+	case Get, List:
+		return []Question{q, here, all}
+	case Metadata:
+		return []Question{q, {Verb: Metadata, GVK: q.GVK, Namespace: q.Namespace}, {Verb: Metadata, GVK: q.GVK}, here, all}
+	default:
+		return []Question{q}
+	}
+}
+
+func named(objects []*unstructured.Unstructured, namespace, name string) *unstructured.Unstructured {
+	for _, u := range objects {
+		if u.GetName() == name && u.GetNamespace() == namespace {
+			return u
+		}
+	}
+	return nil
+}
+
+func within(objects []*unstructured.Unstructured, namespace string) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, u := range objects {
+		if u.GetNamespace() == namespace {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// has reports whether the very question was asked, whatever came of it.
+func (f *Facts) has(q Question) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	_, ok := f.answers[q]
+	return ok
+}
+
+// object returns an object, however it was read; nil where it was not.
+func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
+	if a, _ := f.Find(questionOf(ref)); a.Object != nil {
+		return a.Object
+	}
+	a, _ := f.Find(Question{Verb: Metadata, GVK: ref.GVK, Namespace: ref.Namespace})
+	return named(a.Objects, ref.Namespace, ref.Name)
+}
+
+// AnswersElse reports whether the server answered anything but what is about these
+// groups.
+func (f *Facts) AnswersElse(groups map[string]bool) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for q, a := range f.answers {
+		if a.Err == nil && !a.given && q.Verb != Replay && !groups[q.GVK.Group] {
+			return true
+		}
+	}
+	return false
+}
+
+// allTroubled reports whether the server failed at every one of the questions.
+func (f *Facts) allTroubled(questions []Question) bool {
+	for _, q := range questions {
+		if a, ok := f.Find(q); !ok || !Troubled(a.Err) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,190 @@
+package diagnose
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+const (
+	// sideBySide is how many requests are under way at once.
+	sideBySide = 24
+	// patience is how long one read may take.
+	patience = 4 * time.Second
+	// budget is how many requests one explanation, or one survey, may take.
+	budget = 600
+	// rounds is how often the rules may ask for more.
+	rounds = 12
+)
+
+// Gatherer collects what the rules ask for, and nothing else. Reader is needed. It may
+// be used from many goroutines.
+type Gatherer struct {
+	Reader Reader
+	// Now is the time; nil is the clock.
+	Now func() time.Time
+	// Patience is how long one read may take; 0 means 4 seconds.
+	Patience time.Duration
+	// Budget is how many requests one explanation may take; 0 means 600. What is
+	// beyond it is told as not read.
+	Budget int
+	// WorthList is from how many objects of a kind and namespace on one list is read
+	// instead of each by itself; 0 means 4.
+	WorthList int
+
+	mu   sync.Mutex
+	sent int
+}
+
+// Requests is how many requests were sent so far.
+func (g *Gatherer) Requests() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.sent
+}
+
+// Time is what the clock says.
+func (g *Gatherer) Time() time.Time {
+	if g.Now == nil {
+		return time.Now()
+	}
+	return g.Now()
+}
+
+// Fill runs the rules, asks what they ask for, and does so again until they ask for
+// nothing more. What could not be read is marked in the facts; an error says that ctx
+// ended.
+func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
+	left := cmp.Or(g.Budget, budget)
+	for range rounds {
+		r := NewRun(g.Time(), f)
+		rules(r)
+		if len(r.asked) == 0 {
+			return nil
+		}
+		batch := batches(f, r.asked, cmp.Or(g.WorthList, worthList))
+		if len(batch) > left {
+			for _, q := range batch[left:] {
+				f.put(q, Answer{Err: ErrNotAsked})
+			}
+			batch = batch[:left]
+		}
+		left -= len(batch)
+		if err := g.askAll(ctx, f, batch, r.asked); err != nil {
+			return err
+		}
+		if f.allTroubled(batch) { // It would go on like that, and nobody waits for it.
+			return nil
+		}
+	}
+	return nil
+}
+
+// AskAll asks questions side by side.
+func (g *Gatherer) AskAll(ctx context.Context, f *Facts, questions []Question) error {
+	return g.askAll(ctx, f, questions, nil)
+}
+
+func (g *Gatherer) askAll(ctx context.Context, f *Facts, questions []Question, collectors map[Question]func() Collector) error {
+	turns := make(chan struct{}, sideBySide)
+	var wait sync.WaitGroup
+	for _, q := range questions {
+		wait.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			if ctx.Err() != nil { // Unknown, and not absent.
+				f.put(q, Answer{Err: context.Cause(ctx)})
+				return
+			}
+			f.put(q, g.ask(ctx, f, q, collectors[q]))
+		})
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// ask sends one request.
+func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func() Collector) (a Answer) {
+	g.mu.Lock()
+	g.sent++
+	g.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(g.Patience, patience), ErrSlow)
+	defer cancel()
+	sel := object.Selection{Namespace: q.Namespace, Name: q.Name, Labels: q.Labels}
+	ref := object.Ref{GVK: q.GVK, Namespace: q.Namespace, Name: q.Name}
+	switch q.Verb {
+	case Get:
+		a.Object, a.Err = g.Reader.Get(ctx, q.GVK, q.Namespace, q.Name)
+	case Exists:
+		a.Yes, a.Err = g.Reader.Exists(ctx, ref)
+	case List:
+		a = g.list(ctx, q, sel, collector)
+	case Metadata:
+		var items []unstructured.Unstructured
+		items, a.Err = g.Reader.Metadata(ctx, q.GVK, sel)
+		a.Objects = pointers(items, q.GVK)
+	case Kinds:
+		a.Kinds, a.Err = g.Reader.Kinds(ctx)
+	case Allowed:
+		a.Yes, a.Err = g.Reader.Allowed(ctx, q.User, q.Detail, ref)
+	case Replay:
+		a.Err = g.replay(ctx, f, ref, q.Detail)
+	}
+	return a
+}
+
+// list reads objects page by page, each once: where a page is too old to go on from, a
+// reader may begin anew.
+func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) Answer {
+	var keep Collector = &everything{}
+	if collector != nil {
+		keep = collector()
+	}
+	seen := map[types.UID]bool{}
+	err := g.Reader.Select(ctx, q.GVK, sel, q.Fields, func(u *unstructured.Unstructured) {
+		if uid := u.GetUID(); uid != "" {
+			if seen[uid] {
+				return
+			}
+			seen[uid] = true
+		}
+		keep.Add(u)
+	})
+	if err != nil {
+		return Answer{Err: err}
+	}
+	objects, more := keep.Collected()
+	return Answer{Objects: objects, More: more}
+}
+
+// everything is a Collector that leaves nothing out.
+type everything struct{ objects []*unstructured.Unstructured }
+
+func (e *everything) Add(u *unstructured.Unstructured) { e.objects = append(e.objects, u) }
+
+func (e *everything) Collected() ([]*unstructured.Unstructured, int) { return e.objects, 0 }
+
+// replay tries the removal of a finalizer on the object as it was read.
+func (g *Gatherer) replay(ctx context.Context, f *Facts, ref object.Ref, finalizer string) error {
+	live := f.object(ref)
+	if live == nil {
+		return errGone
+	}
+	return g.Reader.DryRunRemoveFinalizer(ctx, ref, live, finalizer)
+}
+
+func pointers(items []unstructured.Unstructured, gvk schema.GroupVersionKind) []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, len(items))
+	for i := range items {
+		items[i].SetGroupVersionKind(gvk) // Items of a list may not say it.
+		objects[i] = &items[i]
+	}
+	return objects
+}

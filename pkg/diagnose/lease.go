@@ -1,0 +1,68 @@
+package diagnose
+
+import (
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Lease is the sign of life of a controller that elects a leader.
+type Lease struct {
+	Ref     object.Ref
+	Holder  string
+	renewed time.Time
+	lasts   time.Duration
+}
+
+// LeaseOf reads a lease; false for one that was never held.
+func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
+	typed, ok := As[coordinationv1.Lease](u)
+	if !ok || typed.Spec.RenewTime == nil {
+		return Lease{}, false
+	}
+	l := Lease{Ref: object.RefOf(u), renewed: typed.Spec.RenewTime.Time, lasts: 15 * time.Second}
+	if typed.Spec.HolderIdentity != nil {
+		l.Holder = *typed.Spec.HolderIdentity
+	}
+	if typed.Spec.LeaseDurationSeconds != nil {
+		l.lasts = time.Duration(*typed.Spec.LeaseDurationSeconds) * time.Second
+	}
+	return l, true
+}
+
+// grace is how much longer than it lasts a lease may be unrenewed: clocks differ.
+const grace = 30 * time.Second
+
+// Stale reports whether whoever held the lease does not any more.
+func (l Lease) Stale(now time.Time) bool {
+	return l.Holder == "" || now.Sub(l.renewed) > l.lasts+grace
+}
+
+// String is the lease as evidence.
+func (l Lease) String(now time.Time) string {
+	if l.Holder == "" {
+		return fmt.Sprintf("%s: nobody holds it", Name(l.Ref))
+	}
+	return fmt.Sprintf("%s: held by %s, last renewed %s ago", Name(l.Ref), Quote(l.Holder), Ago(now.Sub(l.renewed)))
+}
+
+// Leases are all leases but those of nodes, and whether they are all.
+func (r *Run) Leases() ([]Lease, bool) {
+	made := Once(r, "leases", r.readLeases)
+	return made.items, made.sure
+}
+
+func (r *Run) readLeases() result[Lease] {
+	objects, sure := r.List(KindOf("coordination.k8s.io/v1", "Lease"), "")
+	var leases []Lease
+	for _, u := range objects {
+		if l, ok := LeaseOf(u); ok && u.GetNamespace() != "kube-node-lease" {
+			leases = append(leases, l)
+		}
+	}
+	return result[Lease]{leases, sure}
+}

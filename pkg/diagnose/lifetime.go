@@ -1,0 +1,44 @@
+package diagnose
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Terminating reports whether the deletion of an object was asked for.
+func Terminating(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
+
+// Since is when the deletion was asked for. The server notes when it is due, which
+// for pods is later by their grace period.
+func Since(u *unstructured.Unstructured) time.Time {
+	at := u.GetDeletionTimestamp()
+	if at == nil {
+		return time.Time{}
+	}
+	grace := u.GetDeletionGracePeriodSeconds()
+	if grace == nil {
+		return at.Time
+	}
+	return at.Add(-time.Duration(*grace) * time.Second)
+}
+
+// Setters are those who state the finalizer.
+func Setters(u *unstructured.Unstructured, finalizer string) []managedfields.Owner {
+	entries, err := managedfields.Entries(u)
+	if err != nil {
+		return nil // Whose it is remains unknown.
+	}
+	path, err := managedfields.ParsePath(".metadata.finalizers[=" + quoted(finalizer) + "]")
+	if err != nil {
+		return nil
+	}
+	return managedfields.Owners(entries, path)
+}
+
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}

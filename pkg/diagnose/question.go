@@ -1,0 +1,108 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Question is one thing that can be asked of a cluster.
+type Question struct {
+	Verb            Verb
+	GVK             schema.GroupVersionKind
+	Namespace, Name string
+	// Labels and Fields are selectors of a list.
+	Labels, Fields string
+	// Kept says what of a list is kept, where that is not all.
+	Kept string
+	// Detail is the finalizer to replay the removal of, or what User would do.
+	Detail, User string
+}
+
+// Verb is how something is asked.
+type Verb string
+
+// The verbs, in the order in which they are asked: what others follow from first.
+const (
+	Kinds    Verb = "kinds"
+	Get      Verb = "get"
+	Exists   Verb = "exists" // get of nothing else
+	List     Verb = "list"
+	Metadata Verb = "metadata" // list of nothing else
+	Allowed  Verb = "allowed"
+	Replay   Verb = "replay"
+)
+
+// Answer is what the cluster said. A question that was not answered has an Err.
+type Answer struct {
+	Object  *unstructured.Unstructured // of Get; nil for absent
+	Objects []*unstructured.Unstructured
+	// More is how many objects a Collector left out.
+	More  int
+	Kinds []object.Kind
+	Yes   bool
+	Err   error
+
+	// given: nobody asked for it.
+	given bool
+}
+
+// Collector keeps those objects of a list that tell something: a list may be much
+// longer than what there is to say of it.
+type Collector interface {
+	// Add is called for each object, one after the other.
+	Add(u *unstructured.Unstructured)
+	// Collected are the objects that were kept, and how many of those that tell
+	// something were not.
+	Collected() (kept []*unstructured.Unstructured, more int)
+}
+
+// String says what was asked: "list leases.coordination.k8s.io -n prod".
+func (q Question) String() string {
+	text := string(q.Verb)
+	switch q.Verb {
+	case Metadata:
+		text = "list"
+	case Exists:
+		text = "get"
+	case Kinds:
+		return "discover what the server serves"
+	case Replay:
+		text = "update"
+	default:
+	}
+	text += " " + strings.TrimSuffix(object.Ref{GVK: q.GVK, Name: q.Name}.Resource(), "/")
+	if q.Namespace != "" {
+		text += " -n " + q.Namespace
+	}
+	return Quote(text)
+}
+
+// compare puts what others follow from first.
+func (q Question) compare(other Question) int {
+	return cmp.Or(
+		cmp.Compare(q.Verb.order(), other.Verb.order()),
+		cmp.Compare(q.GVK.String(), other.GVK.String()),
+		cmp.Compare(q.Namespace, other.Namespace),
+		cmp.Compare(q.Name, other.Name),
+		cmp.Compare(q.User, other.User),
+		cmp.Compare(q.Detail, other.Detail),
+		cmp.Compare(q.Labels, other.Labels),
+		cmp.Compare(q.Fields, other.Fields),
+		cmp.Compare(q.Kept, other.Kept),
+	)
+}
+
+func (v Verb) order() int {
+	return slices.Index([]Verb{Kinds, Get, Exists, List, Metadata, Allowed, Replay}, v)
+}
+
+// questionOf asks for an object.
+func questionOf(ref object.Ref) Question {
+	return Question{Verb: Get, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name}
+}

@@ -1,0 +1,144 @@
+package diagnose
+
+import (
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Run is one run of the rules over what is known. What a rule asks for and is not known
+// yet is noted; the rules are run again when it is. So the rules say what to gather, and
+// nothing else is.
+type Run struct {
+	// Now is when it is looked.
+	Now   time.Time
+	Facts *Facts
+
+	// asked was not known, misses counts how often.
+	asked  map[Question]func() Collector
+	misses int
+	// unanswered got no answer; excused are those of which a cause tells why.
+	unanswered map[Question]error
+	excused    map[Question]bool
+	// made is what was made of lists that many objects ask for.
+	made map[string]any
+}
+
+// NewRun returns a run over facts; without any, nothing is known.
+func NewRun(now time.Time, facts *Facts) *Run {
+	if facts == nil {
+		facts = NewFacts()
+	}
+	return &Run{
+		Now: now, Facts: facts, asked: map[Question]func() Collector{},
+		unanswered: map[Question]error{}, excused: map[Question]bool{}, made: map[string]any{},
+	}
+}
+
+// Once makes something of what is known, once in a run.
+func Once[T any](r *Run, what string, make func() T) T {
+	if made, ok := r.made[what].(T); ok {
+		return made
+	}
+	made := make()
+	r.made[what] = made
+	return made
+}
+
+// Ask answers a question if it is known. It is false where there is no answer, yet or
+// at all.
+func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
+
+// Collect is Ask for a list of which not all is kept. Kept tells one such question from
+// another.
+func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
+	a, ok := r.Facts.Find(q)
+	if !ok {
+		r.asked[q] = collector
+		r.misses++
+		return a, false
+	}
+	if a.Err != nil {
+		if !r.excused[q] {
+			r.unanswered[q] = a.Err
+		}
+		return a, false
+	}
+	return a, true
+}
+
+// Misses is how often something was asked that is not known yet.
+func (r *Run) Misses() int { return r.misses }
+
+// Unanswered are the questions that got no answer, and why. It may be changed.
+func (r *Run) Unanswered() map[Question]error { return maps.Clone(r.unanswered) }
+
+// Fail notes that a question got no answer.
+func (r *Run) Fail(q Question, err error) { r.unanswered[q] = err }
+
+// Excuse says that a cause tells why a question got no answer.
+func (r *Run) Excuse(q Question) {
+	r.excused[q] = true
+	delete(r.unanswered, q)
+}
+
+// Get reads one object. It is nil where it does not exist; then sure says that it is
+// known not to.
+func (r *Run) Get(gvk schema.GroupVersionKind, namespace, name string) (u *unstructured.Unstructured, sure bool) {
+	a, ok := r.Ask(Question{Verb: Get, GVK: gvk, Namespace: namespace, Name: name})
+	return a.Object, ok
+}
+
+// Exists reports whether an object is there, and whether that is sure.
+func (r *Run) Exists(ref object.Ref) (there, sure bool) {
+	a, ok := r.Ask(Question{Verb: Exists, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name})
+	return a.Yes, ok
+}
+
+// List reads all objects of a kind; all namespaces if that is empty.
+func (r *Run) List(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
+	a, ok := r.Ask(Question{Verb: List, GVK: gvk, Namespace: namespace})
+	return a.Objects, ok
+}
+
+// Metadata is List for nothing but their metadata.
+func (r *Run) Metadata(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
+	a, ok := r.Ask(Question{Verb: Metadata, GVK: gvk, Namespace: namespace})
+	return a.Objects, ok
+}
+
+// Kinds are the kinds that the server serves.
+func (r *Run) Kinds() ([]object.Kind, bool) {
+	a, ok := r.Ask(Question{Verb: Kinds})
+	return a.Kinds, ok
+}
+
+// Kind is what the server says of the object's kind.
+func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
+	kinds, _ := r.Kinds()
+	gvk := u.GroupVersionKind()
+	for _, kind := range kinds {
+		if kind.GVK.GroupKind() == gvk.GroupKind() {
+			kind.GVK = gvk
+			return kind, true
+		}
+	}
+	return object.Kind{}, false
+}
+
+// Allowed reports whether a user may do something. Where we may not ask, it is not
+// known.
+func (r *Run) Allowed(user, verb string, ref object.Ref) (yes, sure bool) {
+	a, ok := r.Ask(Question{Verb: Allowed, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, User: user, Detail: verb})
+	return a.Yes, ok
+}
+
+// Whole is the object with its spec and status.
+func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
+	live, _ := r.Get(u.GroupVersionKind(), u.GetNamespace(), u.GetName())
+	return live
+}

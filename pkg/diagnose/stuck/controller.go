@@ -1,0 +1,126 @@
+package stuck
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// controller says why the finalizer's controller, once it is found, does not
+// remove it.
+func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s diagnose.Search, c diagnose.Candidate) finding {
+	state := d.State(c.Workload)
+	if state.Health != diagnose.Runs {
+		return finding{rank: rankBroken, Cause: event.Cause{
+			Code:      codeOf(state.Health),
+			Message:   owner(c, finalizer) + ", " + state.How,
+			Evidence:  append(append(state.Evidence, c.Why...), d.set(u, finalizer)...),
+			Next:      state.Next,
+			BlockedBy: c.Ref,
+		}}
+	}
+	if f, ok := d.unauthorised(u, finalizer, c); ok {
+		return f
+	}
+	f := d.silent(u, finalizer, c.Ref)
+	f.Message = owner(c, finalizer) + ", is alive, but has not removed it in " + diagnose.Ago(d.Now.Sub(diagnose.Since(u)))
+	f.Evidence = append(append(state.Evidence, c.Why...), d.set(u, finalizer)...)
+	if c.Lease != nil {
+		f.Evidence = append(f.Evidence, c.Lease.String(d.Now))
+	}
+	if s.Operator != "" {
+		f.Evidence = append(f.Evidence, "the finalizer is known to be "+s.Operator+"'s")
+	}
+	return f
+}
+
+// unauthorised: the controller may not write what it has to.
+func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string, c diagnose.Candidate) (finding, bool) {
+	user := "system:serviceaccount:" + c.Ref.Namespace + ":" + c.Account
+	mayUpdate, sure := d.Allowed(user, "update", object.RefOf(u))
+	mayPatch, sureOfPatch := d.Allowed(user, "patch", object.RefOf(u))
+	if !sure || !sureOfPatch || mayUpdate || mayPatch {
+		return finding{}, false
+	}
+	ref := object.RefOf(u)
+	return finding{rank: rankBroken, Cause: event.Cause{
+		Code:      FinalizerControllerForbidden,
+		Message:   owner(c, finalizer) + ", is not permitted to remove it",
+		Evidence:  append([]string{"service account " + diagnose.Quote(c.Account) + " -n " + diagnose.Quote(c.Ref.Namespace) + " may neither update nor patch " + diagnose.Name(ref)}, c.Why...),
+		Next:      command.KubectlAs("auth", "can-i") + " update " + diagnose.On(ref) + " --as=" + diagnose.Word(user),
+		BlockedBy: diagnose.RefOf("v1", "ServiceAccount", c.Ref.Namespace, c.Account),
+	}}, true
+}
+
+// codeOf is the code of a controller that does not run.
+func codeOf(h diagnose.Health) string {
+	switch h {
+	case diagnose.ScaledDown:
+		return FinalizerControllerScaledDown
+	case diagnose.Crashes:
+		return FinalizerControllerCrashing
+	default:
+		return FinalizerControllerNotReady
+	}
+}
+
+// owner says what the workload is taken for. The right to update, by itself, makes
+// nobody the finalizer's controller.
+func owner(c diagnose.Candidate, finalizer string) string {
+	who := "the controller of the finalizer "
+	if !c.Likely() {
+		who = "what may be the controller of the finalizer "
+	}
+	return who + diagnose.Quote(finalizer) + ", " + diagnose.Name(c.Ref)
+}
+
+// silent: the controller is alive, but does not remove the finalizer.
+func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by object.Ref) finding {
+	return finding{rank: rankSilent, Cause: event.Cause{
+		Code:      FinalizerControllerSilent,
+		Message:   "the controller of the finalizer " + diagnose.Quote(finalizer) + ", " + diagnose.Name(by) + ", is alive, but has not removed it in " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))),
+		Next:      command.Kubectl("logs") + " " + diagnose.On(by) + " --all-containers --since=1h | grep " + diagnose.Word(u.GetName()),
+		BlockedBy: by,
+	}}
+}
+
+// silentElsewhere: somebody holds the lease, but runs where we can not see him.
+func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
+	f := d.silent(u, finalizer, object.RefOf(u))
+	f.Message = "the controller of the finalizer " + diagnose.Quote(finalizer) + " is alive, but does not remove it; its workload was not found, it may run outside the cluster"
+	f.Evidence = append(d.set(u, finalizer), s.Lease.String(d.Now))
+	f.Next = "look into the log of " + diagnose.Word(s.Lease.Holder)
+	f.BlockedBy = s.Lease.Ref
+	return f
+}
+
+// unproven: some workloads may be the finalizer's controller, and nothing tells
+// which of them is.
+func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
+	var all []string
+	for _, one := range s.Suspects {
+		all = append(all, one.String())
+	}
+	first := s.Suspects[0].Ref
+	return finding{rank: rankSilent, Cause: event.Cause{
+		Code: FinalizerUnknown,
+		Message: "it waits for whoever removes the finalizer " + diagnose.Quote(finalizer) + "; nothing tells who that is, and " +
+			diagnose.Count(len(all), "workload") + " in the cluster may be it, or something outside",
+		Evidence: append(append(d.set(u, finalizer), s.Evidence...), diagnose.Some(all, 4)...),
+		Next:     command.Kubectl("logs") + " " + diagnose.On(first) + " --all-containers --since=1h | grep " + diagnose.Word(u.GetName()),
+	}}
+}
+
+// elsewhere: whoever set the finalizer is alive, and his workload was not found.
+func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
+	return finding{rank: rankSilent, Cause: event.Cause{
+		Code: FinalizerUnknown,
+		Message: "it waits for whoever set the finalizer " + diagnose.Quote(finalizer) + ", who is alive; no workload in this cluster is known to be his, " +
+			"so he may run outside of it",
+		Evidence: append(append(d.set(u, finalizer), s.Alive), s.Evidence...),
+		Next:     "ask who knows the finalizer " + diagnose.Word(finalizer) + " where its controller runs",
+	}}
+}

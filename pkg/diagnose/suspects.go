@@ -1,0 +1,111 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Suspect is a workload that may be the finalizer's controller: it may write the
+// object, and that is all that speaks for it.
+type Suspect struct {
+	Workload
+	// role gives it the right; named: a container of it is called as whoever set the
+	// finalizer calls himself.
+	role  string
+	named bool
+}
+
+func (s Suspect) String() string {
+	text := Name(s.Ref) + " may write it (" + Quote(s.role) + ")"
+	if s.named {
+		text += ", and has a container of the name as which the finalizer was set"
+	}
+	return text
+}
+
+// suspects are the workloads that may write the object, the likelier ones first.
+func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect {
+	writers := r.writers(u)
+	workloads, _ := r.Workloads()
+	var found []Suspect
+	for _, w := range workloads {
+		i := slices.IndexFunc(writers, func(a account) bool { return a.namespace == w.Ref.Namespace && a.name == w.Account })
+		if i < 0 {
+			continue
+		}
+		found = append(found, Suspect{w, writers[i].role, slices.ContainsFunc(Setters(u, finalizer), func(o managedfields.Owner) bool {
+			return generic(o.Manager) && w.Called(o.Manager)
+		})})
+	}
+	slices.SortStableFunc(found, func(a, b Suspect) int { return -compareBool(a.named, b.named) })
+	return found
+}
+
+// writers are the service accounts that may write objects of the kind, by whatever
+// rule: those who may do everything, too.
+func (r *Run) writers(u *unstructured.Unstructured) []account {
+	kind := u.GroupVersionKind().GroupKind()
+	served, _ := r.Kinds()
+	i := slices.IndexFunc(served, func(k object.Kind) bool { return k.GVK.GroupKind() == kind })
+	if i < 0 {
+		return nil
+	}
+	resource, namespace := served[i].Resource, u.GetNamespace()
+	made := Once(r, fmt.Sprintf("writers %s %s", kind, namespace), func() result[account] {
+		return r.readAccounts(func(rule rbacv1.PolicyRule) right {
+			if !writes(rule) || !hasOrAll(rule.APIGroups, kind.Group) || !hasOrAll(rule.Resources, resource) {
+				return none
+			}
+			return mayUpdate
+		}, func(bound string) bool { return bound == namespace })
+	})
+	return made.items
+}
+
+func hasOrAll(values []string, value string) bool {
+	return slices.Contains(values, value) || slices.Contains(values, "*")
+}
+
+// alive tells of a sign of life: who set the finalizer has written to the object
+// since its deletion was asked for. Of people's tools, that tells nothing.
+func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
+	entries, err := managedfields.Entries(u)
+	if err != nil {
+		return ""
+	}
+	for _, o := range Setters(u, finalizer) {
+		for _, e := range entries {
+			if e.Manager == o.Manager && !tool(o.Manager) && e.Time.After(Since(u).Add(time.Second)) {
+				return Quote(e.String()) + " last wrote to it " + Ago(r.Now.Sub(e.Time)) + " ago, after its deletion was asked for"
+			}
+		}
+	}
+	return ""
+}
+
+// tool tells names of tools with which people write manifests; they remove no
+// finalizers by themselves.
+func tool(manager string) bool {
+	switch manager {
+	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
+		return true
+	}
+	return strings.HasPrefix(manager, "kubectl")
+}
+
+// generic tells what every other controller calls itself.
+func generic(manager string) bool {
+	switch manager {
+	case "manager", "controller", "controller-manager", "operator", "main":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,212 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Workload is a Deployment, a StatefulSet, a DaemonSet, or a pod that is none of
+// theirs: what they have in common.
+type Workload struct {
+	Ref object.Ref
+	// Names that it goes by: its own, those of its containers, that of its app.
+	Names []string
+	// Account is the service account that its pods run as, in its namespace.
+	Account string
+	// labels of its pods.
+	labels   labels.Set
+	selector *metav1.LabelSelector
+	// Wanted and Ready are numbers of pods.
+	Wanted, Ready int32
+}
+
+func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
+
+// Workloads are all that may be a controller, and whether they are all.
+func (r *Run) Workloads() ([]Workload, bool) {
+	made := Once(r, "workloads", r.readWorkloads)
+	return made.items, made.sure
+}
+
+// result is what was made of lists; sure tells that all of them were read.
+type result[T any] struct {
+	items []T
+	sure  bool
+}
+
+func (r *Run) readWorkloads() result[Workload] {
+	deployments, sure := r.List(KindOf("apps/v1", "Deployment"), "")
+	sets, sureOfSets := r.List(KindOf("apps/v1", "StatefulSet"), "")
+	daemons, sureOfDaemons := r.List(KindOf("apps/v1", "DaemonSet"), "")
+	var found []Workload
+	for _, u := range slices.Concat(deployments, sets, daemons) {
+		if w, ok := workloadOf(u); ok {
+			found = append(found, w)
+		}
+	}
+	return result[Workload]{found, sure && sureOfSets && sureOfDaemons}
+}
+
+func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
+	w := Workload{Ref: object.RefOf(u)}
+	var template corev1.PodTemplateSpec
+	switch u.GetKind() {
+	case "Deployment":
+		typed, ok := As[appsv1.Deployment](u)
+		if !ok {
+			return w, false
+		}
+		template, w.selector = typed.Spec.Template, typed.Spec.Selector
+		w.Wanted, w.Ready = deref(typed.Spec.Replicas), typed.Status.ReadyReplicas
+	case "StatefulSet":
+		typed, ok := As[appsv1.StatefulSet](u)
+		if !ok {
+			return w, false
+		}
+		template, w.selector = typed.Spec.Template, typed.Spec.Selector
+		w.Wanted, w.Ready = deref(typed.Spec.Replicas), typed.Status.ReadyReplicas
+	case "DaemonSet":
+		typed, ok := As[appsv1.DaemonSet](u)
+		if !ok {
+			return w, false
+		}
+		template, w.selector = typed.Spec.Template, typed.Spec.Selector
+		w.Wanted, w.Ready = typed.Status.DesiredNumberScheduled, typed.Status.NumberReady
+	default:
+		return w, false
+	}
+	w.labels = template.Labels
+	w.Account = template.Spec.ServiceAccountName
+	if w.Account == "" {
+		w.Account = "default"
+	}
+	w.Names = []string{u.GetName(), template.Labels["app.kubernetes.io/name"], u.GetLabels()["app.kubernetes.io/name"]}
+	for _, c := range template.Spec.Containers {
+		w.Names = append(w.Names, c.Name)
+	}
+	return w, true
+}
+
+// deref reads a number of replicas, which is 1 where nothing says otherwise.
+func deref(n *int32) int32 {
+	if n == nil {
+		return 1
+	}
+	return *n
+}
+
+// Health is how a workload does.
+type Health int
+
+// A workload runs where a pod of it is ready.
+const (
+	Runs Health = iota
+	ScaledDown
+	Crashes
+	NotReady
+)
+
+// State is how a workload does, and how that is known.
+type State struct {
+	Health
+	// How in words, after the workload's name.
+	How      string
+	Evidence []string
+	// Next cures it.
+	Next string
+}
+
+// State finds out whether the workload runs.
+func (r *Run) State(w Workload) State {
+	switch {
+	case w.Wanted == 0 && w.Ref.GVK.Kind == "DaemonSet":
+		return State{Health: ScaledDown, How: "runs on no node", Next: command.Kubectl("describe") + " " + On(w.Ref)}
+	case w.Wanted == 0:
+		return State{
+			Health: ScaledDown, How: "is scaled to zero", Evidence: []string{"spec.replicas of " + Name(w.Ref) + " is 0"},
+			Next: command.Kubectl("scale") + " " + On(w.Ref) + " --replicas=1",
+		}
+	case w.Ready > 0:
+		return State{Evidence: []string{fmt.Sprintf("%s: %d of %d ready", Name(w.Ref), w.Ready, w.Wanted)}}
+	}
+	s := State{
+		Health: NotReady, How: "is not ready",
+		Evidence: []string{fmt.Sprintf("%s: 0 of %d ready", Name(w.Ref), w.Wanted)},
+		Next:     command.Kubectl("describe") + " " + On(w.Ref),
+	}
+	for _, p := range r.podsOf(w) {
+		r.fault(&s, p)
+	}
+	return s
+}
+
+// podsAs are the pods that run as one of the accounts, each a workload by itself.
+func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
+	sure = true
+	for _, a := range accounts {
+		objects, known := r.List(KindOf("v1", "Pod"), a.namespace)
+		sure = sure && known
+		for _, p := range All[corev1.Pod](objects) {
+			if cmp.Or(p.Spec.ServiceAccountName, "default") != a.name || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+				continue
+			}
+			w := Workload{Ref: RefOf("v1", "Pod", p.Namespace, p.Name), Account: a.name, labels: p.Labels, Wanted: 1}
+			if slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }) {
+				w.Ready = 1
+			}
+			found = append(found, w)
+		}
+	}
+	return found, sure
+}
+
+// podsOf are the pods that the workload's selector selects.
+func (r *Run) podsOf(w Workload) []corev1.Pod {
+	if w.Ref.GVK.Kind == "Pod" {
+		objects, _ := r.List(w.Ref.GVK, w.Ref.Namespace)
+		return slices.DeleteFunc(All[corev1.Pod](objects), func(p corev1.Pod) bool { return p.Name != w.Ref.Name })
+	}
+	selector, err := metav1.LabelSelectorAsSelector(w.selector)
+	if err != nil || selector.Empty() {
+		return nil
+	}
+	objects, _ := r.List(KindOf("v1", "Pod"), w.Ref.Namespace)
+	return slices.DeleteFunc(All[corev1.Pod](objects), func(p corev1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
+}
+
+// fault notes what is wrong with a pod of the workload.
+func (r *Run) fault(s *State, p corev1.Pod) {
+	ref := RefOf("v1", "Pod", p.Namespace, p.Name)
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		waiting, last := c.State.Waiting, c.LastTerminationState.Terminated
+		crashed := last != nil && last.ExitCode != 0 && c.RestartCount > 0
+		switch {
+		case waiting != nil && waiting.Reason == "CrashLoopBackOff", crashed && !c.Ready:
+			text := fmt.Sprintf("%s: container %s restarted %d times", Name(ref), Quote(c.Name), c.RestartCount)
+			if last != nil {
+				text += fmt.Sprintf(", the last time with exit code %d (%s)", last.ExitCode, Quote(last.Reason))
+			}
+			s.Health, s.How = Crashes, "crashes again and again"
+			s.Evidence = append(s.Evidence, text)
+			s.Next = command.Kubectl("logs") + " " + On(ref) + " -c " + Word(c.Name) + " --previous"
+		case waiting != nil && waiting.Reason != "":
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: container %s: %s %s", Name(ref), Quote(c.Name), Quote(waiting.Reason), Quote(waiting.Message)))
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			s.Evidence = append(s.Evidence, Name(ref)+": "+Quote(c.Reason+" "+c.Message))
+		}
+	}
+	s.Evidence = Some(s.Evidence, 4)
+}
