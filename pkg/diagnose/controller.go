@@ -52,59 +52,66 @@ const (
 	worthGrant = 3
 	worthHook  = 2
 	worthRight = 1
+	worthLabel = 1
 )
 
-// Controller looks for the workload of a finalizer's controller, by all that ties one
-// to the other: the managers who set the finalizer, the names of operators that
-// are known, leases, webhooks for the kind, and who has the right to update it.
+// Controller looks for the workload of an object's controller, by all that ties one to
+// the other: who writes its status and set its finalizers, the names of operators that
+// are known, leases, webhooks for the kind, rights on it, and labels in common with its
+// definition. With a finalizer, who is to remove that is meant; without one, the
+// controller of the object's kind. Where the finalizer is the kind's own, that is the
+// same.
 func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search {
-	op := operatorOf(finalizer)
-	s := Search{Operator: op.name, Sure: true}
+	t := r.traitsOf(u, finalizer)
+	s := Search{Operator: t.operator, Sure: true}
 	workloads, sure := r.Workloads()
 	s.Sure = s.Sure && sure
 	leases, sure := r.Leases()
 	s.Sure = s.Sure && sure
-	accounts, sure := r.accounts(u, finalizer)
+	accounts, sure := r.accounts(t.groups)
 	s.Sure = s.Sure && sure
 	hooks := r.hooksOf(u)
 
-	names := append(managers(u, finalizer), op.workloads...)
-	domain, groups := domainOf(finalizer), groupsBy(u, finalizer)
 	var found []Candidate
 	for _, w := range workloads {
 		c := Candidate{Workload: w}
-		c.byName(names)
-		c.byLease(leases, names, domain)
-		c.byAccount(accounts, groups)
+		c.byName(t)
+		c.byLease(leases, t)
+		c.byAccount(accounts, t.groups)
 		c.byHook(r, hooks)
+		c.byLabel(t.definition)
 		if c.score > 0 {
 			found = append(found, c)
 		}
 	}
-	if len(found) == 0 { // He need not be a workload: a pod may run by itself, or for a Job or another's kind.
+	if len(found) == 0 { // It need not be a workload: a pod may run by itself, or for a Job or another's kind.
 		pods, sure := r.podsAs(accounts)
 		s.Sure = s.Sure && sure
 		for _, w := range pods {
 			c := Candidate{Workload: w}
-			c.byAccount(accounts, groups)
+			c.byAccount(accounts, t.groups)
 			found = append(found, c)
 		}
 	}
 	s.Workloads = best(found)
-	if len(s.Workloads) == 0 {
-		s.Lease = leaseFor(leases, names, domain)
-		if s.Sure { // Of what could not be read, nobody can tell what is not there.
-			s.Evidence = notFound(names, groups, accounts, hooks)
-		}
-		s.Proven = len(names)+len(accounts) > 0 || op.name != ""
-		s.Alive = r.alive(u, finalizer)
-		if !s.Proven {
-			s.Suspects = r.suspects(u, finalizer)
-		}
+	if len(s.Workloads) > 0 {
+		return s
 	}
-	if s.Lease != nil && s.Lease.Stale(r.Now) {
-		s.Evidence = append(s.Evidence, s.Lease.String(r.Now))
-		s.Lease = nil
+	if s.Sure { // Of what could not be read, it is not known what is not there.
+		s.Evidence = notFound(t, accounts, hooks)
+	}
+	if l := leaseFor(leases, t); l != nil && l.Stale(r.Now) {
+		s.Evidence = append(s.Evidence, l.String(r.Now))
+	} else {
+		s.Lease = l
+	}
+	s.Proven = len(t.names)+len(accounts) > 0 || t.operator != ""
+	if finalizer == "" {
+		return s
+	}
+	s.Alive = r.alive(u, finalizer)
+	if !s.Proven {
+		s.Suspects = r.suspects(u, finalizer)
 	}
 	return s
 }
@@ -119,24 +126,41 @@ func best(found []Candidate) []Candidate {
 	return found
 }
 
-func (c *Candidate) byName(names []string) {
-	for _, n := range names {
-		if c.Called(n) {
-			c.clue(worthName, "its name is that of "+Quote(n)+", to whom the finalizer belongs")
+func (c *Candidate) byName(t traits) {
+	for _, n := range t.names {
+		if c.Called(n.name) || slices.Contains(c.programs, n.name) {
+			c.clue(worthName, "its name is that of "+Quote(n.name)+", "+n.whose)
 			return
 		}
 	}
 }
 
-func (c *Candidate) byLease(leases []Lease, names []string, domain string) {
+func (c *Candidate) byLease(leases []Lease, t traits) {
 	for _, l := range leases {
 		if l.Ref.Namespace == c.Ref.Namespace && strings.HasPrefix(l.Holder, c.Ref.Name+"-") {
 			c.Lease = &l
-			if l.of(names, domain) {
+			if l.of(t) {
 				c.clue(worthLease, "its pod holds the lease "+Name(l.Ref))
 				return
 			}
 		}
+	}
+}
+
+// byLabel goes by the first of the labels that the definition has.
+func (c *Candidate) byLabel(definition *unstructured.Unstructured) {
+	if definition == nil {
+		return
+	}
+	for _, label := range []string{"app.kubernetes.io/instance", "app.kubernetes.io/name", "app.kubernetes.io/part-of", "app"} {
+		value := definition.GetLabels()[label]
+		if value == "" {
+			continue
+		}
+		if c.own[label] == value {
+			c.clue(worthLabel, "it has the label "+Quote(label+"="+value)+" in common with the definition of the kind")
+		}
+		return
 	}
 }
 
@@ -167,55 +191,28 @@ func (c *Candidate) clue(worth int, why string) {
 	c.Why = append(c.Why, why)
 }
 
-// of reports whether the lease is named after the finalizer's owner.
-func (l Lease) of(names []string, domain string) bool {
-	if slices.Contains(names, l.Ref.Name) {
+// of reports whether the lease is named after a controller with these traits.
+func (l Lease) of(t traits) bool {
+	if slices.ContainsFunc(t.names, func(n managerName) bool { return n.name == l.Ref.Name }) {
 		return true
 	}
 	_, of, dotted := strings.Cut(l.Ref.Name, ".") // controller-runtime's way: 8a3f.example.com
-	return dotted && related(of, domain)
+	return dotted && slices.ContainsFunc(t.domains, func(domain string) bool { return related(of, domain) })
 }
 
-func leaseFor(leases []Lease, names []string, domain string) *Lease {
+func leaseFor(leases []Lease, t traits) *Lease {
 	for _, l := range leases {
-		if l.of(names, domain) {
+		if l.of(t) {
 			return &l
 		}
 	}
 	return nil
 }
 
-// managers are those who set the finalizer, as far as their name tells anything:
-// not by the tools with which people write manifests, nor where it is what every
-// controller calls itself.
-func managers(u *unstructured.Unstructured, finalizer string) []string {
-	var names []string
-	for _, o := range Setters(u, finalizer) {
-		if !tool(o.Manager) && !generic(o.Manager) {
-			names = append(names, o.Manager)
-		}
-	}
-	return slices.Compact(names)
-}
-
-// domainOf is the domain in the name of a finalizer: example.com of both
-// example.com/hold and hold.example.com.
-func domainOf(finalizer string) string {
-	domain, _, _ := strings.Cut(finalizer, "/")
-	return domain
-}
-
-// related reports whether a domain is the other one, or below it.
-func related(a, b string) bool {
-	if !strings.Contains(a, ".") || !strings.Contains(b, ".") {
-		return false
-	}
-	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
-}
-
 // notFound says where nothing was found.
-func notFound(names, groups []string, accounts []account, hooks []Hook) []string {
-	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(names) + ", and no lease of " + Quote(groups[0])}
+func notFound(t traits, accounts []account, hooks []Hook) []string {
+	groups := t.groups
+	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no lease of " + Quote(groups[0])}
 	if len(accounts) == 0 {
 		return append(evidence, "no service account was given rights on "+kindsOf(groups)+" in particular")
 	}
@@ -232,13 +229,13 @@ func notFound(names, groups []string, accounts []account, hooks []Hook) []string
 
 func kindsOf(groups []string) string { return "kinds of " + Quote(strings.Join(groups, " or ")) }
 
-func called(names []string) string {
+func called(names []managerName) string {
 	if len(names) == 0 {
 		return " is known to own it"
 	}
 	quotedNames := make([]string, len(names))
 	for i, n := range names {
-		quotedNames[i] = Quote(n)
+		quotedNames[i] = Quote(n.name)
 	}
 	return " is called " + strings.Join(quotedNames, " or ")
 }

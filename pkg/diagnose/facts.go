@@ -125,12 +125,18 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	return false
 }
 
-// allTroubled reports whether the server failed at every one of the questions.
+// allTroubled reports whether the server failed at every one of the questions. That an
+// update was refused says nothing of reading.
 func (f *Facts) allTroubled(questions []Question) bool {
+	troubled := false
 	for _, q := range questions {
+		if q.Verb == Replay {
+			continue
+		}
 		if a, ok := f.Find(q); !ok || !Troubled(a.Err) {
 			return false
 		}
+		troubled = true
 	}
-	return true
+	return troubled
 }

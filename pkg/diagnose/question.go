@@ -62,6 +62,35 @@ type Collector interface {
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
+// Matching makes Collectors that keep the objects that are meant, without what tells
+// nothing of them: who manages their fields, and what was applied.
+func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
+	return func() Collector { return &matching{meant: meant} }
+}
+
+type matching struct {
+	meant func(*unstructured.Unstructured) bool
+	kept  []*unstructured.Unstructured
+}
+
+func (m *matching) Add(u *unstructured.Unstructured) {
+	if m.meant(u) {
+		m.kept = append(m.kept, Slim(u))
+	}
+}
+
+func (m *matching) Collected() ([]*unstructured.Unstructured, int) { return m.kept, 0 }
+
+// Slim takes out of an object who manages its fields, and what was applied.
+func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
+	u.SetManagedFields(nil)
+	if annotations := u.GetAnnotations(); annotations != nil {
+		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+		u.SetAnnotations(annotations)
+	}
+	return u
+}
+
 // String says what was asked: "list leases.coordination.k8s.io -n prod".
 func (q Question) String() string {
 	text := string(q.Verb)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // account is a service account that may update an object.
@@ -21,24 +20,12 @@ type account struct {
 
 // accounts are those that were given rights on the groups in particular: who may do
 // everything need not have to do with it. Nor need it be rights on the very kind:
-// who adds kinds of his own also puts finalizers on those of Kubernetes.
-func (r *Run) accounts(u *unstructured.Unstructured, finalizer string) ([]account, bool) {
-	groups := groupsBy(u, finalizer)
+// a controller of kinds of its own also puts finalizers on those of Kubernetes.
+func (r *Run) accounts(groups []string) ([]account, bool) {
 	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
 	})
 	return made.items, made.sure
-}
-
-// groupsBy are the API groups on which its controller has rights: that of the
-// finalizer's name, and that of the object, unless it is Kubernetes' own.
-func groupsBy(u *unstructured.Unstructured, finalizer string) []string {
-	groups := []string{domainOf(finalizer)}
-	group := u.GroupVersionKind().Group
-	if group != groups[0] && strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
-		groups = append(groups, group)
-	}
-	return groups
 }
 
 // readAccounts follows what rules give to service accounts; of bindings in a

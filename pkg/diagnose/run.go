@@ -1,7 +1,7 @@
 package diagnose
 
 import (
-	"maps"
+	"iter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,8 +21,10 @@ type Run struct {
 	// asked was not known, misses counts how often.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered got no answer; excused are those of which a cause tells why.
+	// unanswered got no answer, in this order; excused are those of which a cause tells
+	// why.
 	unanswered map[Question]error
+	order      []Question
 	excused    map[Question]bool
 	// made is what was made of lists that many objects ask for.
 	made map[string]any
@@ -63,8 +65,9 @@ func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 		return a, false
 	}
 	if a.Err != nil {
-		if !r.excused[q] {
+		if _, noted := r.unanswered[q]; !noted && !r.excused[q] {
 			r.unanswered[q] = a.Err
+			r.order = append(r.order, q)
 		}
 		return a, false
 	}
@@ -74,11 +77,17 @@ func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 // Misses is how often something was asked that is not known yet.
 func (r *Run) Misses() int { return r.misses }
 
-// Unanswered are the questions that got no answer, and why. It may be changed.
-func (r *Run) Unanswered() map[Question]error { return maps.Clone(r.unanswered) }
-
-// Fail notes that a question got no answer.
-func (r *Run) Fail(q Question, err error) { r.unanswered[q] = err }
+// Unanswered are the questions that got no answer, and why, in the order in which they
+// were asked.
+func (r *Run) Unanswered() iter.Seq2[Question, error] {
+	return func(yield func(Question, error) bool) {
+		for _, q := range r.order {
+			if err, ok := r.unanswered[q]; ok && !yield(q, err) {
+				return
+			}
+		}
+	}
+}
 
 // Excuse says that a cause tells why a question got no answer.
 func (r *Run) Excuse(q Question) {

@@ -3,7 +3,9 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,15 +23,18 @@ type Workload struct {
 	Ref object.Ref
 	// Names that it goes by: its own, those of its containers, that of its app.
 	Names []string
+	// programs are what its containers run, as far as that is said.
+	programs []string
 	// Account is the service account that its pods run as, in its namespace.
 	Account string
-	// labels of its pods.
-	labels   labels.Set
-	selector *metav1.LabelSelector
+	// own labels, and those of its pods.
+	own, labels labels.Set
+	selector    *metav1.LabelSelector
 	// Wanted and Ready are numbers of pods.
 	Wanted, Ready int32
 }
 
+// Called reports whether the workload goes by a name.
 func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
 
 // Workloads are all that may be a controller, and whether they are all.
@@ -85,7 +90,7 @@ func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
 	default:
 		return w, false
 	}
-	w.labels = template.Labels
+	w.own, w.labels = u.GetLabels(), template.Labels
 	w.Account = template.Spec.ServiceAccountName
 	if w.Account == "" {
 		w.Account = "default"
@@ -93,8 +98,22 @@ func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
 	w.Names = []string{u.GetName(), template.Labels["app.kubernetes.io/name"], u.GetLabels()["app.kubernetes.io/name"]}
 	for _, c := range template.Spec.Containers {
 		w.Names = append(w.Names, c.Name)
+		w.programs = append(w.programs, program(c))
+	}
+	if app := u.GetLabels()["app"]; app != "" {
+		w.programs = append(w.programs, app)
 	}
 	return w, true
+}
+
+// program is what a container runs: most go by the name of their image.
+func program(c corev1.Container) string {
+	if len(c.Command) > 0 {
+		return path.Base(c.Command[0])
+	}
+	image, _, _ := strings.Cut(path.Base(c.Image), "@")
+	image, _, _ = strings.Cut(image, ":")
+	return image
 }
 
 // deref reads a number of replicas, which is 1 where nothing says otherwise.

@@ -1,0 +1,155 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// traits are what the controller of an object is known by.
+type traits struct {
+	// operator is who is known to own the finalizer; empty if nobody is.
+	operator string
+	// names that it may go by.
+	names []managerName
+	// domains that its lease may be named after; groups of which it has rights on kinds.
+	domains, groups []string
+	// definition of the kind that is its own; nil where there is none, or it is not
+	// known yet.
+	definition *unstructured.Unstructured
+}
+
+// managerName is what a controller may be called, and why.
+type managerName struct{ name, whose string }
+
+// traitsOf collects what the controller is known by that is to remove a finalizer, or
+// that is the kind's where none is named.
+func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
+	group := u.GroupVersionKind().Group
+	t := traits{domains: []string{group}, groups: []string{group}}
+	finalizers, own := ownFinalizers(u), true
+	if finalizer != "" {
+		own = slices.Contains(finalizers, finalizer)
+		finalizers = []string{finalizer}
+		t = traits{domains: []string{domainOf(finalizer)}, groups: []string{domainOf(finalizer)}}
+		if isCustom(group) {
+			t.groups = append(t.groups, group)
+		}
+	}
+	for _, f := range finalizers {
+		op := operatorOf(f)
+		t.operator = op.name
+		for _, name := range append(managers(u, f), op.workloads...) {
+			t.names = append(t.names, managerName{name, "to whom the finalizer belongs"})
+		}
+		t.domains, t.groups = append(t.domains, domainOf(f)), append(t.groups, domainOf(f))
+	}
+	if own && isCustom(group) {
+		t.domains = append(t.domains, group)
+		t.definition = r.Definition(u)
+		if name := StatusManager(u); !tool(name) && !generic(name) {
+			t.names = append(t.names, managerName{name, "who writes its status"})
+		}
+	}
+	t.names, t.domains, t.groups = distinct(t.names), distinct(t.domains), distinct(t.groups)
+	return t
+}
+
+// distinct returns the items, each once, in their order.
+func distinct[T comparable](items []T) []T {
+	var out []T
+	for _, item := range items {
+		if !slices.Contains(out, item) {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// isCustom reports whether a group is none of Kubernetes' own.
+func isCustom(group string) bool {
+	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
+}
+
+// ownFinalizers are those finalizers that the controller of the object's kind sets, by
+// their name.
+func ownFinalizers(u *unstructured.Unstructured) []string {
+	return slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool {
+		return !related(domainOf(f), u.GroupVersionKind().Group)
+	})
+}
+
+// managers are those who set the finalizer, as far as their name tells anything:
+// not by the tools with which people write manifests, nor where it is what every
+// controller calls itself.
+func managers(u *unstructured.Unstructured, finalizer string) []string {
+	var names []string
+	for _, o := range Setters(u, finalizer) {
+		if !tool(o.Manager) && !generic(o.Manager) {
+			names = append(names, o.Manager)
+		}
+	}
+	return slices.Compact(names)
+}
+
+// StatusManager is who wrote the status of an object last; empty if that is not known.
+func StatusManager(u *unstructured.Unstructured) string {
+	latest, at := "", ""
+	for _, m := range u.GetManagedFields() {
+		wrote := ""
+		if m.Time != nil {
+			wrote = m.Time.UTC().Format("20060102150405")
+		}
+		if m.Subresource == "status" && wrote >= at {
+			latest, at = m.Manager, wrote
+		}
+	}
+	return latest
+}
+
+// domainOf is the domain in the name of a finalizer: example.com of both
+// example.com/hold and hold.example.com.
+func domainOf(finalizer string) string {
+	domain, _, _ := strings.Cut(finalizer, "/")
+	return domain
+}
+
+// related reports whether a domain is the other one, or below it.
+func related(a, b string) bool {
+	if !strings.Contains(a, ".") || !strings.Contains(b, ".") {
+		return false
+	}
+	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
+}
+
+// Definition is the definition of the object's kind; nil where there is none, or it is
+// not known. Its name has the plural, which mostly is the usual one.
+func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructured {
+	gvk := u.GroupVersionKind()
+	definitions := KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+	guessed, _ := meta.UnsafeGuessKindToResource(gvk)
+	q := Question{Verb: Get, GVK: definitions, Name: guessed.Resource + "." + gvk.Group}
+	if a, ok := r.Facts.Find(Question{Verb: Kinds}); ok && a.Err == nil {
+		kind, served := r.Kind(u)
+		if !served {
+			return nil
+		}
+		crd, _ := r.Get(definitions, "", kind.Resource+"."+gvk.Group)
+		return crd
+	}
+	defines := func(crd *unstructured.Unstructured) bool {
+		return crd != nil && Text(crd, "spec", "group") == gvk.Group && Text(crd, "spec", "names", "kind") == gvk.Kind
+	}
+	misses := r.misses
+	if a, _ := r.Ask(q); defines(a.Object) || r.misses > misses {
+		return a.Object
+	}
+	r.Excuse(q) // The list tells.
+	a, _ := r.Collect(Question{Verb: List, GVK: definitions, Kept: "of " + gvk.GroupKind().String()}, Matching(defines))
+	if len(a.Objects) == 0 {
+		return nil
+	}
+	return a.Objects[0]
+}
