@@ -3,6 +3,10 @@ package cli
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -12,13 +16,37 @@ import (
 // whyNot looks for the causes why an object does not get ready. What it can not
 // read is a cause too, and says so; an object that is gone by now has none.
 func whyNot(client *cluster.Client) func(context.Context, object.Kind, object.Ref) []event.Cause {
+	reader := patientReader{client.Once(), client}
 	return func(ctx context.Context, kind object.Kind, ref object.Ref) []event.Cause {
 		live, err := client.Get(ctx, kind, ref)
 		if err != nil {
 			return nil
 		}
 		// Time that is over leaves facts that are not complete, and better than none.
-		facts, _ := unready.Gather(ctx, client, live)
+		facts, _ := unready.Gather(ctx, reader, live)
 		return unready.Diagnose(facts)
 	}
+}
+
+// patientReader reads as the rest of a wait does: what a server that is away for a
+// moment does not answer is asked again.
+type patientReader struct {
+	*cluster.Once
+	client *cluster.Client
+}
+
+func (p patientReader) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	u, err := p.client.Read(ctx, object.Ref{GVK: gvk, Namespace: namespace, Name: name})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return u, err
+}
+
+func (p patientReader) Exists(ctx context.Context, ref object.Ref) (bool, error) {
+	return p.client.Exists(ctx, ref)
+}
+
+func (p patientReader) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
+	return p.client.Select(ctx, gvk, sel, fields, visit)
 }

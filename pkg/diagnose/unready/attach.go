@@ -6,8 +6,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -21,6 +23,8 @@ func (v *view) deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []finding {
 		if ready(waiting) || started(waiting) || waiting.DeletionTimestamp != nil {
 			continue
 		}
+		done := v.onlyKnownUnless(v.detailed[nameOf(waiting)])
+		defer done()
 		for _, claim := range claimNames(waiting) {
 			pvc := lookup[corev1.PersistentVolumeClaim](v, ref(core("PersistentVolumeClaim"), d.Namespace, claim))
 			holder := v.holder(waiting, pvc)
@@ -72,7 +76,8 @@ func (v *view) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *c
 	if pvc == nil || accessMode(pvc) == "" {
 		return nil
 	}
-	for _, p := range v.pods {
+	v.wantHolders(pvc)
+	for _, p := range slices.Concat(v.pods, v.holders(pvc.Namespace)) {
 		done := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 		if p.UID == waiting.UID || p.Namespace != waiting.Namespace || done || p.Spec.NodeName == "" || !started(p) {
 			continue
@@ -135,7 +140,7 @@ func (v *view) mounts(p *corev1.Pod) []finding {
 	if len(found) > 0 {
 		return found
 	}
-	e := v.warning(p.UID, "FailedAttachVolume", "FailedMount", "FailedMapVolume", "FailedMountOnFilesystemMismatch")
+	e := v.warning(p, "FailedAttachVolume", "FailedMount", "FailedMapVolume", "FailedMountOnFilesystemMismatch")
 	if e == nil {
 		return nil
 	}
@@ -166,7 +171,7 @@ func (v *view) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClai
 	if pvc.Spec.VolumeName == "" || accessMode(pvc) == "" || p.Spec.NodeName == "" {
 		return finding{}, false
 	}
-	for _, u := range v.all(storage("VolumeAttachment").GroupKind()) {
+	for _, u := range v.attachments() {
 		a, ok := as[storagev1.VolumeAttachment](u)
 		if !ok || a.Spec.Source.PersistentVolumeName == nil || *a.Spec.Source.PersistentVolumeName != pvc.Spec.VolumeName || a.Spec.NodeName == p.Spec.NodeName {
 			continue
@@ -182,8 +187,59 @@ func (v *view) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClai
 		if a.Status.DetachError != nil {
 			c.Evidence = append(c.Evidence, "detaching failed: "+clean(a.Status.DetachError.Message))
 		}
-		c.Evidence = append(c.Evidence, quoted(v.warning(p.UID, "FailedAttachVolume"))...)
+		c.Evidence = append(c.Evidence, quoted(v.warning(p, "FailedAttachVolume"))...)
 		return of(p, root, c), true
 	}
 	return finding{}, false
+}
+
+// wantHolders notes a claim of which has to be known who has it.
+func (v *view) wantHolders(pvc *corev1.PersistentVolumeClaim) {
+	if v.onlyKnown || pvc.Status.Phase != corev1.ClaimBound {
+		return
+	}
+	v.exclusive[pvc.Namespace] = append(v.exclusive[pvc.Namespace], pvc.Name)
+	v.volumes = append(v.volumes, pvc.Spec.VolumeName)
+}
+
+// askHolders asks who has the volumes that only one node or Pod can have: by one list
+// of the Pods of each namespace, and one of what is attached.
+func (v *view) askHolders() {
+	for namespace, claims := range v.exclusive {
+		v.list(holdersIn(namespace), func(u *unstructured.Unstructured) bool {
+			p, ok := as[corev1.Pod](u)
+			return ok && slices.ContainsFunc(claimNames(p), func(name string) bool { return slices.Contains(claims, name) })
+		})
+	}
+	if len(v.exclusive) == 0 {
+		return
+	}
+	v.list(attachments(), func(u *unstructured.Unstructured) bool {
+		return slices.Contains(v.volumes, diagnose.Text(u, "spec", "source", "persistentVolumeName"))
+	})
+}
+
+func holdersIn(namespace string) diagnose.Question {
+	return diagnose.Question{Verb: diagnose.List, GVK: core("Pod"), Namespace: namespace, Kept: "holders"}
+}
+
+func attachments() diagnose.Question {
+	return diagnose.Question{Verb: diagnose.List, GVK: storage("VolumeAttachment"), Kept: "held"}
+}
+
+// holders are the Pods that have an exclusive claim, as far as they are read.
+func (v *view) holders(namespace string) []*corev1.Pod {
+	a, _ := v.known(holdersIn(namespace))
+	var pods []*corev1.Pod
+	for _, u := range a.Objects {
+		if p, ok := as[corev1.Pod](u); ok {
+			pods = append(pods, p)
+		}
+	}
+	return pods
+}
+
+func (v *view) attachments() []*unstructured.Unstructured {
+	a, _ := v.known(attachments())
+	return a.Objects
 }

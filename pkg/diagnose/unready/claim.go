@@ -30,7 +30,8 @@ func (v *view) claimsOf(p *corev1.Pod) []finding {
 	var found []finding
 	for _, claim := range claimNames(p) {
 		r := ref(core("PersistentVolumeClaim"), p.Namespace, claim)
-		if v.absent(r) {
+		u, sure := v.read(r)
+		if u == nil && sure {
 			found = append(found, of(p, root, event.Cause{
 				Code:      "ClaimMissing",
 				Message:   "mounts PersistentVolumeClaim " + claim + ", which does not exist",
@@ -40,8 +41,8 @@ func (v *view) claimsOf(p *corev1.Pod) []finding {
 			}))
 			continue
 		}
-		pvc := lookup[corev1.PersistentVolumeClaim](v, r)
-		if pvc == nil {
+		pvc, ok := as[corev1.PersistentVolumeClaim](u)
+		if !ok {
 			continue
 		}
 		for _, f := range v.claim(pvc) {
@@ -76,7 +77,7 @@ func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
 // unbound goes by the claim's storage class.
 func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
 	c.Evidence = []string{"phase " + clean(cmp.Or(string(pvc.Status.Phase), "not set"))}
-	e := v.warning(pvc.UID, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
+	e := v.warning(pvc, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
 	c.Evidence = append(c.Evidence, quoted(e)...)
 	class, ok := v.classOf(pvc)
 	switch {
@@ -136,13 +137,16 @@ func (c claimClass) firstConsumer() bool {
 // classOf returns the storage class of a claim; false where that is not known.
 func (v *view) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
 	if pvc.Spec.StorageClassName == nil {
-		// The server puts the default class into the claim, once there is one.
-		return claimClass{}, !v.unknown(ref(storage("StorageClass"), "", ""))
+		return claimClass{}, true // The server puts the default class into the claim, once there is one.
 	}
 	if *pvc.Spec.StorageClassName == "" {
 		return claimClass{}, true // A class of that name is never looked for.
 	}
 	r := ref(storage("StorageClass"), "", *pvc.Spec.StorageClassName)
-	class := lookup[storagev1.StorageClass](v, r)
-	return claimClass{ref: r, class: class}, class != nil || v.absent(r)
+	u, sure := v.read(r)
+	class, ok := as[storagev1.StorageClass](u)
+	if !ok {
+		return claimClass{ref: r}, sure
+	}
+	return claimClass{ref: r, class: class}, true
 }

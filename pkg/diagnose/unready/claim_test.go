@@ -102,7 +102,7 @@ func TestAttach(t *testing.T) {
 		creating = `{phase: Pending, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: app, ready: false, state: {waiting: {reason: ContainerCreating}}}]}`
 	)
 	deployment := func(spec string) string {
-		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, uid: d-1, generation: 2}, spec: {replicas: 1` + spec + `}, status: {observedGeneration: 2}}` +
+		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, uid: d-1, generation: 2}, spec: {` + everyPod + `, replicas: 1` + spec + `}, status: {observedGeneration: 2}}` +
 			"\n---\n" + `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, namespace: prod, uid: rs-1, ownerReferences: [{kind: Deployment, name: web, uid: d-1, controller: true}]}, spec: {replicas: 1}, status: {replicas: 1}}` +
 			"\n---\n" + `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-2, namespace: prod, uid: rs-2, ownerReferences: [{kind: Deployment, name: web, uid: d-1, controller: true}]}, spec: {replicas: 1}, status: {replicas: 1}}`
 	}

@@ -161,7 +161,7 @@ func (v *view) ended(b box, t *corev1.ContainerStateTerminated) finding {
 	if b.status.RestartCount == 0 {
 		again = ""
 	}
-	killed := v.warningAbout(b.pod.UID, "Unhealthy", func(e *corev1.Event) bool {
+	killed := v.warningAbout(b.pod, "Unhealthy", func(e *corev1.Event) bool {
 		return b.is(e) && (strings.HasPrefix(e.Message, "Liveness") || strings.HasPrefix(e.Message, "Startup"))
 	})
 	switch {
@@ -243,7 +243,7 @@ func (v *view) probes(b box) []finding {
 	if probe == nil {
 		return nil
 	}
-	e := v.warningAbout(b.pod.UID, "Unhealthy", func(e *corev1.Event) bool {
+	e := v.warningAbout(b.pod, "Unhealthy", func(e *corev1.Event) bool {
 		return b.is(e) && strings.HasPrefix(strings.ToLower(e.Message), kind)
 	})
 	c := event.Cause{

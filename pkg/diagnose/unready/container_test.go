@@ -174,7 +174,7 @@ func replicaSet(replicas int) string {
 	return `apiVersion: apps/v1
 kind: ReplicaSet
 metadata: {name: web, namespace: prod, uid: rs-1}
-spec: {replicas: ` + n + `, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}}
+spec: {replicas: ` + n + `, ` + everyPod + `, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}}
 status: {replicas: ` + n + `}
 `
 }

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -16,7 +18,7 @@ func (v *view) refused(w workload) []finding {
 		return nil
 	}
 	said, from := w.refusal, "condition ReplicaFailure: "
-	if e := v.warning(w.uid, "FailedCreate"); said == "" && e != nil {
+	if e := v.warning(w.object, "FailedCreate"); said == "" && e != nil {
 		said, from = e.Message, "event FailedCreate: "
 	}
 	if said == "" {
@@ -68,8 +70,9 @@ func (v *view) quota(w workload, said string, c *event.Cause) bool {
 			used := q.Status.Used[resource]
 			full = append(full, clean(string(resource))+" "+used.String()+" of "+hard.String())
 		}
-		slices.Sort(full)
-		c.Evidence = append(c.Evidence, "used: "+some(full, 6))
+		if slices.Sort(full); len(full) > 0 {
+			c.Evidence = append(c.Evidence, "used: "+some(full, 6))
+		}
 	}
 	return true
 }
@@ -119,7 +122,8 @@ func (v *view) webhook(w workload, said string, c *event.Cause) bool {
 	}
 	c.Next = kubectl("", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
-		for _, u := range v.all(admission(kind).GroupKind()) {
+		configurations, _ := v.list(diagnose.Question{GVK: admission(kind)}, every)
+		for _, u := range configurations {
 			if slices.Contains(webhookNames(u), hook) {
 				c.BlockedBy = ref(admission(kind), "", u.GetName())
 				c.Next = describe(c.BlockedBy)
@@ -161,4 +165,14 @@ func priority(w workload, said string, c *event.Cause) bool {
 	c.BlockedBy = ref(priorityClass(), "", class)
 	c.Next = kubectl("", "get", "priorityclasses")
 	return true
+}
+
+// webhookNames returns the names of the webhooks of a configuration.
+func webhookNames(u *unstructured.Unstructured) []string {
+	var names []string
+	for _, hook := range diagnose.Items(u, "webhooks") {
+		name, _ := hook["name"].(string)
+		names = append(names, name)
+	}
+	return distinct(names)
 }

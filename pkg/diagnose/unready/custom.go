@@ -3,10 +3,13 @@ package unready
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -34,21 +37,28 @@ func (v *view) custom(u *unstructured.Unstructured) []finding {
 // owned looks at the workloads that an operator made for the object, and at those
 // Pods that it made by itself.
 func (v *view) owned(u *unstructured.Unstructured) []finding {
+	if !strings.Contains(u.GroupVersionKind().Group, ".") || u.GetNamespace() == "" {
+		return nil // One of Kubernetes' own: no operator makes anything of it.
+	}
+	mine := func(other *unstructured.Unstructured) bool { return ownedBy(other, u) }
+	kept := "of " + string(u.GetUID())
+	var workloads []*unstructured.Unstructured
+	for _, gvk := range []schema.GroupVersionKind{apps("Deployment"), apps("StatefulSet"), apps("DaemonSet"), apps("ReplicaSet"), batch("Job")} {
+		objects, _ := v.list(diagnose.Question{GVK: gvk, Namespace: u.GetNamespace(), Kept: kept}, mine)
+		workloads = append(workloads, objects...)
+	}
+	pods := v.readPods(u.GetNamespace(), "", kept, mine)
+	slices.SortFunc(workloads, func(a, b *unstructured.Unstructured) int { return object.RefOf(a).Compare(object.RefOf(b)) })
 	var found []finding
-	for _, other := range v.Others {
-		if metav1.IsControlledBy(other, u) || ownedBy(other, u) {
-			if v.known(other) {
-				found = append(found, v.subject(other)...)
-			}
-		}
+	for i, w := range workloads {
+		done := v.onlyKnownUnless(i < detail)
+		found = append(found, v.subject(w)...)
+		done()
+	}
+	for _, p := range pods.pods {
+		found = append(found, v.pod(p)...)
 	}
 	return found
-}
-
-// known tells whether there are rules for the kind of an object that is not the
-// one in question.
-func (v *view) known(u *unstructured.Unstructured) bool {
-	return slices.Contains(workloadKinds(), u.GroupVersionKind().GroupKind()) || u.GroupVersionKind().GroupKind() == core("Pod").GroupKind()
 }
 
 func ownedBy(u, owner *unstructured.Unstructured) bool {
@@ -61,11 +71,11 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 func saying(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	var found []finding
-	for _, c := range conditionsOf(u) {
+	for _, c := range diagnose.Conditions(u) {
 		if c.ObservedGeneration > 0 && c.ObservedGeneration < u.GetGeneration() {
 			continue // It is about an older version (edge case 47).
 		}
-		cause := event.Cause{Evidence: []string{c.line()}, Next: describe(r)}
+		cause := event.Cause{Evidence: []string{line(c)}, Next: describe(r)}
 		rank := direct
 		switch {
 		case slices.Contains([]string{"Stalled", "Failed", "Degraded", "Error"}, c.Type) && c.Status == "True":
@@ -89,7 +99,7 @@ func saying(u *unstructured.Unstructured) []finding {
 }
 
 // told is what a condition says, in parentheses and after a colon.
-func told(c condition) string {
+func told(c diagnose.Condition) string {
 	text := ""
 	if c.Reason != "" {
 		text = " (" + clean(c.Reason) + ")"
@@ -104,7 +114,7 @@ func told(c condition) string {
 // older one than the object's.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
-	n, ok := wholeNumber(value)
+	n, ok := diagnose.WholeNumber(value)
 	if !found || !ok || n >= u.GetGeneration() {
 		return nil
 	}
@@ -133,7 +143,7 @@ func (v *view) silent(u *unstructured.Unstructured) []finding {
 	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
 		return nil
 	}
-	crd := v.definitionOf(u)
+	crd := v.Definition(u)
 	if crd == nil || !hasStatus(crd, u.GroupVersionKind().Version) {
 		return nil
 	}
@@ -149,7 +159,7 @@ func (v *view) silent(u *unstructured.Unstructured) []finding {
 
 // warned falls back to what the object's events warn of.
 func (v *view) warned(u *unstructured.Unstructured) []finding {
-	events := v.events[u.GetUID()]
+	events := v.warnings(u)
 	if len(events) == 0 || u.GetUID() == "" {
 		return nil
 	}
@@ -163,21 +173,6 @@ func (v *view) warned(u *unstructured.Unstructured) []finding {
 	}
 	c.Evidence = distinct(c.Evidence)
 	return []finding{{Cause: c, rank: direct}}
-}
-
-// definitionOf returns the definition of the object's kind, if it was read.
-func (v *view) definitionOf(u *unstructured.Unstructured) *unstructured.Unstructured {
-	for _, crd := range v.all(definition().GroupKind()) {
-		if defines(crd, u) {
-			return crd
-		}
-	}
-	return nil
-}
-
-func defines(crd, u *unstructured.Unstructured) bool {
-	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-	return kind == u.GetKind() && groupOf(crd) == u.GroupVersionKind().Group
 }
 
 // hasStatus tells whether a version of a definition has a status, as a subresource

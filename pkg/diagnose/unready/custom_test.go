@@ -46,7 +46,7 @@ func TestCustom(t *testing.T) {
 		"whether the controller runs is unknown (edge case 67)": {
 			facts:    widget(by, `, status: {observedGeneration: 2}`) + crd,
 			unread:   []string{"Deployment.apps/"},
-			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not looked at its latest change yet", "NotAllowed: what is the matter with these is unknown, because they may not be read: deployments"},
+			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not looked at its latest change yet", "NotAllowed: what is the matter with these is unknown, because they may not be read: deployments, deployments in prod"},
 			evidence: []string{"whether its controller runs is unknown: Deployments may not be listed"},
 			next:     "kubectl describe widget.example.com/w -n prod",
 		},
@@ -105,8 +105,9 @@ func TestDefinitions(t *testing.T) {
 			blocked: "service/x -n prod",
 		},
 		"an API that answers badly": {
-			facts: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.example.com}, spec: {service: {namespace: prod, name: x}}, status: {conditions: [{type: Available, status: "False", reason: FailedDiscoveryCheck, message: "x509: unknown authority"}]}}`,
-			want:  []string{"APIServiceUnavailable: apiservice.apiregistration.k8s.io/v1.x.example.com is not available (FailedDiscoveryCheck)"},
+			facts: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.example.com}, spec: {service: {namespace: prod, name: x}}, status: {conditions: [{type: Available, status: "False", reason: FailedDiscoveryCheck, message: "x509: unknown authority"}]}}` + "\n---\n" +
+				`{apiVersion: v1, kind: Service, metadata: {name: x, namespace: prod}, spec: {type: ExternalName}}`,
+			want: []string{"APIServiceUnavailable: apiservice.apiregistration.k8s.io/v1.x.example.com is not available (FailedDiscoveryCheck)"},
 		},
 		"no metrics": {
 			facts:  `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: prod}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}, status: {conditions: [{type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: unable}]}}`,
@@ -123,7 +124,7 @@ func TestDefinitions(t *testing.T) {
 
 func TestJobs(t *testing.T) {
 	job := func(spec, status string) string {
-		return `{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod, uid: j-1}, spec: {` + spec + `}, status: {` + status + `}}`
+		return `{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod, uid: j-1}, spec: {` + everyPod + `, ` + spec + `}, status: {` + status + `}}`
 	}
 	stories(t, map[string]story{
 		"suspended": {

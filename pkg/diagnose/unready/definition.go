@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -15,11 +16,11 @@ import (
 func (v *view) definition(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	var found []finding
-	if c := conditionOf(u, "NamesAccepted"); c.Status == "False" {
+	if c := diagnose.ConditionOf(u, "NamesAccepted"); c.Status == "False" {
 		cause := event.Cause{
 			Code:     "NamesConflict",
 			Message:  name(r) + " is not served: another definition of its group has one of its names (" + clean(c.Reason) + ")",
-			Evidence: []string{c.line()},
+			Evidence: []string{line(c)},
 			Next:     kubectl("", "get", "customresourcedefinitions", "-o", "custom-columns=NAME:.metadata.name,KIND:.status.acceptedNames.kind,SHORT:.status.acceptedNames.shortNames"),
 		}
 		if other := v.rival(u); other != nil {
@@ -28,28 +29,28 @@ func (v *view) definition(u *unstructured.Unstructured) []finding {
 		}
 		found = append(found, finding{Cause: cause, rank: root})
 	}
-	if c := conditionOf(u, "NonStructuralSchema"); c.Status == "True" {
+	if c := diagnose.ConditionOf(u, "NonStructuralSchema"); c.Status == "True" {
 		found = append(found, finding{rank: root, Cause: event.Cause{
 			Code:      "SchemaNotStructural",
 			Message:   name(r) + " has a schema that is not structural: " + clean(c.Message),
-			Evidence:  []string{c.line()},
+			Evidence:  []string{line(c)},
 			Next:      get(r),
 			BlockedBy: r,
 		}})
 	}
-	if c := conditionOf(u, "KubernetesAPIApprovalPolicyConformant"); c.Status == "False" {
+	if c := diagnose.ConditionOf(u, "KubernetesAPIApprovalPolicyConformant"); c.Status == "False" {
 		found = append(found, finding{rank: direct, Cause: event.Cause{
 			Code:      "GroupProtected",
 			Message:   name(r) + " is in a group of Kubernetes' own without the approval that those need",
-			Evidence:  []string{c.line()},
+			Evidence:  []string{line(c)},
 			Next:      get(r),
 			BlockedBy: r,
 		}})
 	}
-	if c := conditionOf(u, "Established"); c.Status != "True" && len(found) == 0 && u.GetDeletionTimestamp() == nil {
+	if c := diagnose.ConditionOf(u, "Established"); c.Status != "True" && len(found) == 0 && u.GetDeletionTimestamp() == nil {
 		cause := event.Cause{Code: "NotEstablished", Message: name(r) + " is not established yet", Next: describe(r)}
 		if c.Type != "" {
-			cause.Evidence = []string{c.line()}
+			cause.Evidence = []string{line(c)}
 		}
 		found = append(found, finding{Cause: cause, rank: direct})
 	}
@@ -59,8 +60,13 @@ func (v *view) definition(u *unstructured.Unstructured) []finding {
 // rival returns the definition that has a name which this one asks for.
 func (v *view) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
 	wanted := definedNames(u, "spec", "names")
-	for _, other := range v.all(definition().GroupKind()) {
-		if other.GetName() == u.GetName() || groupOf(other) != groupOf(u) {
+	group := groupOf(u)
+	others, _ := v.list(diagnose.Question{GVK: definition(), Kept: "of " + group}, func(other *unstructured.Unstructured) bool {
+		unstructured.RemoveNestedField(other.Object, "spec", "versions") // Schemas are large.
+		return groupOf(other) == group
+	})
+	for _, other := range others {
+		if other.GetName() == u.GetName() {
 			continue
 		}
 		for _, name := range definedNames(other, "status", "acceptedNames") {
@@ -90,14 +96,14 @@ func definedNames(definition *unstructured.Unstructured, path ...string) []strin
 // apiService tells why an aggregated API does not answer, down to the Pods behind it.
 func (v *view) apiService(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
-	available := conditionOf(u, "Available")
+	available := diagnose.ConditionOf(u, "Available")
 	if available.Status == "True" {
 		return nil
 	}
 	cause := event.Cause{
 		Code:     "APIServiceUnavailable",
 		Message:  name(r) + " is not available (" + clean(available.Reason) + ")",
-		Evidence: []string{available.line()},
+		Evidence: []string{line(available)},
 		Next:     describe(r),
 	}
 	if available.Type == "" {
@@ -109,14 +115,15 @@ func (v *view) apiService(u *unstructured.Unstructured) []finding {
 		return []finding{{Cause: cause, rank: direct}}
 	}
 	cause.BlockedBy = backend
-	if v.absent(backend) {
+	served, sure := v.read(backend)
+	if served == nil && sure {
 		cause.Code = "ServiceMissing"
 		cause.Message = name(r) + " is not available: its " + name(backend) + " does not exist"
 		cause.Next = kubectl(backend.Namespace, "get", "services")
 		return []finding{{Cause: cause, rank: root}}
 	}
 	var found []finding
-	if s := lookup[corev1.Service](v, backend); s != nil {
+	if s, ok := as[corev1.Service](served); ok && s.Spec.Type != corev1.ServiceTypeExternalName {
 		found = v.endpoints(s)
 		cause.Evidence = append(cause.Evidence, "it is served by "+name(backend))
 	}
@@ -138,14 +145,14 @@ func (v *view) autoscaler(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	var found []finding
 	for _, kind := range []string{"AbleToScale", "ScalingActive"} {
-		c := conditionOf(u, kind)
+		c := diagnose.ConditionOf(u, kind)
 		if c.Status != "False" {
 			continue
 		}
 		cause := event.Cause{
 			Code:      "AutoscalerInactive",
 			Message:   name(r) + " does not scale (" + clean(c.Reason) + "): " + clean(c.Message),
-			Evidence:  []string{c.line()},
+			Evidence:  []string{line(c)},
 			Next:      describe(r),
 			BlockedBy: scaleTarget(u),
 		}

@@ -1,31 +1,31 @@
 package unready_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// story is facts as a cluster shows them, and what follows from them.
+// story is what a cluster holds, and what follows from it.
 type story struct {
-	// facts are YAML documents: the object, then all others.
+	// facts are YAML documents: the object, then all others. What they name and is not
+	// among them is there, and nothing is wrong with it.
 	facts string
-	// absent and unread are objects, or kinds, as in "Secret/prod/keys".
+	// absent are not there; unread may not be read, and broken cannot be. They are
+	// objects, or kinds, as in "Secret/prod/keys".
 	absent, unread, broken []string
-	more                   int
 	// want are the causes, each as "Code: message".
 	want []string
 	// next and blocked are those of the first cause, where a story is about them.
@@ -34,12 +34,12 @@ type story struct {
 	evidence []string
 }
 
-// at is when all facts were gathered.
-func at() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
+// everyPod is a selector of all Pods: whose they are, the stories tell by their owners.
+const everyPod = `selector: {matchExpressions: [{key: nothing, operator: DoesNotExist}]}`
 
 func (s story) run(t *testing.T) {
 	t.Helper()
-	causes := unready.Diagnose(s.gathered(t))
+	causes := s.diagnosed(t)
 	var got []string
 	for _, c := range causes {
 		got = append(got, c.Code+": "+c.Message)
@@ -84,52 +84,53 @@ func sane(t *testing.T, causes []event.Cause) {
 	}
 }
 
-func (s story) gathered(t *testing.T) unready.Facts {
+func (s story) diagnosed(t *testing.T) []event.Cause {
 	t.Helper()
-	facts := unready.Facts{Now: at(), More: s.more}
-	for doc := range strings.SplitSeq(s.facts, "\n---\n") {
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(doc), &u.Object); err != nil {
-			t.Fatalf("%v:\n%s", err, doc)
-		}
-		whole(u.Object)
-		if facts.Object == nil {
-			facts.Object = u
-		} else {
-			facts.Others = append(facts.Others, u)
-		}
-	}
-	for _, text := range s.absent {
-		facts.Absent = append(facts.Absent, named(text))
-	}
+	objects := diagnosetest.Read(t, s.facts)
+	m := &teller{Memory: diagnosetest.Memory{Objects: objects, Answers: diagnosetest.Answers{Failing: map[string]error{}}}, absent: s.absent}
 	for _, text := range s.unread {
 		r := named(text)
-		err := apierrors.NewForbidden(schema.GroupResource{Resource: r.GVK.Kind}, r.Name, errors.New("no"))
-		facts.Unread = append(facts.Unread, unready.Unread{Ref: r, Err: err})
+		m.Failing[strings.TrimSuffix(r.GVK.Kind+"/"+r.Name, "/")] = diagnosetest.Forbidden(r.GVK.Kind)
 	}
 	for _, text := range s.broken {
-		facts.Unread = append(facts.Unread, unready.Unread{Ref: named(text), Err: errors.New("the server is\non fire")})
+		m.Failing[named(text).GVK.Kind] = errors.New("the server is\non fire")
 	}
-	return facts
+	facts, err := unready.Gather(t.Context(), m, objects[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts.Now = diagnosetest.Now()
+	return unready.Diagnose(facts)
 }
 
-// whole makes whole numbers int64, as clients decode them.
-func whole(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k := range v {
-			v[k] = whole(v[k])
-		}
-	case []any:
-		for i := range v {
-			v[i] = whole(v[i])
-		}
-	case float64:
-		if v == float64(int64(v)) {
-			return int64(v)
+// teller is a cluster in which what a story does not tell of is there, and nothing is
+// wrong with it.
+type teller struct {
+	diagnosetest.Memory
+	absent []string
+}
+
+func (s *teller) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	u, err := s.Memory.Get(ctx, gvk, namespace, name)
+	if r := (object.Ref{GVK: gvk, Namespace: namespace, Name: name}); u == nil && err == nil && !s.isAbsent(r) {
+		u = &unstructured.Unstructured{}
+		u.SetGroupVersionKind(gvk)
+		u.SetNamespace(namespace)
+		u.SetName(name)
+		if gvk.Kind == "PersistentVolumeClaim" {
+			u.Object["status"] = map[string]any{"phase": "Bound"}
 		}
 	}
-	return v
+	return u, err
+}
+
+func (s *teller) Exists(ctx context.Context, ref object.Ref) (bool, error) {
+	_, err := s.Memory.Exists(ctx, ref)
+	return err == nil && !s.isAbsent(ref), err
+}
+
+func (s *teller) isAbsent(ref object.Ref) bool {
+	return slices.ContainsFunc(s.absent, func(text string) bool { return named(text).Key() == ref.Key() })
 }
 
 // named reads KIND.GROUP/NAMESPACE/NAME; the name may be empty.

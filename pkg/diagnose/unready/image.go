@@ -15,7 +15,7 @@ import (
 func (v *view) pulling(b box, w *corev1.ContainerStateWaiting) finding {
 	image := clean(b.spec.Image)
 	said := w.Message
-	if e := v.warningAbout(b.pod.UID, "Failed", func(e *corev1.Event) bool {
+	if e := v.warningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
 		return b.is(e) && strings.HasPrefix(e.Message, "Failed to pull image")
 	}); e != nil && w.Reason == "ImagePullBackOff" {
 		said = e.Message // The other one may say no more than that it pauses.
@@ -41,6 +41,9 @@ func (v *view) pulling(b box, w *corev1.ContainerStateWaiting) finding {
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" can not be pulled"
 	}
 	for _, secret := range b.pod.Spec.ImagePullSecrets {
+		if !waitsFor(b.pod, "ErrImagePull", "ImagePullBackOff") {
+			break // It was not pulled, so that nobody asked for them.
+		}
 		r := ref(core("Secret"), b.pod.Namespace, secret.Name)
 		if v.absent(r) {
 			c.Evidence = append(c.Evidence, "imagePullSecrets names Secret "+secret.Name+", which does not exist")

@@ -23,7 +23,7 @@ func (v *view) job(j *batchv1.Job) []finding {
 			BlockedBy: r,
 		}}}
 	}
-	w := workload{ref: r, uid: j.UID, template: j.Spec.Template.Spec}
+	w := workload{ref: r, object: j, template: j.Spec.Template.Spec, selector: selectorOf(j.Spec.Selector)}
 	w.short = j.Status.Active == 0 && j.Status.Succeeded == 0
 	found := v.workload(w, 0)
 	for _, c := range j.Status.Conditions {
@@ -80,10 +80,12 @@ func (v *view) cronJob(j *batchv1.CronJob) []finding {
 		}}}
 	}
 	var found []finding
-	for _, active := range v.all(batch("Job").GroupKind()) {
-		found = append(found, v.subject(active)...)
+	for _, active := range j.Status.Active[:min(3, len(j.Status.Active))] {
+		if job := v.find(ref(batch("Job"), j.Namespace, active.Name)); job != nil {
+			found = append(found, v.subject(job)...)
+		}
 	}
-	if e := v.warning(j.UID, "FailedCreate", "FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnknownTimeZone", "InvalidSchedule"); e != nil {
+	if e := v.warning(j, "FailedCreate", "FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnknownTimeZone", "InvalidSchedule"); e != nil {
 		found = append(found, finding{rank: root, Cause: event.Cause{
 			Code:      "CronJobNotStarted",
 			Message:   name(r) + " can not start its Job (" + clean(e.Reason) + ")",

@@ -9,9 +9,11 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -38,7 +40,7 @@ func (v *view) loadBalancer(s *corev1.Service) finding {
 	if class := s.Spec.LoadBalancerClass; class != nil {
 		c.Evidence = append(c.Evidence, "loadBalancerClass is "+clean(*class)+": only the controller of that class looks at it")
 	}
-	if e := v.warning(s.UID, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
+	if e := v.warning(s, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
 		c.Code = "LoadBalancerFailed"
 		c.Message = name(r) + " has no address: its load balancer can not be made (" + clean(e.Reason) + ")"
 		c.Evidence = quoted(e)
@@ -49,7 +51,14 @@ func (v *view) loadBalancer(s *corev1.Service) finding {
 // endpoints says why no Pod is behind a Service.
 func (v *view) endpoints(s *corev1.Service) []finding {
 	r := ref(core("Service"), s.Namespace, s.Name)
-	if v.unknown(ref(endpointSlice(), s.Namespace, "")) || v.answers(s) {
+	slicesOf := diagnose.Question{GVK: endpointSlice(), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}
+	endpoints, sure := v.list(slicesOf, every)
+	selector := labels.SelectorFromSet(s.Spec.Selector)
+	var behind podList
+	if len(s.Spec.Selector) > 0 {
+		behind = v.readPods(s.Namespace, selector.String(), "", nil)
+	}
+	if !sure || answers(s, endpoints) {
 		return nil
 	}
 	c := event.Cause{Next: kubectl(s.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+s.Name), BlockedBy: r}
@@ -59,17 +68,10 @@ func (v *view) endpoints(s *corev1.Service) []finding {
 		c.Evidence = []string{".spec.selector is empty"}
 		return []finding{{Cause: c, rank: root}}
 	}
-	if v.unknown(ref(core("Pod"), s.Namespace, "")) {
+	if !behind.sure {
 		return nil
 	}
-	selector := labels.SelectorFromSet(s.Spec.Selector)
-	var behind []*corev1.Pod
-	for _, p := range v.pods {
-		if p.Namespace == s.Namespace && selector.Matches(labels.Set(p.Labels)) {
-			behind = append(behind, p)
-		}
-	}
-	if len(behind) == 0 && v.More == 0 {
+	if len(behind.pods) == 0 && behind.more == 0 {
 		c.Code = "SelectorMatchesNothing"
 		c.Message = name(r) + " has no endpoints: its selector matches no Pod"
 		c.Evidence = []string{"selector " + clean(selector.String())}
@@ -77,17 +79,17 @@ func (v *view) endpoints(s *corev1.Service) []finding {
 		return []finding{{Cause: c, rank: root}}
 	}
 	var found []finding
-	for _, p := range behind {
+	for _, p := range behind.pods {
 		found = append(found, v.pod(p)...)
 	}
-	if port, ok := portMissing(s, behind); ok {
+	if port, ok := portMissing(s, behind.pods); ok {
 		c.Code = "TargetPortMissing"
 		c.Message = fmt.Sprintf("%s has no endpoints for port %d: no container of its Pods has a port named %s", name(r), port.Port, clean(port.TargetPort.StrVal))
 		c.Evidence = []string{"targetPort " + clean(port.TargetPort.StrVal)}
 		c.Next = kubectl(s.Namespace, "get", "pods", "-l", selector.String(), "-o", "custom-columns=POD:.metadata.name,PORTS:.spec.containers[*].ports[*].name")
 		return append(found, finding{Cause: c, rank: root})
 	}
-	if slices.ContainsFunc(behind, ready) {
+	if slices.ContainsFunc(behind.pods, ready) {
 		c.Code = "NoEndpoints"
 		c.Message = name(r) + " has no endpoints yet, although a Pod that it selects is ready"
 		c.Evidence = []string{"selector " + clean(selector.String())}
@@ -95,15 +97,17 @@ func (v *view) endpoints(s *corev1.Service) []finding {
 	}
 	c.Code = "NoReadyEndpoints"
 	c.Message = fmt.Sprintf("%s has no endpoint that is ready: of the Pods that it selects, none is", name(r))
-	c.Evidence = []string{"selector " + clean(selector.String()) + " matches " + count(len(behind)+v.More, "Pod")}
+	c.Evidence = []string{"selector " + clean(selector.String()) + " matches " + count(len(behind.pods)+behind.more, "Pod")}
 	return append(found, finding{Cause: c, rank: consequence})
 }
 
-// answers tells whether the Service has an endpoint that is ready.
-func (v *view) answers(s *corev1.Service) bool {
-	for _, u := range v.all(endpointSlice().GroupKind()) {
+func every(*unstructured.Unstructured) bool { return true }
+
+// answers reports whether the Service has an endpoint that is ready.
+func answers(s *corev1.Service, endpoints []*unstructured.Unstructured) bool {
+	for _, u := range endpoints {
 		slice, ok := as[discoveryv1.EndpointSlice](u)
-		if !ok || slice.Namespace != s.Namespace || slice.Labels[discoveryv1.LabelServiceName] != s.Name {
+		if !ok {
 			continue
 		}
 		if len(s.Spec.Ports) > 0 && len(slice.Ports) == 0 {
@@ -151,19 +155,21 @@ func (v *view) ingress(i *networkingv1.Ingress) []finding {
 	class := i.Spec.IngressClassName
 	old := i.Annotations["kubernetes.io/ingress.class"]
 	switch {
-	case class != nil && v.absent(ref(networking("IngressClass"), "", *class)):
-		c.Code, c.BlockedBy = "IngressClassMissing", ref(networking("IngressClass"), "", *class)
-		c.Message = name(r) + " has no address: IngressClass " + *class + " does not exist"
 	case class != nil:
-		if k := lookup[networkingv1.IngressClass](v, ref(networking("IngressClass"), "", *class)); k != nil {
+		named := ref(networking("IngressClass"), "", *class)
+		u, sure := v.read(named)
+		if u == nil && sure {
+			c.Code, c.BlockedBy = "IngressClassMissing", named
+			c.Message = name(r) + " has no address: IngressClass " + *class + " does not exist"
+		} else if k, ok := as[networkingv1.IngressClass](u); ok {
 			c.Evidence = append(c.Evidence, "IngressClass "+*class+" is for controller "+clean(k.Spec.Controller))
 		}
 	case old != "":
 		c.Evidence = append(c.Evidence, "annotation kubernetes.io/ingress.class is "+clean(old))
-	case !v.unknown(ref(networking("IngressClass"), "", "")):
+	default:
 		c.Code, c.Message = "NoIngressClass", name(r)+" has no address: it names no IngressClass, and there is no default one"
 	}
-	e := append(slices.Clone(v.events[i.UID]), nil)[0]
+	e := append(slices.Clone(v.warnings(i)), nil)[0]
 	c.Evidence = append(c.Evidence, quoted(e)...)
 	return append(found, finding{Cause: c, rank: root})
 }
@@ -174,7 +180,8 @@ func (v *view) backends(i *networkingv1.Ingress) []finding {
 	services, secrets := ingressRefs(i)
 	var found []finding
 	for _, kind := range []string{"Service", "Secret"} {
-		for _, named := range map[string][]string{"Service": services, "Secret": secrets}[kind] {
+		names := map[string][]string{"Service": services, "Secret": secrets}[kind]
+		for _, named := range names[:min(detail, len(names))] {
 			missing := ref(core(kind), i.Namespace, named)
 			if !v.absent(missing) {
 				continue

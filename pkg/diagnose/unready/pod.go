@@ -12,6 +12,7 @@ import (
 // pod tells why one Pod is not ready: the first of the steps to being ready that
 // it does not get over.
 func (v *view) pod(p *corev1.Pod) []finding {
+	defer v.onlyKnownUnless(v.detailed[nameOf(p)])()
 	switch {
 	case ready(p), p.Status.Phase == corev1.PodSucceeded:
 		return nil
@@ -102,7 +103,8 @@ func (v *view) podFailed(p *corev1.Pod) []finding {
 // node says that the Pod's node is not there, or that nobody hears of it.
 func (v *view) node(p *corev1.Pod) []finding {
 	r := ref(core("Node"), "", p.Spec.NodeName)
-	if v.absent(r) {
+	u, sure := v.read(r)
+	if u == nil && sure {
 		return []finding{of(p, root, event.Cause{
 			Code:      "NodeMissing",
 			Message:   "is bound to node " + p.Spec.NodeName + ", which is not there any more",
@@ -111,8 +113,8 @@ func (v *view) node(p *corev1.Pod) []finding {
 			BlockedBy: r,
 		})}
 	}
-	node := lookup[corev1.Node](v, r)
-	if node == nil {
+	node, ok := as[corev1.Node](u)
+	if !ok {
 		return nil
 	}
 	i := slices.IndexFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
@@ -131,7 +133,7 @@ func (v *view) node(p *corev1.Pod) []finding {
 
 // sandbox says that a Pod gets no network or no sandbox on its node.
 func (v *view) sandbox(p *corev1.Pod) []finding {
-	e := v.warning(p.UID, "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources")
+	e := v.warning(p, "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources")
 	if e == nil {
 		return nil
 	}

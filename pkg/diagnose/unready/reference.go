@@ -102,7 +102,7 @@ func (v *view) missing(p *corev1.Pod) []finding {
 		if kind == "Secret" {
 			c.Next = kubectl(p.Namespace, "get", "secrets")
 		}
-		e := v.warning(p.UID, "FailedMount", "Failed")
+		e := v.warning(p, "FailedMount", "Failed")
 		c.Evidence = append([]string{name(r.ref) + " is not found"}, quoted(e)...)
 		found = append(found, of(p, root, c))
 	}

@@ -32,7 +32,7 @@ func (v *view) unscheduled(p *corev1.Pod) []finding {
 		return found
 	}
 	message := c.Message
-	if e := v.warning(p.UID, "FailedScheduling"); message == "" && e != nil {
+	if e := v.warning(p, "FailedScheduling"); message == "" && e != nil {
 		message = e.Message
 	}
 	if message == "" {

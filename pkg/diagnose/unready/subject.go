@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -17,8 +18,11 @@ func (v *view) subject(u *unstructured.Unstructured) []finding {
 		return nil // Two objects may rest on one.
 	}
 	v.told[key] = true
-	if u.GetDeletionTimestamp() != nil && key != object.RefOf(v.Object).Key() {
+	if u.GetDeletionTimestamp() != nil && key != object.RefOf(v.object).Key() {
 		return nil
+	}
+	if !silentKind(u) {
+		v.warnings(u) // Whatever it is, they are about it.
 	}
 	found := append(v.leaving(u), v.unobserved(u)...)
 	return append(found, v.kind(u)...)
@@ -91,7 +95,7 @@ func (v *view) leaving(u *unstructured.Unstructured) []finding {
 
 // namespace says that the namespace is not there, or goes.
 func (v *view) namespace() []finding {
-	ns := v.Object.GetNamespace()
+	ns := v.object.GetNamespace()
 	if ns == "" {
 		return nil
 	}
@@ -100,14 +104,38 @@ func (v *view) namespace() []finding {
 	if u == nil || u.GetDeletionTimestamp() == nil {
 		return nil
 	}
+	var evidence []string
+	for _, c := range diagnose.Conditions(u) {
+		if c.Status == "True" {
+			evidence = append(evidence, line(c))
+		}
+	}
 	return []finding{{rank: root, Cause: event.Cause{
 		Code:      "NamespaceTerminating",
 		Message:   "namespace " + ns + " is being deleted" + v.since(*u.GetDeletionTimestamp()) + ": nothing new can be created in it",
-		Evidence:  conditionLines(conditionsOf(u), func(c condition) bool { return c.Status == "True" }),
+		Evidence:  evidence,
 		Next:      describe(r),
 		BlockedBy: r,
 	}}}
 }
 
+// silentKind reports whether there is nothing to learn from the events of a kind.
+func silentKind(u *unstructured.Unstructured) bool {
+	gk := u.GroupVersionKind().GroupKind()
+	return gk == definition().GroupKind() || gk == apiService().GroupKind() || gk == core("Namespace").GroupKind()
+}
+
 // name is how messages call an object: as kubectl takes it.
 func name(r object.Ref) string { return r.String() }
+
+// line is a condition as evidence.
+func line(c diagnose.Condition) string {
+	text := "condition " + clean(c.Type) + "=" + clean(c.Status)
+	if c.Reason != "" {
+		text += " (" + clean(c.Reason) + ")"
+	}
+	if c.Message != "" {
+		text += ": " + clean(c.Message)
+	}
+	return text
+}

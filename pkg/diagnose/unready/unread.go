@@ -1,32 +1,29 @@
 package unready
 
 import (
-	"errors"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// unknown tells whether the object, or all of the kind, could not be read.
-func (v *view) unknown(r object.Ref) bool {
-	for _, u := range v.Unread {
-		if u.Ref.Key() == r.Key() {
-			return true
-		}
-	}
-	return false
+// unread is what could not be read, and why. A Ref without a name means all of the
+// kind in the namespace, or in the cluster.
+type unread struct {
+	ref object.Ref
+	err error
 }
 
 // unread says what could not be looked at: there may be causes in it, too (edge
 // case 67).
 func (v *view) unread() []finding {
-	var forbidden, failed []Unread
-	for _, u := range v.Unread {
-		if apierrors.IsForbidden(u.Err) {
+	var forbidden, failed []unread
+	for _, u := range v.unreadRefs() {
+		if apierrors.IsForbidden(u.err) {
 			forbidden = append(forbidden, u)
 		} else {
 			failed = append(failed, u)
@@ -34,7 +31,7 @@ func (v *view) unread() []finding {
 	}
 	var found []finding
 	if len(forbidden) > 0 {
-		first := forbidden[0].Ref
+		first := forbidden[0].ref
 		found = append(found, finding{rank: doubt, Cause: event.Cause{
 			Code:     "NotAllowed",
 			Message:  "what is the matter with these is unknown, because they may not be read: " + some(whats(forbidden), 5),
@@ -52,19 +49,34 @@ func (v *view) unread() []finding {
 	return found
 }
 
-func whats(all []Unread) []string {
+// unreadRefs are what got no answer, each once.
+func (v *view) unreadRefs() []unread {
+	var all []unread
+	for q, err := range v.Unanswered() {
+		r := object.Ref{GVK: q.GVK, Namespace: q.Namespace}
+		if q.Verb == diagnose.Get || q.Verb == diagnose.Exists {
+			r.Name = q.Name
+		}
+		if !slices.ContainsFunc(all, func(u unread) bool { return u.ref == r }) {
+			all = append(all, unread{r, err})
+		}
+	}
+	return all
+}
+
+func whats(all []unread) []string {
 	var out []string
 	for _, u := range all {
-		out = append(out, what(u.Ref))
+		out = append(out, what(u.ref))
 	}
 	slices.Sort(out)
 	return out
 }
 
-func errorLines(all []Unread) []string {
+func errorLines(all []unread) []string {
 	var out []string
 	for _, u := range all {
-		out = append(out, clean(u.Err.Error()))
+		out = append(out, clean(u.err.Error()))
 	}
 	slices.Sort(out)
 	return out[:min(len(out), 5)]
@@ -101,10 +113,4 @@ func resourceOf(r object.Ref) string {
 		text += "/" + r.Name
 	}
 	return text
-}
-
-// notServed tells whether the server does not have the kind at all.
-func notServed(err error) bool {
-	var group *meta.NoResourceMatchError
-	return meta.IsNoMatchError(err) || errors.As(err, &group)
 }

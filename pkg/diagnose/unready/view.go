@@ -1,9 +1,6 @@
 package unready
 
 import (
-	"slices"
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,149 +9,123 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// view is the facts, arranged for rules to look things up.
+// view is one run of the rules over what is known.
 type view struct {
-	Facts
-	pods    []*corev1.Pod
-	events  map[types.UID][]*corev1.Event // newest first
-	present map[object.Key]bool           // false: absent
-	told    map[object.Key]bool           // looked at by a rule already
+	*diagnose.Run
+	// object is what does not get ready.
+	object *unstructured.Unstructured
+	// told are objects that a rule has looked at.
+	told map[object.Key]bool
+	// pods were read so far, in order; lists are those that they are from.
+	pods  []*corev1.Pod
+	lists map[diagnose.Question]podList
+	// more is how many Pods that are not ready were left out.
+	more int
+	// detailed are Pods of which is read what they refer to. Of the others, and while
+	// onlyKnown, it is only looked up.
+	detailed  map[types.NamespacedName]bool
+	onlyKnown bool
+	// about are the objects whose warnings rules look for, by namespace; events are
+	// those that were read, the newest first.
+	about  map[string]map[types.UID]bool
+	events map[string]map[types.UID][]*corev1.Event
+	// exclusive are claims that Pods wait for and that one node or Pod can have, by
+	// namespace; volumes are theirs.
+	exclusive map[string][]string
+	volumes   []string
 }
 
-func newView(facts Facts) *view {
-	v := &view{Facts: facts, events: map[types.UID][]*corev1.Event{}, present: map[object.Key]bool{}, told: map[object.Key]bool{}}
-	for _, ref := range facts.Absent {
-		v.present[ref.Key()] = false
+func newView(r *diagnose.Run, u *unstructured.Unstructured) *view {
+	return &view{
+		Run: r, object: u, told: map[object.Key]bool{}, lists: map[diagnose.Question]podList{},
+		detailed: map[types.NamespacedName]bool{{Namespace: u.GetNamespace(), Name: u.GetName()}: true},
+		about:    map[string]map[types.UID]bool{}, events: map[string]map[types.UID][]*corev1.Event{}, exclusive: map[string][]string{},
 	}
-	for _, ref := range facts.Present {
-		v.present[ref.Key()] = true
-	}
-	for _, u := range append([]*unstructured.Unstructured{facts.Object}, facts.Others...) {
-		v.present[object.RefOf(u).Key()] = true
-		switch u.GroupVersionKind().GroupKind() {
-		case core("Pod").GroupKind():
-			if pod, ok := as[corev1.Pod](u); ok {
-				v.pods = append(v.pods, pod)
-			}
-		case core("Event").GroupKind():
-			if e, ok := as[corev1.Event](u); ok {
-				v.events[e.InvolvedObject.UID] = append(v.events[e.InvolvedObject.UID], e)
-			}
-		}
-	}
-	for _, events := range v.events {
-		slices.SortStableFunc(events, func(a, b *corev1.Event) int { return lastSeen(b).Compare(lastSeen(a)) })
-	}
-	return v
 }
 
-// as reads an object as the struct of its kind. What does not fit is as good as
-// absent: some other API has taken the name.
-func as[T any](u *unstructured.Unstructured) (*T, bool) {
-	into := new(T)
-	return into, convert(u, into) == nil
+// find returns an object; nil where it is not there, or not known.
+func (v *view) find(r object.Ref) *unstructured.Unstructured {
+	u, _ := v.read(r)
+	return u
 }
 
-func convert(u *unstructured.Unstructured, into any) error {
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
+// read reads an object. It is nil where there is none; then sure says that it is known.
+func (v *view) read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
+	if r.Name == "" {
+		return nil, false
+	}
+	a, sure := v.look(diagnose.Question{Verb: diagnose.Get, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
+	return a.Object, sure
 }
 
-// find returns an object of the facts, or nil.
-func (v *view) find(ref object.Ref) *unstructured.Unstructured {
-	for _, u := range v.Others {
-		if object.RefOf(u).Key() == ref.Key() {
-			return u
-		}
-	}
-	if object.RefOf(v.Object).Key() == ref.Key() {
-		return v.Object
-	}
-	return nil
-}
-
-// all returns the objects of a kind among the others.
-func (v *view) all(gk schema.GroupKind) []*unstructured.Unstructured {
-	var out []*unstructured.Unstructured
-	for _, u := range v.Others {
-		if u.GroupVersionKind().GroupKind() == gk {
-			out = append(out, u)
-		}
-	}
-	return out
-}
-
-// lookup returns the struct of an object of the facts, or nil.
-func lookup[T any](v *view, ref object.Ref) *T {
-	u := v.find(ref)
-	if u == nil {
-		return nil
-	}
-	t, ok := as[T](u)
+// lookup returns the struct of an object, or nil.
+func lookup[T any](v *view, r object.Ref) *T {
+	t, ok := as[T](v.find(r))
 	if !ok {
 		return nil
 	}
 	return t
 }
 
-// absent tells whether it is known that the object is not there.
-func (v *view) absent(ref object.Ref) bool {
-	there, known := v.present[ref.Key()]
-	return known && !there
+// absent reports whether it is known that the object is not there. Nothing of it is
+// read.
+func (v *view) absent(r object.Ref) bool {
+	if r.Name == "" {
+		return false
+	}
+	a, sure := v.look(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
+	return sure && !a.Yes
 }
 
-// podsOf returns the Pods that an object controls.
-func (v *view) podsOf(owner types.UID) []*corev1.Pod {
-	var out []*corev1.Pod
-	for _, pod := range v.pods {
-		if controller := metav1.GetControllerOfNoCopy(pod); controller != nil && controller.UID == owner {
-			out = append(out, pod)
-		}
+// look asks, or only looks up.
+func (v *view) look(q diagnose.Question) (diagnose.Answer, bool) {
+	if v.onlyKnown {
+		return v.known(q)
 	}
-	return out
+	return v.Ask(q)
 }
 
-// warning returns the newest event about an object with one of the reasons, or nil.
-func (v *view) warning(uid types.UID, reasons ...string) *corev1.Event {
-	for _, e := range v.events[uid] {
-		if slices.Contains(reasons, e.Reason) {
-			return e
-		}
+// known answers a question if it was asked.
+func (v *view) known(q diagnose.Question) (diagnose.Answer, bool) {
+	if _, asked := v.Facts.Find(q); !asked {
+		return diagnose.Answer{}, false
 	}
-	return nil
+	return v.Ask(q)
 }
 
-// warningAbout is warning for events whose message begins in one of several ways.
-func (v *view) warningAbout(uid types.UID, reason string, fits func(*corev1.Event) bool) *corev1.Event {
-	for _, e := range v.events[uid] {
-		if e.Reason == reason && fits(e) {
-			return e
-		}
-	}
-	return nil
+// onlyKnownUnless says whether questions are asked from here on, and returns what ends
+// that.
+func (v *view) onlyKnownUnless(asked bool) func() {
+	before := v.onlyKnown
+	v.onlyKnown = before || !asked
+	return func() { v.onlyKnown = before }
 }
 
-// quoted is an event as evidence; nothing for nil.
-func quoted(e *corev1.Event) []string {
-	if e == nil {
-		return nil
+// list returns the objects of a kind that are meant, sorted by name. meant is called
+// what kept says.
+func (v *view) list(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
+	q.Verb = diagnose.List
+	if v.onlyKnown {
+		a, sure := v.known(q)
+		return a.Objects, sure
 	}
-	return []string{"event " + clean(e.Reason) + ": " + clean(e.Message)}
+	a, sure := v.Collect(q, diagnose.Matching(meant))
+	return a.Objects, sure
 }
 
-// lastSeen is when an event was told last. Old and new ways to record events keep
-// it in different fields.
-func lastSeen(e *corev1.Event) time.Time {
-	at := e.LastTimestamp.Time
-	if e.Series != nil && e.Series.LastObservedTime.After(at) {
-		at = e.Series.LastObservedTime.Time
-	}
-	if e.EventTime.After(at) {
-		at = e.EventTime.Time
-	}
-	return at
+// as reads an object as the struct of its kind. What does not fit is as good as
+// absent: some other API has taken the name.
+func as[T any](u *unstructured.Unstructured) (*T, bool) {
+	t, ok := diagnose.As[T](u)
+	return &t, ok
+}
+
+func convert(u *unstructured.Unstructured, into any) error {
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
 }
 
 // since returns "for 3m" where both times are known.

@@ -7,8 +7,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -28,12 +31,9 @@ func (v *view) deployment(d *appsv1.Deployment) []finding {
 		}})
 	}
 	var pods []*corev1.Pod
-	for _, u := range v.all(apps("ReplicaSet").GroupKind()) {
-		rs, ok := as[appsv1.ReplicaSet](u)
-		if ok && metav1.IsControlledBy(rs, d) {
-			found = append(found, v.replicaSet(rs)...)
-			pods = append(pods, v.podsOf(rs.UID)...)
-		}
+	for _, rs := range v.replicaSetsOf(d) {
+		found = append(found, v.replicaSetOf(rs)...)
+		pods = append(pods, v.podsOf(rs.UID)...)
 	}
 	if stuck := v.deadlock(d, pods); stuck != nil {
 		found = slices.DeleteFunc(found, func(f finding) bool { return f.Code == "VolumeInUse" })
@@ -63,10 +63,47 @@ func (v *view) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) find
 	}}
 }
 
-// replicaSet follows a ReplicaSet to what keeps its Pods from being created, and
-// to its Pods.
+// replicaSetsOf reads the ReplicaSets of a Deployment that have Pods, or should, and
+// those Pods.
+func (v *view) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
+	selector := selectorOf(d.Spec.Selector)
+	if selector == "" {
+		return nil
+	}
+	const revision = "deployment.kubernetes.io/revision"
+	misses := v.Misses()
+	objects, _ := v.list(diagnose.Question{GVK: apps("ReplicaSet"), Namespace: d.Namespace, Labels: selector, Kept: "of " + string(d.UID)}, func(u *unstructured.Unstructured) bool {
+		rs, ok := as[appsv1.ReplicaSet](u)
+		if !ok || !metav1.IsControlledBy(rs, d) {
+			return false
+		}
+		idle := rs.Spec.Replicas != nil && *rs.Spec.Replicas == 0 && rs.Status.Replicas == 0 // It is kept for its history.
+		return !idle || rs.Annotations[revision] == d.Annotations[revision]
+	})
+	if v.Misses() > misses {
+		return nil // Whose Pods they are is not known yet.
+	}
+	var sets []*appsv1.ReplicaSet
+	var uids []types.UID
+	for _, u := range objects {
+		if rs, ok := as[appsv1.ReplicaSet](u); ok {
+			sets, uids = append(sets, rs), append(uids, rs.UID)
+		}
+	}
+	v.readPods(d.Namespace, selector, fmt.Sprint("of ", uids), controlledBy(uids...))
+	return sets
+}
+
+// replicaSet is about a ReplicaSet that no Deployment is looked at for.
 func (v *view) replicaSet(rs *appsv1.ReplicaSet) []finding {
-	w := workload{ref: ref(apps("ReplicaSet"), rs.Namespace, rs.Name), uid: rs.UID, template: rs.Spec.Template.Spec}
+	v.readPodsOf(rs, selectorOf(rs.Spec.Selector))
+	return v.replicaSetOf(rs)
+}
+
+// replicaSetOf follows a ReplicaSet to what keeps its Pods from being created, and
+// to its Pods.
+func (v *view) replicaSetOf(rs *appsv1.ReplicaSet) []finding {
+	w := workload{ref: ref(apps("ReplicaSet"), rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
 	for _, c := range rs.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
 			w.refusal = c.Message
@@ -77,7 +114,10 @@ func (v *view) replicaSet(rs *appsv1.ReplicaSet) []finding {
 }
 
 func (v *view) replicationController(rc *corev1.ReplicationController) []finding {
-	w := workload{ref: ref(core("ReplicationController"), rc.Namespace, rc.Name), uid: rc.UID}
+	w := workload{ref: ref(core("ReplicationController"), rc.Namespace, rc.Name), object: rc}
+	if len(rc.Spec.Selector) > 0 {
+		w.selector = labels.SelectorFromSet(rc.Spec.Selector).String()
+	}
 	if rc.Spec.Template != nil {
 		w.template = rc.Spec.Template.Spec
 	}
@@ -93,8 +133,10 @@ func (v *view) replicationController(rc *corev1.ReplicationController) []finding
 // workload is what those that create Pods have in common.
 type workload struct {
 	ref      object.Ref
-	uid      types.UID
+	object   metav1.Object
 	template corev1.PodSpec
+	// selector selects its Pods, where they have to be read.
+	selector string
 	// short tells that there are fewer Pods than there should be.
 	short bool
 	// refusal is the latest answer to the attempt to create one, where the status
@@ -104,8 +146,9 @@ type workload struct {
 
 // workload looks at the Pods that are missing and at those that are not ready.
 func (v *view) workload(w workload, minReadySeconds int32) []finding {
+	v.readPodsOf(w.object, w.selector)
 	found := v.refused(w)
-	pods := v.podsOf(w.uid)
+	pods := v.podsOf(w.object.GetUID())
 	for _, pod := range pods {
 		for _, f := range v.pod(pod) {
 			if pod.Status.Phase == corev1.PodFailed && w.ref.GVK.Kind != "Job" {
@@ -116,6 +159,13 @@ func (v *view) workload(w workload, minReadySeconds int32) []finding {
 	}
 	found = append(found, v.images(pods)...)
 	return append(found, v.notLongReady(w.ref, pods, minReadySeconds)...)
+}
+
+// readPodsOf reads the Pods that a workload controls.
+func (v *view) readPodsOf(owner metav1.Object, selector string) {
+	if selector != "" {
+		v.readPods(owner.GetNamespace(), selector, "of "+string(owner.GetUID()), controlledBy(owner.GetUID()))
+	}
 }
 
 // notLongReady says that Pods are ready, but not for long enough to count.
@@ -143,7 +193,7 @@ func (v *view) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds in
 // statefulSet follows a StatefulSet to its Pods, which it may not replace by itself.
 func (v *view) statefulSet(s *appsv1.StatefulSet) []finding {
 	r := ref(apps("StatefulSet"), s.Namespace, s.Name)
-	w := workload{ref: r, uid: s.UID, template: s.Spec.Template.Spec}
+	w := workload{ref: r, object: s, template: s.Spec.Template.Spec, selector: selectorOf(s.Spec.Selector)}
 	w.short = s.Spec.Replicas != nil && s.Status.Replicas < *s.Spec.Replicas
 	found := v.workload(w, s.Spec.MinReadySeconds)
 	old := func(pod *corev1.Pod) bool {
@@ -198,7 +248,7 @@ func (v *view) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) 
 
 func (v *view) daemonSet(d *appsv1.DaemonSet) []finding {
 	r := ref(apps("DaemonSet"), d.Namespace, d.Name)
-	w := workload{ref: r, uid: d.UID, template: d.Spec.Template.Spec}
+	w := workload{ref: r, object: d, template: d.Spec.Template.Spec, selector: selectorOf(d.Spec.Selector)}
 	w.short = d.Status.CurrentNumberScheduled < d.Status.DesiredNumberScheduled
 	found := v.workload(w, d.Spec.MinReadySeconds)
 	if d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {

@@ -19,7 +19,7 @@ func TestRefused(t *testing.T) {
 	failedCreate := `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: FailedCreate,
   message: "create Pod web-0 in StatefulSet web failed error: pods \"web-0\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2", involvedObject: {uid: s-1}}`
 	set := func(has string) string {
-		return `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: prod, uid: s-1}, spec: {replicas: 1}, status: {replicas: ` + has + `}}`
+		return `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: prod, uid: s-1}, spec: {` + everyPod + `, replicas: 1}, status: {replicas: ` + has + `}}`
 	}
 	stories(t, map[string]story{
 		"quota": {
@@ -83,11 +83,11 @@ func TestRefused(t *testing.T) {
 
 func TestWorkloads(t *testing.T) {
 	deployment := func(spec, status string) string {
-		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, uid: d-1, generation: 5}, spec: {` + spec + `}, status: {` + status + `}}`
+		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, uid: d-1, generation: 5}, spec: {` + everyPod + `, ` + spec + `}, status: {` + status + `}}`
 	}
 	const exceeded = `conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: ReplicaSet web-1 has timed out progressing.}]`
 	set := func(spec string) string {
-		return `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: prod, uid: s-1}, spec: {replicas: 2` + spec + `}, status: {replicas: 2, updateRevision: db-2}}`
+		return `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: prod, uid: s-1}, spec: {` + everyPod + `, replicas: 2` + spec + `}, status: {replicas: 2, updateRevision: db-2}}`
 	}
 	member := func(name, revision, ready string) string {
 		return "\n---\n" + `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + `, namespace: prod, uid: ` + name + `, labels: {controller-revision-hash: ` + revision + `}, ownerReferences: [{kind: StatefulSet, name: db, uid: s-1, controller: true}]},

@@ -1,0 +1,145 @@
+package unready
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+)
+
+// keepEvents is how many warnings are kept, each kind of it once an object.
+const keepEvents = 500
+
+// warnings are the warning events about an object, the newest first. They are read
+// last, by one list for a namespace: then it is known whom they are to be about.
+func (v *view) warnings(u metav1.Object) []*corev1.Event {
+	namespace := u.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // where events of what has no namespace are
+	}
+	if v.about[namespace] == nil {
+		v.about[namespace] = map[types.UID]bool{}
+	}
+	v.about[namespace][u.GetUID()] = true
+	if v.events[namespace] == nil {
+		a, ok := v.known(warningsIn(namespace))
+		if !ok {
+			return nil
+		}
+		v.events[namespace] = byObject(a.Objects)
+	}
+	return v.events[namespace][u.GetUID()]
+}
+
+func warningsIn(namespace string) diagnose.Question {
+	return diagnose.Question{Verb: diagnose.List, GVK: core("Event"), Namespace: namespace, Fields: "type!=Normal", Kept: "newest"}
+}
+
+func byObject(objects []*unstructured.Unstructured) map[types.UID][]*corev1.Event {
+	events := map[types.UID][]*corev1.Event{}
+	for _, u := range objects {
+		if e, ok := as[corev1.Event](u); ok {
+			events[e.InvolvedObject.UID] = append(events[e.InvolvedObject.UID], e)
+		}
+	}
+	for _, about := range events {
+		slices.SortStableFunc(about, func(a, b *corev1.Event) int { return lastSeen(b).Compare(lastSeen(a)) })
+	}
+	return events
+}
+
+// askWarnings asks for the warnings that rules have looked for.
+func (v *view) askWarnings() {
+	for namespace, about := range v.about {
+		v.Collect(warningsIn(namespace), func() diagnose.Collector { return &newest{about: about, kept: map[warningKind]warning{}} })
+	}
+}
+
+// newest keeps of each kind of warning about some objects the newest.
+type newest struct {
+	about map[types.UID]bool
+	kept  map[warningKind]warning
+	order []warningKind
+}
+
+// warningKind tells warnings apart.
+type warningKind struct {
+	uid                types.UID
+	reason, path, word string
+}
+
+type warning struct {
+	seen   time.Time
+	object *unstructured.Unstructured
+}
+
+func (n *newest) Add(u *unstructured.Unstructured) {
+	e, ok := as[corev1.Event](u)
+	if !ok || e.InvolvedObject.UID == "" || !n.about[e.InvolvedObject.UID] {
+		return
+	}
+	word, _, _ := strings.Cut(e.Message, " ") // Of probes, it says which.
+	kind := warningKind{e.InvolvedObject.UID, e.Reason, e.InvolvedObject.FieldPath, word}
+	last, known := n.kept[kind]
+	switch {
+	case !known && len(n.kept) < keepEvents:
+		n.order = append(n.order, kind)
+	case !known, !lastSeen(e).After(last.seen):
+		return
+	}
+	n.kept[kind] = warning{lastSeen(e), diagnose.Slim(u)}
+}
+
+func (n *newest) Collected() (kept []*unstructured.Unstructured, more int) {
+	for _, kind := range n.order {
+		kept = append(kept, n.kept[kind].object)
+	}
+	return kept, 0
+}
+
+// warning returns the newest event about an object with one of the reasons, or nil.
+func (v *view) warning(u metav1.Object, reasons ...string) *corev1.Event {
+	for _, e := range v.warnings(u) {
+		if slices.Contains(reasons, e.Reason) {
+			return e
+		}
+	}
+	return nil
+}
+
+// warningAbout is warning for events whose message begins in one of several ways.
+func (v *view) warningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
+	for _, e := range v.warnings(u) {
+		if e.Reason == reason && fits(e) {
+			return e
+		}
+	}
+	return nil
+}
+
+// quoted is an event as evidence; nothing for nil.
+func quoted(e *corev1.Event) []string {
+	if e == nil {
+		return nil
+	}
+	return []string{"event " + clean(e.Reason) + ": " + clean(e.Message)}
+}
+
+// lastSeen is when an event was told last. Old and new ways to record events keep
+// it in different fields.
+func lastSeen(e *corev1.Event) time.Time {
+	at := e.LastTimestamp.Time
+	if e.Series != nil && e.Series.LastObservedTime.After(at) {
+		at = e.Series.LastObservedTime.Time
+	}
+	if e.EventTime.After(at) {
+		at = e.EventTime.Time
+	}
+	return at
+}
