@@ -151,3 +151,9 @@ func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	live, _ := r.Get(u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 	return live
 }
+
+// result is what was made of lists; sure tells that all of them were read.
+type result[T any] struct {
+	items []T
+	sure  bool
+}

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -89,23 +88,4 @@ func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 		}
 	}
 	return ""
-}
-
-// tool tells names of tools with which people write manifests; they remove no
-// finalizers by themselves.
-func tool(manager string) bool {
-	switch manager {
-	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
-		return true
-	}
-	return strings.HasPrefix(manager, "kubectl")
-}
-
-// generic tells what every other controller calls itself.
-func generic(manager string) bool {
-	switch manager {
-	case "manager", "controller", "controller-manager", "operator", "main":
-		return true
-	}
-	return false
 }

@@ -153,3 +153,22 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	}
 	return a.Objects[0]
 }
+
+// tool tells names of tools with which people write manifests; they remove no
+// finalizers by themselves.
+func tool(manager string) bool {
+	switch manager {
+	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
+		return true
+	}
+	return strings.HasPrefix(manager, "kubectl")
+}
+
+// generic tells what every other controller calls itself.
+func generic(manager string) bool {
+	switch manager {
+	case "manager", "controller", "controller-manager", "operator", "main":
+		return true
+	}
+	return false
+}

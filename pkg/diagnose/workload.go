@@ -43,12 +43,6 @@ func (r *Run) Workloads() ([]Workload, bool) {
 	return made.items, made.sure
 }
 
-// result is what was made of lists; sure tells that all of them were read.
-type result[T any] struct {
-	items []T
-	sure  bool
-}
-
 func (r *Run) readWorkloads() result[Workload] {
 	deployments, sure := r.List(KindOf("apps/v1", "Deployment"), "")
 	sets, sureOfSets := r.List(KindOf("apps/v1", "StatefulSet"), "")

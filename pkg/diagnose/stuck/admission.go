@@ -9,7 +9,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
@@ -17,14 +16,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
-
-// class is what objects have in common of which one stands for all: the update
-// that removes the finalizer ends alike for them.
-type class struct {
-	kind      schema.GroupKind
-	finalizer string
-	hooks     string
-}
 
 // releases stands for a finalizer where an update is tried that removes none: one
 // that takes an owner out of the object, say, which is let through or not alike.

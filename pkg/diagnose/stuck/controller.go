@@ -9,6 +9,59 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
+// custom is about finalizers of whoever extends Kubernetes (edge case 60).
+func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []finding {
+	s := d.Controller(u, finalizer)
+	if len(s.Workloads) == 0 {
+		switch {
+		case s.Lease != nil:
+			return []finding{d.silentElsewhere(u, finalizer, s)}
+		case s.Alive != "":
+			return []finding{d.elsewhere(u, finalizer, s)}
+		case !s.Sure:
+			return []finding{d.unfound(u, finalizer, s)}
+		case len(s.Suspects) > 0:
+			return []finding{d.unproven(u, finalizer, s)}
+		default:
+			return []finding{d.gone(u, finalizer, s)}
+		}
+	}
+	var found []finding
+	for _, w := range s.Workloads {
+		found = append(found, d.controller(u, finalizer, s, w))
+	}
+	return found
+}
+
+// gone: nothing in the cluster is known that would remove the finalizer.
+func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
+	ref := object.RefOf(u)
+	message := "nothing was found in this cluster that removes the finalizer " + diagnose.Quote(finalizer)
+	if !s.Proven {
+		message += "; a controller that runs outside of it would not be seen"
+	}
+	if s.Operator != "" {
+		message += ", which is " + s.Operator + "'s: it is not installed"
+	}
+	return finding{rank: rankBroken, Cause: event.Cause{
+		Code: FinalizerControllerGone, Message: message,
+		Evidence: append(d.set(u, finalizer), s.Evidence...),
+		Next:     removal(ref, finalizer),
+		Risk: "what the finalizer was to clean up, in the cluster or outside, stays behind and has to be found by hand; " +
+			"if you can, install its controller again instead, which then cleans up",
+	}}
+}
+
+// unfound: who is to remove the finalizer is not known, for not all could be read.
+func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
+	return finding{rank: rankSilent, Cause: event.Cause{
+		Code:     FinalizerUnknown,
+		Message:  "it waits for whoever removes the finalizer " + diagnose.Quote(finalizer) + "; who that is could not be found out, for lack of permission or of an answer",
+		Evidence: append(d.set(u, finalizer), s.Evidence...),
+		Next:     "ask who knows the finalizer " + diagnose.Word(finalizer) + " whether its controller runs",
+	}}
+}
+
 // controller says why the finalizer's controller, once it is found, does not
 // remove it.
 func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s diagnose.Search, c diagnose.Candidate) finding {

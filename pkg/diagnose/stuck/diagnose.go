@@ -1,7 +1,6 @@
 package stuck
 
 import (
-	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,35 +15,6 @@ import (
 // Progressing.
 func Diagnose(f Facts) []event.Cause {
 	return newDiagnosis(diagnose.NewRun(f.Now, f.known)).explain(f)
-}
-
-// rank orders causes: what must be cured for others to be curable comes first.
-type rank int
-
-const (
-	rankServer    rank = iota // the API server itself
-	rankAdmission             // nothing can be updated
-	rankBroken                // what should act does not run
-	rankHeld                  // another object has to change
-	rankMoving                // it is slow, not stuck
-	rankSilent                // what should act runs, and does not
-	rankWaiting               // it may just take its time
-	rankBlind                 // what we could not see
-)
-
-// finding is a cause and where it stands among the others.
-type finding struct {
-	event.Cause
-	rank rank
-}
-
-// diagnosis is one run of the rules over what is known.
-type diagnosis struct {
-	*diagnose.Run
-	// looked are the objects whose causes were looked for, one below the other.
-	looked []object.Key
-	// classes are the objects that stand for others like them.
-	classes map[class]object.Ref
 }
 
 func newDiagnosis(r *diagnose.Run) *diagnosis {
@@ -68,27 +38,6 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 		findings = append(findings, d.unknown(f.Object))
 	}
 	return sorted(findings)
-}
-
-// sorted orders findings by rank, and drops what was found twice.
-func sorted(findings []finding) []event.Cause {
-	findings = merged(findings)
-	causes := make([]event.Cause, len(findings))
-	for i, f := range findings {
-		causes[i] = f.Cause
-	}
-	return causes
-}
-
-func merged(findings []finding) []finding {
-	slices.SortStableFunc(findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
-	seen := map[rootKey]bool{}
-	return slices.DeleteFunc(findings, func(f finding) bool {
-		key := keyOf(f.Cause)
-		found := seen[key]
-		seen[key] = true
-		return found
-	})
 }
 
 // causes runs all rules for one object. Each knows by itself whether the object is

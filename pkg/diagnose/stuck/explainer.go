@@ -1,7 +1,10 @@
 package stuck
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,19 +15,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
-
-// Facts is what is known about one object that is being deleted.
-type Facts struct {
-	// Now is when it was looked.
-	Now time.Time
-	// Object is the object as it was read last. Its metadata may be all there is.
-	Object *unstructured.Unstructured
-	// Before and After are two looks at what it holds; After is zero where there was
-	// no second.
-	Before, After Look
-
-	known *diagnose.Facts
-}
 
 // Explainer says why objects do not go away. Its Gatherer needs a Reader. It may be
 // used from many goroutines.
@@ -55,4 +45,79 @@ func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured)
 		return f, err
 	}
 	return e.lookAgain(ctx, f)
+}
+
+// pause lies between two looks at what an object holds.
+const pause = time.Second
+
+// lookAgain looks a second time at what the object holds, where there is no earlier
+// look to compare with.
+func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
+	held, ok := newDiagnosis(diagnose.NewRun(f.Now, f.known)).left(f.Object)
+	if !ok || held.total() == 0 {
+		return f, nil
+	}
+	now := Look{At: f.Now, Left: held.total()}
+	before, seen := e.remember(f.Object.GetUID(), now)
+	if wait := cmp.Or(e.Pause, pause); !seen || now.At.Sub(before.At) < wait {
+		if err := sleep(ctx, wait); err != nil {
+			return f, err
+		}
+		again, err := e.count(ctx, f, held)
+		if err != nil {
+			return f, err
+		}
+		before, now = now, again
+		e.remember(f.Object.GetUID(), now)
+	}
+	f.Before, f.After = before, now
+	return f, nil
+}
+
+// count looks again at the kinds of which there was something.
+func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, error) {
+	namespace := ""
+	if diagnose.IsKind(f.Object, "", "Namespace") {
+		namespace = f.Object.GetName()
+	}
+	asked := map[diagnose.Question]bool{}
+	for _, u := range append(held.going, held.present...) {
+		asked[diagnose.Question{Verb: diagnose.Metadata, GVK: u.GroupVersionKind(), Namespace: namespace}] = true
+	}
+	again := diagnose.NewFacts()
+	if err := e.AskAll(ctx, again, slices.Collect(maps.Keys(asked))); err != nil {
+		return Look{}, err
+	}
+	look := Look{At: e.Time()}
+	for q := range asked {
+		a, ok := again.Find(q)
+		if !ok || a.Err != nil { // Then nothing can be compared.
+			return Look{At: look.At, Left: held.total()}, nil
+		}
+		look.Left += len(a.Objects)
+	}
+	return look, nil
+}
+
+// remember keeps a look for the next explanation, and returns the one before.
+func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.looks == nil {
+		e.looks = map[types.UID]Look{}
+	}
+	before, seen := e.looks[uid]
+	e.looks[uid] = now
+	return before, seen
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
 }

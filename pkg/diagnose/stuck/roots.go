@@ -3,10 +3,19 @@ package stuck
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
+
+// Explained is an object that is terminating, and why it does not go.
+type Explained struct {
+	Ref object.Ref
+	// Since is its deletion timestamp, as the server has it: the end of a grace period.
+	Since  time.Time
+	Causes []event.Cause
+}
 
 // Root is one cause with all that it holds back.
 type Root struct {

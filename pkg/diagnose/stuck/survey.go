@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -22,14 +20,6 @@ type Scope struct {
 	Kinds []object.Kind
 	// Selection is which objects of them.
 	Selection object.Selection
-}
-
-// Explained is an object that is terminating, and why it does not go.
-type Explained struct {
-	Ref object.Ref
-	// Since is its deletion timestamp, as the server has it: the end of a grace period.
-	Since  time.Time
-	Causes []event.Cause
 }
 
 // UnreadError says that some kinds could not be looked at: objects of these may be

@@ -1,6 +1,8 @@
 package stuck
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -12,4 +14,25 @@ func said(c diagnose.Condition) string { return diagnose.Quote(c.Reason + ": " +
 // removal is the command that removes one finalizer.
 func removal(ref object.Ref, finalizer string) string {
 	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + diagnose.Word(finalizer)
+}
+
+// set tells who put the finalizer there, as far as managed fields know (edge case
+// 60).
+func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
+	var evidence []string
+	for _, o := range diagnose.Setters(u, finalizer) {
+		text := "finalizer set by " + diagnose.Quote(o.String())
+		if !o.Time.IsZero() {
+			text += ", who last wrote " + diagnose.Ago(d.Now.Sub(o.Time)) + " ago"
+		}
+		evidence = append(evidence, text)
+	}
+	return append(evidence, d.deleted(u))
+}
+
+func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
+	if !diagnose.Terminating(u) {
+		return "not deleted yet"
+	}
+	return "deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago"
 }

@@ -103,16 +103,6 @@ func accessMode(pvc *corev1.PersistentVolumeClaim) string {
 	return string(pvc.Spec.AccessModes[0])
 }
 
-// started tells whether a container of the Pod runs, or ran.
-func started(p *corev1.Pod) bool {
-	all := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
-	return slices.ContainsFunc(all, func(s corev1.ContainerStatus) bool {
-		return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
-	})
-}
-
-func revision(p *corev1.Pod) string { return p.Labels[appsv1.DefaultDeploymentUniqueLabelKey] }
-
 func onNode(p *corev1.Pod) string {
 	if p.Spec.NodeName == "" {
 		return " and is not scheduled"

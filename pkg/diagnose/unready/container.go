@@ -11,38 +11,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// box is one container of a Pod: what was asked for, and how it does.
-type box struct {
-	pod    *corev1.Pod
-	spec   corev1.Container
-	status corev1.ContainerStatus
-	// role is what messages call it: "container app", "init container setup".
-	role string
-}
-
-// boxes pairs containers with their statuses. One without a status was not looked
-// at by its node yet.
-func boxes(p *corev1.Pod, specs []corev1.Container, statuses []corev1.ContainerStatus, role string) []box {
-	var out []box
-	for _, spec := range specs {
-		i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name })
-		if i < 0 {
-			continue
-		}
-		b := box{pod: p, spec: spec, status: statuses[i], role: role + " " + spec.Name}
-		if spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways && role == "init container" {
-			b.role = "sidecar " + spec.Name // KEP-753
-		}
-		out = append(out, b)
-	}
-	return out
-}
-
-func (b box) sidecar() bool { return strings.HasPrefix(b.role, "sidecar ") }
-
 // initContainers looks at the first of them that is not done: those after it wait.
 func (v *view) initContainers(p *corev1.Pod) []finding {
-	for _, b := range boxes(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
+	for _, b := range containersOf(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
 		s := b.status
 		switch {
 		case s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 && !b.sidecar():
@@ -61,7 +32,7 @@ func (v *view) initContainers(p *corev1.Pod) []finding {
 	return nil
 }
 
-func (v *view) initRunning(b box) finding {
+func (v *view) initRunning(b container) finding {
 	return of(b.pod, direct, event.Cause{
 		Code:     "InitContainerRunning",
 		Message:  b.role + " has not ended yet; the containers after it wait for that",
@@ -72,14 +43,14 @@ func (v *view) initRunning(b box) finding {
 
 func (v *view) containers(p *corev1.Pod) []finding {
 	var found []finding
-	for _, b := range boxes(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
+	for _, b := range containersOf(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
 		found = append(found, v.container(b)...)
 	}
 	return found
 }
 
 // container tells why one container does not run, or runs and is not ready.
-func (v *view) container(b box) []finding {
+func (v *view) container(b container) []finding {
 	s := b.status
 	switch {
 	case s.State.Waiting != nil:
@@ -100,7 +71,7 @@ func (v *view) container(b box) []finding {
 }
 
 // waiting goes by the reason why a container is not running.
-func (v *view) waiting(b box, w *corev1.ContainerStateWaiting) []finding {
+func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 	switch w.Reason {
 	case "", "ContainerCreating", "PodInitializing":
 		return nil
@@ -155,7 +126,7 @@ func withoutPod(message string) string {
 }
 
 // ended tells how a container ended, and by whom.
-func (v *view) ended(b box, t *corev1.ContainerStateTerminated) finding {
+func (v *view) ended(b container, t *corev1.ContainerStateTerminated) finding {
 	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t), Next: b.logs(b.status.State.Terminated == nil)}
 	again := " each time it is started"
 	if b.status.RestartCount == 0 {
@@ -191,23 +162,6 @@ func (v *view) ended(b box, t *corev1.ContainerStateTerminated) finding {
 	return of(b.pod, direct, c)
 }
 
-// end is how the container ended last, as evidence.
-func (b box) end(t *corev1.ContainerStateTerminated) []string {
-	text := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
-	if t.Reason != "" {
-		text += " (" + clean(t.Reason) + ")"
-	}
-	if !t.FinishedAt.IsZero() {
-		text += " at " + t.FinishedAt.UTC().Format("15:04:05Z")
-	}
-	text += ", " + count(int(b.status.RestartCount), "restart")
-	out := []string{text}
-	for _, line := range lastLines(t.Message, 3) {
-		out = append(out, "termination message: "+line)
-	}
-	return out
-}
-
 // signal names the signal that ended a container, which shells tell as 128 + its
 // number.
 func signal(t *corev1.ContainerStateTerminated) string {
@@ -234,7 +188,7 @@ func signalName(n int32) string {
 }
 
 // probes tells which probe of a running container does not succeed.
-func (v *view) probes(b box) []finding {
+func (v *view) probes(b container) []finding {
 	kind, code := "readiness", "ReadinessProbeFailing"
 	probe := b.spec.ReadinessProbe
 	if b.spec.StartupProbe != nil && (b.status.Started == nil || !*b.status.Started) {
@@ -272,19 +226,4 @@ func asked(p *corev1.Probe) string {
 		text = "run " + strings.Join(p.Exec.Command, " ")
 	}
 	return clean(fmt.Sprintf("%s, every %d s, time-out %d s", text, p.PeriodSeconds, p.TimeoutSeconds))
-}
-
-// is tells whether an event is about this container.
-func (b box) is(e *corev1.Event) bool {
-	path := e.InvolvedObject.FieldPath
-	return path == "" || strings.HasSuffix(path, "{"+b.spec.Name+"}")
-}
-
-// logs is the command that shows what the container said.
-func (b box) logs(previous bool) string {
-	words := []string{"logs", b.pod.Name, "-c", b.spec.Name}
-	if previous {
-		words = append(words, "--previous")
-	}
-	return kubectl(b.pod.Namespace, words...)
 }

@@ -5,11 +5,27 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
+
+// workload is what those that create Pods have in common.
+type workload struct {
+	ref      object.Ref
+	object   metav1.Object
+	template corev1.PodSpec
+	// selector selects its Pods, where they have to be read.
+	selector string
+	// short tells that there are fewer Pods than there should be.
+	short bool
+	// refusal is the latest answer to the attempt to create one, where the status
+	// has it; else it is looked for in the events.
+	refusal string
+}
 
 // refused tells why the Pods (of a CronJob: Jobs) that are missing are not created.
 // The API server's answer is kept by the controllers as text only.

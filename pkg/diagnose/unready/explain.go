@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
@@ -56,4 +58,68 @@ func (v *view) explain() []event.Cause {
 		v.askWarnings()
 	}
 	return causes(append(found, v.unread()...), v.more)
+}
+
+// subject applies the rules for the kind of an object: the one that is not ready,
+// or one that its readiness rests on.
+func (v *view) subject(u *unstructured.Unstructured) []finding {
+	key := object.RefOf(u).Key()
+	if v.told[key] {
+		return nil // Two objects may rest on one.
+	}
+	v.told[key] = true
+	if u.GetDeletionTimestamp() != nil && key != object.RefOf(v.object).Key() {
+		return nil
+	}
+	if !silentKind(u) {
+		v.warnings(u) // Whatever it is, they are about it.
+	}
+	found := append(v.leaving(u), v.unobserved(u)...)
+	return append(found, v.kind(u)...)
+}
+
+func (v *view) kind(u *unstructured.Unstructured) []finding {
+	switch u.GroupVersionKind().GroupKind() {
+	case core("Pod").GroupKind():
+		return typed(u, v.pod)
+	case apps("Deployment").GroupKind():
+		return typed(u, v.deployment)
+	case apps("ReplicaSet").GroupKind():
+		return typed(u, v.replicaSet)
+	case core("ReplicationController").GroupKind():
+		return typed(u, v.replicationController)
+	case apps("StatefulSet").GroupKind():
+		return typed(u, v.statefulSet)
+	case apps("DaemonSet").GroupKind():
+		return typed(u, v.daemonSet)
+	case batch("Job").GroupKind():
+		return typed(u, v.job)
+	case batch("CronJob").GroupKind():
+		return typed(u, v.cronJob)
+	case core("PersistentVolumeClaim").GroupKind():
+		return typed(u, v.claim)
+	case core("Service").GroupKind():
+		return typed(u, v.service)
+	case networking("Ingress").GroupKind():
+		return typed(u, v.ingress)
+	case definition().GroupKind():
+		return v.definition(u)
+	case apiService().GroupKind():
+		return v.apiService(u)
+	case autoscaler().GroupKind():
+		return v.autoscaler(u)
+	case core("Namespace").GroupKind():
+		return nil // That it goes is told already.
+	default:
+		return v.custom(u)
+	}
+}
+
+// typed applies rules to the struct of a kind.
+func typed[T any](u *unstructured.Unstructured, rules func(*T) []finding) []finding {
+	t, ok := as[T](u)
+	if !ok {
+		return nil
+	}
+	return rules(t)
 }

@@ -12,7 +12,7 @@ import (
 
 // pulling tells why an image is not there. What a registry answered is known from
 // text alone; where that is of an unknown kind, it is only quoted.
-func (v *view) pulling(b box, w *corev1.ContainerStateWaiting) finding {
+func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 	image := clean(b.spec.Image)
 	said := w.Message
 	if e := v.warningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
@@ -59,7 +59,7 @@ func (v *view) images(pods []*corev1.Pod) []finding {
 	type use struct{ container, image string }
 	seen := map[use]map[string][]*corev1.Pod{}
 	for _, p := range pods {
-		for _, b := range boxes(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
+		for _, b := range containersOf(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
 			id := digest(b.status.ImageID)
 			if id == "" || p.DeletionTimestamp != nil {
 				continue

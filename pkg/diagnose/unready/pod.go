@@ -36,25 +36,6 @@ func (v *view) pod(p *corev1.Pod) []finding {
 	return nil
 }
 
-// ready tells whether the Pod's condition Ready is true.
-func ready(p *corev1.Pod) bool {
-	return podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
-}
-
-// podCondition returns the condition of a type; an empty one where there is none.
-func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
-	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
-	if i < 0 {
-		return corev1.PodCondition{}
-	}
-	return p.Status.Conditions[i]
-}
-
-// of makes a cause one of the Pod.
-func of(p *corev1.Pod, rank rank, c event.Cause) finding {
-	return finding{Cause: c, rank: rank, who: name(ref(core("Pod"), p.Namespace, p.Name)), noun: "Pod"}
-}
-
 // podLeaving says that a Pod takes longer to end than it was given.
 func (v *view) podLeaving(p *corev1.Pod) []finding {
 	// The timestamp is when its grace period is over.

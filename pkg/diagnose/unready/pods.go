@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
 // Bounds of what is looked at for one object.
@@ -25,14 +27,6 @@ const (
 	// detail is of how many Pods is read what they refer to.
 	detail = 10
 )
-
-// podList is what was made of a list of Pods.
-type podList struct {
-	pods []*corev1.Pod
-	// more that are not ready were left out.
-	more int
-	sure bool
-}
 
 // readPods lists Pods once, and chooses those of which is read what they refer to. mine
 // are the Pods that are meant, of which kept is the name; nil means all.
@@ -65,10 +59,9 @@ func (v *view) readPods(namespace, labels, kept string, mine func(*unstructured.
 
 // telling keeps those Pods that tell something.
 type telling struct {
-	mine          func(*unstructured.Unstructured) bool
-	kept          []*unstructured.Unstructured
-	ready, failed int
-	unready, more int
+	mine                   func(*unstructured.Unstructured) bool
+	kept                   []*unstructured.Unstructured
+	unready, ready, failed int
 }
 
 func (t *telling) Add(u *unstructured.Unstructured) {
@@ -155,3 +148,32 @@ func waitsFor(p *corev1.Pod, reasons ...string) bool {
 		return s.State.Waiting != nil && slices.Contains(reasons, s.State.Waiting.Reason)
 	})
 }
+
+// ready tells whether the Pod's condition Ready is true.
+func ready(p *corev1.Pod) bool {
+	return podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
+}
+
+// podCondition returns the condition of a type; an empty one where there is none.
+func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
+	if i < 0 {
+		return corev1.PodCondition{}
+	}
+	return p.Status.Conditions[i]
+}
+
+// of makes a cause one of the Pod.
+func of(p *corev1.Pod, rank rank, c event.Cause) finding {
+	return finding{Cause: c, rank: rank, who: name(ref(core("Pod"), p.Namespace, p.Name)), noun: "Pod"}
+}
+
+// started tells whether a container of the Pod runs, or ran.
+func started(p *corev1.Pod) bool {
+	all := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
+	return slices.ContainsFunc(all, func(s corev1.ContainerStatus) bool {
+		return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
+	})
+}
+
+func revision(p *corev1.Pod) string { return p.Labels[appsv1.DefaultDeploymentUniqueLabelKey] }

@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -124,10 +123,6 @@ func as[T any](u *unstructured.Unstructured) (*T, bool) {
 	return &t, ok
 }
 
-func convert(u *unstructured.Unstructured, into any) error {
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
-}
-
 // since returns "for 3m" where both times are known.
 func (v *view) since(t metav1.Time) string {
 	if v.Now.IsZero() || t.IsZero() || t.After(v.Now) {
@@ -139,4 +134,58 @@ func (v *view) since(t metav1.Time) string {
 // ref names an object of a kind.
 func ref(gvk schema.GroupVersionKind, namespace, name string) object.Ref {
 	return object.Ref{GVK: gvk, Namespace: namespace, Name: name}
+}
+
+// The kinds that rules know, at the versions that every supported server serves.
+
+func core(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Version: "v1", Kind: kind}
+}
+
+func apps(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
+}
+
+func batch(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: kind}
+}
+
+func storage(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: kind}
+}
+
+func networking(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: kind}
+}
+
+func admission(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind}
+}
+
+func endpointSlice() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}
+}
+
+func priorityClass() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
+}
+
+func definition() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+}
+
+func apiService() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
+}
+
+func autoscaler() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
+}
+
+// podList is what was made of a list of Pods.
+type podList struct {
+	pods []*corev1.Pod
+	// more that are not ready were left out.
+	more int
+	sure bool
 }

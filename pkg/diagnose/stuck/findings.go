@@ -1,0 +1,91 @@
+package stuck
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// rank orders causes: what must be cured for others to be curable comes first.
+type rank int
+
+const (
+	rankServer    rank = iota // the API server itself
+	rankAdmission             // nothing can be updated
+	rankBroken                // what should act does not run
+	rankHeld                  // another object has to change
+	rankMoving                // it is slow, not stuck
+	rankSilent                // what should act runs, and does not
+	rankWaiting               // it may just take its time
+	rankBlind                 // what we could not see
+)
+
+// finding is a cause and where it stands among the others.
+type finding struct {
+	event.Cause
+	rank rank
+}
+
+// diagnosis is one run of the rules over what is known.
+type diagnosis struct {
+	*diagnose.Run
+	// looked are the objects whose causes were looked for, one below the other.
+	looked []object.Key
+	// classes are the objects that stand for others like them.
+	classes map[class]object.Ref
+}
+
+// sorted orders findings by rank, and drops what was found twice.
+func sorted(findings []finding) []event.Cause {
+	findings = merged(findings)
+	causes := make([]event.Cause, len(findings))
+	for i, f := range findings {
+		causes[i] = f.Cause
+	}
+	return causes
+}
+
+func merged(findings []finding) []finding {
+	slices.SortStableFunc(findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
+	seen := map[rootKey]bool{}
+	return slices.DeleteFunc(findings, func(f finding) bool {
+		key := keyOf(f.Cause)
+		found := seen[key]
+		seen[key] = true
+		return found
+	})
+}
+
+// Facts is what is known about one object that is being deleted.
+type Facts struct {
+	// Now is when it was looked.
+	Now time.Time
+	// Object is the object as it was read last. Its metadata may be all there is.
+	Object *unstructured.Unstructured
+	// Before and After are two looks at what it holds; After is zero where there was
+	// no second.
+	Before, After Look
+
+	known *diagnose.Facts
+}
+
+// Look is how much an object held at a time.
+type Look struct {
+	At   time.Time
+	Left int
+}
+
+// class is what objects have in common of which one stands for all: the update
+// that removes the finalizer ends alike for them.
+type class struct {
+	kind      schema.GroupKind
+	finalizer string
+	hooks     string
+}
