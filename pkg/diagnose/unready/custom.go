@@ -17,7 +17,9 @@ import (
 // custom tells of an object of a kind that we do not know: what its controller
 // says in the conditions, what became of what it made, or that nobody looks at it.
 func (v *view) custom(u *unstructured.Unstructured) []finding {
+	misses := v.Misses()
 	found := v.owned(u)
+	looked := v.Misses() == misses
 	said := saying(u)
 	for i := range said {
 		if len(found) > 0 && said[i].rank == direct {
@@ -25,7 +27,8 @@ func (v *view) custom(u *unstructured.Unstructured) []finding {
 		}
 	}
 	found = append(found, said...)
-	if len(said) == 0 && len(found) == 0 && isStale(u) == nil {
+	if looked && len(said) == 0 && len(found) == 0 && isStale(u) == nil {
+		// Who the controller is takes many lists: what it made may explain it without.
 		found = append(found, v.silent(u)...)
 	}
 	if len(found) == 0 {

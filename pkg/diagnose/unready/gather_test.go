@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,41 @@ func TestGatherOnlyWhatIsAskedFor(t *testing.T) {
 	want := []string{"get Namespace prod", "list Event type!=Normal", "list Pod app=web", "list ReplicaSet app=web"}
 	if diff := cmp.Diff(want, s.Asked()); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// TestGatherController: who the controller is, is looked for where nothing else explains
+// it, and not before.
+func TestGatherController(t *testing.T) {
+	const nobodysWidget = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: prod, uid: w-1}}
+---
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, names: {kind: Widget}, versions: [{name: v1, subresources: {status: {}}}]}}`
+	const itsPod = `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: w-0, namespace: prod, uid: p, ownerReferences: [{kind: Widget, name: w, uid: w-1}]}, spec: {}, status: {conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}}`
+	made := []string{
+		"get Namespace prod", "list DaemonSet", "list Deployment", "list Event type!=Normal", "list Job", "list Pod", "list ReplicaSet", "list StatefulSet",
+	}
+	controllers := []string{
+		"get CustomResourceDefinition widgets.example.com", "list ClusterRole", "list ClusterRoleBinding", "list DaemonSet", "list Deployment", "list Lease",
+		"list MutatingWebhookConfiguration", "list Role", "list RoleBinding", "list StatefulSet", "list ValidatingWebhookConfiguration",
+	}
+	for name, tt := range map[string]struct {
+		objects string
+		want    []string
+	}{
+		"what it made explains it": {nobodysWidget + itsPod, made},
+		"nothing explains it":      {nobodysWidget, slices.Concat(made, controllers)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, tt.objects)}
+			if causes := unready.Diagnose(gather(t, m, m.Objects[0])); len(causes) != 1 {
+				t.Errorf("causes %+v", causes)
+			}
+			if diff := cmp.Diff(slices.Sorted(slices.Values(tt.want)), m.Asked()); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
