@@ -1,0 +1,49 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Whichever verb is asked, it names the same controller: wait for an object that does not
+// get ready, then delete and stuck for the same one that does not go.
+func TestStuckWaitAndDeleteNameOneController(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, clue := range map[string]struct{ definition, deployment, rights string }{
+		"label":  {definition: "labels: {app.kubernetes.io/name: widgets}, ", deployment: "labels: {app.kubernetes.io/name: widgets}, "},
+		"rights": {rights: "true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := namespace(t, c)
+			group := ns + ".example.com"
+			definition := strings.Replace(widgets(group), "schema:", "subresources: {status: {}}, schema:", 1)
+			definition = strings.Replace(definition, "metadata: {name", "metadata: {"+clue.definition+"name", 1)
+			applied(t, c, ns, definition+widget(group, "one", group+"/cleanup")+fmt.Sprintf(`---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: anybody}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {%sname: anything}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: anything}}
+  template:
+    metadata: {labels: {app: anything}}
+    spec: {serviceAccountName: anybody, containers: [{name: manager, image: example.com/manager:1}]}
+`, clue.deployment))
+			if clue.rights != "" {
+				kubectl(t, c, "create", "clusterrole", ns, "--verb=update", "--resource=widgets."+group+",widgets."+group+"/finalizers")
+				kubectl(t, c, "create", "clusterrolebinding", ns, "--clusterrole="+ns, "--serviceaccount="+ns+":anybody")
+			}
+			object, controller := "widgets."+group+"/one", "deployment.apps/anything -n "+ns+", is scaled to zero"
+			k8sconnect(t, c.KubeconfigPath, "wait", object, "-n", ns, "--for=condition=Ready", "--timeout=2s").ends(t, 1).says(t, controller)
+			k8sconnect(t, c.KubeconfigPath, "delete", object, "-n", ns, "--explain-stuck", "--stuck-after=1s", "--timeout=5s").ends(t, 1).says(t, controller)
+			k8sconnect(t, c.KubeconfigPath, "stuck", object, "-n", ns).ends(t, 1).says(t, controller)
+			letGoOf(t, c, object, "-n", ns)
+			kubectl(t, c, "delete", "--ignore-not-found", "crd/widgets."+group, "clusterrole/"+ns, "clusterrolebinding/"+ns)
+		})
+	}
+}
