@@ -60,17 +60,13 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	resource, namespace := served[i].Resource, u.GetNamespace()
 	made := Once(r, fmt.Sprintf("writers %s %s", kind, namespace), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right {
-			if !writes(rule) || !hasOrAll(rule.APIGroups, kind.Group) || !hasOrAll(rule.Resources, resource) {
+			if !writes(rule) || !has(rule.APIGroups, kind.Group, "*") || !has(rule.Resources, resource, "*") {
 				return none
 			}
 			return mayUpdate
 		}, func(bound string) bool { return bound == namespace })
 	})
 	return made.items
-}
-
-func hasOrAll(values []string, value string) bool {
-	return slices.Contains(values, value) || slices.Contains(values, "*")
 }
 
 // alive tells of a sign of life: who set the finalizer has written to the object

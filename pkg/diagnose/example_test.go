@@ -1,0 +1,52 @@
+package diagnose_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+)
+
+// twoObjects reads a Pod, and the claim that it mounts. A real Reader asks a server.
+type twoObjects struct{ diagnose.Reader }
+
+func (twoObjects) Get(_ context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	objects := map[string]map[string]any{
+		"Pod":                   {"spec": map[string]any{"volumes": []any{map[string]any{"persistentVolumeClaim": map[string]any{"claimName": "data"}}}}},
+		"PersistentVolumeClaim": {"status": map[string]any{"phase": "Pending"}},
+	}
+	u := &unstructured.Unstructured{Object: objects[gvk.Kind]}
+	u.SetGroupVersionKind(gvk)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u, nil
+}
+
+// A rule asks for the Pod, then for what the Pod names. It is run again with each answer.
+func ExampleGatherer_Fill() {
+	gatherer := diagnose.Gatherer{Reader: twoObjects{}}
+	var said []string
+	err := gatherer.Fill(context.Background(), diagnose.NewFacts(), func(r *diagnose.Run) {
+		said = nil
+		pod, sure := r.Get(diagnose.KindOf("v1", "Pod"), "prod", "web")
+		if !sure || pod == nil {
+			return
+		}
+		for _, volume := range diagnose.Items(pod, "spec", "volumes") {
+			name, _, _ := unstructured.NestedString(volume, "persistentVolumeClaim", "claimName")
+			claim, sure := r.Get(diagnose.KindOf("v1", "PersistentVolumeClaim"), "prod", name)
+			if sure && diagnose.Text(claim, "status", "phase") == "Pending" {
+				said = append(said, "claim "+name+" has no volume")
+			}
+		}
+	})
+	fmt.Println(strings.Join(said, "\n"), err)
+	fmt.Println(gatherer.Requests(), "requests")
+	// Output:
+	// claim data has no volume <nil>
+	// 2 requests
+}
