@@ -42,11 +42,11 @@ func NewRun(now time.Time, facts *Facts) *Run {
 }
 
 // Once makes something of what is known, once in a run.
-func Once[T any](r *Run, what string, make func() T) T {
+func Once[T any](r *Run, what string, read func() T) T {
 	if made, ok := r.made[what].(T); ok {
 		return made
 	}
-	made := make()
+	made := read()
 	r.made[what] = made
 	return made
 }

@@ -17,7 +17,7 @@ import (
 type Suspect struct {
 	Workload
 	// role gives it the right; named: a container of it is called as whoever set the
-	// finalizer calls himself.
+	// finalizer calls itself.
 	role  string
 	named bool
 }

@@ -22,7 +22,7 @@ type Hook struct {
 
 	Service *Service // nil where it is called by URL
 	URL     string
-	// Strict: an update that it can not be asked about is refused.
+	// Strict: an update that it cannot be asked about is refused.
 	Strict bool
 	// Conditional: it has match conditions, which only the server evaluates.
 	Conditional bool
@@ -146,7 +146,7 @@ func (r *Run) inNamespaceOf(h Hook, u *unstructured.Unstructured) bool {
 	}
 	ns, sure := r.Get(KindOf("v1", "Namespace"), "", u.GetNamespace())
 	if ns == nil {
-		return !sure // What we can not see may be selected.
+		return !sure // What we cannot see may be selected.
 	}
 	return Selects(h.ofNamespace, ns.GetLabels())
 }

@@ -29,7 +29,7 @@ func purpose(finalizer string) string {
 	return "the update that removes the finalizer " + diagnose.Quote(finalizer)
 }
 
-// admission tells whether the update that removes the finalizer is let through: it
+// admission reports whether the update that removes the finalizer is let through: it
 // is replayed as a dry run, for one object of a class (edge case 61).
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
@@ -98,7 +98,7 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	return a.Err
 }
 
-// mayPatch tells whether we may update the object at all: admission refuses with
+// mayPatch reports whether we may update the object at all: admission refuses with
 // the same code as a lack of permission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
@@ -132,7 +132,7 @@ func saying(ref object.Ref, err error) string {
 	return diagnose.Quote(redact.Refusal(ref, err).Error())
 }
 
-// refusedBy: a webhook refuses the update, or can not be asked.
+// refusedBy: a webhook refuses the update, or cannot be asked.
 func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) finding {
 	unanswered := apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err)
 	if unanswered && !deniedByHook(err) {

@@ -39,7 +39,7 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 }
 
 // unreadable: an API that does answer gives its group and version in a form that
-// nobody understands, so that its kinds can not be listed.
+// nobody understands, so that its kinds cannot be listed.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,

@@ -33,7 +33,7 @@ func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []find
 	}
 }
 
-// uses tells whether a pod keeps a claim: it does once it has a node, until it is
+// uses reports whether a pod keeps a claim: it does once it has a node, until it is
 // deleted, even when it has come to its end.
 func uses(p corev1.Pod, claim string) bool {
 	if p.Spec.NodeName == "" {

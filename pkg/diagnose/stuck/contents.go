@@ -51,7 +51,7 @@ func (d *diagnosis) contents(namespace string) contents {
 	return c
 }
 
-// holds tells whether objects of the kind are deleted with their namespace, and can
+// holds reports whether objects of the kind are deleted with their namespace, and can
 // be seen. Events come and go.
 func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"

@@ -140,7 +140,7 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 	}}
 }
 
-// silentElsewhere: somebody holds the lease, but runs where we can not see him.
+// silentElsewhere: somebody holds the lease, but runs where we cannot see it.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
 	f.Message = "the controller of the finalizer " + diagnose.Quote(finalizer) + " is alive, but does not remove it; its workload was not found, it may run outside the cluster"
@@ -167,7 +167,7 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	}}
 }
 
-// elsewhere: whoever set the finalizer is alive, and his workload was not found.
+// elsewhere: whoever set the finalizer is alive, and its workload was not found.
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,

@@ -76,7 +76,7 @@ func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	return d.converter(crd)
 }
 
-// converter tells whether a conversion webhook answers.
+// converter reports whether a conversion webhook answers.
 func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	path := []string{"spec", "conversion", "webhook", "clientConfig"}
 	at := diagnose.Text(crd, append(path, "url")...)
@@ -123,6 +123,6 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	return diagnose.Some(said, 2)
 }
 
-// ofConversion tells whether it is a conversion webhook that the server complains
-// of: there are other reasons why instances can not be listed or deleted.
+// ofConversion reports whether it is a conversion webhook that the server complains
+// of: there are other reasons why instances cannot be listed or deleted.
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }

@@ -35,7 +35,7 @@ func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	return d.builtIn(u, "foregroundDeletion", "the garbage collector to see that its dependents are gone")
 }
 
-// foreignAfter is how long an object waits for dependents that can not be found
+// foreignAfter is how long an object waits for dependents that cannot be found
 // before they are looked for in the whole cluster.
 const foreignAfter = 5 * time.Second
 

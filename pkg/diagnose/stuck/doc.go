@@ -16,7 +16,7 @@ package stuck
 const (
 	// The finalizer's controller: nothing is known that would remove the finalizer;
 	// it is scaled to zero, crashes, does not get ready, lacks permission; it runs and
-	// does not remove it; or who it is can not be told.
+	// does not remove it; or who it is cannot be told.
 	FinalizerControllerGone       = "FinalizerControllerGone"
 	FinalizerControllerScaledDown = "FinalizerControllerScaledDown"
 	FinalizerControllerCrashing   = "FinalizerControllerCrashing"
@@ -41,7 +41,7 @@ const (
 	UpdateFails        = "UpdateFails"
 
 	// Namespaces: an aggregated API is down, or says of itself what nobody can read; a
-	// finalizer in its spec, contents that are left, that can not be deleted, and
+	// finalizer in its spec, contents that are left, that cannot be deleted, and
 	// conditions that are out of date.
 	APIServiceUnavailable  = "APIServiceUnavailable"
 	GroupVersionUnreadable = "GroupVersionUnreadable"
@@ -75,7 +75,7 @@ const (
 	NodeGone           = "NodeGone"
 	NodeNotReady       = "NodeNotReady"
 
-	// The API server: it fails, has too much to do, or can not read what is stored.
+	// The API server: it fails, has too much to do, or cannot read what is stored.
 	ServerFailing    = "ServerFailing"
 	ServerThrottling = "ServerThrottling"
 	Undecryptable    = "Undecryptable"

@@ -42,7 +42,7 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// discovery is about conditions that say that the namespace's kinds can not be
+// discovery is about conditions that say that the namespace's kinds cannot be
 // found out: mostly an aggregated API whose server is down, and mostly one that has
 // nothing to do with the namespace (k/k#75788).
 func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {

@@ -54,7 +54,7 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// Of who waits for it himself: what waits for him has that as evidence, too.
+			// Of what waits for it directly: what waits for that in turn has it as evidence, too.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

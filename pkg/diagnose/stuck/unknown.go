@@ -163,7 +163,7 @@ func (d *diagnosis) server() []finding {
 	return found
 }
 
-// blame returns what tells whether an error says something of the server as a whole.
+// blame returns what reports whether an error says something of the server as a whole.
 // Where other things were answered, one kind alone is at fault whose storage is still
 // being made or cannot be read; and a server that answers late is not broken.
 func (d *diagnosis) blame() func(error) bool {
@@ -177,7 +177,7 @@ func (d *diagnosis) blame() func(error) bool {
 	return func(err error) bool { return !answers || len(failing) > 1 && !diagnose.Slow(err) }
 }
 
-// undecryptableObjects is about objects that the API server can not read from its
+// undecryptableObjects is about objects that the API server cannot read from its
 // store any more (KEP-3926; edge case 66).
 func undecryptableObjects(where []string) finding {
 	return finding{rank: rankServer, Cause: event.Cause{

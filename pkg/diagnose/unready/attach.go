@@ -56,7 +56,7 @@ func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting
 	}}
 }
 
-// mayGoFirst tells whether the rollout may end an old Pod before a new one is ready.
+// mayGoFirst reports whether the rollout may end an old Pod before a new one is ready.
 func mayGoFirst(d *appsv1.Deployment) bool {
 	replicas := 1
 	if d.Spec.Replicas != nil {

@@ -109,7 +109,7 @@ func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 	}
 }
 
-// recent tells whether a container ended so lately that its next end is to be
+// recent reports whether a container ended so lately that its next end is to be
 // expected: restarts of last week have nothing to do with a probe that fails now.
 // The kubelet pauses for five minutes at most, and forgets after ten.
 func (v *view) recent(t *corev1.ContainerStateTerminated) bool {

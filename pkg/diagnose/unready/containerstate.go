@@ -54,7 +54,7 @@ func (b container) end(t *corev1.ContainerStateTerminated) []string {
 	return out
 }
 
-// is tells whether an event is about this container.
+// is reports whether an event is about this container.
 func (b container) is(e *corev1.Event) bool {
 	path := e.InvolvedObject.FieldPath
 	return path == "" || strings.HasSuffix(path, "{"+b.spec.Name+"}")

@@ -178,7 +178,7 @@ func (v *view) warned(u *unstructured.Unstructured) []finding {
 	return []finding{{Cause: c, rank: direct}}
 }
 
-// hasStatus tells whether a version of a definition has a status, as a subresource
+// hasStatus reports whether a version of a definition has a status, as a subresource
 // or in the schema.
 func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")

@@ -5,12 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Facts are what is known of an object that does not get ready, and of what its
@@ -49,8 +48,8 @@ func Diagnose(f Facts) []event.Cause {
 	return newView(diagnose.NewRun(f.Now, f.known), f.Object).explain()
 }
 
-// explain runs the rules. What is worth reading only once it is known for what is asked
-// at the end.
+// explain runs the rules. Who has a volume, and what warnings are about, is asked at the
+// end: before, it is not known which volumes and objects count.
 func (v *view) explain() []event.Cause {
 	found := slices.Concat(v.namespace(), v.subject(v.object))
 	if v.Misses() == 0 {

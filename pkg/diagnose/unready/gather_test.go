@@ -111,7 +111,7 @@ func TestGatherController(t *testing.T) {
 	}
 }
 
-// TestGatherForbidden: what may not be read, or can not, is unknown and not none
+// TestGatherForbidden: what may not be read, or cannot, is unknown and not none
 // (edge case 67).
 func TestGatherForbidden(t *testing.T) {
 	forbidden, broken := diagnosetest.Forbidden("these"), errors.New("the server is on fire")

@@ -221,7 +221,7 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 }
 
 // selectorOf returns a label selector as kubectl takes it; "" where it selects
-// nothing, or can not be read.
+// nothing, or cannot be read.
 func selectorOf(s *metav1.LabelSelector) string {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil || selector.Empty() {

@@ -149,7 +149,7 @@ func waitsFor(p *corev1.Pod, reasons ...string) bool {
 	})
 }
 
-// ready tells whether the Pod's condition Ready is true.
+// ready reports whether the Pod's condition Ready is true.
 func ready(p *corev1.Pod) bool {
 	return podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
 }
@@ -168,7 +168,7 @@ func of(p *corev1.Pod, rank rank, c event.Cause) finding {
 	return finding{Cause: c, rank: rank, who: name(ref(core("Pod"), p.Namespace, p.Name)), noun: "Pod"}
 }
 
-// started tells whether a container of the Pod runs, or ran.
+// started reports whether a container of the Pod runs, or ran.
 func started(p *corev1.Pod) bool {
 	all := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
 	return slices.ContainsFunc(all, func(s corev1.ContainerStatus) bool {

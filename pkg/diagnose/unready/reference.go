@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// reference is an object that a Pod can not start without.
+// reference is an object that a Pod cannot start without.
 type reference struct {
 	ref object.Ref
 	by  string // who needs it
