@@ -171,8 +171,8 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,
-		Message: "it waits for whoever set the finalizer " + diagnose.Quote(finalizer) + ", who is alive; no workload in this cluster is known to be his, " +
-			"so he may run outside of it",
+		Message: "it waits for whoever set the finalizer " + diagnose.Quote(finalizer) + ", who is alive; no workload in this cluster is known to own it; " +
+			"its controller may run elsewhere",
 		Evidence: append(append(d.set(u, finalizer), s.Alive), s.Evidence...),
 		Next:     "ask who knows the finalizer " + diagnose.Word(finalizer) + " where its controller runs",
 	}}

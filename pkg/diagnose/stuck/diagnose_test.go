@@ -225,7 +225,7 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 		},
 		"he wrote after the deletion": {
 			objects: strings.ReplaceAll(held, "10:00:00Z", "11:55:00Z"), codes: []string{FinalizerUnknown},
-			says: []string{"who is alive", "after its deletion was asked for", "may run outside"},
+			says: []string{"who is alive", "after its deletion was asked for", "may run elsewhere"},
 		},
 		"the right to update makes nobody its controller": {
 			objects: by("manager") + strings.ReplaceAll(operatorWith("{}", 0), "widget-operator", "anything") + updater,
