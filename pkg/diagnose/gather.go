@@ -63,10 +63,16 @@ func (g *Gatherer) Time() time.Time {
 // ended.
 func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	left := cmp.Or(g.Budget, budget)
-	for range rounds {
+	for round := 0; ; round++ {
 		r := NewRun(g.Time(), f)
 		rules(r)
 		if len(r.asked) == 0 {
+			return nil
+		}
+		if round == rounds {
+			for q := range r.asked {
+				f.put(q, Answer{Err: ErrNotAsked})
+			}
 			return nil
 		}
 		batch := batches(f, r.asked, cmp.Or(g.WorthList, worthList))
@@ -84,7 +90,6 @@ func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 			return nil
 		}
 	}
-	return nil
 }
 
 // AskAll asks questions side by side.

@@ -1,0 +1,39 @@
+package diagnose_test
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
+)
+
+// Rules that never have enough come to an end, and what was not asked is known to be
+// unknown (edge case 67).
+func TestRulesThatAskOn(t *testing.T) {
+	gatherer := diagnose.Gatherer{Reader: &diagnosetest.Memory{}, Now: diagnosetest.Now}
+	facts := diagnose.NewFacts()
+	rules := func(r *diagnose.Run) {
+		for i := 0; ; i++ {
+			if _, sure := r.Get(diagnose.KindOf("v1", "Pod"), "prod", "p-"+strconv.Itoa(i)); !sure {
+				return
+			}
+		}
+	}
+	if err := gatherer.Fill(t.Context(), facts, rules); err != nil {
+		t.Fatal(err)
+	}
+	r := diagnose.NewRun(diagnosetest.Now(), facts)
+	rules(r)
+	unanswered := 0
+	for q, err := range r.Unanswered() {
+		unanswered++
+		if !errors.Is(err, diagnose.ErrNotAsked) {
+			t.Errorf("%s: %v", q, err)
+		}
+	}
+	if unanswered != 1 || r.Misses() != 0 {
+		t.Errorf("%d questions are unanswered, %d were never asked, after %d requests", unanswered, r.Misses(), gatherer.Requests())
+	}
+}
