@@ -162,11 +162,11 @@ func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 	}
-	// Who takes a path by name means it for this run, whatever the manifest says
-	// for all of them.
+	// Who takes the very path that the annotation yields means it for this run. Who
+	// takes all that is above it need not know of the annotation.
 	paths = slices.DeleteFunc(paths, func(path managedfields.Path) bool {
 		return slices.ContainsFunc(p.Take, func(c Choice) bool {
-			return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && c.covers(path)
+			return c.Names(item.Ref, item.Kind) && c.Path.Equal(path)
 		})
 	})
 	for _, c := range p.Yield {
