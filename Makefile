@@ -93,7 +93,7 @@ install: ## install the plugin where Go installs programs; kubectl finds it ther
 	$(subst go build,go install,$(GOBUILD)) ./cmd/kubectl-k8sconnect
 
 .PHONY: demo
-demo: ## see it work: a real control plane, a conflict, and its three ways out; builds what that needs
+demo: ## see it work: a real control plane, a conflict, and two ways out; builds what that needs
 	@bash test/demo/demo.sh
 
 .PHONY: test
