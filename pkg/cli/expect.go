@@ -71,8 +71,8 @@ func (c *connection) checkGuards() error {
 		}
 	}
 	for _, want := range c.expectations(expectContextFlag) {
-		if _, err := path.Match(want.value, ""); err != nil {
-			errs = append(errs, fmt.Errorf("%s: not a pattern: a bracket is open", want))
+		if _, err := path.Match(pattern(want.value), ""); err != nil {
+			errs = append(errs, fmt.Errorf("%s: not a pattern: a bracket is open or empty, or a backslash ends it", want))
 		}
 	}
 	return errors.Join(errs...)
@@ -126,10 +126,31 @@ func contextHint(raw api.Config, want expectation) string {
 
 // matches reports whether a name matches a pattern. A star matches slashes too, which
 // names of contexts are full of.
-func matches(pattern, name string) bool {
+func matches(glob, name string) bool {
 	flat := strings.NewReplacer("/", "\x00")
-	ok, err := path.Match(flat.Replace(pattern), flat.Replace(name))
+	ok, err := path.Match(flat.Replace(pattern(glob)), flat.Replace(name))
 	return ok && err == nil
+}
+
+// pattern returns a glob as package path reads it. A shell negates a bracket by [!…],
+// which there would be the opposite: the exclamation mark, and all that is to be refused.
+func pattern(glob string) string {
+	out := []byte(glob)
+	within := false
+	for i := 0; i < len(out); i++ {
+		switch {
+		case out[i] == '\\':
+			i++
+		case within:
+			within = out[i] != ']'
+		case out[i] == '[':
+			within = true
+			if i+1 < len(out) && out[i+1] == '!' {
+				out[i+1] = '^'
+			}
+		}
+	}
+	return string(out)
 }
 
 // expectedCluster refuses a cluster that was not expected, by the first request of
