@@ -72,6 +72,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 	s.Sure = s.Sure && sure
 	hooks := r.hooksOf(u)
 
+	known := len(t.names) > 0 || slices.ContainsFunc(accounts, func(a account) bool { return a.granted })
 	var found []Candidate
 	for _, w := range workloads {
 		c := Candidate{Workload: w}
@@ -79,7 +80,9 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 		c.byLease(leases, t)
 		c.byAccount(accounts, t.groups)
 		c.byHook(r, hooks)
-		c.byLabel(t.definition)
+		if !known { // Another part of the app has its labels, too.
+			c.byLabel(t.definition)
+		}
 		if c.score > 0 {
 			found = append(found, c)
 		}

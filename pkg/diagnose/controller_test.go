@@ -123,6 +123,13 @@ func TestOneController(t *testing.T) {
 		"a pod of another kind's, by owner": {others: []string{rights, other, pod("op-1", "", "op", "{apiVersion: apps.example.org/v1, kind: CloneSet, name: op, uid: c-1, controller: true}", "phase: Running")}, want: "pod/op-1 -n ops"},
 		"outside the cluster":               {others: []string{lease, other}, want: "lease.coordination.k8s.io/a1b2.example.com -n ops"},
 		"nowhere":                           {others: []string{other}},
+		"whose name is known is not another of its app": {
+			fields: by(finalizerBy, "uninstalled"),
+			others: []string{operator("ui", "app.kubernetes.io/name: widgets", "ui", plain, 1, 1)},
+		},
+		"whose account is known is not another of its app": {
+			others: []string{rights, operator("ui", "app.kubernetes.io/name: widgets", "ui", plain, 1, 1)},
+		},
 		"rights outweigh a label": {
 			others: []string{rights, operator("op", "", "op", plain, 0, 0), operator("web", "app.kubernetes.io/name: widgets", "web", plain, 1, 0)},
 			want:   "deployment.apps/op -n ops",
