@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 )
 
 // container is one container of a Pod: what was asked for, and how it does.
@@ -46,7 +48,7 @@ func (b container) end(t *corev1.ContainerStateTerminated) []string {
 	if !t.FinishedAt.IsZero() {
 		text += " at " + t.FinishedAt.UTC().Format("15:04:05Z")
 	}
-	text += ", " + count(int(b.status.RestartCount), "restart")
+	text += ", " + diagnose.Count(int(b.status.RestartCount), "restart")
 	out := []string{text}
 	for _, line := range lastLines(t.Message, 3) {
 		out = append(out, "termination message: "+line)

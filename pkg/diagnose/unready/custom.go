@@ -181,10 +181,8 @@ func (v *view) warned(u *unstructured.Unstructured) []finding {
 // hasStatus reports whether a version of a definition has a status, as a subresource
 // or in the schema.
 func hasStatus(crd *unstructured.Unstructured, version string) bool {
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	for _, item := range versions {
-		m, ok := item.(map[string]any)
-		if !ok || m["name"] != version {
+	for _, m := range diagnose.Items(crd, "spec", "versions") {
+		if m["name"] != version {
 			continue
 		}
 		_, sub, _ := unstructured.NestedFieldNoCopy(m, "subresources", "status")

@@ -79,15 +79,13 @@ func (v *view) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 func groupOf(definition *unstructured.Unstructured) string {
-	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-	return group
+	return diagnose.Text(definition, "spec", "group")
 }
 
 func definedNames(definition *unstructured.Unstructured, path ...string) []string {
 	var out []string
 	for _, field := range []string{"plural", "singular", "kind", "listKind"} {
-		name, _, _ := unstructured.NestedString(definition.Object, append(slices.Clip(path), field)...)
-		out = append(out, name)
+		out = append(out, diagnose.Text(definition, append(slices.Clip(path), field)...))
 	}
 	short, _, _ := unstructured.NestedStringSlice(definition.Object, append(slices.Clip(path), "shortNames")...)
 	return distinct(append(out, short...))
@@ -135,9 +133,8 @@ func (v *view) apiService(u *unstructured.Unstructured) []finding {
 
 // serviceOf returns the Service that an aggregated API is served by.
 func serviceOf(apiService *unstructured.Unstructured) (object.Ref, bool) {
-	namespace, _, _ := unstructured.NestedString(apiService.Object, "spec", "service", "namespace")
-	service, _, _ := unstructured.NestedString(apiService.Object, "spec", "service", "name")
-	return ref(core("Service"), namespace, service), service != ""
+	r := ref(core("Service"), diagnose.Text(apiService, "spec", "service", "namespace"), diagnose.Text(apiService, "spec", "service", "name"))
+	return r, r.Name != ""
 }
 
 // autoscaler tells why a HorizontalPodAutoscaler does not scale.
@@ -171,10 +168,7 @@ func (v *view) autoscaler(u *unstructured.Unstructured) []finding {
 const resourceMetrics = "v1beta1.metrics.k8s.io"
 
 func scaleTarget(u *unstructured.Unstructured) object.Ref {
-	text := func(field string) string {
-		s, _, _ := unstructured.NestedString(u.Object, "spec", "scaleTargetRef", field)
-		return s
-	}
+	text := func(field string) string { return diagnose.Text(u, "spec", "scaleTargetRef", field) }
 	gvk := core(text("kind"))
 	if gv, err := schema.ParseGroupVersion(text("apiVersion")); err == nil {
 		gvk.Group, gvk.Version = gv.Group, gv.Version

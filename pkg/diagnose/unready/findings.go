@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -89,7 +90,7 @@ func (g *group) cause() event.Cause {
 	case len(g.names) == 1:
 		c.Message = g.names[0] + ": " + c.Message
 	case len(g.names) > 1:
-		c.Message = count(len(g.names), g.noun) + ": " + c.Message
+		c.Message = diagnose.Count(len(g.names), g.noun) + ": " + c.Message
 		c.Evidence = append(slices.Clip(c.Evidence), g.noun+"s: "+some(g.names, 3))
 	}
 	return c

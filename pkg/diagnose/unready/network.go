@@ -97,7 +97,7 @@ func (v *view) endpoints(s *corev1.Service) []finding {
 	}
 	c.Code = "NoReadyEndpoints"
 	c.Message = fmt.Sprintf("%s has no endpoint that is ready: of the Pods that it selects, none is", name(r))
-	c.Evidence = []string{"selector " + clean(selector.String()) + " matches " + count(len(behind.pods)+behind.more, "Pod")}
+	c.Evidence = []string{"selector " + clean(selector.String()) + " matches " + diagnose.Count(len(behind.pods)+behind.more, "Pod")}
 	return append(found, finding{Cause: c, rank: consequence})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -189,7 +190,7 @@ func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 	case len(told) == 0:
 		c.Message = "fits no node: " + clean(said.text)
 	case said.nodes > 0:
-		c.Message = fmt.Sprintf("fits none of %s: %s", count(said.nodes, "node"), strings.Join(told, "; "))
+		c.Message = fmt.Sprintf("fits none of %s: %s", diagnose.Count(said.nodes, "node"), strings.Join(told, "; "))
 	default:
 		c.Message = "fits no node: " + strings.Join(told, "; ")
 	}

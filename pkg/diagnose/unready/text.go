@@ -70,14 +70,6 @@ func lastLines(s string, n int) []string {
 	return out[max(0, len(out)-n):]
 }
 
-// count returns "1 Pod", "2 Pods".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
 // some lists names, and how many it left out.
 func some(names []string, n int) string {
 	if len(names) <= n {

@@ -174,7 +174,7 @@ func (v *view) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds in
 	}
 	return []finding{{rank: consequence, Cause: event.Cause{
 		Code:     "MinReadySeconds",
-		Message:  fmt.Sprintf("%s of %s ready, but not yet for the %d s that minReadySeconds asks for", count(young, "Pod"), name(r), minReadySeconds),
+		Message:  fmt.Sprintf("%s of %s ready, but not yet for the %d s that minReadySeconds asks for", diagnose.Count(young, "Pod"), name(r), minReadySeconds),
 		Evidence: []string{fmt.Sprintf(".spec.minReadySeconds is %d", minReadySeconds)},
 	}}}
 }
@@ -227,7 +227,7 @@ func (v *view) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) 
 	}
 	return []finding{{rank: root, Cause: event.Cause{
 		Code:      "UpdateOnDelete",
-		Message:   fmt.Sprintf("%s of %s of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted", count(len(names), "Pod"), name(r)),
+		Message:   fmt.Sprintf("%s of %s of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted", diagnose.Count(len(names), "Pod"), name(r)),
 		Evidence:  []string{"of an older revision: " + some(names, 3)},
 		Next:      kubectl(r.Namespace, "delete", "pod", names[0]),
 		Risk:      "the Pod ends and is created again from the new template",
@@ -282,7 +282,7 @@ func jobFailed(j *batchv1.Job, c batchv1.JobCondition) finding {
 	cause := event.Cause{
 		Code:     "JobFailed",
 		Message:  name(r) + " has failed (" + clean(c.Reason) + "), and does not try again",
-		Evidence: []string{fmt.Sprintf("condition %s (%s): %s", c.Type, clean(c.Reason), clean(c.Message)), count(int(j.Status.Failed), "Pod") + " failed"},
+		Evidence: []string{fmt.Sprintf("condition %s (%s): %s", c.Type, clean(c.Reason), clean(c.Message)), diagnose.Count(int(j.Status.Failed), "Pod") + " failed"},
 		Next:     kubectl(j.Namespace, "logs", r.Resource(), "--all-containers", "--tail=50"),
 	}
 	switch c.Reason {
