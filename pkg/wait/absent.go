@@ -3,6 +3,8 @@ package wait
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
@@ -28,6 +30,7 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 	if len(missing) == 0 || r.Absent == nil {
 		return
 	}
+	slices.SortFunc(missing, func(a, b *item) int { return strings.Compare(a.ref.String(), b.ref.String()) })
 	what := missing[0].ref.String() + " does not exist yet: it is waited for"
 	if more := len(missing) - 1; more > 0 {
 		what = fmt.Sprintf("%s and %d more do not exist yet: they are waited for", missing[0].ref, more)
