@@ -183,7 +183,7 @@ func TestLiveErrors(t *testing.T) {
 		"kind is not served": {
 			answer:   func() *http.Response { return text2response(404, "text/plain", "404 page not found") },
 			is:       func(err error) bool { return errors.As(err, new(*NoKindError)) },
-			requests: 2, // the second for whether it is known
+			requests: 3, // the others for whether it is known
 		},
 		"credentials": {
 			answer:   func() *http.Response { return failure(401, metav1.StatusReasonUnauthorized, nil) },

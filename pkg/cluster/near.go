@@ -8,11 +8,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -128,6 +130,29 @@ func (c *Client) missing(ctx context.Context, gvk schema.GroupVersionKind) error
 		err:  fmt.Errorf("it does in %s", served),
 		hint: "its objects are still there, under that version",
 	}}
+}
+
+// unlisted is missing for a kind of which only a request about its objects has told. It
+// asks the server whether its own list of kinds lacks it, too. That list lags behind a
+// definition that was deleted, and so is given time. Where it goes on naming the kind,
+// something on the way said that there is none.
+func (c *Client) unlisted(ctx context.Context, gvk schema.GroupVersionKind) error {
+	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
+	for began := time.Now(); ; {
+		_, err := c.live(ctx, gvk)
+		pause := pauses.Step()
+		switch {
+		case errors.As(err, new(*NoKindError)):
+			return c.missing(ctx, gvk)
+		case err != nil:
+			return &NoKindError{GVK: gvk, Err: err}
+		case time.Since(began)+pause > c.timeout:
+			return &NoKindError{GVK: gvk, Err: &noAnswerError{wrong("it is listed among the kinds, but not found")}}
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
 }
 
 // otherVersion asks the server itself for another version of the group in which it

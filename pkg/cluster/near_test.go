@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"testing/synctest"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -31,6 +32,36 @@ func TestKindMoved(t *testing.T) {
 			if !meta.IsNoMatchError(err) || (errors.Unwrap(err) != nil) != moved {
 				t.Errorf("ended with %v", err)
 			}
+		})
+	}
+}
+
+// Whether a kind is not served is for the server's list of kinds to say, not for a 404 to
+// something else, which anything on the way may answer. The list of a definition that was
+// deleted lags behind.
+func TestKindStillListed(t *testing.T) {
+	for name, listed := range map[string]int{"for good": 1 << 30, "for a while": 3} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked := 0
+				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					switch {
+					case req.URL.Path == "/apis":
+						return text2response(http.StatusOK, "application/json", `{"apiVersion":"v1","kind":"APIGroupList","groups":[{"name":"apps"}]}`), nil
+					case req.URL.Path == "/api/v1":
+						if asked++; asked <= listed {
+							return text2response(http.StatusOK, "application/json", `{"apiVersion":"v1","kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"configmaps","kind":"ConfigMap","namespaced":true}]}`), nil
+						}
+						return text2response(http.StatusOK, "application/json", `{"apiVersion":"v1","kind":"APIResourceList","groupVersion":"v1","resources":[]}`), nil
+					default:
+						return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+					}
+				})
+				err := c.Watch(t.Context(), configMaps, object.Selection{Namespace: "default"}, func(object.Change) {})
+				if isSilent := errors.As(err, new(*noAnswerError)); !meta.IsNoMatchError(err) || isSilent != (listed > 3) {
+					t.Errorf("ended with %v", err)
+				}
+			})
 		})
 	}
 }
