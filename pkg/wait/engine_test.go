@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -304,6 +305,19 @@ func TestWaitKind(t *testing.T) {
 	})
 	if got.Err != nil || got.Results["a"] != "met" {
 		t.Errorf("%v, %v", got.Err, got.Results)
+	}
+}
+
+// A server that lists a kind and does not find it is not asked without a pause.
+func TestWaitKindListedAlone(t *testing.T) {
+	w := newWorld()
+	w.refuse = func(object.Selection) error {
+		time.Sleep(time.Millisecond)
+		return &meta.NoResourceMatchError{}
+	}
+	got := w.wait(t, Engine{Timeout: time.Minute}, named(goal(t, complete), "a"), nil)
+	if w.lists > 60 || got.After < time.Minute {
+		t.Errorf("asked %d times in %s", w.lists, got.After)
 	}
 }
 

@@ -92,6 +92,7 @@ type message struct {
 // served is asked for until it is (edge case 45), also where it was before.
 func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 	kind, sel, goals := v.kind, v.selection(), v.goals() // The view changes by what is told.
+	pauses := untilServed()
 	for {
 		if kind.Resource == "" {
 			served, compiled, err := e.serve(ctx, v, goals, tell)
@@ -103,19 +104,43 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 			tell(message{view: v, kind: kind, compiled: compiled})
 		}
 		tell(message{view: v, begins: true})
-		err := e.Source.Watch(ctx, kind, within(sel, kind), func(c object.Change) { tell(message{view: v, change: c}) })
+		err := e.Source.Watch(ctx, kind, within(sel, kind), func(c object.Change) {
+			pauses = untilServed()
+			tell(message{view: v, change: c})
+		})
 		if !meta.IsNoMatchError(err) || ctx.Err() != nil {
 			tell(message{view: v, err: err})
 			return
 		}
 		tell(message{view: v, gone: true, err: err})
 		kind.Resource = ""
+		// Who lists a kind and does not find it would be asked without a pause.
+		if err := sleep(ctx, pauses.Step()); err != nil {
+			tell(message{view: v, err: err})
+			return
+		}
+	}
+}
+
+// untilServed are the pauses between two times that a kind is looked for.
+func untilServed() wait.Backoff {
+	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.2, Jitter: 0.1, Steps: 100, Cap: 2 * time.Second}
+}
+
+func sleep(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
 // serve asks for the kind of the view until it is served, and compiles its goals.
 func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(message)) (object.Kind, map[*Goal]*conditions, error) {
-	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.2, Jitter: 0.1, Steps: 100, Cap: 2 * time.Second}
+	pauses := untilServed()
 	for {
 		kind, err := e.Source.Resource(ctx, v.typ)
 		if err == nil {
@@ -126,12 +151,8 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 			return kind, nil, err
 		}
 		tell(message{view: v, gone: true, err: err})
-		timer := time.NewTimer(pauses.Step())
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return kind, nil, context.Cause(ctx)
+		if err := sleep(ctx, pauses.Step()); err != nil {
+			return kind, nil, err
 		}
 	}
 }
