@@ -40,6 +40,8 @@ type connection struct {
 	runTold bool
 	// warned counts the server's warnings that were told, of all clients of the run.
 	warned *atomic.Int64
+	// ended returns why the run is over, nil as long as it is not; nil before it begins.
+	ended func() error
 	// recognised: this is the cluster that was expected.
 	recognised bool
 }
@@ -85,12 +87,22 @@ func (c *connection) begin(ctx context.Context, streams genericiooptions.IOStrea
 	if err := logging(streams.ErrOut, c.vault, c.verbosity); err != nil {
 		return nil, nil, err
 	}
+	var cancel context.CancelFunc
 	if c.timeout == 0 {
-		ctx, cancel := context.WithCancel(ctx)
-		return ctx, cancel, nil
+		ctx, cancel = context.WithCancel(ctx)
+	} else {
+		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, &overError{c.timeout})
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, &overError{c.timeout})
+	c.ended = func() error { return context.Cause(ctx) }
 	return ctx, cancel, nil
+}
+
+// over returns why the run is over, nil as long as it is not.
+func (c *connection) over() error {
+	if c.ended == nil {
+		return nil
+	}
+	return c.ended()
 }
 
 // overError says that the time of the whole run is over.

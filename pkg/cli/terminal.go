@@ -27,6 +27,7 @@ func (c *connection) printing(streams genericiooptions.IOStreams, format string)
 		Run:   newRun(),
 		OnRun: func() { c.runTold = true },
 		Mask:  c.masking(), Flags: c.typed(),
+		Over: c.over,
 	}, err
 }
 

@@ -30,13 +30,29 @@ func Parse(name, text string) (*Template, error) {
 }
 
 // Execute writes what the template makes of a value: nil, a bool, a string, a number,
-// []any, or map[string]any.
-func (t *Template) Execute(out io.Writer, value any) error {
+// []any, or map[string]any. A template may take for ever: over is asked now and then whether
+// to go on, and its error ends it; nil is never asked. Short templates are not asked about.
+func (t *Template) Execute(out io.Writer, value any, over func() error) error {
 	if value == nil {
 		value = absent{}
 	}
-	s := &state{template: t, functions: functions(), out: out}
+	s := &state{template: t, functions: functions(), out: out, steps: &steps{over: over}}
 	return s.call(t.name, value)
+}
+
+// steps counts what may be endless: turns of loops, and calls.
+type steps struct {
+	over  func() error
+	taken int
+}
+
+// take is called for each step.
+func (s *steps) take() error {
+	const between = 1000
+	if s.taken++; s.over == nil || s.taken%between != 0 {
+		return nil
+	}
+	return s.over()
 }
 
 // maxDepth is how deep templates may call each other.
@@ -64,6 +80,7 @@ type state struct {
 	tree      *parse.Tree
 	variables []variable
 	depth     int
+	steps     *steps
 }
 
 // call executes one of the templates, with no variables but its value.
@@ -75,8 +92,11 @@ func (s *state) call(name string, dot any) error {
 	if s.depth >= maxDepth {
 		return fmt.Errorf("templates call each other more than %d deep", maxDepth)
 	}
+	if err := s.steps.take(); err != nil {
+		return err
+	}
 	inner := &state{
-		template: s.template, functions: s.functions, out: s.out, tree: tree, depth: s.depth + 1,
+		template: s.template, functions: s.functions, out: s.out, tree: tree, depth: s.depth + 1, steps: s.steps,
 		variables: []variable{{"$", dot}},
 	}
 	if tree.Root == nil {
@@ -190,6 +210,9 @@ func (s *state) loop(dot any, node *parse.RangeNode) error {
 	ran := false
 	once := func(index, element any) error {
 		ran = true
+		if err := s.steps.take(); err != nil {
+			return err
+		}
 		return s.scoped(func() error {
 			s.iterate(node.Pipe, mark, index, element)
 			if err := s.walk(element, node.List); !errors.Is(err, errContinue) {

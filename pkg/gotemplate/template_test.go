@@ -1,6 +1,8 @@
 package gotemplate
 
 import (
+	"errors"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -101,7 +103,7 @@ func ours(text string, value any) (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	err = parsed.Execute(&out, value)
+	err = parsed.Execute(&out, value, nil)
 	return out.String(), err
 }
 
@@ -132,5 +134,34 @@ func TestErrorTellsPlace(t *testing.T) {
 	_, err := ours("a\n{{range .list}}{{.name}}{{end}}", map[string]any{"list": []any{"text"}})
 	if err == nil || !strings.Contains(err.Error(), "output:2:") || !strings.Contains(err.Error(), ".name") {
 		t.Error(err)
+	}
+}
+
+// A template that has no end goes on until it is told that the run is over; one that is
+// short is finished all the same.
+func TestEndlessEnds(t *testing.T) {
+	errOver := errors.New("over")
+	over := func() error { return errOver }
+	for _, text := range []string{
+		`{{range 1000000000000}}{{end}}`,
+		`{{range 1000000000000}}{{continue}}{{end}}`,
+		`{{range 1000000}}{{range 1000000}}{{break}}{{end}}{{end}}`,
+		`{{define "a"}}{{if .}}{{template "a" .}}{{template "a" .}}{{end}}{{end}}{{template "a" 1}}`,
+	} {
+		parsed, err := Parse("output", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := parsed.Execute(io.Discard, nil, over); !errors.Is(err, errOver) {
+			t.Errorf("%s ended with %v", text, err)
+		}
+	}
+	parsed, err := Parse("output", `{{range 3}}x{{end}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := parsed.Execute(&out, nil, over); err != nil || out.String() != "xxx" {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }

@@ -106,7 +106,7 @@ func (b base) objectTemplate(text string) (func(*unstructured.Unstructured) (str
 	}
 	return func(u *unstructured.Unstructured) (string, error) {
 		var made bytes.Buffer
-		if err := parsed.Execute(&made, u.Object); err != nil {
+		if err := parsed.Execute(&made, u.Object, b.Over); err != nil {
 			return "", err
 		}
 		return b.forScreen(made.String()), nil

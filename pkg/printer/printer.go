@@ -61,6 +61,9 @@ type Options struct {
 	Flags command.Flags
 	// Mask takes out of an event what nobody is to see; nil takes out nothing.
 	Mask func(event.Event) event.Event
+	// Over returns why the run is over, nil as long as it is not: it ends a template that
+	// would go on for ever. nil is never.
+	Over func() error
 	// External is the user's own diff program, which replaces the text of a diff
 	// in the table format.
 	External *External
