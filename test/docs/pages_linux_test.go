@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +100,9 @@ func (d *desk) install(t *testing.T) {
 	t.Helper()
 	if d.webhook != nil {
 		return
+	}
+	for len(d.left(t)) > 0 { // else what a page before left would count as the cluster's own
+		time.Sleep(200 * time.Millisecond)
 	}
 	var err error
 	if d.webhook, err = companion.Install(t.Context(), d.cluster, companion.Options{Root: root(t)}); err != nil {
@@ -240,14 +244,19 @@ func (d *desk) objects(t *testing.T) map[string]bool {
 	return all
 }
 
+// left lists what was not there at first.
+func (d *desk) left(t *testing.T) []string {
+	t.Helper()
+	all := d.objects(t)
+	maps.DeleteFunc(all, func(name string, _ bool) bool { return d.base[name] })
+	return slices.Sorted(maps.Keys(all))
+}
+
 // clear removes what was not there at first.
 func (d *desk) clear(t *testing.T) {
 	t.Helper()
 	var wide, narrow []string
-	for name := range d.objects(t) {
-		if d.base[name] {
-			continue
-		}
+	for _, name := range d.left(t) {
 		if short, is := strings.CutPrefix(name, "default "); is {
 			narrow = append(narrow, short)
 		} else {
@@ -269,9 +278,8 @@ func (d *desk) free(t *testing.T, text string) {
 	const enough = 2 * time.Minute
 	for deadline := time.Now().Add(enough); ; time.Sleep(200 * time.Millisecond) {
 		var left []string
-		for name := range d.objects(t) {
-			_, short, _ := strings.Cut(name, "/")
-			if !d.base[name] && strings.Contains(text, short) {
+		for _, name := range d.left(t) {
+			if _, short, _ := strings.Cut(name, "/"); strings.Contains(text, short) {
 				left = append(left, name)
 			}
 		}

@@ -1,10 +1,16 @@
 package e2e_test
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
@@ -214,6 +220,7 @@ func TestSets(t *testing.T) {
 	options := cluster.Options{Controllers: true, AuditLog: "audit.log"}
 	c := cluster.ForTest(t, options)
 	c.OwnOnly(t)
+	nudge(t, c)
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {
 			if os.Getenv("TEST_LONG") == "" && !slices.Contains(usual(), set.name) {
@@ -222,6 +229,7 @@ func TestSets(t *testing.T) {
 			c := c
 			if set.open[deleted] != "" { // What it leaves behind would be in the others' way.
 				c = cluster.ForTest(t, options)
+				nudge(t, c)
 			}
 			folder, err := filepath.Abs(filepath.Join(dir, set.name)) // It is linked to from elsewhere.
 			if err != nil {
@@ -230,4 +238,31 @@ func TestSets(t *testing.T) {
 			newStory(t, c, set).tell(t, folder)
 		})
 	}
+}
+
+// nudge writes to definitions that are terminating, until the test ends. The API server
+// lists what is left of a kind right after its storage began anew, is told "storage is
+// (re)initializing", and tries again ever more rarely: after a dozen tries that is five
+// minutes. A write has it look at once. Seen with Kubernetes 1.36.
+func nudge(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	kubectl := func(ctx context.Context, args ...string) string {
+		out, _ := exec.CommandContext(ctx, c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...).Output()
+		return string(out)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(5 * time.Second):
+			}
+			for name := range strings.FieldsSeq(kubectl(ctx, "get", "crd", "-o", "jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}")) {
+				kubectl(ctx, "annotate", "--overwrite", "crd", name, "nudged="+strconv.FormatInt(time.Now().UnixNano(), 36))
+			}
+		}
+	})
+	t.Cleanup(func() { stop(); done.Wait() })
 }
