@@ -45,10 +45,10 @@ func TestKindStillListed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
 				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-					switch {
-					case req.URL.Path == "/apis":
+					switch req.URL.Path {
+					case "/apis":
 						return text2response(http.StatusOK, "application/json", `{"apiVersion":"v1","kind":"APIGroupList","groups":[{"name":"apps"}]}`), nil
-					case req.URL.Path == "/api/v1":
+					case "/api/v1":
 						if asked++; asked <= listed {
 							return text2response(http.StatusOK, "application/json", `{"apiVersion":"v1","kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"configmaps","kind":"ConfigMap","namespaced":true}]}`), nil
 						}
