@@ -16,7 +16,6 @@ import (
 var untold = map[int]string{
 	95:  "conditions that contradict each other: the readiness rules do not judge them yet",
 	104: "two runs of one set at once: sets have no lock yet",
-	105: "a chart's hooks in a piped manifest: the plan does not know them yet",
 }
 
 var (
