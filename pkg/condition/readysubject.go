@@ -1,9 +1,10 @@
 package condition
 
 import (
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // subject is one version of one object, as the rules of readiness read it. Paths
@@ -44,20 +45,10 @@ func textAt(obj map[string]any, path string) string {
 	return text
 }
 
-// wholeAt reads a whole number. Some controllers write generations as text
-// (edge case 47, https://github.com/helm/helm/issues/32615).
+// wholeAt reads a whole number; false where there is none.
 func wholeAt(obj map[string]any, path string) (int64, bool) {
 	v, _ := at(obj, path)
-	switch v := v.(type) {
-	case int64:
-		return v, true
-	case float64:
-		return int64(v), true
-	case string:
-		n, err := strconv.ParseInt(v, 10, 64)
-		return n, err == nil
-	}
-	return 0, false
+	return object.WholeNumber(v)
 }
 
 // timeAt reads a time; zero where there is none.

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"slices"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -86,7 +85,7 @@ func Conditions(u *unstructured.Unstructured) []Condition {
 	for _, m := range Items(u, "status", "conditions") {
 		text := func(field string) string { s, _ := m[field].(string); return s }
 		c := Condition{Type: text("type"), Status: text("status"), Reason: text("reason"), Message: text("message")}
-		c.ObservedGeneration, _ = WholeNumber(m["observedGeneration"])
+		c.ObservedGeneration, _ = object.WholeNumber(m["observedGeneration"])
 		if c.Type != "" {
 			out = append(out, c)
 		}
@@ -101,19 +100,4 @@ func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 		return all[i]
 	}
 	return Condition{}
-}
-
-// WholeNumber reads a generation, which some controllers write as a string
-// (edge case 47, helm#32615).
-func WholeNumber(v any) (n int64, ok bool) {
-	switch v := v.(type) {
-	case int64:
-		return v, true
-	case float64:
-		return int64(v), true
-	case string:
-		n, err := strconv.ParseInt(v, 10, 64)
-		return n, err == nil
-	}
-	return 0, false
 }

@@ -117,7 +117,7 @@ func told(c diagnose.Condition) string {
 // older one than the object's.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
-	n, ok := diagnose.WholeNumber(value)
+	n, ok := object.WholeNumber(value)
 	if !found || !ok || n >= u.GetGeneration() {
 		return nil
 	}
