@@ -152,7 +152,7 @@ func TestJobs(t *testing.T) {
 		"a CronJob whose Jobs are refused": {
 			facts: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: c, namespace: prod, uid: c-1}, spec: {suspend: false}}` + "\n---\n" +
 				`{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: FailedCreate, message: "Error creating job: exceeded quota", involvedObject: {uid: c-1}}`,
-			want:     []string{"CronJobNotStarted: cronjob.batch/c -n prod can not start its Job (FailedCreate)"},
+			want:     []string{"CronJobNotStarted: cronjob.batch/c -n prod cannot start its Job (FailedCreate)"},
 			evidence: []string{"event FailedCreate: Error creating job: exceeded quota"},
 		},
 		"a CronJob": {

@@ -329,7 +329,7 @@ func (v *view) cronJob(j *batchv1.CronJob) []finding {
 	if e := v.warning(j, "FailedCreate", "FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnknownTimeZone", "InvalidSchedule"); e != nil {
 		found = append(found, finding{rank: root, Cause: event.Cause{
 			Code:      "CronJobNotStarted",
-			Message:   name(r) + " can not start its Job (" + clean(e.Reason) + ")",
+			Message:   name(r) + " cannot start its Job (" + clean(e.Reason) + ")",
 			Evidence:  quoted(e),
 			Next:      describe(r),
 			BlockedBy: r,

@@ -206,7 +206,7 @@ func (tr *trial) owned(t *testing.T) bool {
 	return slices.ContainsFunc(is.ManagedFields, func(e metav1.ManagedFieldsEntry) bool { return strings.HasPrefix(e.Manager, "k8sconnect-webhook") })
 }
 
-// same tells whether entries are the same, but for their authorities, which are renewed.
+// same reports whether entries are the same, but for their authorities, which are renewed.
 func same(a, b []admissionv1.ValidatingWebhook) bool {
 	bare := func(all []admissionv1.ValidatingWebhook) (out []string) {
 		for _, w := range all {
