@@ -1,4 +1,3 @@
-// Package diagnosetest has a cluster in memory, to be diagnosed.
 package diagnosetest
 
 import (

@@ -1,0 +1,2 @@
+// Package diagnosetest has a cluster in memory, to be diagnosed.
+package diagnosetest
