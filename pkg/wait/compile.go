@@ -20,6 +20,8 @@ type conditions struct {
 	met    []*condition.Condition
 	any    bool
 	failed []*condition.Condition
+	// untyped: the kind's schema would tell more, and the server did not publish it (yet).
+	untyped bool
 }
 
 // compileGoal types the conditions by the cluster's own schema of the kind. The

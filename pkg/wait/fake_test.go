@@ -39,6 +39,9 @@ type world struct {
 	refuse func(object.Selection) error
 	// blind watches tell that they can not see, and nothing else.
 	blind bool
+	// schema of the kind, once it is published; asked counts who wants to have it.
+	schema *spec.Schema
+	asked  int
 	// slow is how long a list takes.
 	slow time.Duration
 }
@@ -66,7 +69,18 @@ func (w *world) Resource(_ context.Context, text string) (object.Kind, error) {
 	return *w.served, nil
 }
 
-func (w *world) Schema(context.Context, object.Kind) (*spec.Schema, error) { return nil, nil }
+func (w *world) Schema(context.Context, object.Kind) (*spec.Schema, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked++
+	return w.schema, nil
+}
+
+func (w *world) publish(s *spec.Schema) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.schema = s
+}
 
 func (w *world) Watch(ctx context.Context, _ object.Kind, sel object.Selection, tell func(object.Change)) error {
 	w.mu.Lock()

@@ -20,6 +20,7 @@ func (r *run) take(ctx context.Context, m message) []*view {
 	switch {
 	case m.compiled != nil:
 		v.served(m.kind, m.compiled)
+		r.judgeAll(ctx, v)
 	case m.item != nil:
 		r.absentFor(m.item, m.why)
 	case m.begins:
@@ -51,6 +52,20 @@ func (v *view) served(kind object.Kind, compiled map[*Goal]*conditions) {
 	}
 	if !kind.Namespaced {
 		v.namespace = ""
+	}
+}
+
+// judgeAll judges again what is there of a view, by conditions that may be other ones.
+func (r *run) judgeAll(ctx context.Context, v *view) {
+	for _, it := range v.named {
+		if it.live != nil {
+			r.judge(ctx, it)
+		}
+	}
+	for _, it := range v.selected {
+		if it.live != nil {
+			r.judge(ctx, it)
+		}
 	}
 }
 

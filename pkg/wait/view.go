@@ -1,8 +1,11 @@
 package wait
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -91,20 +94,19 @@ type message struct {
 // follow watches until ctx is done or nothing more can be told. A kind that is not
 // served is asked for until it is (edge case 45), also where it was before.
 func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
-	kind, sel, goals := v.kind, v.selection(), v.goals() // The view changes by what is told.
+	kind, sel, goals, compiled := v.kind, v.selection(), v.goals(), v.compiled // The view changes by what is told.
 	pauses := untilServed()
 	for {
 		if kind.Resource == "" {
-			served, compiled, err := e.serve(ctx, v, goals, tell)
-			if err != nil {
+			var err error
+			if kind, compiled, err = e.serve(ctx, v, goals, tell); err != nil {
 				tell(message{view: v, err: err})
 				return
 			}
-			kind = served
 			tell(message{view: v, kind: kind, compiled: compiled})
 		}
 		tell(message{view: v, begins: true})
-		err := e.Source.Watch(ctx, kind, within(sel, kind), func(c object.Change) {
+		err := e.watch(ctx, v, kind, sel, compiled, tell, func(c object.Change) {
 			pauses = untilServed()
 			tell(message{view: v, change: c})
 		})
@@ -120,6 +122,63 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 			return
 		}
 	}
+}
+
+// watch watches until ctx is done or nothing more can be told. The schema of a kind is
+// published up to seconds after the kind itself is served; where a goal lacks it, it is
+// asked for beside the watch until it is there.
+func (e *Engine) watch(ctx context.Context, v *view, kind object.Kind, sel object.Selection, compiled map[*Goal]*conditions,
+	tell func(message), change func(object.Change),
+) error {
+	var fault error
+	ctx, end := context.WithCancel(ctx)
+	var schema sync.WaitGroup
+	if lackSchema(compiled) {
+		schema.Go(func() {
+			typed, err := e.untilPublished(ctx, kind, slices.Collect(maps.Keys(compiled)))
+			switch {
+			case err != nil:
+				fault = err
+				end()
+			case typed != nil:
+				tell(message{view: v, kind: kind, compiled: typed})
+			}
+		})
+	}
+	err := e.Source.Watch(ctx, kind, within(sel, kind), change)
+	end()
+	schema.Wait()
+	return cmp.Or(fault, err)
+}
+
+// untilPublished asks for the schema of a kind until there is one, and compiles the goals by
+// it. It returns nil once ctx is done. A server without OpenAPI never has one, so it
+// is asked ever more rarely.
+func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
+	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: 30 * time.Second}
+	for sleep(ctx, pauses.Step()) == nil {
+		schema, err := e.Source.Schema(ctx, kind)
+		if err != nil || schema == nil {
+			continue
+		}
+		compiled := map[*Goal]*conditions{}
+		for _, goal := range goals {
+			if compiled[goal], err = compileGoal(kind.GVK, schema, goal); err != nil {
+				return nil, err
+			}
+		}
+		return compiled, nil
+	}
+	return nil, nil
+}
+
+func lackSchema(compiled map[*Goal]*conditions) bool {
+	for _, c := range compiled {
+		if c.untyped {
+			return true
+		}
+	}
+	return false
 }
 
 // untilServed are the pauses between two times that a kind is looked for.
@@ -177,7 +236,9 @@ func (e *Engine) compileFor(ctx context.Context, kind object.Kind, goal *Goal) (
 	if err != nil {
 		return nil, err
 	}
-	return compileGoal(kind.GVK, schema, goal)
+	conds, err := compileGoal(kind.GVK, schema, goal)
+	conds.untyped = schema == nil
+	return conds, err
 }
 
 // goals are those that the view's objects have, each once.
