@@ -1,0 +1,56 @@
+package release
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/k8sconnect/kubectl-k8sconnect"
+
+// Who has Go and nothing else installs a tag, or a commit between tags, by name. Go takes it
+// from the repository, so that it sees what anybody would see: the tag, the files that
+// belong to the module, and no replacement of a module by another.
+func TestGoInstall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the product twice")
+	}
+	source := repo{t, clone(t, "source")}
+	source.git("add", "-A")
+	source.git("commit", "-q", "--allow-empty", "-m", "what is to be tagged")
+	source.git("tag", "-a", "-m", "v0.99.0", "v0.99.0")
+	source.git("commit", "-q", "--allow-empty", "-m", "one more")
+	next := source.git("rev-parse", "HEAD")
+
+	known := strings.TrimSpace(run(t, ".", nil, "go", "env", "GOMODCACHE"))
+	env := []string{
+		"GOPRIVATE=" + module, "GOPROXY=file://" + filepath.Join(known, "cache/download"), "GOSUMDB=off", "GOWORK=off",
+		"GOMODCACHE=" + t.TempDir(), "GOFLAGS=-trimpath -modcacherw", "CGO_ENABLED=0",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://" + source.dir + ".insteadOf", "GIT_CONFIG_VALUE_0=https://" + module,
+	}
+	install := func(query string) map[string]string {
+		t.Helper()
+		bin := t.TempDir()
+		run(t, bin, append(env, "GOBIN="+bin), "go", "install", module+"/cmd/kubectl-k8sconnect@"+query)
+		out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "kubectl-k8sconnect"), "version", "--client", "-o", "json").Output()
+		if err != nil {
+			t.Fatalf("version: %v\n%s", err, out)
+		}
+		var said struct {
+			Client map[string]string `json:"client"`
+		}
+		if err := json.Unmarshal(out, &said); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return said.Client
+	}
+	if said := install("latest"); said["version"] != "v0.99.0" {
+		t.Errorf("latest says %v", said)
+	}
+	said := install(next)
+	if !strings.HasPrefix(said["version"], "v0.99.1-0.") || said["commit"] != next[:12] || said["date"] == "" {
+		t.Errorf("%s says %v", next, said)
+	}
+}
