@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -169,6 +170,8 @@ func (tr *trial) load(t *testing.T, seed uint64, disturb func(ctx context.Contex
 type gaps int
 
 const (
+	// noGaps: but for such as the API server's watch cache makes where a machine takes
+	// longer than it remembers.
 	noGaps gaps = iota
 	// orGaps: what is not exact is in a gap.
 	orGaps
@@ -188,7 +191,7 @@ func (tr *trial) expect(t *testing.T, want gaps) {
 		}
 		is.gaps = len(c.Gaps) > 0
 		switch {
-		case is.gaps && want == noGaps: // What is declared is never taken back.
+		case want == noGaps && slices.ContainsFunc(c.Gaps, needless): // What is declared is never taken back.
 			is.wrong, is.final = fmt.Sprintf("gaps are declared: %v", c.Gaps), true
 		case !is.gaps && want == someGaps:
 			is.wrong = "no gap is declared"
@@ -206,6 +209,10 @@ func (tr *trial) expect(t *testing.T, want gaps) {
 	}
 	t.Logf("settled after %s, with gaps %v", time.Since(started).Round(time.Millisecond), tr.coverage(t).Gaps)
 }
+
+// needless reports whether the API server still knew all changes of the time of a gap: its
+// watch cache keeps those of the last 75 seconds (DefaultEventFreshDuration in k8s.io/apiserver).
+func needless(gap span) bool { return gap.To.Sub(gap.From.Time) < 60*time.Second }
 
 // idle reports whether no replica that runs has anything left to record.
 func (tr *trial) idle(ctx context.Context) bool {
@@ -235,9 +242,11 @@ func (tr *trial) records(ctx context.Context) ([]ownership.Record, error) {
 
 // coverage is what the tracker says of the time it watched.
 type coverage struct {
-	Since time.Time                        `json:"since"`
-	Gaps  []struct{ From, To metav1.Time } `json:"gaps"`
+	Since time.Time `json:"since"`
+	Gaps  []span    `json:"gaps"`
 }
+
+type span struct{ From, To metav1.Time }
 
 func (tr *trial) coverage(t *testing.T) coverage {
 	t.Helper()
