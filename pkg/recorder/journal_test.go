@@ -33,6 +33,7 @@ func (d *diary) come(object, user string, at time.Duration) {
 
 // run takes whatever is due until a time, every write ending as told.
 func (d *diary) run(until time.Duration, ends outcome) {
+	d.now = latest(d.now, noon)
 	for {
 		at, ok := d.next(d.now)
 		if !ok || at.After(noon.Add(until)) {
