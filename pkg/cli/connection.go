@@ -138,8 +138,9 @@ func (c *connection) connect(ctx context.Context, run string, concurrency int, e
 	}
 	c.run = run
 	emit(event.Preparing{Text: "asking the API server"})
+	base := cluster.BasePath(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &secretsTransport{next: next, vault: c.vault}
+		return &secretsTransport{next: next, vault: c.vault, base: base}
 	})
 	client, err := cluster.New(cluster.Options{
 		REST:          config,

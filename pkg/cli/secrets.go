@@ -63,6 +63,8 @@ func (c *connection) say(text string) string { return command.Fill(c.vault.Text(
 type secretsTransport struct {
 	next  http.RoundTripper
 	vault *redact.Vault
+	// base is what comes before every path on the server.
+	base string
 }
 
 // WrappedRoundTripper lets apimachinery see what is below.
@@ -70,7 +72,7 @@ func (t *secretsTransport) WrappedRoundTripper() http.RoundTripper { return t.ne
 
 // RoundTrip implements http.RoundTripper.
 func (t *secretsTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !isAboutSecrets(req.URL.Path) {
+	if !isAboutSecrets(t.base, req.URL.Path) {
 		return t.next.RoundTrip(req)
 	}
 	sent := sentObject(req)
@@ -92,13 +94,27 @@ func (t *secretsTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return resp, nil
 }
 
-// isAboutSecrets tells whether a request is about Secrets of the core group.
-func isAboutSecrets(path string) bool {
-	_, below, found := strings.Cut(path, "/api/")
-	if !found {
-		return false
+// isAboutSecrets reports whether a request to a server whose paths are below base is about
+// Secrets of the core group. A request that was redirected to elsewhere is so if it may be:
+// what comes before its path is not known.
+func isAboutSecrets(base, path string) bool {
+	if below, ours := strings.CutPrefix(path, base+"/"); ours {
+		version, found := strings.CutPrefix(below, "api/")
+		return found && isSecretsPath(version)
 	}
-	parts := strings.Split(below, "/")[1:] // without the version
+	for rest, found := path, true; found; {
+		if _, rest, found = strings.Cut(rest, "/api/"); found && isSecretsPath(rest) {
+			return true
+		}
+		rest = "/" + rest // The slash may belong to the next one, too.
+	}
+	return false
+}
+
+// isSecretsPath reports whether a path that begins with a version of the core group leads to
+// Secrets.
+func isSecretsPath(path string) bool {
+	parts := strings.Split(path, "/")[1:] // without the version
 	if len(parts) > 0 && parts[0] == "watch" {
 		parts = parts[1:]
 	}

@@ -3,13 +3,19 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -145,17 +151,56 @@ func TestSecretsAreLearntInTime(t *testing.T) {
 	}
 }
 
+// Edge case 86: the paths are recognised wherever the server's address leads to, such as
+// below the path of a gateway that holds /api/ itself. The requests are those that the
+// client makes of the address, not ours.
 func TestWhatIsAboutSecrets(t *testing.T) {
-	for path, want := range map[string]bool{
-		secretsPath: true, "/api/v1/secrets": true, "/proxy/of/a/cluster/api/v1/namespaces/x/secrets": true, "/api/v1/watch/secrets": true,
+	paths := map[string]bool{
+		secretsPath: true, "/api/v1/secrets": true, "/api/v1/watch/secrets": true, "/api/v1/watch/namespaces/x/secrets": true,
 		"/api/v1/namespaces/secrets": false, "/api/v1/namespaces/secrets/configmaps/a": false, "/apis/example.com/v1/secrets": false,
 		"/api/v1/namespaces/shop/configmaps/secrets": false, "/api": false, "/openapi/v3/api/v1": false,
-	} {
-		if got := isAboutSecrets(path); got != want {
-			t.Errorf("%s: %v", path, got)
+		"/apis/example.com/v1/namespaces/api/v1/secrets": false, "/api/v1/namespaces/api/services/secrets": false,
+	}
+	hosts := []string{"https://a", "a:6443", "https://a/", "https://a//"}
+	random := rand.New(rand.NewPCG(1, 2))
+	parts := []string{"k8s", "clusters", "c-1", "api", "apis", "v1", "secrets", "namespaces", "watch", "configmaps", "", "a%2Fb", "."}
+	for range 300 {
+		host := "https://a"
+		for range 1 + random.IntN(6) {
+			host += "/" + parts[random.IntN(len(parts))]
+		}
+		hosts = append(hosts, host)
+	}
+	for _, host := range hosts {
+		for path, want := range paths {
+			config := &rest.Config{Host: host, ContentConfig: rest.ContentConfig{NegotiatedSerializer: scheme.Codecs.WithoutConversion()}}
+			base := cluster.BasePath(config)
+			asked := ""
+			config.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+				asked = r.URL.Path
+				return nil, errors.New("nobody answers")
+			})
+			client, err := rest.UnversionedRESTClientFor(config)
+			if err != nil {
+				t.Fatalf("%s: %v", host, err)
+			}
+			_ = client.Get().AbsPath(path).MaxRetries(0).Do(t.Context())
+			if got := isAboutSecrets(base, asked); got != want || asked == "" {
+				t.Fatalf("%s at %s, which is %s: %v", path, host, asked, got)
+			}
+		}
+	}
+	// A server that redirects may lead to anywhere.
+	for path, want := range map[string]bool{"/other/api/v1/secrets": true, "/api/api/v1/secrets/db": true, "/other/api/v1/pods": false} {
+		if got := isAboutSecrets("/k8s", path); got != want {
+			t.Errorf("redirected to %s: %v", path, got)
 		}
 	}
 }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestLogWithoutSecrets(t *testing.T) {
 	vault := redact.NewVault()

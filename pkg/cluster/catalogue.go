@@ -6,15 +6,17 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
+	"path"
 	"strings"
+
+	"k8s.io/client-go/rest"
 )
 
 // checkCatalogue makes sure that an answer about what the server serves is one.
 // client-go reads these, some through caches, and takes whatever is not there for
 // not served: so they are looked at before it sees them (edge case 85).
-func checkCatalogue(prefix, path string, resp *http.Response) error {
-	check := catalogueCheck(strings.TrimPrefix(path, prefix))
+func checkCatalogue(base, asked string, resp *http.Response) error {
+	check := catalogueCheck(strings.TrimPrefix(asked, base))
 	if check == nil || resp.StatusCode != http.StatusOK || !claimsJSON(resp) {
 		return nil
 	}
@@ -33,7 +35,7 @@ func checkCatalogue(prefix, path string, resp *http.Response) error {
 		if err != nil {
 			return err
 		}
-		return wrong("%s answers with %s", path, describe(u))
+		return wrong("%s answers with %s", asked, describe(u))
 	}
 	return nil
 }
@@ -54,12 +56,12 @@ type catalogueText struct {
 	OpenAPI                              string
 }
 
-// catalogueCheck returns what an answer at the path has to be; nil for paths of
-// objects.
-func catalogueCheck(path string) func(catalogueText) bool {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
+// catalogueCheck returns what an answer at a path below the base has to be; nil for paths
+// of objects.
+func catalogueCheck(at string) func(catalogueText) bool {
+	parts := strings.Split(strings.Trim(at, "/"), "/")
 	switch root, n := parts[0], len(parts); {
-	case path == "/version":
+	case at == "/version":
 		return func(t catalogueText) bool { return t.GitVersion != "" }
 	case root == "api" && n == 1:
 		return func(t catalogueText) bool {
@@ -87,11 +89,12 @@ func (t catalogueText) aggregated() bool {
 	return t.Kind == "APIGroupDiscoveryList" && len(t.Items) > 0
 }
 
-// pathOf is what comes before every path on the server, for one behind a gateway.
-func pathOf(host string) string {
-	u, err := url.Parse(host)
+// BasePath returns what comes before every path on the server, for one behind a gateway:
+// "/k8s/clusters/c-1", or "" where there is nothing. It has no slash at its end.
+func BasePath(config *rest.Config) string {
+	u, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return ""
+		return "" // There is no client of such a configuration.
 	}
-	return strings.TrimSuffix(u.Path, "/")
+	return strings.TrimSuffix(path.Clean("/"+u.Path), "/")
 }

@@ -124,7 +124,7 @@ func prepare(config *rest.Config, run string, warnings rest.WarningHandlerWithCo
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
 	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	c.WarningHandler, c.WarningHandlerWithContext = nil, warnings
-	c.Wrap(newTransport(run, config.Host))
+	c.Wrap(newTransport(run, BasePath(config)))
 	return c
 }
 

@@ -64,16 +64,16 @@ func attemptOf(ctx context.Context) *attempt {
 type transport struct {
 	next http.RoundTripper
 	run  string
-	// prefix is what comes before every path on the server.
-	prefix string
-	sent   *atomic.Int64
+	// base is what comes before every path on the server.
+	base string
+	sent *atomic.Int64
 }
 
 // newTransport returns what makes transports that count together.
-func newTransport(run, host string) func(http.RoundTripper) http.RoundTripper {
+func newTransport(run, base string) func(http.RoundTripper) http.RoundTripper {
 	sent := &atomic.Int64{}
 	return func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, run: run, prefix: pathOf(host), sent: sent}
+		return &transport{next: next, run: run, base: base, sent: sent}
 	}
 }
 
@@ -101,7 +101,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a.retryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	resp.Header.Del("Retry-After")
 	resp.Body = &answer{ReadCloser: resp.Body, ctx: ctx}
-	switch err := checkCatalogue(t.prefix, req.URL.Path, resp); {
+	switch err := checkCatalogue(t.base, req.URL.Path, resp); {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, &lostError{errCutShort}
 	case err != nil:
