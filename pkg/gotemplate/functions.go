@@ -15,7 +15,7 @@ type function struct {
 	call  func(arguments []any) (any, error)
 }
 
-func functions() map[string]function {
+func functions(b *budget) map[string]function {
 	return map[string]function{
 		"and":          {least: 1, until: new(false), call: last},
 		"or":           {least: 1, until: new(true), call: last},
@@ -29,13 +29,13 @@ func functions() map[string]function {
 		"le":           {least: 2, most: 2, call: func(a []any) (any, error) { return atMost(a[0], a[1]) }},
 		"gt":           {least: 2, most: 2, call: func(a []any) (any, error) { return not(atMost(a[0], a[1])) }},
 		"ge":           {least: 2, most: 2, call: func(a []any) (any, error) { return not(less(a[0], a[1])) }},
-		"print":        {call: func(a []any) (any, error) { return fmt.Sprint(a...), nil }},
-		"println":      {call: func(a []any) (any, error) { return fmt.Sprintln(a...), nil }},
-		"printf":       {least: 1, call: formatted},
-		"html":         {call: func(a []any) (any, error) { return template.HTMLEscaper(a...), nil }},
-		"js":           {call: func(a []any) (any, error) { return template.JSEscaper(a...), nil }},
-		"urlquery":     {call: func(a []any) (any, error) { return template.URLQueryEscaper(a...), nil }},
-		"base64decode": {least: 1, most: 1, call: decoded},
+		"print":        {call: func(a []any) (any, error) { return b.text(plainSize(a), plain(fmt.Sprint, a)) }},
+		"println":      {call: func(a []any) (any, error) { return b.text(plainSize(a), plain(fmt.Sprintln, a)) }},
+		"printf":       {least: 1, call: func(a []any) (any, error) { return formatted(b, a) }},
+		"html":         {call: func(a []any) (any, error) { return b.text(escapedSize(a), plain(template.HTMLEscaper, a)) }},
+		"js":           {call: func(a []any) (any, error) { return b.text(escapedSize(a), plain(template.JSEscaper, a)) }},
+		"urlquery":     {call: func(a []any) (any, error) { return b.text(escapedSize(a), plain(template.URLQueryEscaper, a)) }},
+		"base64decode": {least: 1, most: 1, call: func(a []any) (any, error) { return decoded(b, a) }},
 		"exists":       {least: 1, call: func(a []any) (any, error) { _, err := index(a[0], a[1:]); return err == nil, nil }},
 	}
 }
@@ -44,24 +44,32 @@ func last(arguments []any) (any, error) { return arguments[len(arguments)-1], ni
 
 func not(truth bool, err error) (any, error) { return !truth, err }
 
-func formatted(arguments []any) (any, error) {
+func plain(by func(...any) string, arguments []any) func() (string, error) {
+	return func() (string, error) { return by(arguments...), nil }
+}
+
+func formatted(b *budget, arguments []any) (any, error) {
 	format, ok := arguments[0].(string)
 	if !ok {
 		return nil, fmt.Errorf("printf: %v is no format", arguments[0])
 	}
-	return fmt.Sprintf(format, arguments[1:]...), nil
+	return b.text(formattedSize(format, arguments[1:]), func() (string, error) {
+		return fmt.Sprintf(format, arguments[1:]...), nil
+	})
 }
 
-func decoded(arguments []any) (any, error) {
+func decoded(b *budget, arguments []any) (any, error) {
 	text, ok := arguments[0].(string)
 	if !ok {
 		return nil, fmt.Errorf("base64decode: %v is no text", arguments[0])
 	}
-	plain, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("base64decode: %w", err)
-	}
-	return string(plain), nil
+	return b.text(len(text), func() (string, error) {
+		secret, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return "", fmt.Errorf("base64decode: %w", err)
+		}
+		return string(secret), nil
+	})
 }
 
 // truth reports whether a value is neither zero, nor empty, nor missing.

@@ -19,7 +19,7 @@ type Template struct {
 // base64decode and exists.
 func Parse(name, text string) (*Template, error) {
 	known := map[string]any{}
-	for function := range functions() {
+	for function := range functions(nil) {
 		known[function] = true
 	}
 	trees, err := parse.Parse(name, text, "", "", known)
@@ -32,11 +32,13 @@ func Parse(name, text string) (*Template, error) {
 // Execute writes what the template makes of a value: nil, a bool, a string, a number,
 // []any, or map[string]any. A template may take for ever: over is asked now and then whether
 // to go on, and its error ends it; nil is never asked. Short templates are not asked about.
+// What it writes and what its functions make is MaxText at most; more is ErrTooMuch.
 func (t *Template) Execute(out io.Writer, value any, over func() error) error {
 	if value == nil {
 		value = absent{}
 	}
-	s := &state{template: t, functions: functions(), out: out, steps: &steps{over: over}}
+	b := &budget{left: MaxText}
+	s := &state{template: t, functions: functions(b), out: writer{out, b}, budget: b, steps: &steps{over: over}}
 	return s.call(t.name, value)
 }
 
@@ -81,6 +83,7 @@ type state struct {
 	variables []variable
 	depth     int
 	steps     *steps
+	budget    *budget
 }
 
 // call executes one of the templates, with no variables but its value.
@@ -96,7 +99,7 @@ func (s *state) call(name string, dot any) error {
 		return err
 	}
 	inner := &state{
-		template: s.template, functions: s.functions, out: s.out, tree: tree, depth: s.depth + 1, steps: s.steps,
+		template: s.template, functions: s.functions, out: s.out, tree: tree, depth: s.depth + 1, steps: s.steps, budget: s.budget,
 		variables: []variable{{"$", dot}},
 	}
 	if tree.Root == nil {
@@ -170,6 +173,9 @@ func (s *state) walk(dot any, node parse.Node) error {
 func (s *state) print(value any) error {
 	if value == any(absent{}) {
 		value = "<no value>"
+	}
+	if err := s.budget.room(plainSize([]any{value})); err != nil {
+		return err
 	}
 	_, err := fmt.Fprint(s.out, value)
 	return err

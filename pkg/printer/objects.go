@@ -104,10 +104,17 @@ func (b base) objectTemplate(text string) (func(*unstructured.Unstructured) (str
 	if err != nil {
 		return nil, fmt.Errorf("go-template: %w", err)
 	}
+	// All texts are held until the run is over: what is beyond the size of objects is bounded
+	// for all of them together.
+	const perObject = 1 << 20
+	spare := gotemplate.MaxText
 	return func(u *unstructured.Unstructured) (string, error) {
 		var made bytes.Buffer
 		if err := parsed.Execute(&made, u.Object, b.Over); err != nil {
 			return "", err
+		}
+		if spare += perObject - made.Len(); spare < 0 {
+			return "", fmt.Errorf("the template makes more text than %d MiB and another for each object", gotemplate.MaxText>>20)
 		}
 		return b.forScreen(made.String()), nil
 	}, nil
