@@ -93,7 +93,7 @@ func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, ph
 			if !s.Items[0].Absent {
 				continue
 			}
-			err := surelyNone(ctx, client, s.Items[0].Ref.GVK)
+			err := surelyNone(ctx, client, s.Items[0].Ref)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -105,14 +105,17 @@ func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, ph
 	return nil
 }
 
-// surelyNone is why there may be objects of a kind that is not served in any version;
+// surelyNone is why there may be an object of a kind that is not served in any version;
 // nil if there can be none.
-func surelyNone(ctx context.Context, client *cluster.Client, gvk schema.GroupVersionKind) error {
+func surelyNone(ctx context.Context, client *cluster.Client, ref object.Ref) error {
+	gvk := ref.GVK
 	_, err := client.Kind(ctx, gvk)
 	missing, ok := errors.AsType[*cluster.NoKindError](err)
 	if err == nil || !ok || missing.Err != nil {
 		return err
 	}
-	_, err = client.Elsewhere(ctx, gvk)
-	return err
+	if _, err = client.Elsewhere(ctx, gvk); err != nil {
+		return err
+	}
+	return client.Doubt(ctx, gvk, ref.Namespace)
 }

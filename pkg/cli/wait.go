@@ -182,6 +182,9 @@ func (o *waitOptions) work(ctx context.Context, c *connection, began time.Time) 
 	}
 	o.engine.Source, o.engine.Explain, o.engine.Emit = client, whyNot(client), o.out.Print
 	o.engine.Absent = whyAbsent(client)
+	if o.waitsFor(condition.Delete) {
+		o.engine.Source = doubting{client, awaited}
+	}
 	return o.engine.Run(ctx, awaited)
 }
 

@@ -211,18 +211,33 @@ func (c *Client) Served(ctx context.Context, gvk schema.GroupVersionKind, within
 
 // live asks the server itself about the one group version.
 func (c *Client) live(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-	var list metav1.APIResourceList
-	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}, bulk: true}, func(ctx context.Context) error {
-		body, err := read(ctx, c.rest.Get().AbsPath(groupPath(gvk.Group, gvk.Version)...))
+	l, err := c.listed(ctx, gvk.GroupVersion())
+	if err != nil {
+		return object.Kind{}, err
+	}
+	return find(&l.kinds, gvk)
+}
+
+// listing is the server's own list of the kinds of a group version; empty if it has none.
+type listing struct {
+	kinds metav1.APIResourceList
+	found bool
+}
+
+func (c *Client) listed(ctx context.Context, gv schema.GroupVersion) (listing, error) {
+	var l listing
+	err := c.do(ctx, request{ref: object.Ref{GVK: gv.WithKind("")}, bulk: true}, func(ctx context.Context) error {
+		body, err := read(ctx, c.rest.Get().AbsPath(groupPath(gv.Group, gv.Version)...))
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(body, &list)
+		return json.Unmarshal(body, &l.kinds)
 	})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return object.Kind{}, err
+	if apierrors.IsNotFound(err) {
+		return listing{}, nil
 	}
-	return find(&list, gvk)
+	l.found = err == nil
+	return l, err
 }
 
 // renew puts right what the cache has of a kind that is new, for whoever reads

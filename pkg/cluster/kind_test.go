@@ -44,6 +44,8 @@ func discovered(req *http.Request) *http.Response {
 			})
 		}
 		return groups(apps, dead)
+	case "/api/v1":
+		return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "v1", APIResources: []metav1.APIResource{}})
 	default:
 		return failure(404, metav1.StatusReasonNotFound, nil)
 	}

@@ -195,7 +195,7 @@ func TestLiveErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-					if req.URL.Path == "/apis" {
+					if req.URL.Path == "/apis" || req.URL.Path == "/api/v1" {
 						return discovered(req), nil
 					}
 					return tt.answer(), nil
@@ -226,7 +226,7 @@ func TestTerseNotFound(t *testing.T) {
 							{Name: "configmaps", Kind: "ConfigMap", Namespaced: true},
 						}}), nil
 					}
-					if req.URL.Path == "/apis" {
+					if req.URL.Path == "/apis" || req.URL.Path == "/api/v1" {
 						return discovered(req), nil
 					}
 					return text2response(404, "text/plain", "404 page not found"), nil

@@ -47,7 +47,7 @@ func (r *reading) list(ctx context.Context, namespace string, left map[string]in
 	_, err = p.read(ctx)
 	if unserved(statusOf(err)) {
 		r.client.kinds.forget(r.kind.GVK)
-		return false, r.client.unlisted(ctx, r.kind.GVK)
+		return false, r.client.unlisted(ctx, r.kind.GVK, nil)
 	}
 	return whole && err == nil, err
 }

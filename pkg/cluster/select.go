@@ -33,7 +33,7 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 	})
 	if unserved(statusOf(err)) {
 		c.kinds.forget(gvk)
-		return c.unlisted(ctx, gvk)
+		return c.unlisted(ctx, gvk, nil)
 	}
 	return err
 }

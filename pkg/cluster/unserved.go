@@ -30,7 +30,7 @@ func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) erro
 	notice := c.deprecated(ctx, gvk)
 	use := c.servedSuccessor(ctx, notice.Use)
 	if use.Empty() {
-		served, err := c.otherVersion(ctx, gvk)
+		served, err := c.otherVersion(ctx, gvk, true)
 		if err != nil {
 			return none // What is known already is said all the same.
 		}

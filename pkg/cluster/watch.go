@@ -40,7 +40,7 @@ func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 		return context.Cause(ctx)
 	case unserved(statusOf(err)):
 		c.kinds.forget(kind.GVK)
-		return c.unlisted(ctx, kind.GVK)
+		return c.unlisted(ctx, kind.GVK, nil)
 	default:
 		return err
 	}

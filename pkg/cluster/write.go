@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -121,17 +120,16 @@ func (c *Client) absent(ctx context.Context, kind object.Kind, err error) error 
 	if c.kinds.isTerse(kind.GVK) {
 		return err
 	}
-	_, asked := c.live(ctx, kind.GVK)
-	switch {
-	case asked == nil:
-		c.kinds.setTerse(kind.GVK)
-		return err
-	case errors.As(asked, new(*NoKindError)):
-		c.kinds.forget(kind.GVK)
-		return c.missing(ctx, kind.GVK)
-	default:
+	l, asked := c.listed(ctx, kind.GVK.GroupVersion())
+	if asked != nil {
 		return asked
 	}
+	if _, missing := find(&l.kinds, kind.GVK); missing == nil {
+		c.kinds.setTerse(kind.GVK)
+		return err
+	}
+	c.kinds.forget(kind.GVK)
+	return c.unlisted(ctx, kind.GVK, &l)
 }
 
 // read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes

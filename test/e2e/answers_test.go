@@ -166,3 +166,80 @@ func TestWrongAnswersThatPass(t *testing.T) {
 		})
 	}
 }
+
+// Edge case 85: what the server says of its kinds may be wrong in one place and right in
+// another. As long as an object is there, nobody is told that it is gone.
+func TestContradictoryDiscovery(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns := namespace(t, c)
+	set := file(t, `apiVersion: v1
+kind: ConfigMap
+metadata: {name: core}
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: grouped}
+`)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+	at := func(path string) cluster.Match {
+		return func(r *http.Request) bool { return r.URL.Path == path }
+	}
+	notFound := cluster.Fault{Status: http.StatusNotFound, Body: "404 page not found"}
+	ok := func(body string) cluster.Fault { return cluster.Fault{Status: http.StatusOK, Body: body} }
+	groups := ok(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}],` +
+		`"preferredVersion":{"groupVersion":"apps/v1","version":"v1"}}]}`)
+	empty := func(gv string) cluster.Fault {
+		return ok(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"` + gv + `","resources":[]}`)
+	}
+	const core, leases = "/api/v1", "/apis/coordination.k8s.io/v1"
+	below := func(path string) cluster.Match {
+		return func(r *http.Request) bool { return r.URL.Path == path || strings.HasPrefix(r.URL.Path, path+"/") && !isOfNamed(r) }
+	}
+	for name, rules := range map[string]map[string]struct {
+		match cluster.Match
+		fault cluster.Fault
+	}{
+		"the lists of kinds are not found": {
+			"core": {at(core), notFound}, "leases": {at(leases), notFound},
+			"versions": {at("/api"), ok(`{"kind":"APIVersions","versions":["v1"]}`)},
+		},
+		"neither are lists of objects": {
+			"core": {below(core), notFound}, "leases": {below(leases), notFound},
+			"versions": {at("/api"), ok(`{"kind":"APIVersions","versions":["v1"]}`)},
+		},
+		"the kinds have vanished": {
+			"core": {at(core), empty("v1")}, "leases": {at(leases), empty("coordination.k8s.io/v1")},
+			"versions": {at("/api"), ok(`{"kind":"APIVersions","versions":["v1"]}`)}, "groups": {at("/apis"), groups},
+		},
+		"the group has vanished": {
+			"core": {at(core), empty("v1")}, "leases": {at(leases), notFound},
+			"versions": {at("/api"), ok(`{"kind":"APIVersions","versions":["v1"]}`)}, "groups": {at("/apis"), groups},
+		},
+	} {
+		for verb, args := range map[string][]string{
+			"wait -f":       {"wait", "-f", set, "--for=delete", "--timeout=4s"},
+			"wait, looking": {"wait", "-f", set, "--for=delete", "--timeout=0"},
+			"wait by type":  {"wait", "cm/core", "lease/grouped", "--for=delete", "--timeout=4s"},
+			"delete":        {"delete", "-f", set, "--dry-run=server"},
+		} {
+			t.Run(verb+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				p, kubeconfig := proxied(t, c)
+				for _, rule := range rules {
+					p.Fail(-1, rule.match, rule.fault)
+				}
+				r := k8sconnect(t, kubeconfig, append(args, "-n", ns, "--server-timeout=1s", "-o", "json", "--cache-dir", t.TempDir())...)
+				gone := strings.Contains(r.stdout.String(), `"action": "met"`) || strings.Contains(r.stdout.String(), `"action": "absent"`)
+				if r.cmd.ProcessState.ExitCode() == 0 && verb != "delete" || gone {
+					t.Errorf("they are said to be gone: %s", r)
+				}
+			})
+		}
+	}
+}
+
+// isOfNamed reports whether a request is about one object.
+func isOfNamed(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, "/core") || strings.HasSuffix(r.URL.Path, "/grouped")
+}

@@ -1,0 +1,202 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// That a kind is not served means that its objects are gone, and somebody waits for just
+// that. So one answer is not believed: the server says in several places what it serves,
+// and all of them have to say the same. They lag behind each other when a definition
+// comes or goes, and are given time for it.
+
+var errServedBefore = errors.New("it was served a moment ago")
+
+// contradiction says that what the server serves depends on where it is asked.
+type contradiction struct{ text string }
+
+func (e *contradiction) Error() string { return e.text }
+
+// unlisted is the error that the server does not serve a kind any more, of which a request
+// about its objects has told: with a cause where that is not sure, for what stands between
+// may have said so, or where it serves the kind in another version, under which the objects
+// are still there. known is what the server listed just now; nil where nobody asked.
+func (c *Client) unlisted(ctx context.Context, gvk schema.GroupVersionKind, known *listing) error {
+	elsewhere, err := c.agreed(ctx, func() (schema.GroupVersion, error) {
+		l := known
+		if known = nil; l == nil {
+			now, err := c.listed(ctx, gvk.GroupVersion())
+			if err != nil {
+				return schema.GroupVersion{}, err
+			}
+			l = &now
+		}
+		if _, err := find(&l.kinds, gvk); err == nil {
+			return schema.GroupVersion{}, &contradiction{"it is listed among the kinds, but not found"}
+		}
+		return c.otherVersion(ctx, gvk, l.found)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return &NoKindError{GVK: gvk, Err: err}
+	case elsewhere.Empty() && c.kinds.isYoung(gvk): // One of several API servers may be behind, or this one busy.
+		return &NoKindError{GVK: gvk, Err: &noAnswerError{errServedBefore}}
+	case elsewhere.Empty():
+		return &NoKindError{GVK: gvk}
+	}
+	return &NoKindError{GVK: gvk, Err: &hintedError{
+		err:  fmt.Errorf("it does in %s", elsewhere),
+		hint: "its objects are still there, under that version",
+	}}
+}
+
+// Doubt returns why it cannot be believed that the server does not serve a kind that is not
+// among those that it lists; nil where nothing speaks for the kind. The objects themselves
+// are asked for, in the namespace and in all: where a kind is served without being listed,
+// they are there. Its name in paths is not known then, and so is guessed.
+func (c *Client) Doubt(ctx context.Context, gvk schema.GroupVersionKind, namespace string) error {
+	_, err := c.agreed(ctx, func() (schema.GroupVersion, error) {
+		l, err := c.listed(ctx, gvk.GroupVersion())
+		if err != nil {
+			return schema.GroupVersion{}, err
+		}
+		return c.otherVersion(ctx, gvk, l.found)
+	})
+	if err != nil {
+		return err
+	}
+	for _, resource := range resourceNames(gvk.Kind) {
+		for _, path := range paths(gvk, namespace, resource) {
+			served, err := c.answers(ctx, gvk, path)
+			switch {
+			case err != nil:
+				return err
+			case served:
+				return &noAnswerError{wrong("it is not listed among the kinds, but found")}
+			}
+		}
+	}
+	return nil
+}
+
+// resourceNames are what a kind is probably called in paths.
+func resourceNames(kind string) []string {
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
+	names := []string{plural.Resource}
+	if lower := strings.ToLower(kind); strings.HasSuffix(lower, "y") { // gateways, for one
+		names = append(names, lower+"s")
+	}
+	return names
+}
+
+func paths(gvk schema.GroupVersionKind, namespace, resource string) [][]string {
+	all := [][]string{resourcePath(object.Kind{GVK: gvk, Resource: resource}, "")}
+	if namespace != "" {
+		all = append(all, resourcePath(object.Kind{GVK: gvk, Resource: resource, Namespaced: true}, namespace))
+	}
+	return all
+}
+
+// answers reports whether there is a list at a path. To whom it is forbidden nothing is
+// told: the server decides that before it looks for what is there.
+func (c *Client) answers(ctx context.Context, gvk schema.GroupVersionKind, path []string) (bool, error) {
+	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}, quiet: true, bulk: true}, func(ctx context.Context) error {
+		_, err := read(ctx, c.rest.Get().AbsPath(path...).Param("limit", "1").SetHeader("Accept", metadataAlone))
+		return err
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// agreed asks until what is answered does not contradict itself. Where it goes on to, for
+// as long as the server itself is given, nothing can be told.
+func (c *Client) agreed(ctx context.Context, ask func() (schema.GroupVersion, error)) (schema.GroupVersion, error) {
+	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
+	for began := time.Now(); ; {
+		answer, err := ask()
+		against, isAgainst := errors.AsType[*contradiction](err)
+		if !isAgainst {
+			return answer, err
+		}
+		pause := pauses.Step()
+		if time.Since(began)+pause > c.timeout {
+			return answer, &noAnswerError{wrong("%s", against.text)}
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return answer, err
+		}
+	}
+}
+
+// otherVersion asks the server itself for another version of the group in which it
+// serves the kind, the preferred one first; nothing if there is none. found: the kinds of
+// the version at hand were listed.
+func (c *Client) otherVersion(ctx context.Context, gvk schema.GroupVersionKind, found bool) (schema.GroupVersion, error) {
+	group, err := c.groupNow(ctx, gvk.Group)
+	if err != nil {
+		return schema.GroupVersion{}, err
+	}
+	for _, v := range group.Versions {
+		gv := schema.GroupVersion{Group: gvk.Group, Version: v.Version}
+		l := listing{found: found}
+		if gv != gvk.GroupVersion() {
+			if l, err = c.listed(ctx, gv); err != nil {
+				return schema.GroupVersion{}, err
+			}
+		}
+		if !l.found {
+			return schema.GroupVersion{}, &contradiction{fmt.Sprintf("%s is listed among the versions, but not found", gv)}
+		}
+		if _, err := find(&l.kinds, gv.WithKind(gvk.Kind)); err == nil {
+			return gv, nil
+		}
+	}
+	return schema.GroupVersion{}, nil
+}
+
+// groupNow asks the server for a group; without versions if it has none of that
+// name. That something is not found says little, for whatever stands in the server's
+// place says it of all it does not know: the list of all groups tells.
+func (c *Client) groupNow(ctx context.Context, name string) (metav1.APIGroup, error) {
+	var all metav1.APIGroupList
+	err := c.do(ctx, request{ref: object.Ref{GVK: schema.GroupVersionKind{Group: name}}, bulk: true}, func(ctx context.Context) error {
+		body, err := read(ctx, c.rest.Get().AbsPath("/apis"))
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &all); err != nil || all.Kind != "APIGroupList" {
+			return wrong("/apis answers with a %s", all.Kind)
+		}
+		return nil
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return metav1.APIGroup{}, &noAnswerError{wrong("/apis is not found")}
+	case err != nil:
+		return metav1.APIGroup{}, err
+	case name == "": // It is not among the others, and every server has it.
+		return metav1.APIGroup{Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "v1", Version: "v1"}}}, nil
+	}
+	for _, group := range all.Groups {
+		if group.Name == name {
+			return group, nil
+		}
+	}
+	return metav1.APIGroup{}, nil
+}
