@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -136,16 +137,60 @@ func (o *inputOptions) read(ctx context.Context, c *connection, streams generici
 	return nil
 }
 
-// plan is order for verbs that write fields. Choices that no object of the plan is
-// meant by are an error.
+// plan is order for verbs that write fields, or tell what writing would do: they wait
+// for kinds whose definitions somebody has just applied. Choices that no object of the
+// plan is meant by are an error.
 func (o *inputOptions) plan(
 	ctx context.Context, c *connection, client *cluster.Client, choices predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
-	p, err := o.order(ctx, c, client, emit)
+	p, err := o.arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
+		known, err := kinds(ctx, client, o.manifests)
+		if err == nil {
+			err = upcoming(ctx, client, o.unexplained(known), known, emit)
+		}
+		return known, err
+	})
 	if err != nil {
 		return nil, err
 	}
 	return p, checkChoices(p, choices, emit)
+}
+
+// unexplained returns the kinds of the manifests that the cluster does not serve, and
+// that nothing among the manifests may bring.
+func (o *inputOptions) unexplained(known map[schema.GroupVersionKind]object.Kind) []schema.GroupVersionKind {
+	if !slices.ContainsFunc(o.manifests, func(m object.Manifest) bool { return known[m.Object.GroupVersionKind()].Resource == "" }) {
+		return nil
+	}
+	scope := o.scope
+	scope.Kinds = known
+	p, err := plan.Build(o.manifests, scope)
+	if err != nil {
+		return nil // That is told before any kind matters.
+	}
+	missing := map[schema.GroupVersionKind]bool{}
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			if it.Kind.Resource == "" && len(it.Bringers)+len(it.OnlyIn) == 0 && !plan.Builtin(it.GVK.Group) {
+				missing[it.GVK] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(missing))
+}
+
+// upcoming waits for kinds that are defined but not served yet, and adds them to the
+// known ones.
+func upcoming(
+	ctx context.Context, client *cluster.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
+) error {
+	found, err := askAll(missing, func(gvk schema.GroupVersionKind) (object.Kind, error) {
+		return client.Upcoming(ctx, gvk, func(definition string) {
+			emit(event.Waiting{For: gvk.Kind + " to be served, as customresourcedefinition/" + definition + " says it will be"})
+		})
+	})
+	maps.Copy(known, found)
+	return err
 }
 
 // incomplete is the end of a run that left something out: what it says of the rest,
@@ -197,23 +242,30 @@ func (o *inputOptions) arrange(
 	return p, nil
 }
 
-// kinds asks, side by side, how the cluster serves each kind of the manifests.
-// What it does not serve is left out: perhaps the set defines it.
+// kinds asks how the cluster serves each kind of the manifests. What it does not serve
+// is left out: perhaps the set defines it.
 func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
+	meant := map[schema.GroupVersionKind]bool{}
+	for _, m := range manifests {
+		meant[m.Object.GroupVersionKind()] = true
+	}
+	return askAll(slices.Collect(maps.Keys(meant)), func(gvk schema.GroupVersionKind) (object.Kind, error) {
+		return client.Kind(ctx, gvk)
+	})
+}
+
+// askAll asks for kinds side by side, and leaves out those that are not served.
+func askAll(
+	gvks []schema.GroupVersionKind, ask func(schema.GroupVersionKind) (object.Kind, error),
+) (map[schema.GroupVersionKind]object.Kind, error) {
 	var (
 		mu    sync.Mutex
 		group errgroup.Group
-		asked = map[schema.GroupVersionKind]bool{}
 		known = map[schema.GroupVersionKind]object.Kind{}
 	)
-	for _, m := range manifests {
-		gvk := m.Object.GroupVersionKind()
-		if asked[gvk] {
-			continue
-		}
-		asked[gvk] = true
+	for _, gvk := range gvks {
 		group.Go(func() error {
-			kind, err := client.Kind(ctx, gvk)
+			kind, err := ask(gvk)
 			if _, missing := errors.AsType[*cluster.NoKindError](err); missing {
 				return nil
 			}

@@ -29,6 +29,8 @@ type kinds struct {
 	// terse kinds are served, but their servers say of an object that is not there
 	// only that something is not.
 	terse map[schema.GroupVersionKind]bool
+	// refused kinds have a definition that the server does not accept.
+	refused map[schema.GroupVersionKind]*NotEstablishedError
 
 	// asking is held, by whoever can send to it, while discovery is asked: a cold
 	// cache is filled once, not by each who finds it cold.
@@ -42,10 +44,11 @@ type kinds struct {
 
 func newKinds() *kinds {
 	return &kinds{
-		known:  map[schema.GroupVersionKind]object.Kind{},
-		young:  map[schema.GroupVersionKind]bool{},
-		terse:  map[schema.GroupVersionKind]bool{},
-		asking: make(chan struct{}, 1),
+		known:   map[schema.GroupVersionKind]object.Kind{},
+		young:   map[schema.GroupVersionKind]bool{},
+		terse:   map[schema.GroupVersionKind]bool{},
+		refused: map[schema.GroupVersionKind]*NotEstablishedError{},
+		asking:  make(chan struct{}, 1),
 	}
 }
 
@@ -88,6 +91,18 @@ func (k *kinds) setTerse(gvk schema.GroupVersionKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.terse[gvk] = true
+}
+
+func (k *kinds) refusedOf(gvk schema.GroupVersionKind) *NotEstablishedError {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.refused[gvk]
+}
+
+func (k *kinds) setRefused(gvk schema.GroupVersionKind, why *NotEstablishedError) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refused[gvk] = why
 }
 
 // lock makes the caller the only one to ask discovery, until unlock is called.

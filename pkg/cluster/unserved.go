@@ -54,6 +54,9 @@ func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) erro
 		said = append(said, "this server has nothing in its place")
 		hint = "take it out of the manifests"
 	default:
+		if refused := c.kinds.refusedOf(gvk); refused != nil {
+			none.Err = &hintedError{err: refused, hint: refused.Hint()}
+		}
 		return none
 	}
 	none.Err = &hintedError{err: errors.New(strings.Join(said, "; ")), hint: hint}
@@ -107,10 +110,7 @@ func (e *NotEstablishedError) Hint() string {
 // of the definition are taken. Who may not read definitions learns nothing here;
 // [Client.Served] tells in any case.
 func (c *Client) Established(ctx context.Context, definition string) error {
-	crd := object.Kind{
-		GVK:      schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
-		Resource: "customresourcedefinitions",
-	}
+	crd := definitionKind()
 	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); ; {
 		live, err := c.Get(ctx, crd, object.Ref{GVK: crd.GVK, Name: definition})

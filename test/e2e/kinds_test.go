@@ -1,6 +1,12 @@
 package e2e_test
 
-import "testing"
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
 
 // A definition that an operator installs later: the run waits for the kind to be
 // served (edge case 18) if the set shows that the operator may bring it, by a role
@@ -72,4 +78,43 @@ spec:
 			kubectl(t, c, "delete", "customresourcedefinition", "lates.later.example.com")
 		})
 	}
+}
+
+// A definition that another run has just applied is not served yet (edge case 18): the
+// run waits for it. An API server that is one of several takes five seconds.
+func TestDefinitionOfAnotherRun(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{APIServerArgs: []string{"--apiserver-count=2"}})
+	c.OwnOnly(t)
+	const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gateways.soon.example.com}
+spec:
+  group: soon.example.com
+  scope: Namespaced
+  names: {kind: Gateway, plural: gateways}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`
+	const set = "{apiVersion: soon.example.com/v1, kind: Gateway, metadata: {name: %s, namespace: default}}"
+	k8sconnect(t, c.KubeconfigPath, "apply", "-f", file(t, definition)).ends(t, 0)
+	var runs sync.WaitGroup
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		status int
+		says   string
+	}{
+		{"one", []string{"apply"}, 0, "created     gateway.soon.example.com/one"},
+		{"two", []string{"apply", "--dry-run=server"}, 0, "gateway.soon.example.com/two"},
+		{"three", []string{"diff"}, 1, "gateway.soon.example.com/three"},
+	} {
+		r := start(t, c.KubeconfigPath, append(tt.args, "-f", file(t, fmt.Sprintf(set, tt.name)))...)
+		runs.Go(func() {
+			r.wait(t)
+			r.ends(t, tt.status).says(t, tt.says).
+				says(t, "waiting for Gateway to be served, as customresourcedefinition/gateways.soon.example.com says it will be")
+		})
+	}
+	runs.Wait()
 }

@@ -363,6 +363,37 @@ func TestNewKind(t *testing.T) {
 	next.mustApply(t, fmt.Sprintf(widget, ns))
 }
 
+// Edge case 18, many times over: a definition, and right behind it, from another
+// process, an object.
+func TestNewKindOfAnotherRun(t *testing.T) {
+	const runs = 30
+	c := shared.Cluster(t)
+	first := visit(t, c.KubeconfigPath, door.Options{})
+	ns := namespaceFor(t, first)
+	early := 0
+	for i := range runs {
+		group := fmt.Sprintf("door%d.example.com", i)
+		gvk := schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Widget"}
+		second := visit(t, c.KubeconfigPath, door.Options{})
+		if _, err := second.Kind(t.Context(), gvk); !errors.As(err, new(*door.NoKindError)) {
+			t.Fatalf("before it is defined: %v", err)
+		}
+		first.mustApply(t, strings.ReplaceAll(widgets, "door.example.com", group))
+		_, err := second.Upcoming(t.Context(), gvk, func(definition string) {
+			early++
+			if definition != "widgets."+group {
+				t.Errorf("waited for %s", definition)
+			}
+		})
+		if err != nil {
+			t.Errorf("defined a moment ago: %v", err)
+		}
+		second.mustApply(t, fmt.Sprintf("{apiVersion: %s/v1, kind: Widget, metadata: {name: w, namespace: %s}}", group, ns))
+		kubectl(t, c, "delete", "crd", "widgets."+group, "--wait=false")
+	}
+	t.Logf("%d of %d came before the kind was served", early, runs)
+}
+
 // What kubectl has asked the server about its kinds need not be asked again, and
 // many objects are one request.
 func TestFewRequests(t *testing.T) {
