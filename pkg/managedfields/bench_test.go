@@ -39,6 +39,23 @@ func BenchmarkEntries(b *testing.B) {
 	}
 }
 
+// BenchmarkEntriesOf reads entries as the webhook gets them, for each write that changes
+// owners.
+func BenchmarkEntriesOf(b *testing.B) {
+	for size, containers := range map[string]int{"typical": 1, "large": 50} {
+		live, _ := deployment(containers, 20)
+		fields := live.GetManagedFields()
+		b.Run(size, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := managedfields.EntriesOf(fields); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkProject(b *testing.B) {
 	live, _ := deployment(3, 20)
 	all, err := managedfields.Entries(live)

@@ -73,7 +73,11 @@ func typedFields(f *metav1.ManagedFieldsEntry) (*Set, error) {
 	if f.FieldsV1 == nil {
 		return fieldpath.NewSet(), nil
 	}
-	return scanFields(f.FieldsV1.GetRawString())
+	set := fieldpath.NewSet()
+	if err := set.FromJSON(f.FieldsV1.GetRawReader()); err != nil {
+		return nil, fmt.Errorf("fieldsV1: %w", err)
+	}
+	return set, nil
 }
 
 // Managed returns what a manager holds by applying the main resource. It is
@@ -220,8 +224,9 @@ func fieldsOf(m map[string]any) (*Set, error) {
 	return set, decodeFields(set, tree)
 }
 
-// decodeFields fills a set from the tree of one fieldsV1. A key of a sort that
-// is not known is passed over, as the API server does.
+// decodeFields fills a set from the tree of one fieldsV1, as [fieldpath.Set.FromJSON]
+// does from its text: a key of a sort that is not known is passed over, and what has
+// nothing known below it is held itself.
 func decodeFields(set *Set, tree map[string]any) error {
 	keys := make([]string, 0, len(tree))
 	for key := range tree {
@@ -240,18 +245,19 @@ func decodeFields(set *Set, tree map[string]any) error {
 			return fmt.Errorf("fieldsV1 key %q: %w", key, err)
 		}
 		below, ok := tree[key].(map[string]any)
-		if !ok {
+		if !ok && tree[key] != nil {
 			return fmt.Errorf("fieldsV1 key %q is not a map", key)
 		}
-		_, self := below["."]
-		if self || len(below) == 0 {
+		var child Set
+		if err := decodeFields(&child, below); err != nil {
+			return err
+		}
+		empty := child.Empty()
+		if _, self := below["."]; self || empty {
 			set.Members.Insert(pe)
 		}
-		if len(below) == 0 || self && len(below) == 1 {
-			continue
-		}
-		if err := decodeFields(set.Children.Descend(pe), below); err != nil {
-			return err
+		if !empty {
+			*set.Children.Descend(pe) = child
 		}
 	}
 	return nil

@@ -2,11 +2,14 @@ package managedfields_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
@@ -68,14 +71,55 @@ func checkSameSet(t *testing.T, text string) {
 	}
 }
 
-func TestScanFields(t *testing.T) {
+// Random sets mean the same to both kinds of clients as to whoever wrote them.
+func TestFieldSetsAreReadBack(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	names := []string{"a", "b", "", ".", "ä", "a.b/c", `"q"`, "\n\\", "k:{", "0"}
+	name := func() string { return names[r.IntN(len(names))] }
+	scalar := func() any { return []any{name(), int64(r.IntN(3)), 1.5, r.IntN(2) == 0, nil}[r.IntN(5)] }
+	element := func() fieldpath.PathElement {
+		switch r.IntN(6) {
+		case 0:
+			return fieldpath.KeyElementByFields("x", scalar(), "y"+name(), scalar())
+		case 1:
+			return fieldpath.KeyElementByFields(name(), name())
+		case 2:
+			return fieldpath.ValueElement(value.NewValueInterface(scalar()))
+		case 3:
+			return fieldpath.IndexElement(r.IntN(3))
+		default:
+			return fieldpath.FieldNameElement(name())
+		}
+	}
+	for range 2000 {
+		want := fieldpath.NewSet()
+		for range r.IntN(12) {
+			path := fieldpath.Path{element()}
+			for r.IntN(3) > 0 {
+				path = append(path, element())
+			}
+			want.Insert(path)
+		}
+		text, err := want.ToJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSameSet(t, string(text))
+		got, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{{Manager: "m", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(text))}})
+		if err != nil || !got[0].Fields.Equals(want) {
+			t.Fatalf("%s: %v, %v", text, got, err)
+		}
+	}
+}
+
+func TestFieldsV1(t *testing.T) {
 	for name, text := range fieldsV1() {
 		t.Run(name, func(t *testing.T) { checkSameSet(t, text) })
 	}
 }
 
 // A set that is nested too deeply is an error; the process does not end for it.
-func TestScanDepth(t *testing.T) {
+func TestFieldsV1Depth(t *testing.T) {
 	text := strings.Repeat(`{"f:a":`, 2_000_000) + strings.Repeat(`}`, 2_000_000)
 	_, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{{Manager: "m", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(text)}})
 	if err == nil {
@@ -83,7 +127,7 @@ func TestScanDepth(t *testing.T) {
 	}
 }
 
-func FuzzScanFields(f *testing.F) {
+func FuzzFieldsV1(f *testing.F) {
 	for _, text := range fieldsV1() {
 		f.Add(text)
 	}
