@@ -2,18 +2,13 @@ package managedfields
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/version"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
-
-// ClientSideApply is the manager under which kubectl's client-side apply writes.
-const ClientSideApply = "kubectl-client-side-apply"
 
 // From says whose fields a manager takes over.
 type From struct {
@@ -65,7 +60,7 @@ func Adopt(live *unstructured.Unstructured, manager string, from From) (Adoption
 	a := adopter{manager: manager, from: from.Always, live: live.Object}
 	if !exists {
 		a.from = slices.Concat(from.Always, from.Once)
-		target = Entry{Owner: Owner{Manager: manager, Operation: Apply}, Fields: fieldpath.NewSet()}
+		target = Entry{Owner: Owner{Manager: manager, Operation: Apply}, Fields: NewSet()}
 	}
 	a.untracked = slices.Contains(a.from, ClientSideApply) ||
 		slices.Contains(from.Once, ClientSideApply) && holdsLastApplied(entries, BeforeFirstApply)
@@ -99,7 +94,7 @@ func Adopt(live *unstructured.Unstructured, manager string, from From) (Adoption
 	if len(result.Adopted) == 0 {
 		return result, nil
 	}
-	result.Fields, err = encode(append([]Entry{target}, kept...))
+	result.Fields, err = Encode(append([]Entry{target}, kept...))
 	return result, err
 }
 
@@ -120,7 +115,7 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 			kept = append(kept, e)
 		}
 	}
-	return encode(kept)
+	return Encode(kept)
 }
 
 // Underway is Fields with the mark of a takeover that is not over: the manager's entry
@@ -167,11 +162,6 @@ func HalfAdopted(live, manifest *unstructured.Unstructured, manager string) bool
 	return ok && holdsIn(ours.Fields, annotationPath())
 }
 
-func annotationPath() Path { return Field("metadata", "annotations", LastAppliedAnnotation) }
-
-// IsLastApplied reports whether the path is that of client-side apply's annotation.
-func (p Path) IsLastApplied() bool { return p.Equal(annotationPath()) }
-
 // holdsLastApplied reports whether an entry of a manager holds the last-applied
 // annotation.
 func holdsLastApplied(entries []Entry, manager string) bool {
@@ -190,7 +180,7 @@ type adopter struct {
 
 // takes returns what of an entry is to be taken over.
 func (a adopter) takes(e Entry) *Set {
-	none := fieldpath.NewSet()
+	none := NewSet()
 	switch {
 	case e.Subresource != "" || e.Is(a.manager):
 		return none
@@ -199,21 +189,20 @@ func (a adopter) takes(e Entry) *Set {
 	case !slices.Contains(a.from, e.Manager):
 		return none
 	}
-	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.MakePathOrDie("status")))
+	return e.Fields.RecursiveDifference(NewSet(Field("status")))
 }
 
 // lastApplied returns what of a set the last-applied annotation states, and the
 // annotation.
 func (a adopter) lastApplied(set *Set) *Set {
-	out := fieldpath.NewSet()
+	out := NewSet()
 	var last map[string]any
 	if json.Unmarshal([]byte(lastApplied(a.live)), &last) != nil {
 		return out
 	}
-	set.Iterate(func(fp fieldpath.Path) {
-		p := Path(fp)
-		if _, stated := p.Get(last); stated || p.IsLastApplied() {
-			out.Insert(fp.Copy())
+	Each(set, func(p Path) {
+		if _, stated := p.Get(last); stated || IsLastApplied(p) {
+			Insert(out, p.Clone())
 		}
 	})
 	return out
@@ -236,31 +225,4 @@ func (a adopter) newest(entries []Entry) string {
 // versionOf cuts the group off an apiVersion.
 func versionOf(apiVersion string) string {
 	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
-}
-
-// encode writes entries as metadata.managedFields has them.
-func encode(entries []Entry) ([]any, error) {
-	out := make([]any, 0, len(entries))
-	for _, e := range entries {
-		text, err := e.Fields.ToJSON()
-		if err != nil {
-			return nil, fmt.Errorf("metadata.managedFields of manager %q: %w", e.Manager, err)
-		}
-		var tree map[string]any
-		if err := json.Unmarshal(text, &tree); err != nil {
-			return nil, fmt.Errorf("metadata.managedFields of manager %q: %w", e.Manager, err)
-		}
-		m := map[string]any{
-			"manager": e.Manager, "operation": e.Operation, "apiVersion": e.APIVersion,
-			"fieldsType": "FieldsV1", "fieldsV1": tree,
-		}
-		if e.Subresource != "" {
-			m["subresource"] = e.Subresource
-		}
-		if !e.Time.IsZero() {
-			m["time"] = e.Time.UTC().Format("2006-01-02T15:04:05Z07:00")
-		}
-		out = append(out, m)
-	}
-	return out, nil
 }

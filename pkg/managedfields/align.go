@@ -28,21 +28,3 @@ func Align(manifest, live *unstructured.Unstructured, paths []Path) *unstructure
 	}
 	return out
 }
-
-// set puts a value at a path whose parents are there.
-func set(v any, p Path, to any) {
-	switch v := v.(type) {
-	case map[string]any:
-		switch {
-		case p[0].FieldName == nil:
-		case len(p) == 1:
-			v[*p[0].FieldName] = to
-		default:
-			set(v[*p[0].FieldName], p[1:], to)
-		}
-	case []any:
-		if i := find(v, p[0]); i >= 0 && len(p) > 1 {
-			set(v[i], p[1:], to)
-		}
-	}
-}

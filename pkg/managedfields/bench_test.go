@@ -1,33 +1,10 @@
 package managedfields_test
 
 import (
-	"fmt"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
-
-// BenchmarkJudge judges Deployments that are settled and such that are not: a
-// typical one with a container and ten variables, and a large one.
-func BenchmarkJudge(b *testing.B) {
-	for size, containers := range map[string]int{"typical": 1, "large": 5} {
-		live, manifest := deployment(containers, 10*containers)
-		changed := manifest.DeepCopy()
-		changed.SetLabels(map[string]string{"tier": "x"})
-		for want, m := range map[managedfields.Verdict]*unstructured.Unstructured{settled: manifest, clearly: changed} {
-			b.Run(size+"/"+want.String(), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if got, _ := managedfields.Judge(live, m, us); got != want {
-						b.Fatal(got)
-					}
-				}
-			})
-		}
-	}
-}
 
 func BenchmarkEntries(b *testing.B) {
 	live, _ := deployment(3, 20)
@@ -67,59 +44,4 @@ func BenchmarkProject(b *testing.B) {
 	for b.Loop() {
 		managedfields.Project(live.Object, set)
 	}
-}
-
-// deployment returns a Deployment as it is and as it was applied.
-func deployment(containers, variables int) (live, manifest *unstructured.Unstructured) {
-	var stated, present []any
-	held := map[string]any{}
-	for c := range containers {
-		name := fmt.Sprint("app-", c)
-		var env []any
-		variablesHeld := map[string]any{}
-		for v := range variables {
-			variable := fmt.Sprint("VARIABLE_", v)
-			env = append(env, map[string]any{"name": variable, "value": "value"})
-			variablesHeld[`k:{"name":"`+variable+`"}`] = map[string]any{".": map[string]any{}, "f:name": map[string]any{}, "f:value": map[string]any{}}
-		}
-		stated = append(stated, map[string]any{
-			"name": name, "image": "app:1", "env": env, "args": []any{"-v", "-x"},
-			"ports": []any{map[string]any{"containerPort": int64(8080 + c)}},
-		})
-		present = append(present, map[string]any{
-			"name": name, "image": "app:1", "env": env, "args": []any{"-v", "-x"}, "imagePullPolicy": "Always",
-			"ports": []any{map[string]any{"containerPort": int64(8080 + c), "protocol": "TCP"}},
-		})
-		held[`k:{"name":"`+name+`"}`] = map[string]any{
-			".": map[string]any{}, "f:name": map[string]any{}, "f:image": map[string]any{}, "f:args": map[string]any{}, "f:env": variablesHeld,
-			"f:ports": map[string]any{fmt.Sprintf(`k:{"containerPort":%d,"protocol":"TCP"}`, 8080+c): map[string]any{".": map[string]any{}, "f:containerPort": map[string]any{}}},
-		}
-	}
-	build := func(containers []any, metadata map[string]any) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
-			"spec": map[string]any{
-				"replicas": int64(3), "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
-				"template": map[string]any{
-					"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
-					"spec":     map[string]any{"containers": containers},
-				},
-			},
-		}}
-	}
-	fields := map[string]any{"f:spec": map[string]any{
-		"f:replicas": map[string]any{}, "f:selector": map[string]any{},
-		"f:template": map[string]any{
-			"f:metadata": map[string]any{"f:labels": map[string]any{"f:app": map[string]any{}}},
-			"f:spec":     map[string]any{"f:containers": held},
-		},
-	}}
-	status := map[string]any{"f:status": map[string]any{"f:replicas": map[string]any{}, "f:conditions": map[string]any{
-		".": map[string]any{}, `k:{"type":"Available"}`: map[string]any{".": map[string]any{}, "f:type": map[string]any{}, "f:status": map[string]any{}},
-	}}}
-	live = build(present, map[string]any{"name": "web", "namespace": "prod", "managedFields": []any{
-		map[string]any{"manager": us, "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields, "time": "2026-11-21T02:34:57Z"},
-		map[string]any{"manager": "kube-controller-manager", "operation": "Update", "subresource": "status", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": status, "time": "2026-11-21T02:34:57Z"},
-	}})
-	return live, build(stated, map[string]any{"name": "web", "namespace": "prod"})
 }

@@ -5,9 +5,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// HoldersOf returns, sorted, all who hold the path itself or something below it.
-func HoldersOf(entries []Entry, p Path) []Owner { return holders(entries, p) }
-
 // Claim adds to an adoption what nobody owns: all that the live object has at the
 // paths. Once a manager owns it, it leaves the object with an apply that does not
 // state it.
@@ -15,7 +12,7 @@ func HoldersOf(entries []Entry, p Path) []Owner { return holders(entries, p) }
 // An entry of the manager that is written at another version than the live object is
 // left as it is.
 func (a Adoption) Claim(live *unstructured.Unstructured, paths []Path) (Adoption, error) {
-	claimed := fieldpath.NewSet()
+	claimed := NewSet()
 	for _, p := range paths {
 		if v, has := p.Get(live.Object); has {
 			leaves(claimed, p, v)
@@ -42,14 +39,14 @@ func (a Adoption) Claim(live *unstructured.Unstructured, paths []Path) (Adoption
 		ours.Fields = ours.Fields.Union(claimed)
 	}
 	a.Claimed, a.claimed = paths, claimed
-	a.Fields, err = encode(append([]Entry{ours}, Others(entries, a.adopter.manager)...))
+	a.Fields, err = Encode(append([]Entry{ours}, Others(entries, a.adopter.manager)...))
 	return a, err
 }
 
 // ClaimedSet returns what is claimed; it is never nil.
 func (a Adoption) ClaimedSet() *Set {
 	if a.claimed == nil {
-		return fieldpath.NewSet()
+		return NewSet()
 	}
 	return a.claimed
 }
@@ -59,7 +56,7 @@ func (a Adoption) ClaimedSet() *Set {
 func leaves(set *Set, p Path, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
-		set.Insert(fieldpath.Path(p))
+		Insert(set, p)
 		return
 	}
 	for name, v := range m {

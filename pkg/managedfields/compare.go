@@ -27,19 +27,13 @@ func WithOwners(changes []Change, entries []Entry, manager string) []Change {
 	others := Others(entries, manager)
 	out := slices.Clone(changes)
 	for i := range out {
-		out[i].Owners = holders(others, out[i].Path)
+		out[i].Owners = HoldersOf(others, out[i].Path)
 	}
 	return out
 }
 
 type comparer struct {
 	changes []Change
-}
-
-// side is a value, or its absence.
-type side struct {
-	value any
-	has   bool
 }
 
 func (c *comparer) maps(path Path, before, after map[string]any, set *Set) {
@@ -107,31 +101,31 @@ func (c *comparer) inside(path Path, before, after side, below *Set, shape shape
 // lists compares lists by element. It gives up, for the list to be compared as
 // one value, where an item has no element or two items have the same.
 func (c *comparer) lists(path Path, before, after []any, set *Set) bool {
-	names := keyNames(elements(set))
-	b, ok := byElement(before, names)
+	x := ItemsOf(set)
+	b, ok := x.Index(before)
 	if !ok {
 		return false
 	}
-	a, ok := byElement(after, names)
+	a, ok := x.Index(after)
 	if !ok {
 		return false
 	}
-	for i, pe := range b.order {
-		j, has := a.find(pe)
+	for i, pe := range b.Elements {
+		j, has := a.Find(pe)
 		if !has {
 			c.changes = append(c.changes, Change{Path: path.child(pe), From: before[i], Kind: Removed})
 			continue
 		}
 		c.child(path, pe, side{before[i], true}, side{after[j], true}, set)
 	}
-	for j, pe := range a.order {
-		if _, has := b.find(pe); !has {
+	for j, pe := range a.Elements {
+		if _, has := b.Find(pe); !has {
 			c.changes = append(c.changes, Change{Path: path.child(pe), To: after[j], Kind: Added})
 		}
 	}
-	was, is := b.common(a), a.common(b)
+	was, is := b.Common(a), a.Common(b)
 	if !slices.EqualFunc(was, is, fieldpath.PathElement.Equals) {
-		c.changes = append(c.changes, Change{Path: path, From: keys(was), To: keys(is), Kind: Changed})
+		c.changes = append(c.changes, Change{Path: path, From: Keys(was), To: Keys(is), Kind: Changed})
 	}
 	return true
 }

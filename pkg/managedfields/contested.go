@@ -21,7 +21,8 @@ func (j *judge) contested() (conflicts []Conflict, sure bool) {
 	}
 	meta := fieldpath.FieldNameElement("metadata")
 	live, _ := j.live["metadata"].(map[string]any)
-	metaOurs, metaSets := descend(meta, j.ours, sets)
+	metaOurs, _ := below(j.ours, meta)
+	metaSets := BelowEach(sets, meta)
 	j.stated(func(name string, v any, inMetadata bool) bool {
 		switch {
 		case inMetadata:
@@ -34,36 +35,10 @@ func (j *judge) contested() (conflicts []Conflict, sure bool) {
 		return true
 	})
 	for i := range c.found {
-		c.found[i].Owners = holders(others, c.found[i].Path)
+		c.found[i].Owners = HoldersOf(others, c.found[i].Path)
 	}
 	sortConflicts(c.found)
 	return c.found, c.sure
-}
-
-func sortConflicts(conflicts []Conflict) {
-	slices.SortFunc(conflicts, func(a, b Conflict) int { return a.Path.Compare(b.Path) })
-}
-
-// descend returns the subsets below one element, as far as there are any.
-func descend(pe fieldpath.PathElement, ours *Set, sets []*Set) (*Set, []*Set) {
-	if ours != nil {
-		ours, _ = below(ours, pe)
-	}
-	var out []*Set
-	for _, set := range sets {
-		if child, ok := below(set, pe); ok {
-			out = append(out, child)
-		}
-	}
-	return ours, out
-}
-
-// with returns sets and ours, if there is one.
-func with(sets []*Set, ours *Set) []*Set {
-	if ours == nil {
-		return sets
-	}
-	return append(slices.Clip(sets), ours)
 }
 
 type contest struct {
@@ -83,7 +58,10 @@ func (c *contest) field(path Path, name string, v any, live map[string]any, ours
 // it.
 func (c *contest) child(path Path, pe fieldpath.PathElement, v any, live side, ours *Set, sets []*Set) {
 	held := slices.ContainsFunc(sets, func(s *Set) bool { return s.Members.Has(pe) })
-	ours, sets = descend(pe, ours, sets)
+	sets = BelowEach(sets, pe)
+	if ours != nil {
+		ours, _ = below(ours, pe)
+	}
 	if !held && len(sets) == 0 {
 		return // Nobody else holds anything here, nor below.
 	}
@@ -113,37 +91,39 @@ func (c *contest) items(path Path, list, live []any, ours *Set, sets []*Set) boo
 	if s := shapeOf(all...); s != keyed && s != values {
 		return false
 	}
-	els := elements(all...)
-	names := keyNames(els)
-	if !distinct(live, names) {
+	x := ItemsOf(all...)
+	if !x.Distinct(live) {
 		return false
 	}
 	for _, item := range list {
-		pe, complete, ok := elementOf(item, names)
+		pe, complete, ok := x.Element(item)
 		if !ok {
 			return false
 		}
-		c.item(path, pe, item, live, names, ours, sets)
+		c.item(path, pe, item, live, x, ours, sets)
 		if complete {
 			continue
 		}
 		// The server may complete the key to any of these.
-		for _, pe := range els {
-			if matchItem(item, pe, names).isPossible() {
-				c.item(path, pe, item, live, names, ours, sets)
-			}
+		for _, pe := range x.Possible(item) {
+			c.item(path, pe, item, live, x, ours, sets)
 		}
 	}
 	return true
 }
 
-func (c *contest) item(path Path, pe fieldpath.PathElement, item any, live []any, names []string, ours *Set, sets []*Set) {
+func (c *contest) item(path Path, pe fieldpath.PathElement, item any, live []any, x Items, ours *Set, sets []*Set) {
 	at := side{}
-	for _, v := range live {
-		if matchItem(v, pe, names) == exactMatch {
-			at = side{v, true}
-			break
-		}
+	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == Exact }); i >= 0 {
+		at = side{live[i], true}
 	}
 	c.child(path, pe, item, at, ours, sets)
+}
+
+// with returns sets and ours, if there is one.
+func with(sets []*Set, ours *Set) []*Set {
+	if ours == nil {
+		return sets
+	}
+	return append(slices.Clip(sets), ours)
 }

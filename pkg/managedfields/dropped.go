@@ -94,7 +94,7 @@ func (d *dropper) walk(path Path, held *Set) {
 			d.item(p, child)
 		case inner:
 			d.walk(p, child)
-			if pe.FieldName != nil && !isMetadata(p) && !holds(d.now, p) && len(holders(d.keepers, p)) == 0 {
+			if pe.FieldName != nil && !isMetadata(p) && !holds(d.now, p) && len(HoldersOf(d.keepers, p)) == 0 {
 				d.emptied = append(d.emptied, p)
 			}
 		case !holds(d.now, p):
@@ -106,7 +106,7 @@ func (d *dropper) walk(path Path, held *Set) {
 // item looks at a list item that we do not state any more.
 func (d *dropper) item(p Path, child *Set) {
 	d.leaf(p)
-	if child == nil || len(holders(d.keepers, p)) == 0 {
+	if child == nil || len(HoldersOf(d.keepers, p)) == 0 {
 		return
 	}
 	kept := len(d.changes)
@@ -123,12 +123,12 @@ func (d *dropper) leaf(p Path) {
 	if !ok {
 		return
 	}
-	c := Change{Path: p, From: from, Kind: Removed, Owners: holders(d.keepers, p)}
+	c := Change{Path: p, From: from, Kind: Removed, Owners: HoldersOf(d.keepers, p)}
 	to, stays := p.Get(d.answer)
 	switch {
 	case len(c.Owners) > 0:
 		c.To, c.Kind = to, Released
-	case !stays || len(holders(d.pending, p)) > 0:
+	case !stays || len(HoldersOf(d.pending, p)) > 0:
 	case equal(from, to):
 		c.To, c.Kind = to, Released
 	default:

@@ -4,14 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // Entries reads metadata.managedFields. An object without any has no entries;
@@ -71,13 +67,9 @@ func typedFields(f *metav1.ManagedFieldsEntry) (*Set, error) {
 		return nil, fmt.Errorf("fieldsType is %q, not FieldsV1", f.FieldsType)
 	}
 	if f.FieldsV1 == nil {
-		return fieldpath.NewSet(), nil
+		return NewSet(), nil
 	}
-	set := fieldpath.NewSet()
-	if err := set.FromJSON(f.FieldsV1.GetRawReader()); err != nil {
-		return nil, fmt.Errorf("fieldsV1: %w", err)
-	}
-	return set, nil
+	return FromJSON(f.FieldsV1.GetRawReader())
 }
 
 // Managed returns what a manager holds by applying the main resource. It is
@@ -88,7 +80,7 @@ func Managed(entries []Entry, manager string) *Set {
 
 // heldWhere returns what all entries of some sort hold; it is never nil.
 func heldWhere(entries []Entry, of func(Entry) bool) *Set {
-	set := fieldpath.NewSet()
+	set := NewSet()
 	for _, e := range entries {
 		switch {
 		case !of(e):
@@ -139,26 +131,11 @@ func Owners(entries []Entry, p Path) []Owner {
 	return owners
 }
 
-// holds tells whether a set has the path, a leaf above it, or any path below.
-func holds(set *Set, p Path) bool {
-	for i, pe := range p {
-		child, below := set.Children.Get(pe)
-		if set.Members.Has(pe) && (i == len(p)-1 || !below) {
-			return true
-		}
-		if !below {
-			return false
-		}
-		set = child
-	}
-	return len(p) > 0 && !set.Empty()
-}
-
-// holders returns, sorted, all who hold the path itself or something below it.
+// HoldersOf returns, sorted, all who hold the path itself or something below it.
 // It is for paths that somebody holds: those end at what is atomic, so who holds
 // a leaf above one has stated a parent that was empty ("labels: {}"), and nothing
 // of what others put into it.
-func holders(entries []Entry, p Path) []Owner {
+func HoldersOf(entries []Entry, p Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {
 		if holdsIn(e.Fields, p) {
@@ -167,21 +144,6 @@ func holders(entries []Entry, p Path) []Owner {
 	}
 	slices.SortFunc(owners, Owner.Compare)
 	return owners
-}
-
-// holdsIn tells whether a set has the path, or any path below.
-func holdsIn(set *Set, p Path) bool {
-	for i, pe := range p {
-		if i == len(p)-1 && set.Members.Has(pe) {
-			return true
-		}
-		child, below := set.Children.Get(pe)
-		if !below {
-			return false
-		}
-		set = child
-	}
-	return len(p) > 0 && !set.Empty()
 }
 
 func rawEntries(u *unstructured.Unstructured) []any {
@@ -212,73 +174,18 @@ func fieldsOf(m map[string]any) (*Set, error) {
 	if t := m["fieldsType"]; t != "FieldsV1" {
 		return nil, fmt.Errorf("fieldsType is %v, not FieldsV1", t)
 	}
-	set := fieldpath.NewSet()
 	raw := m["fieldsV1"]
 	if raw == nil {
-		return set, nil
+		return NewSet(), nil
 	}
 	tree, ok := raw.(map[string]any)
 	if !ok {
 		return nil, errors.New("fieldsV1 is not a map")
 	}
-	return set, decodeFields(set, tree)
+	return FromTree(tree)
 }
 
-// decodeFields fills a set from the tree of one fieldsV1, as [fieldpath.Set.FromJSON]
-// does from its text: a key of a sort that is not known is passed over, and what has
-// nothing known below it is held itself.
-func decodeFields(set *Set, tree map[string]any) error {
-	keys := make([]string, 0, len(tree))
-	for key := range tree {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys) // Inserting in order is what the set is fast at.
-	for _, key := range keys {
-		if key == "." {
-			continue
-		}
-		pe, err := decodeElement(key)
-		if errors.Is(err, fieldpath.ErrUnknownPathElementType) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("fieldsV1 key %q: %w", key, err)
-		}
-		below, ok := tree[key].(map[string]any)
-		if !ok && tree[key] != nil {
-			return fmt.Errorf("fieldsV1 key %q is not a map", key)
-		}
-		var child Set
-		if err := decodeFields(&child, below); err != nil {
-			return err
-		}
-		empty := child.Empty()
-		if _, self := below["."]; self || empty {
-			set.Members.Insert(pe)
-		}
-		if !empty {
-			*set.Children.Descend(pe) = child
-		}
-	}
-	return nil
+// heldBy returns what one owner holds.
+func heldBy(entries []Entry, owner Owner) *Set {
+	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
 }
-
-// decodeElement reads one key of a fieldsV1. Most are names of fields, and most keys
-// of list items are one text that is spelt as it is, for which no JSON reader is
-// needed.
-func decodeElement(key string) (fieldpath.PathElement, error) {
-	if name, ok := strings.CutPrefix(key, "f:"); ok {
-		return fieldpath.PathElement{FieldName: &name}, nil
-	}
-	if text, ok := strings.CutPrefix(key, `k:{"`); ok {
-		name, v, found := strings.Cut(text, `":"`)
-		v, ends := strings.CutSuffix(v, `"}`)
-		if found && ends && isPlain(name) && strings.IndexFunc(v, isSpecial) < 0 {
-			return fieldpath.KeyElement(value.Field{Name: name, Value: value.NewValueInterface(v)}), nil
-		}
-	}
-	return fieldpath.DeserializePathElement(key)
-}
-
-// isSpecial tells whether a character means more than itself in a JSON text.
-func isSpecial(r rune) bool { return r == '"' || r == '\\' || r < ' ' || r == utf8.RuneError }

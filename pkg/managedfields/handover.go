@@ -2,8 +2,6 @@ package managedfields
 
 import (
 	"slices"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Handover is a path that is not held by the same owners in two versions of an
@@ -23,7 +21,7 @@ type Handover struct {
 // of an object to another. When an owner last wrote does not count, at which
 // version its paths are written does.
 func Handovers(before, after []Entry) []Handover {
-	changed := fieldpath.NewSet()
+	changed := NewSet()
 	for _, e := range before {
 		changed = changed.Union(e.Fields.Difference(heldBy(after, e.Owner)))
 	}
@@ -31,11 +29,11 @@ func Handovers(before, after []Entry) []Handover {
 		changed = changed.Union(e.Fields.Difference(heldBy(before, e.Owner)))
 	}
 	var out []Handover
-	changed.Iterate(func(fp fieldpath.Path) {
-		was, inside := exactly(before, fp)
-		is, insideToo := exactly(after, fp)
+	Each(changed, func(p Path) {
+		was, inside := exactly(before, p)
+		is, insideToo := exactly(after, p)
 		if !slices.EqualFunc(was, is, Owner.Equal) {
-			out = append(out, Handover{Path: Path(fp.Copy()), Before: was, After: is, Inner: inside || insideToo})
+			out = append(out, Handover{Path: p.Clone(), Before: was, After: is, Inner: inside || insideToo})
 		}
 	})
 	slices.SortFunc(out, func(a, b Handover) int { return a.Path.Compare(b.Path) })
@@ -45,24 +43,13 @@ func Handovers(before, after []Entry) []Handover {
 // Fate returns what became of a path that some owners held, sorted: who holds it
 // in a later version of the object. Before and After may be the same.
 func Fate(p Path, before []Owner, after []Entry) Handover {
-	is, inside := exactly(after, fieldpath.Path(p))
+	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside}
-}
-
-// Equal tells whether both are one owner, whenever they last wrote.
-func (o Owner) Equal(other Owner) bool {
-	return o.Manager == other.Manager && o.Operation == other.Operation &&
-		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
-}
-
-// heldBy returns what one owner holds.
-func heldBy(entries []Entry, owner Owner) *Set {
-	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
 }
 
 // exactly returns, sorted and each once, the owners that hold the path itself,
 // and whether any of the entries holds something below it.
-func exactly(entries []Entry, p fieldpath.Path) (owners []Owner, inside bool) {
+func exactly(entries []Entry, p Path) (owners []Owner, inside bool) {
 	for _, e := range entries {
 		self, below := membership(e.Fields, p)
 		inside = inside || below
@@ -75,7 +62,7 @@ func exactly(entries []Entry, p fieldpath.Path) (owners []Owner, inside bool) {
 }
 
 // membership tells whether a set has the path itself, and any path below it.
-func membership(set *Set, p fieldpath.Path) (self, inside bool) {
+func membership(set *Set, p Path) (self, inside bool) {
 	for i, pe := range p {
 		child, ok := below(set, pe)
 		if i == len(p)-1 {
@@ -87,11 +74,4 @@ func membership(set *Set, p fieldpath.Path) (self, inside bool) {
 		set = child
 	}
 	return false, false
-}
-
-// Same tells whether two objects have the same value at the path, or both none.
-func (p Path) Same(a, b map[string]any) bool {
-	was, hasWas := p.Get(a)
-	is, hasIs := p.Get(b)
-	return hasWas == hasIs && (!hasWas || equal(was, is))
 }

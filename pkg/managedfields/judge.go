@@ -2,7 +2,6 @@ package managedfields
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Judge says what can be said of applying a manifest as a manager from the live
@@ -82,17 +81,6 @@ func (j *judge) comparable() bool {
 	return true
 }
 
-// isUnowned tells whether a field of metadata is one that the API server strips
-// from every field set.
-func isUnowned(name string) bool {
-	switch name {
-	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName",
-		"generation", "managedFields", "resourceVersion":
-		return true
-	}
-	return false
-}
-
 // unowned judges an object without managed fields (edge case 17). Either the manifest
 // states nothing, as that of a ServiceAccount, a Namespace or a Secret that has but a
 // name: then nothing of the object changes, whatever the server put into it. Or
@@ -138,7 +126,7 @@ func (j *judge) read(entries []Entry) {
 		}
 	}
 	if j.ours == nil {
-		j.ours = fieldpath.NewSet()
+		j.ours = NewSet()
 	}
 }
 
@@ -160,13 +148,4 @@ func (j *judge) stated(f func(name string, v any, inMetadata bool) bool) bool {
 		}
 	}
 	return true
-}
-
-// below returns what a set holds below an element, if it holds anything there.
-func below(set *Set, pe fieldpath.PathElement) (*Set, bool) {
-	child, ok := set.Children.Get(pe)
-	if !ok || child.Empty() {
-		return nil, false
-	}
-	return child, true
 }

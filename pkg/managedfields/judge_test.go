@@ -12,8 +12,6 @@ import (
 // edits maps paths to values.
 type edits map[string]any
 
-const app = `.spec.template.spec.containers[name="app"]`
-
 // webOurs is what of the manifest of web is still ours.
 var webOurs = edits{".spec.replicas": absent, app + ".image": absent}
 

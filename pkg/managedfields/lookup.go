@@ -20,7 +20,7 @@ func NewLookup(object map[string]any) *Lookup {
 }
 
 // Get returns what [Path.Get] does.
-func (l *Lookup) Get(p Path) (any, bool) { return p.get(l.object, l.find) }
+func (l *Lookup) Get(p Path) (any, bool) { return p.GetBy(l.object, l.find) }
 
 // Same returns what [Path.Same] does.
 func (l *Lookup) Same(p Path, other *Lookup) bool {
@@ -49,9 +49,10 @@ type index struct {
 
 func (l *Lookup) find(list []any, pe fieldpath.PathElement) int {
 	if len(list) <= fewItems || pe.Index != nil || pe.Key == nil && pe.Value == nil {
-		return find(list, pe)
+		return Find(list, pe)
 	}
-	names := keyNames([]fieldpath.PathElement{pe})
+	x := ItemsNamed(pe)
+	names := x.Names()
 	name := longList{&list[0], strings.Join(names, "\x00")}
 	at, ok := l.lists[name]
 	if !ok {
@@ -59,12 +60,12 @@ func (l *Lookup) find(list []any, pe fieldpath.PathElement) int {
 		l.lists[name] = at
 	}
 	for _, i := range at.at[keyText(pe, names)] {
-		if matchItem(list[i], pe, names) == exactMatch {
+		if x.Match(list[i], pe) == Exact {
 			return i
 		}
 	}
 	if at.partial {
-		return find(list, pe)
+		return Find(list, pe)
 	}
 	return -1
 }

@@ -82,7 +82,7 @@ func childAt(nodes []Node, pe fieldpath.PathElement) int {
 	for i, n := range nodes {
 		items[i] = n.Value
 	}
-	return find(items, pe)
+	return Find(items, pe)
 }
 
 func (n Node) last() fieldpath.PathElement { return n.Path[len(n.Path)-1] }

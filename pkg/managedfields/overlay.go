@@ -20,13 +20,13 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	}
 	ours, _ := AppliedBy(entries, manager)
 	if ours.Fields == nil {
-		ours = Entry{Owner: Owner{Manager: manager, Operation: Apply, APIVersion: stated.GetAPIVersion()}, Fields: fieldpath.NewSet()}
+		ours = Entry{Owner: Owner{Manager: manager, Operation: Apply, APIVersion: stated.GetAPIVersion()}, Fields: NewSet()}
 	}
 	before, err := Entries(live)
 	if err != nil {
 		return nil, err
 	}
-	after, err := encode(append([]Entry{ours}, Others(before, manager)...))
+	after, err := Encode(append([]Entry{ours}, Others(before, manager)...))
 	if err != nil {
 		return nil, err
 	}
@@ -89,21 +89,20 @@ func overlayChild(to, from any, pe fieldpath.PathElement, set *Set) (any, bool) 
 }
 
 func overlayList(to, from []any, set *Set) []any {
-	els := elements(set)
-	names := keyNames(els)
+	x := ItemsOf(set)
 	for _, item := range from {
-		pe, ok := heldElement(item, from, els, names, set)
+		pe, ok := x.Held(item, from)
 		if !ok {
 			continue
 		}
-		if i := findItem(to, pe, names); i >= 0 {
+		if i := x.Find(to, pe); i >= 0 {
 			if next, held := overlayChild(to[i], item, pe, set); held {
 				to[i] = next
 			}
 			continue
 		}
-		if cut, held := projectChild(item, pe, set); held {
-			to = append(to, clone(withKey(cut, item, pe)))
+		if cut, held := ProjectItem(item, pe, set); held {
+			to = append(to, clone(cut))
 		}
 	}
 	return to

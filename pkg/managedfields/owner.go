@@ -3,21 +3,13 @@ package managedfields
 import (
 	"cmp"
 	"time"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
-
-// Set is the paths that an owner holds.
-type Set = fieldpath.Set
 
 // Operations by which an owner came to hold a path.
 const (
 	Apply  = "Apply"
 	Update = "Update"
 )
-
-// LastAppliedAnnotation holds what client-side apply last applied.
-const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 
 // BeforeFirstApply is the manager under whose name the API server enters all
 // that an object without managed fields holds when somebody first applies it.
@@ -74,3 +66,12 @@ type Entry struct {
 	Owner
 	Fields *Set
 }
+
+// Equal tells whether both are one owner, whenever they last wrote.
+func (o Owner) Equal(other Owner) bool {
+	return o.Manager == other.Manager && o.Operation == other.Operation &&
+		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
+}
+
+// ClientSideApply is the manager under which kubectl's client-side apply writes.
+const ClientSideApply = "kubectl-client-side-apply"

@@ -26,6 +26,17 @@ func ParsePath(s string) (Path, error) {
 	return path, nil
 }
 
+// parseItem reads the element of a list item at the beginning of a text, and returns what
+// follows it.
+func parseItem(text string) (pe fieldpath.PathElement, rest string, ok bool) {
+	p := parser{text: text}
+	if !p.take('[') {
+		return pe, text, false
+	}
+	pe, err := p.bracket()
+	return pe, text[p.pos:], err == nil
+}
+
 type parser struct {
 	text string
 	pos  int

@@ -43,6 +43,10 @@ func (p Path) String() string {
 	return string(b)
 }
 
+// unquoted returns the notation in which the API server names paths: it has no quotes, so
+// that several paths may have one text.
+func (p Path) unquoted() string { return fieldpath.Path(p).String() }
+
 // Equal tells whether both paths name the same field; numbers in keys are
 // compared by value.
 func (p Path) Equal(other Path) bool {
@@ -58,6 +62,9 @@ func (p Path) Compare(other Path) int {
 func (p Path) HasPrefix(prefix Path) bool {
 	return len(p) >= len(prefix) && p[:len(prefix)].Equal(prefix)
 }
+
+// Clone returns a copy that shares no elements with p.
+func (p Path) Clone() Path { return slices.Clone(p) }
 
 // child returns p with one more element. It never shares memory with another
 // child of p.

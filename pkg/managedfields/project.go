@@ -56,60 +56,28 @@ func projectList(list []any, set *Set) ([]any, bool) {
 	if shapeOf(set) == odd {
 		return list, true // Positions mean nothing once an item is left out.
 	}
-	els := elements(set)
-	names := keyNames(els)
+	x := ItemsOf(set)
 	out := make([]any, 0, len(list))
 	for _, item := range list {
-		pe, ok := heldElement(item, list, els, names, set)
+		pe, ok := x.Held(item, list)
 		if !ok {
 			continue
 		}
-		cut, held := projectChild(item, pe, set)
-		if !held {
-			continue
+		if cut, held := ProjectItem(item, pe, set); held {
+			out = append(out, cut)
 		}
-		out = append(out, withKey(cut, item, pe))
 	}
 	return out, len(out) > 0
 }
 
-// heldElement returns the element under which a set speaks of a list item.
-func heldElement(item any, list []any, els []fieldpath.PathElement, names []string, set *Set) (fieldpath.PathElement, bool) {
-	pe, complete, ok := elementOf(item, names)
-	if !ok {
-		return pe, false
+// ProjectItem returns what of the list item at an element of a set the set holds, with the
+// fields of the item's key, and whether it holds anything of it.
+func ProjectItem(item any, pe fieldpath.PathElement, set *Set) (any, bool) {
+	cut, held := projectChild(item, pe, set)
+	if !held {
+		return nil, false
 	}
-	if _, below := set.Children.Get(pe); below || set.Members.Has(pe) {
-		return pe, true
-	}
-	if complete {
-		return pe, false
-	}
-	return defaulted(item, list, els, names)
-}
-
-// defaulted returns the element of an item that leaves part of its key to the
-// server, if there is one only, and no other item of the list claims it.
-func defaulted(item any, list []any, els []fieldpath.PathElement, names []string) (fieldpath.PathElement, bool) {
-	var found fieldpath.PathElement
-	n := 0
-	for _, pe := range els {
-		if matchItem(item, pe, names).isPossible() && !claimed(list, pe, names) {
-			found = pe
-			n++
-		}
-	}
-	return found, n == 1
-}
-
-// claimed tells whether an item of the list fits the element exactly.
-func claimed(list []any, pe fieldpath.PathElement, names []string) bool {
-	for _, item := range list {
-		if matchItem(item, pe, names) == exactMatch {
-			return true
-		}
-	}
-	return false
+	return withKey(cut, item, pe), true
 }
 
 // withKey adds the fields of the item's key to what was cut out of it.

@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Rewritten returns the paths that the manager has applied and that the server's
@@ -21,14 +20,13 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]Chang
 		return nil, err
 	}
 	var out []Change
-	Managed(entries, manager).Leaves().Iterate(func(fp fieldpath.Path) {
-		p := Path(fp)
+	Each(Managed(entries, manager).Leaves(), func(p Path) {
 		from, stated := p.Get(sent.Object)
 		to, there := p.Get(answer.Object)
 		if !stated || !there || isContainer(from) || isContainer(to) || from == nil || equal(from, to) || sameText(from, to) {
 			return
 		}
-		out = append(out, Change{Path: Path(fp.Copy()), From: from, To: to, Kind: Changed})
+		out = append(out, Change{Path: p.Clone(), From: from, To: to, Kind: Changed})
 	})
 	return out, nil
 }

@@ -31,7 +31,7 @@ func (j *judge) rewritesLastApplied() bool {
 type settler struct {
 	*judge
 	// path of the value that is looked at.
-	path []fieldpath.PathElement
+	path Path
 	// matched counts the paths of the set that the manifest has confirmed.
 	matched int
 }

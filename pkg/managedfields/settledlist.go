@@ -1,8 +1,6 @@
 package managedfields
 
 import (
-	"slices"
-
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -11,21 +9,20 @@ import (
 // reorder them. So each item finds its own, and an element of the set that none
 // of them is shows in the number of matched paths.
 func (s *settler) items(list, live []any, set *Set) bool {
-	els := elements(set)
-	names := keyNames(els)
-	if !distinct(live, names) {
+	x := ItemsOf(set)
+	if !x.Distinct(live) {
 		return false
 	}
 	next := 0
 	for _, item := range list {
-		i, ok := s.itemElement(item, els, names, set)
+		pe, ok := x.Identify(item, func(pe fieldpath.PathElement) bool { return isProven(item, pe, set) })
 		if !ok {
 			return false
 		}
-		for next < len(live) && matchItem(live[next], els[i], names) != exactMatch {
+		for next < len(live) && x.Match(live[next], pe) != Exact {
 			next++
 		}
-		if next == len(live) || !s.item(item, live[next], els[i], set) {
+		if next == len(live) || !s.item(item, live[next], pe, set) {
 			return false
 		}
 		next++
@@ -44,41 +41,10 @@ func (s *settler) item(item, live any, pe fieldpath.PathElement, set *Set) bool 
 	return ok
 }
 
-// itemElement returns which of the set's elements an item is. Where the item
-// leaves out part of its key, the set may prove what the server makes of it: a
-// field of the key that the set does not hold below the element was not stated
-// when we applied it either, so it is the server's default (edge case 3).
-func (s *settler) itemElement(item any, els []fieldpath.PathElement, names []string, set *Set) (int, bool) {
-	pe, complete, ok := elementOf(item, names)
-	if !ok {
-		return 0, false
-	}
-	if i, found := slices.BinarySearchFunc(els, pe, fieldpath.PathElement.Compare); found {
-		return i, true
-	}
-	if complete {
-		return 0, false
-	}
-	m, _ := item.(map[string]any)
-	found, n := 0, 0
-	for i, pe := range els {
-		if matchItem(item, pe, names).isPossible() && defaultsProven(m, pe, set) {
-			found = i
-			n++
-		}
-	}
-	return found, n == 1
-}
-
-func defaultsProven(item map[string]any, pe fieldpath.PathElement, set *Set) bool {
+// isProven reports whether a set proves that the server completes an item to an element: a
+// field of the key that the set does not hold below the element was not stated when we
+// applied it either, so it is the server's default (edge case 3).
+func isProven(item any, pe fieldpath.PathElement, set *Set) bool {
 	child, ok := below(set, pe)
-	if !ok {
-		return false
-	}
-	for _, f := range *pe.Key {
-		if _, stated := item[f.Name]; !stated && child.Members.Has(fieldpath.FieldNameElement(f.Name)) {
-			return false
-		}
-	}
-	return true
+	return ok && len(Unproven(item, pe, child)) == 0
 }

@@ -6,11 +6,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// entry writes one entry of managed fields for small stories.
-func entry(manager, operation, fields string) string {
-	return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
-}
-
 // small stories: an object of a kind that only sets tell about.
 func TestJudgeShapes(t *testing.T) {
 	ours := func(fields string) string { return entry(us, "Apply", fields) }

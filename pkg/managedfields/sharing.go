@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Sharing says how an apply changes who owns fields whose values stay as they are.
@@ -46,9 +45,9 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 	}
 	out := Sharing{Dropped: was.Leaves().Difference(is).Size()}
 	counts := map[string]int{}
-	is.Leaves().Difference(was).Iterate(func(p fieldpath.Path) {
+	Each(is.Leaves().Difference(was), func(p Path) {
 		names := map[string]bool{}
-		for _, owner := range holders(others, Path(p)) {
+		for _, owner := range HoldersOf(others, p) {
 			names[owner.Manager] = true
 		}
 		for name := range names {

@@ -26,9 +26,9 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	others := Others(entries, manager)
 	names := make(map[string][]Path)
 	for _, e := range others {
-		e.Fields.Iterate(func(p fieldpath.Path) {
-			text := p.String()
-			names[text] = append(names[text], Path(p.Copy()))
+		Each(e.Fields, func(p Path) {
+			text := p.unquoted()
+			names[text] = append(names[text], p.Clone())
 		})
 	}
 	var object, stated map[string]any
@@ -38,13 +38,13 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	if manifest != nil {
 		stated = manifest.Object
 	}
-	paths := fieldpath.NewSet()
+	paths := NewSet()
 	for _, cause := range causes {
 		if cause.Type != metav1.CauseTypeFieldManagerConflict {
 			continue
 		}
-		for _, p := range meant(cause.Field, names, stated, object) {
-			paths.Insert(fieldpath.Path(p))
+		for _, p := range meantBy(cause.Field, names, stated, object) {
+			Insert(paths, p)
 		}
 	}
 	t := taking{live: object, answer: object, manifest: stated}
@@ -58,9 +58,9 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// meant returns the paths that a cause's field may mean: held by somebody, else
+// meantBy returns the paths that a cause's field may mean: held by somebody, else
 // those in the manifest or in the object, else what can be read from the text.
-func meant(field string, held map[string][]Path, objects ...map[string]any) []Path {
+func meantBy(field string, held map[string][]Path, objects ...map[string]any) []Path {
 	if paths := held[field]; len(paths) > 0 {
 		if stated := inObject(paths, objects[0]); len(stated) > 0 {
 			return stated
@@ -111,17 +111,13 @@ func locate(v any, text string, path Path) (Path, bool) {
 }
 
 func locateItem(list []any, text string, path Path) (Path, bool) {
-	p := parser{text: text}
-	if !p.take('[') {
+	pe, rest, ok := parseItem(text)
+	if !ok {
 		return nil, false
 	}
-	pe, err := p.bracket()
-	if err != nil {
-		return nil, false
-	}
-	i := find(list, pe)
+	i := Find(list, pe)
 	if i < 0 {
 		return nil, false
 	}
-	return locate(list[i], text[p.pos:], path.child(pe))
+	return locate(list[i], rest, path.child(pe))
 }

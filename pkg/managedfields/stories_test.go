@@ -365,3 +365,10 @@ metadata:
   name: old
   namespace: prod
 `
+
+// entry writes one entry of managed fields for small stories.
+func entry(manager, operation, fields string) string {
+	return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
+}
+
+const app = `.spec.template.spec.containers[name="app"]`

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Taken returns what a forced apply takes from others, sorted by path: the
@@ -35,7 +34,7 @@ func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([
 		ours: Managed(after, manager), version: answer.GetAPIVersion(),
 	}
 	others := Others(before, manager)
-	paths := fieldpath.NewSet()
+	paths := NewSet()
 	for _, e := range Others(before, manager) {
 		t.from(e, after, paths)
 	}
@@ -55,7 +54,7 @@ type taking struct {
 
 // from adds the paths that were taken from one entry.
 func (t *taking) from(e Entry, after []Entry, paths *Set) {
-	kept, vanished := fieldpath.NewSet(), true
+	kept, vanished := NewSet(), true
 	for _, a := range after {
 		if a.same(e.Owner) {
 			kept, vanished = a.Fields, false
@@ -65,15 +64,15 @@ func (t *taking) from(e Entry, after []Entry, paths *Set) {
 	if e.APIVersion != t.version {
 		switch {
 		case !vanished:
-			lost.Iterate(func(p fieldpath.Path) { paths.Insert(p.Copy()) })
+			Each(lost, func(p Path) { Insert(paths, p.Clone()) })
 		case t.allChanged(lost):
-			lost.Iterate(func(p fieldpath.Path) { paths.Insert(t.stated(p).Copy()) })
+			Each(lost, func(p Path) { Insert(paths, t.stated(p).Clone()) })
 		}
 		return
 	}
-	lost.Iterate(func(p fieldpath.Path) {
-		if q := t.stated(p); q != nil && !kept.Has(q) {
-			paths.Insert(q.Copy())
+	Each(lost, func(p Path) {
+		if q := t.stated(p); q != nil && !Has(kept, q) {
+			Insert(paths, q.Clone())
 		}
 	})
 }
@@ -82,7 +81,7 @@ func (t *taking) from(e Entry, after []Entry, paths *Set) {
 // lost: the path itself, which may also be the parent of what we state, or the
 // atomic value around it, where the entry dates from before the value became
 // atomic. Nil if the manifest does not state it.
-func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
+func (t *taking) stated(p Path) Path {
 	set := t.ours
 	for i, pe := range p {
 		child, ok := below(set, pe)
@@ -99,8 +98,8 @@ func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 
 // statedEmpty returns the path if the manifest has an empty list there, which
 // leaves no trace in our set where the list is owned by item.
-func (t *taking) statedEmpty(p fieldpath.Path) fieldpath.Path {
-	if v, ok := Path(p).Get(t.manifest); ok {
+func (t *taking) statedEmpty(p Path) Path {
+	if v, ok := p.Get(t.manifest); ok {
 		if list, isList := v.([]any); isList && len(list) == 0 {
 			return p
 		}
@@ -112,9 +111,9 @@ func (t *taking) statedEmpty(p fieldpath.Path) fieldpath.Path {
 // state as a whole, with another value than before.
 func (t *taking) allChanged(set *Set) bool {
 	all := true
-	set.Iterate(func(p fieldpath.Path) {
-		was, hasWas := Path(p).Get(t.live)
-		is, hasIs := Path(p).Get(t.answer)
+	Each(set, func(p Path) {
+		was, hasWas := p.Get(t.live)
+		is, hasIs := p.Get(t.answer)
 		all = all && t.stated(p) != nil && (hasWas != hasIs || !equal(was, is))
 	})
 	return all
@@ -122,14 +121,14 @@ func (t *taking) allChanged(set *Set) bool {
 
 func (t *taking) conflicts(paths *Set, others []Entry) []Conflict {
 	var out []Conflict
-	paths.Iterate(func(fp fieldpath.Path) {
-		c := Conflict{Path: Path(fp.Copy())}
+	Each(paths, func(p Path) {
+		c := Conflict{Path: p.Clone()}
 		c.Live, c.HasLive = c.Path.Get(t.live)
 		var stated bool
 		if c.Yours, stated = c.Path.Get(t.manifest); !stated {
 			c.Yours, _ = c.Path.Get(t.answer)
 		}
-		c.Owners = holders(others, c.Path)
+		c.Owners = HoldersOf(others, c.Path)
 		out = append(out, c)
 	})
 	sortConflicts(out)

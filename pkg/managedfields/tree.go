@@ -66,35 +66,34 @@ func (b *treeBuilder) fields(p Path, m map[string]any, held []holding) []Node {
 
 // items returns the nodes of a list, whose items are told apart as its owners do.
 func (b *treeBuilder) items(p Path, list []any, held []holding) []Node {
-	all := fieldpath.NewSet()
+	all := NewSet()
 	for _, h := range held {
 		all = all.Union(h.set)
 	}
-	els := elements(all)
-	names := keyNames(els)
+	at := ItemsOf(all)
 	nodes := make([]Node, 0, len(list))
-	found := fieldpath.PathElementSet{}
+	var found Set
 	for i, item := range list {
-		pe, ok := heldElement(item, list, els, names, all)
+		pe, ok := at.Held(item, list)
 		if !ok {
-			if pe, _, ok = elementOf(item, names); !ok || pe.Key != nil && len(*pe.Key) == 0 {
+			if pe, _, ok = at.Element(item); !ok || pe.Key != nil && len(*pe.Key) == 0 {
 				pe = fieldpath.PathElement{Index: &i}
 			}
 		}
 		n := b.node(p, pe, item, held)
-		slices.SortStableFunc(n.Below, func(x, y Node) int { return cmp.Compare(keyRank(x, names), keyRank(y, names)) })
+		slices.SortStableFunc(n.Below, func(x, y Node) int { return cmp.Compare(keyRank(x, at), keyRank(y, at)) })
 		nodes = append(nodes, n)
-		found.Insert(pe)
+		found.Members.Insert(pe)
 	}
-	b.missing(p, held, found.Has)
+	b.missing(p, held, found.Members.Has)
 	return nodes
 }
 
 // keyRank puts the fields of a key before all others. A name goes first, for it is
 // what people look for.
-func keyRank(n Node, names []string) int {
+func keyRank(n Node, at Items) int {
 	switch name := *n.last().FieldName; {
-	case !slices.Contains(names, name):
+	case !at.IsKey(name):
 		return 2
 	case name == "name":
 		return 0

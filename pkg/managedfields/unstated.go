@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // OwnersOfUnstated returns which of the entries' owners hold anything of an item
@@ -13,11 +12,11 @@ func OwnersOfUnstated(entries []Entry, list Path, manifest *unstructured.Unstruc
 	var owners []Owner
 	for _, e := range entries {
 		found := false
-		e.Fields.Iterate(func(fp fieldpath.Path) {
-			if found || len(fp) <= len(list) || fp[len(list)].FieldName != nil || !Path(fp).HasPrefix(list) {
+		Each(e.Fields, func(p Path) {
+			if found || len(p) <= len(list) || p[len(list)].FieldName != nil || !p.HasPrefix(list) {
 				return
 			}
-			_, stated := Path(fp[:len(list)+1]).Get(manifest.Object)
+			_, stated := p[:len(list)+1].Get(manifest.Object)
 			found = !stated
 		})
 		if found {

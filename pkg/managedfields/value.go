@@ -137,11 +137,15 @@ func clone(v any) any {
 	return v
 }
 
-// lastApplied returns the annotation in which client-side apply keeps its last
-// configuration, or "".
-func lastApplied(object map[string]any) string {
-	meta, _ := object["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	text, _ := annotations[LastAppliedAnnotation].(string)
-	return text
+// side is a value, or its absence.
+type side struct {
+	value any
+	has   bool
+}
+
+// at returns what a map has under a name.
+func at(v any, name string) side {
+	m, _ := v.(map[string]any)
+	below, has := m[name]
+	return side{below, has}
 }

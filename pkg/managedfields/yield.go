@@ -76,21 +76,6 @@ func ownable(paths []Path, manifest map[string]any) []Path {
 	return out
 }
 
-// isIdentity tells whether a path belongs to the identity of the object, which
-// nobody owns and no manifest can do without.
-func isIdentity(p Path) bool {
-	if len(p) == 0 || p[0].FieldName == nil {
-		return true
-	}
-	switch *p[0].FieldName {
-	case "apiVersion", "kind":
-		return true
-	case "metadata":
-		return len(p) == 1 || p[1].FieldName != nil && isUnowned(*p[1].FieldName)
-	}
-	return false
-}
-
 // KeyError says that a path names what a list item is known by.
 type KeyError struct {
 	Path Path

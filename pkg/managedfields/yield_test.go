@@ -260,7 +260,7 @@ func TestYieldStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if verdict, conflicts := managedfields.Judge(live, got, us); verdict != settled {
+	if verdict, conflicts := managedfields.Judge(live, got, us); verdict != managedfields.Settled {
 		t.Errorf("got %v, %v, want settled", verdict, conflictPaths(conflicts))
 	}
 }

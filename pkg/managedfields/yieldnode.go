@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // node is a path with what the manifest and the live object have there, and who
@@ -63,7 +62,7 @@ func (n node) down(pe fieldpath.PathElement, stated, live side) node {
 	for _, h := range n.others {
 		at := holder{version: h.version}
 		at.here = slices.ContainsFunc(h.below, func(s *Set) bool { return s.Members.Has(pe) })
-		if _, at.below = descend(pe, nil, h.below); at.here || len(at.below) > 0 {
+		if at.below = BelowEach(h.below, pe); at.here || len(at.below) > 0 {
 			next.others = append(next.others, at)
 		}
 	}
@@ -80,7 +79,10 @@ func (n node) sets() []*Set {
 	for _, h := range n.others {
 		out = append(out, h.below...)
 	}
-	return with(out, n.ours)
+	if n.ours != nil {
+		out = append(out, n.ours)
+	}
+	return out
 }
 
 // isWhole tells whether the value is held as one.
@@ -124,17 +126,17 @@ func (n node) at(rest Path) (v any, keep, found bool) {
 			delete(v, name)
 		}
 		if len(v) == 0 && n.pe.Key != nil { // All of its key was default.
-			v = keyOf(n.pe)
+			v = KeyOf(n.pe)
 		}
 		return v, len(v) > 0 || n.staysEmpty(), true
 	case []any:
-		i := n.statedItem(v, pe, keyNames([]fieldpath.PathElement{pe}))
+		i := n.statedItem(v, pe, ItemsNamed(pe))
 		if i < 0 {
 			break
 		}
 		live := side{}
 		if list, ok := n.live.value.([]any); ok {
-			if at := find(list, pe); at >= 0 {
+			if at := Find(list, pe); at >= 0 {
 				live = side{list[at], true}
 			}
 		}
@@ -150,22 +152,6 @@ func (n node) at(rest Path) (v any, keep, found bool) {
 		return v, len(v) > 0 || n.staysEmpty(), true
 	}
 	return n.stated.value, true, false
-}
-
-// at returns what a map has under a name.
-func at(v any, name string) side {
-	m, _ := v.(map[string]any)
-	below, has := m[name]
-	return side{below, has}
-}
-
-// keyOf returns the fields by which a list item is known.
-func keyOf(pe fieldpath.PathElement) map[string]any {
-	key := make(map[string]any, len(*pe.Key))
-	for _, f := range *pe.Key {
-		key[f.Name] = f.Value.Unstructured()
-	}
-	return key
 }
 
 // staysEmpty tells whether a map or list of which the manifest states nothing any
@@ -199,9 +185,9 @@ func (n node) leavesSomething() bool {
 			}
 		}
 	case []any:
-		names := keyNames(elements(n.ours))
+		x := ItemsOf(n.ours)
 		for _, item := range live {
-			if pe, _, ok := elementOf(item, names); !ok || !n.down(pe, side{}, side{}).isOurs() {
+			if pe, _, ok := x.Element(item); !ok || !n.down(pe, side{}, side{}).isOurs() {
 				return true
 			}
 		}
@@ -213,29 +199,27 @@ func (n node) leavesSomething() bool {
 // -1. An item that leaves out part of its key is that one only if the server's
 // defaults are the rest. Where we hold the element and not that part of its key, we left
 // it out before, so they are; where we hold it, the schema tells.
-func (n node) statedItem(list []any, pe fieldpath.PathElement, names []string) int {
-	i := findItem(list, pe, names)
-	if i < 0 || matchItem(list[i], pe, names) == exactMatch || n.ours == nil {
+func (n node) statedItem(list []any, pe fieldpath.PathElement, x Items) int {
+	i := x.Find(list, pe)
+	if i < 0 || x.Match(list[i], pe) == Exact || n.ours == nil {
 		return i
 	}
 	child, held := below(n.ours, pe)
 	if !held {
 		return i
 	}
-	m, _ := list[i].(map[string]any)
-	for _, f := range *pe.Key {
-		if _, stated := m[f.Name]; !stated && child.Members.Has(fieldpath.FieldNameElement(f.Name)) && !n.defaultsTo(pe, f) {
-			return -1
-		}
+	if slices.ContainsFunc(Unproven(list[i], pe, child), func(name string) bool { return !n.defaultsTo(pe, name) }) {
+		return -1
 	}
 	return i
 }
 
 // defaultsTo reports whether the server is known to supply a field of the key of a list
 // item, where an item of the node's list does not state it.
-func (n node) defaultsTo(pe fieldpath.PathElement, f value.Field) bool {
-	field := fieldOf(n.types.at(n.path.child(pe)), f.Name)
-	return field != nil && field.Default != nil && equal(field.Default, f.Value.Unstructured())
+func (n node) defaultsTo(pe fieldpath.PathElement, name string) bool {
+	field := fieldOf(n.types.at(n.path.child(pe)), name)
+	want, _ := keyField(pe, name)
+	return field != nil && field.Default != nil && equal(field.Default, want)
 }
 
 // yield returns what to state for a path so that it keeps its live value, and
@@ -287,7 +271,7 @@ func (n node) fields(live map[string]any) (any, bool) {
 		return nil, false
 	}
 	if n.pe.Key != nil {
-		for name, v := range keyOf(n.pe) {
+		for name, v := range KeyOf(n.pe) {
 			if _, said := stated[name]; said || !n.isDefault(name) {
 				out[name] = v
 			}
@@ -306,15 +290,15 @@ func (n node) isDefault(name string) bool {
 // what we hold of it, all of it has to be named.
 func (n node) items(live []any) (any, bool) {
 	stated, _ := n.stated.value.([]any)
-	names := keyNames(elements(n.sets()...))
+	x := ItemsOf(n.sets()...)
 	out := make([]any, 0, len(live))
 	for _, item := range live {
-		pe, _, ok := elementOf(item, names)
+		pe, _, ok := x.Element(item)
 		if !ok {
 			return clone(live), true
 		}
 		next := n.down(pe, side{}, side{item, true})
-		if i := n.statedItem(stated, pe, names); i >= 0 {
+		if i := n.statedItem(stated, pe, x); i >= 0 {
 			next.stated = side{stated[i], true}
 		}
 		if !next.stated.has && !next.isOurs() && (len(next.others) > 0 || n.isKept()) {
@@ -337,7 +321,7 @@ func (n node) othersHoldItem() bool {
 
 // hasKey tells whether a set holds all of the key of a list item.
 func (n node) hasKey(s *Set) bool {
-	return !slices.ContainsFunc(*n.pe.Key, func(f value.Field) bool {
-		return !s.Members.Has(fieldpath.FieldNameElement(f.Name))
+	return !slices.ContainsFunc(KeyNames(n.pe), func(name string) bool {
+		return !s.Members.Has(fieldpath.FieldNameElement(name))
 	})
 }

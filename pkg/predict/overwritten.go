@@ -86,6 +86,6 @@ func (in *Prediction) AdoptedFrom() []string {
 // nothing but the last-applied annotation goes, which was the adopted manager's.
 func (in *Prediction) OnlyOwners(changes []managedfields.Change) bool {
 	return len(in.AdoptedFrom()) > 0 && !slices.ContainsFunc(changes, func(c managedfields.Change) bool {
-		return c.Kind != managedfields.Removed || !c.Path.IsLastApplied()
+		return c.Kind != managedfields.Removed || !managedfields.IsLastApplied(c.Path)
 	})
 }

@@ -1,0 +1,28 @@
+package managedfields_test
+
+import (
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// BenchmarkJudge judges Deployments that are settled and such that are not: a
+// typical one with a container and ten variables, and a large one.
+func BenchmarkJudge(b *testing.B) {
+	for size, containers := range map[string]int{"typical": 1, "large": 5} {
+		live, manifest := deployment(containers, 10*containers)
+		changed := manifest.DeepCopy()
+		changed.SetLabels(map[string]string{"tier": "x"})
+		for want, m := range map[managedfields.Verdict]*unstructured.Unstructured{settled: manifest, clearly: changed} {
+			b.Run(size+"/"+want.String(), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if got, _ := managedfields.Judge(live, m, us); got != want {
+						b.Fatal(got)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package managedfields
+
+import "slices"
+
+// Conflict is a contested path: we would set it to another value than its
+// present owners'.
+type Conflict struct {
+	Path Path
+	// Yours is the manifest's value, Live the object's; nil is null or absent,
+	// which HasLive tells apart.
+	Yours, Live any
+	HasLive     bool
+	// SameValue tells that taking the path would change its owner and not its value:
+	// yours and the live one are two spellings of it.
+	SameValue bool
+	// Owners are all who hold the path, or a path above or below it, sorted.
+	Owners []Owner
+}
+
+// Change returns what taking the path changes.
+func (c Conflict) Change() Change {
+	return Change{Path: c.Path, From: c.Live, To: c.Yours, Kind: Contested, SameValue: c.SameValue, Owners: c.Owners}
+}
+
+// ChangeKind says what happens to a path.
+type ChangeKind string
+
+// What may happen to a path of a projection.
+const (
+	Added     ChangeKind = "added"
+	Removed   ChangeKind = "removed"
+	Changed   ChangeKind = "changed"
+	Contested ChangeKind = "contested"
+	// TakenOver: others set the value, and it becomes ours and another.
+	TakenOver ChangeKind = "taken"
+	// Released: we stop owning the path, and it stays because others own it.
+	Released ChangeKind = "released"
+)
+
+// Change is one path of which two projections differ.
+type Change struct {
+	Path     Path
+	From, To any
+	Kind     ChangeKind
+	// Owners other than us of the path, in the object as it is now.
+	Owners []Owner
+	// SameValue is set with Contested where both sides are spellings of one value.
+	SameValue bool
+	// Atomic is set where the value is one path with everything in it.
+	Atomic bool
+}
+
+func sortConflicts(conflicts []Conflict) {
+	slices.SortFunc(conflicts, func(a, b Conflict) int { return a.Path.Compare(b.Path) })
+}

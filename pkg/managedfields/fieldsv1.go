@@ -1,0 +1,99 @@
+package managedfields
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// FromTree reads a fieldsV1 as untyped clients have it, and means the same as [FromJSON] of
+// its text.
+func FromTree(tree map[string]any) (*Set, error) {
+	set := fieldpath.NewSet()
+	return set, decodeFields(set, tree)
+}
+
+// FromJSON reads the text of a fieldsV1, as the API server does.
+func FromJSON(text io.Reader) (*Set, error) {
+	set := fieldpath.NewSet()
+	if err := set.FromJSON(text); err != nil {
+		return nil, fmt.Errorf("fieldsV1: %w", err)
+	}
+	return set, nil
+}
+
+// ToTree returns a set as untyped clients have it.
+func ToTree(set *Set) (map[string]any, error) {
+	text, err := set.ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	return tree, json.Unmarshal(text, &tree)
+}
+
+// decodeFields fills a set from the tree of one fieldsV1, as the API
+// server does from its text: a key of a sort that is not known is passed over, and what has
+// nothing known below it is held itself.
+func decodeFields(set *Set, tree map[string]any) error {
+	keys := make([]string, 0, len(tree))
+	for key := range tree {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys) // Inserting in order is what the set is fast at.
+	for _, key := range keys {
+		if key == "." {
+			continue
+		}
+		pe, err := decodeElement(key)
+		if errors.Is(err, fieldpath.ErrUnknownPathElementType) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("fieldsV1 key %q: %w", key, err)
+		}
+		below, ok := tree[key].(map[string]any)
+		if !ok && tree[key] != nil {
+			return fmt.Errorf("fieldsV1 key %q is not a map", key)
+		}
+		var child Set
+		if err := decodeFields(&child, below); err != nil {
+			return err
+		}
+		empty := child.Empty()
+		if _, self := below["."]; self || empty {
+			set.Members.Insert(pe)
+		}
+		if !empty {
+			*set.Children.Descend(pe) = child
+		}
+	}
+	return nil
+}
+
+// decodeElement reads one key of a fieldsV1. Most are names of fields, and most keys
+// of list items are one text that is spelt as it is, for which no JSON reader is
+// needed.
+func decodeElement(key string) (fieldpath.PathElement, error) {
+	if name, ok := strings.CutPrefix(key, "f:"); ok {
+		return fieldpath.PathElement{FieldName: &name}, nil
+	}
+	if text, ok := strings.CutPrefix(key, `k:{"`); ok {
+		name, v, found := strings.Cut(text, `":"`)
+		v, ends := strings.CutSuffix(v, `"}`)
+		if found && ends && isPlain(name) && strings.IndexFunc(v, isSpecial) < 0 {
+			return fieldpath.KeyElement(value.Field{Name: name, Value: value.NewValueInterface(v)}), nil
+		}
+	}
+	return fieldpath.DeserializePathElement(key)
+}
+
+// isSpecial tells whether a character means more than itself in a JSON text.
+func isSpecial(r rune) bool { return r == '"' || r == '\\' || r < ' ' || r == utf8.RuneError }

@@ -1,0 +1,41 @@
+package managedfields
+
+import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+// Get returns the value at the path in an object, and whether there is one. A
+// list item that leaves part of its key to the server's defaults is found where
+// no other item can be meant.
+func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
+
+// GetBy is [Path.Get] with another search for the item of a list that an element names.
+func (p Path) GetBy(object map[string]any, find func([]any, fieldpath.PathElement) int) (any, bool) {
+	var v any = object
+	for _, pe := range p {
+		switch c := v.(type) {
+		case map[string]any:
+			if pe.FieldName == nil {
+				return nil, false
+			}
+			var ok bool
+			if v, ok = c[*pe.FieldName]; !ok {
+				return nil, false
+			}
+		case []any:
+			i := Find(c, pe)
+			if i < 0 {
+				return nil, false
+			}
+			v = c[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// Same tells whether two objects have the same value at the path, or both none.
+func (p Path) Same(a, b map[string]any) bool {
+	was, hasWas := p.Get(a)
+	is, hasIs := p.Get(b)
+	return hasWas == hasIs && (!hasWas || equal(was, is))
+}

@@ -1,0 +1,27 @@
+package managedfields
+
+// isUnowned tells whether a field of metadata is one that the API server strips
+// from every field set.
+func isUnowned(name string) bool {
+	switch name {
+	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName",
+		"generation", "managedFields", "resourceVersion":
+		return true
+	}
+	return false
+}
+
+// isIdentity tells whether a path belongs to the identity of the object, which
+// nobody owns and no manifest can do without.
+func isIdentity(p Path) bool {
+	if len(p) == 0 || p[0].FieldName == nil {
+		return true
+	}
+	switch *p[0].FieldName {
+	case "apiVersion", "kind":
+		return true
+	case "metadata":
+		return len(p) == 1 || p[1].FieldName != nil && isUnowned(*p[1].FieldName)
+	}
+	return false
+}

@@ -1,0 +1,244 @@
+package managedfields
+
+import (
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// Items tells the items of one list apart by the elements that field sets have for them.
+// Everything that has to know which item a path means asks here.
+type Items struct {
+	elements []fieldpath.PathElement // sorted
+	names    []string
+}
+
+// ItemsOf returns the items of a list below which these sets are; nil is an empty set.
+func ItemsOf(sets ...*Set) Items {
+	els := elements(sets...)
+	return Items{elements: els, names: keyNames(els)}
+}
+
+// ItemsNamed returns the items of a list of which nothing is known but one element.
+func ItemsNamed(pe fieldpath.PathElement) Items {
+	one := []fieldpath.PathElement{pe}
+	return Items{elements: one, names: keyNames(one)}
+}
+
+// keyNames returns the names of the fields that make up the keys of a list. A
+// key may lack a name: the item had no such field, and there is no default.
+func keyNames(elements []fieldpath.PathElement) []string {
+	var names []string
+	for _, pe := range elements {
+		if pe.Key == nil {
+			continue
+		}
+		for _, f := range *pe.Key {
+			if !slices.Contains(names, f.Name) {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Element returns the element of a list item as far as the item says it, and whether it
+// says all of the key. An item that says nothing of it, since all of its key is default,
+// has an element without a key. Where no key is known, no map has an element.
+func (x Items) Element(item any) (pe fieldpath.PathElement, complete, ok bool) {
+	m, isMap := item.(map[string]any)
+	if !isMap {
+		if item == nil || isContainer(item) {
+			return pe, false, false
+		}
+		return fieldpath.ValueElement(value.NewValueInterface(item)), true, true
+	}
+	key := make(value.FieldList, 0, len(x.names))
+	for _, name := range x.names {
+		if v, has := m[name]; has {
+			key = append(key, value.Field{Name: name, Value: value.NewValueInterface(v)})
+		}
+	}
+	return fieldpath.PathElement{Key: &key}, len(key) == len(x.names), len(x.names) > 0
+}
+
+// Match says how well a list item fits an element.
+type Match int
+
+const (
+	// NoMatch: it is another item.
+	NoMatch Match = iota
+	// Bare: the item says nothing of the key, and the server's defaults may be all of it
+	// (edge case 88).
+	Bare
+	// Partial: all that the item says of the key fits, and the server's default may supply
+	// the rest (edge case 3).
+	Partial
+	// Exact: the item says all of the key, and it fits.
+	Exact
+)
+
+// Match compares a list item with an element.
+func (x Items) Match(item any, pe fieldpath.PathElement) Match {
+	if pe.Value != nil {
+		if item == nil || isContainer(item) || !equal(item, (*pe.Value).Unstructured()) {
+			return NoMatch
+		}
+		return Exact
+	}
+	m, isMap := item.(map[string]any)
+	if !isMap || pe.Key == nil || len(*pe.Key) == 0 {
+		return NoMatch
+	}
+	result, said := Exact, 0
+	for _, name := range x.names {
+		want, inKey := keyField(pe, name)
+		got, inItem := m[name]
+		switch {
+		case inKey && inItem:
+			if !equal(got, want) {
+				return NoMatch
+			}
+			said++
+		case inItem:
+			return NoMatch
+		case inKey:
+			result = Partial
+		}
+	}
+	if said == 0 && result == Partial {
+		return Bare
+	}
+	if said == 0 {
+		return NoMatch
+	}
+	return result
+}
+
+// Possible returns the elements to which the server's defaults may complete an item.
+func (x Items) Possible(item any) []fieldpath.PathElement {
+	var out []fieldpath.PathElement
+	for _, pe := range x.elements {
+		if m := x.Match(item, pe); m == Bare || m == Partial {
+			out = append(out, pe)
+		}
+	}
+	return out
+}
+
+// Identify returns the element under which the sets speak of an item: the one that the
+// item names itself, else the only one that the server's defaults may complete it to and
+// that is accepted.
+func (x Items) Identify(item any, accept func(fieldpath.PathElement) bool) (fieldpath.PathElement, bool) {
+	pe, complete, ok := x.Element(item)
+	if !ok {
+		return pe, false
+	}
+	if _, found := slices.BinarySearchFunc(x.elements, pe, fieldpath.PathElement.Compare); found {
+		return pe, true
+	}
+	if complete {
+		return pe, false
+	}
+	possible := slices.DeleteFunc(x.Possible(item), func(pe fieldpath.PathElement) bool { return !accept(pe) })
+	if len(possible) != 1 {
+		return pe, false
+	}
+	return possible[0], true
+}
+
+// Held is [Items.Identify] for an item of a list of which nothing else is known: an element
+// that another item of the list fits exactly is that item's.
+func (x Items) Held(item any, list []any) (fieldpath.PathElement, bool) {
+	return x.Identify(item, func(pe fieldpath.PathElement) bool {
+		return !slices.ContainsFunc(list, func(other any) bool { return x.Match(other, pe) == Exact })
+	})
+}
+
+// Unproven returns the fields of an element's key that a list item does not state and that
+// a set of paths below the element holds. Whoever holds them stated them, so nothing shows
+// that they are the server's defaults.
+func Unproven(item any, pe fieldpath.PathElement, below *Set) []string {
+	m, _ := item.(map[string]any)
+	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
+		_, stated := m[name]
+		return stated || !below.Members.Has(fieldpath.FieldNameElement(name))
+	})
+}
+
+// IsKey reports whether a field is part of the key of the list's items.
+func (x Items) IsKey(name string) bool { return slices.Contains(x.names, name) }
+
+// Names returns the fields that make up the key of the list's items, sorted; none for a
+// list of values.
+func (x Items) Names() []string { return x.names }
+
+func keyField(pe fieldpath.PathElement, name string) (any, bool) {
+	for _, f := range *pe.Key {
+		if f.Name == name {
+			return f.Value.Unstructured(), true
+		}
+	}
+	return nil, false
+}
+
+// Find returns the position of the one item that an element names, or -1.
+// An item that matches exactly goes before those that may match, and these before
+// those that say nothing; of either there must be only one.
+func (x Items) Find(list []any, pe fieldpath.PathElement) int {
+	best, at, several := NoMatch, -1, false
+	for i, item := range list {
+		m := x.Match(item, pe)
+		switch {
+		case m == Exact:
+			return i
+		case m > best:
+			best, at, several = m, i, false
+		case m != NoMatch && m == best:
+			several = true
+		}
+	}
+	if several {
+		return -1
+	}
+	return at
+}
+
+// Find returns the position of the value at one element of a path, in a list of
+// which nothing is known but that element.
+func Find(list []any, pe fieldpath.PathElement) int {
+	switch {
+	case pe.Index != nil:
+		if i := *pe.Index; i >= 0 && i < len(list) {
+			return i
+		}
+		return -1
+	case pe.Key != nil || pe.Value != nil:
+		return ItemsNamed(pe).Find(list, pe)
+	}
+	return -1
+}
+
+// KeyOf returns the fields of an element's key.
+func KeyOf(pe fieldpath.PathElement) map[string]any {
+	key := make(map[string]any, len(*pe.Key))
+	for _, f := range *pe.Key {
+		key[f.Name] = f.Value.Unstructured()
+	}
+	return key
+}
+
+// KeyNames returns the names of the fields of an element's key, in its order; none where it
+// has no key.
+func KeyNames(pe fieldpath.PathElement) []string {
+	if pe.Key == nil {
+		return nil
+	}
+	names := make([]string, len(*pe.Key))
+	for i, f := range *pe.Key {
+		names[i] = f.Name
+	}
+	return names
+}

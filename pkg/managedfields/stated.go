@@ -1,0 +1,53 @@
+package managedfields
+
+import (
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// StatedPaths returns the paths of all that an object states, parents before what
+// is in them, with keys as [Path.ByKey] has them. What the object is called is not
+// among them.
+func StatedPaths(object map[string]any) []Path {
+	var out []Path
+	var walk func(p Path, v any)
+	below := func(p Path, pe fieldpath.PathElement, v any) {
+		if next := p.child(pe); !isIdentity(next) || len(next) == 1 && *pe.FieldName == "metadata" {
+			out = append(out, next)
+			walk(next, v)
+		}
+	}
+	walk = func(p Path, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				below(p, fieldpath.PathElement{FieldName: &name}, v[name])
+			}
+		case []any:
+			for _, item := range v {
+				below(p, likelyElement(item), item)
+			}
+		}
+	}
+	walk(nil, object)
+	return out
+}
+
+// EmptyLists returns the paths at which an object states an empty list. A list that is
+// owned by item leaves no trace of that in any field set.
+func EmptyLists(object map[string]any) *Set {
+	out := NewSet()
+	for _, p := range StatedPaths(object) {
+		if v, _ := p.Get(object); isList(v) && isEmpty(v) {
+			Insert(out, p)
+		}
+	}
+	return out
+}
+
+func isList(v any) bool {
+	_, is := v.([]any)
+	return is
+}
