@@ -8,7 +8,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // whyAbsent says why an object may not be there: its namespace is not, or another
@@ -32,7 +32,7 @@ func whyAbsent(client *cluster.Client) func(context.Context, object.Kind, object
 			return ""
 		}
 		meant := ref
-		if meant.Name = spelling.Nearest(ref.Name, names); meant.Name == "" || meant.Name == ref.Name {
+		if meant.Name = text.Nearest(ref.Name, names); meant.Name == "" || meant.Name == ref.Name {
 			return ""
 		}
 		return "did you mean " + meant.String() + "?"

@@ -15,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
@@ -164,14 +165,7 @@ func (a awaited) gate(patient context.Context, client *cluster.Client, until tim
 		if !until.IsZero() {
 			engine.Timeout = max(time.Millisecond, time.Until(until))
 		}
-		emit(event.Waiting{For: waitingFor(len(targets)), Within: engine.Timeout})
+		emit(event.Waiting{For: text.Count(len(targets), "object") + " to be ready", Within: engine.Timeout})
 		return engine.Run(patient, targets)
 	}
-}
-
-func waitingFor(n int) string {
-	if n == 1 {
-		return "1 object to be ready"
-	}
-	return fmt.Sprintf("%d objects to be ready", n)
 }

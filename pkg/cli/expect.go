@@ -18,6 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 const (
@@ -32,7 +33,7 @@ func guards() []string { return []string{expectContextFlag, expectClusterFlag} }
 // expectation is one value that a guard was given, and by what.
 type expectation struct{ from, value string }
 
-func (e expectation) String() string { return e.from + "=" + command.Quote(e.value) }
+func (e expectation) String() string { return e.from + "=" + text.ShellQuote(e.value) }
 
 // variable returns the environment variable that sets a guard.
 func variable(flag string) string {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // NoTypeError says that the server serves nothing by the name of a type.
@@ -50,15 +50,15 @@ func (e *NoTypeError) Hint() string {
 }
 
 // near returns the types that were probably meant.
-func (t catalogue) near(text string) []string {
-	wanted, group, _ := strings.Cut(strings.ToLower(text), ".")
+func (t catalogue) near(typed string) []string {
+	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
 	return t.names(func(gr schema.GroupResource, r metav1.APIResource) []string {
 		// Who names another group means another kind, which may be yet to come.
 		if group != "" && !sameGroup(group, gr.Group) {
 			return nil
 		}
 		for _, known := range append([]string{r.Name, r.SingularName, strings.ToLower(r.Kind)}, r.ShortNames...) {
-			if spelling.Similar(wanted, known) {
+			if text.Similar(wanted, known) {
 				return []string{gr.String()}
 			}
 		}
@@ -75,7 +75,7 @@ func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string 
 			known = append(known, r.Kind)
 		}
 	}
-	return spelling.Nearest(gvk.Kind, known)
+	return text.Nearest(gvk.Kind, known)
 }
 
 // Elsewhere returns the versions in which the server serves a kind that it does not
@@ -114,7 +114,7 @@ func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
 		typed = rest
 	}
-	return typed == group || !strings.HasSuffix(typed, "."+group) && spelling.Similar(typed, group)
+	return typed == group || !strings.HasSuffix(typed, "."+group) && text.Similar(typed, group)
 }
 
 var versions = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)

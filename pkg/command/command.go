@@ -1,6 +1,10 @@
 package command
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
 
 const (
 	// slot is where the flags of the connection go.
@@ -47,18 +51,7 @@ func Fill(text string, flags Flags) string {
 func words(all []string) string {
 	var b strings.Builder
 	for _, word := range all {
-		b.WriteString(" " + Quote(word))
+		b.WriteString(" " + text.ShellQuote(word))
 	}
 	return b.String()
-}
-
-// Quote quotes a word such that a POSIX shell reads it unchanged.
-func Quote(word string) string {
-	special := func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-…", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, special) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
@@ -49,7 +50,7 @@ func (l *language) compile(one Spec) (judge, error) {
 	read := readsOf(parsed.NativeRep().Expr(), self)
 	env, shape, err := l.environment(read)
 	if err != nil {
-		return nil, &CompileError{Spec: one, Message: oneLine(err.Error())}
+		return nil, &CompileError{Spec: one, Message: text.OneLine(err.Error())}
 	}
 	// Parsed again: only where macros are tracked can parts be shown as written.
 	if parsed, issues = env.Parse(one.Expression); issues.Err() != nil {
@@ -64,7 +65,7 @@ func (l *language) compile(one Spec) (judge, error) {
 	}
 	x := &expression{gvk: l.gvk, shape: shape, read: read}
 	if err := x.plan(env, checked); err != nil {
-		return nil, &CompileError{Spec: one, Message: oneLine(err.Error())}
+		return nil, &CompileError{Spec: one, Message: text.OneLine(err.Error())}
 	}
 	x.explanation = explain(checked.NativeRep())
 	return x, nil
@@ -108,8 +109,8 @@ func (x *expression) plan(env *cel.Env, checked *cel.Ast) error {
 	return errors.Join(programErr, trackingErr)
 }
 
-// text returns a part of an expression as it is written.
-func text(e ast.Expr, info *ast.SourceInfo) string {
+// written returns a part of an expression as it is written.
+func written(e ast.Expr, info *ast.SourceInfo) string {
 	s, err := cel.ExprToString(e, info)
 	if err != nil {
 		return "it"

@@ -12,7 +12,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // listed is how many names of a schema an error lists.
@@ -23,18 +23,18 @@ func (s Spec) wrong(line, column int, message string) *CompileError {
 	if line == 1 {
 		column += utf8.RuneCountInString(s.Text[:max(0, strings.Index(s.Text, s.Expression))])
 	}
-	return &CompileError{Spec: s, Line: line, Column: column, Message: oneLine(message)}
+	return &CompileError{Spec: s, Line: line, Column: column, Message: text.OneLine(message)}
 }
 
 // first returns the first of what is wrong; the others mostly follow from it.
 func first(one Spec, issues *cel.Issues) (*CompileError, *common.Error) {
 	all := issues.Errors()
 	if len(all) == 0 {
-		return &CompileError{Spec: one, Message: oneLine(issues.Err().Error())}, &common.Error{}
+		return &CompileError{Spec: one, Message: text.OneLine(issues.Err().Error())}, &common.Error{}
 	}
 	l := all[0].Location
 	if l.Line() < 1 {
-		return &CompileError{Spec: one, Message: oneLine(all[0].Message)}, all[0]
+		return &CompileError{Spec: one, Message: text.OneLine(all[0].Message)}, all[0]
 	}
 	return one.wrong(l.Line(), l.Column()+1, all[0].Message), all[0]
 }
@@ -68,7 +68,7 @@ func (l *language) typeError(one Spec, parsed *ast.AST, issues *cel.Issues) *Com
 		if _, known := holder.Properties[name]; known {
 			break
 		}
-		where := text(sel.Operand(), parsed.SourceInfo())
+		where := written(sel.Operand(), parsed.SourceInfo())
 		out.Message = fmt.Sprintf("%s has no field %s in %s", where, name, l.gvk.Kind)
 		out.Column += nameAfter(one.Expression, cause.Location, name)
 		out.Meant, out.Advice = meant(where+".", name, holder)
@@ -77,7 +77,7 @@ func (l *language) typeError(one Spec, parsed *ast.AST, issues *cel.Issues) *Com
 		out.Message = fmt.Sprintf("there is no variable %s", name)
 		out.Advice = "the object is self, as in self.status"
 		if l.root != nil {
-			if near := spelling.Nearest(name, fieldNames(l.root)); near != "" {
+			if near := text.Nearest(name, fieldNames(l.root)); near != "" {
 				out.Meant = "self." + near
 			}
 		}
@@ -90,7 +90,7 @@ func (l *language) typeError(one Spec, parsed *ast.AST, issues *cel.Issues) *Com
 // status; where none is near, it lists what there is.
 func meant(where, name string, holder *spec.Schema) (meant, advice string) {
 	names := fieldNames(holder)
-	if near := spelling.Nearest(name, names); near != "" {
+	if near := text.Nearest(name, names); near != "" {
 		return where + near, ""
 	}
 	for _, outer := range names {

@@ -46,12 +46,12 @@ type shown struct {
 // explain finds the parts of an expression that a report shows.
 func explain(checked *ast.AST) explanation {
 	info := checked.SourceInfo()
-	out := explanation{text: text(checked.Expr(), info), nodes: map[int64]ast.Expr{}}
+	out := explanation{text: written(checked.Expr(), info), nodes: map[int64]ast.Expr{}}
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) { out.nodes[e.ID()] = e }))
 	for _, e := range conjuncts(checked.Expr()) {
 		c := collector{info: info}
 		c.collect(e, false)
-		out.parts = append(out.parts, part{e.ID(), text(e, info), c.shown})
+		out.parts = append(out.parts, part{e.ID(), written(e, info), c.shown})
 		out.derives = out.derives || slices.ContainsFunc(c.shown, func(s shown) bool { return len(s.at.steps) == 0 })
 	}
 	return out
@@ -125,7 +125,7 @@ func (c *collector) operand(e ast.Expr) bool {
 	if isPlace || !r.all && len(r.paths) == 0 {
 		return false
 	}
-	c.add(shown{text: text(e, c.info), id: e.ID()})
+	c.add(shown{text: written(e, c.info), id: e.ID()})
 	return true
 }
 

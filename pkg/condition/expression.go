@@ -17,6 +17,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // expression judges CEL.
@@ -62,7 +63,7 @@ func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time)
 		// CEL may quote whatever the expression made of a value.
 		err = errors.New("the expression can not be judged on this Secret; why would quote its values")
 	}
-	return Verdict{Reason: "NotJudged", Message: oneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
+	return Verdict{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
 }
 
 // isFalse says which of the parts of a && b is false, and shows what those read.

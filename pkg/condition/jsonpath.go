@@ -12,6 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // path judges jsonpath={…}[=VALUE].
@@ -28,7 +29,7 @@ type path struct {
 func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (judge, error) {
 	parsed, err := parsePath(one.Expression)
 	if err != nil {
-		return nil, &CompileError{Spec: one, Message: oneLine(err.Error())}
+		return nil, &CompileError{Spec: one, Message: text.OneLine(err.Error())}
 	}
 	steps, whole := stepsOf(parsed)
 	p := &path{spec: one, secret: isSecret(gvk), names: place{steps: steps}.names()}
@@ -154,7 +155,7 @@ func (p *path) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict
 }
 
 func notJudged(err error) Verdict {
-	return Verdict{Reason: "NotJudged", Message: oneLine(err.Error()), Err: err}
+	return Verdict{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err}
 }
 
 // visible returns what of the value of a Secret may be seen.

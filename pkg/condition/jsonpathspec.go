@@ -1,16 +1,20 @@
 package condition
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
 
 // parseJSONPath reads what follows "jsonpath=": a template in braces, which may
 // hold "=" itself, or a path without them.
-func parseJSONPath(text, trimmed, rest string) (Spec, error) {
+func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	s := Spec{Kind: JSONPath, Text: trimmed}
 	hint := "such as --for=jsonpath='{.status.phase}'=Running"
 	rest = unquoted(rest)
 	end := endOfPath(rest)
 	if end <= 0 || unquoted(rest[:end]) == "" {
-		return Spec{}, &specError{text, "the path is missing, or its brackets do not match", hint}
+		return Spec{}, &specError{typed, "the path is missing, or its brackets do not match", hint}
 	}
 	s.Expression = template(unquoted(rest[:end]))
 	switch value := rest[end:]; {
@@ -18,10 +22,10 @@ func parseJSONPath(text, trimmed, rest string) (Spec, error) {
 	case value[0] == '=' && len(value) > 1:
 		s.Value, s.HasValue = unquoted(value[1:]), true
 	default:
-		return Spec{}, &specError{text, "after the path comes =VALUE", hint}
+		return Spec{}, &specError{typed, "after the path comes =VALUE", hint}
 	}
 	if _, err := parsePath(s.Expression); err != nil {
-		return Spec{}, &specError{text, oneLine(err.Error()), hint}
+		return Spec{}, &specError{typed, text.OneLine(err.Error()), hint}
 	}
 	return s, nil
 }

@@ -1,8 +1,9 @@
 package condition
 
 import (
-	"strings"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // statusCondition is one of an object's conditions, or the zero value where there is
@@ -59,14 +60,14 @@ func (c statusCondition) there() bool { return c.status != "" }
 
 // told is what the condition says beside its status, to be put behind a sentence.
 func (c statusCondition) told() string {
-	text := ""
+	said := ""
 	if c.reason != "" {
-		text = " (" + oneLine(c.reason) + ")"
+		said = " (" + text.OneLine(c.reason) + ")"
 	}
 	if c.message != "" {
-		text += ": " + oneLine(c.message)
+		said += ": " + text.OneLine(c.message)
 	}
-	return text
+	return said
 }
 
 func (c statusCondition) value() Value {
@@ -80,5 +81,3 @@ func (c statusCondition) value() Value {
 func (c statusCondition) generationValue() Value {
 	return Value{Expr: "self." + c.path + `[type="` + c.kind + `"].observedGeneration`, Value: c.generation}
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -3,6 +3,8 @@ package condition
 import (
 	"fmt"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 const (
@@ -59,10 +61,7 @@ func judgeContainer(s *subject, list string, c map[string]any) (Verdict, bool) {
 func judgeCrashLoop(s *subject, v Verdict, c map[string]any, path string) Verdict {
 	name := textAt(c, "name")
 	restarts, counts := wholeAt(c, "restartCount")
-	v.Message = fmt.Sprintf("container %s has crashed, after %d restarts", name, restarts)
-	if restarts == 1 {
-		v.Message = fmt.Sprintf("container %s has crashed, after 1 restart", name)
-	}
+	v.Message = fmt.Sprintf("container %s has crashed, after %s", name, text.Count(int(restarts), "restart"))
 	v.Values = append(v.Values, Value{Expr: path + ".restartCount", Value: restarts, Absent: !counts})
 	if code, ended := wholeAt(c, "lastState.terminated.exitCode"); ended {
 		v.Message += fmt.Sprintf(", exit code %d", code)

@@ -3,6 +3,8 @@ package condition
 import (
 	"fmt"
 	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // words returns the conditions that say of an object that it is ready, by
@@ -78,7 +80,7 @@ func needs(kinds ...string) func(*subject) Verdict {
 				return unmet("StaleStatus", fmt.Sprintf("its condition %s is of generation %d, and the object is at generation %d", kind, c.generation, s.generation),
 					c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
 			case !c.is("True"):
-				return unmet("InProgress", "its condition "+kind+" is "+oneLine(c.status)+c.told(), c.value())
+				return unmet("InProgress", "its condition "+kind+" is "+text.OneLine(c.status)+c.told(), c.value())
 			}
 			values = append(values, c.value())
 		}

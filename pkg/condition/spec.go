@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Kind is a way to say what is waited for.
@@ -101,19 +101,19 @@ func parseStatus(text, trimmed, rest string) (Spec, error) {
 
 // slip tells what a lone word was probably meant to be; empty for what may well be
 // CEL.
-func slip(text string) string {
-	word, _, _ := strings.Cut(text, "=")
+func slip(typed string) string {
+	word, _, _ := strings.Cut(typed, "=")
 	if strings.ContainsAny(word, " .()[]!<>&|\"'") {
 		return ""
 	}
 	words := []string{string(Ready), string(CEL), string(Status), string(JSONPath), string(Create), string(Delete)}
-	meant := spelling.Nearest(word, words)
+	meant := text.Nearest(word, words)
 	switch {
 	case meant == string(Ready), meant == string(Create), meant == string(Delete):
 		return "did you mean " + meant + "?"
 	case meant != "":
 		return "did you mean " + meant + "=…?"
-	case word == text && word != "true" && word != "false" && word != "":
+	case word == typed && word != "true" && word != "false" && word != "":
 		return "write --for=condition=" + word + " for a status condition; an expression reads the object as self"
 	default:
 		return ""

@@ -52,7 +52,7 @@ func TestDefinition(t *testing.T) {
 		},
 		"the author's words, if nothing else is known": {
 			[]deprecation.DefinedVersion{{Name: "v1", Served: true, Deprecated: true, Warning: "use Gadgets\n\x1b[31mof example.org\u202e"}},
-			map[string]string{"v1": "example.com/v1 is deprecated: use Gadgets [31mof example.org"},
+			map[string]string{"v1": "example.com/v1 is deprecated: use Gadgets of example.org\\u202e"},
 		},
 		"no words either": {
 			[]deprecation.DefinedVersion{{Name: "v1", Served: true, Deprecated: true}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -132,7 +133,7 @@ func best(found []Candidate) []Candidate {
 func (c *Candidate) byName(t traits) {
 	for _, n := range t.names {
 		if c.Called(n.name) || slices.Contains(c.programs, n.name) {
-			c.clue(worthName, "its name is that of "+Quote(n.name)+", "+n.whose)
+			c.clue(worthName, "its name is that of "+text.Excerpt(n.name)+", "+n.whose)
 			return
 		}
 	}
@@ -161,7 +162,7 @@ func (c *Candidate) byLabel(definition *unstructured.Unstructured) {
 			continue
 		}
 		if c.own[label] == value {
-			c.clue(worthLabel, "it has the label "+Quote(label+"="+value)+" in common with the definition of the kind")
+			c.clue(worthLabel, "it has the label "+text.Excerpt(label+"="+value)+" in common with the definition of the kind")
 		}
 		return
 	}
@@ -174,7 +175,7 @@ func (c *Candidate) byAccount(accounts []account, groups []string) {
 			if a.granted {
 				worth = worthGrant
 			}
-			c.clue(worth, "its service account was given rights on "+kindsOf(groups)+", by "+Quote(a.role))
+			c.clue(worth, "its service account was given rights on "+kindsOf(groups)+", by "+text.Excerpt(a.role))
 			return
 		}
 	}
@@ -183,7 +184,7 @@ func (c *Candidate) byAccount(accounts []account, groups []string) {
 func (c *Candidate) byHook(r *Run, hooks []Hook) {
 	for _, h := range hooks {
 		if h.Service != nil && r.serves(*h.Service, c.Workload) {
-			c.clue(worthHook, "it serves the webhook "+Quote(h.Name)+" for this kind")
+			c.clue(worthHook, "it serves the webhook "+text.Excerpt(h.Name)+" for this kind")
 			return
 		}
 	}
@@ -215,22 +216,22 @@ func leaseFor(leases []Lease, t traits) *Lease {
 // notFound says where nothing was found.
 func notFound(t traits, accounts []account, hooks []Hook) []string {
 	groups := t.groups
-	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no lease of " + Quote(groups[0])}
+	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no lease of " + text.Excerpt(groups[0])}
 	if len(accounts) == 0 {
 		return append(evidence, "no service account was given rights on "+kindsOf(groups)+" in particular")
 	}
 	for _, a := range accounts {
-		evidence = append(evidence, fmt.Sprintf("service account %s -n %s was given rights on %s (%s), but no workload runs as it", Quote(a.name), Quote(a.namespace), kindsOf(groups), Quote(a.role)))
+		evidence = append(evidence, fmt.Sprintf("service account %s -n %s was given rights on %s (%s), but no workload runs as it", text.Excerpt(a.name), text.Excerpt(a.namespace), kindsOf(groups), text.Excerpt(a.role)))
 	}
 	for _, h := range hooks {
 		if h.Service != nil {
-			evidence = append(evidence, "webhook "+Quote(h.Name)+" is served by service "+Quote(h.Service.Name)+" -n "+Quote(h.Service.Namespace)+", behind which no workload is")
+			evidence = append(evidence, "webhook "+text.Excerpt(h.Name)+" is served by service "+text.Excerpt(h.Service.Name)+" -n "+text.Excerpt(h.Service.Namespace)+", behind which no workload is")
 		}
 	}
 	return Some(evidence, 5)
 }
 
-func kindsOf(groups []string) string { return "kinds of " + Quote(strings.Join(groups, " or ")) }
+func kindsOf(groups []string) string { return "kinds of " + text.Excerpt(strings.Join(groups, " or ")) }
 
 func called(names []managerName) string {
 	if len(names) == 0 {
@@ -238,7 +239,7 @@ func called(names []managerName) string {
 	}
 	quotedNames := make([]string, len(names))
 	for i, n := range names {
-		quotedNames[i] = Quote(n.name)
+		quotedNames[i] = text.Excerpt(n.name)
 	}
 	return " is called " + strings.Join(quotedNames, " or ")
 }

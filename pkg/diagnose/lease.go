@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Lease is the sign of life of a controller that elects a leader.
@@ -47,7 +48,7 @@ func (l Lease) String(now time.Time) string {
 	if l.Holder == "" {
 		return fmt.Sprintf("%s: nobody holds it", Name(l.Ref))
 	}
-	return fmt.Sprintf("%s: held by %s, last renewed %s ago", Name(l.Ref), Quote(l.Holder), Ago(now.Sub(l.renewed)))
+	return fmt.Sprintf("%s: held by %s, last renewed %s ago", Name(l.Ref), text.Excerpt(l.Holder), Ago(now.Sub(l.renewed)))
 }
 
 // Leases are all leases but those of nodes, and whether they are all.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Question is one thing that can be asked of a cluster.
@@ -93,23 +94,23 @@ func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
 
 // String says what was asked: "list leases.coordination.k8s.io -n prod".
 func (q Question) String() string {
-	text := string(q.Verb)
+	said := string(q.Verb)
 	switch q.Verb {
 	case Metadata:
-		text = "list"
+		said = "list"
 	case Exists:
-		text = "get"
+		said = "get"
 	case Kinds:
 		return "discover what the server serves"
 	case Replay:
-		text = "update"
+		said = "update"
 	default:
 	}
-	text += " " + strings.TrimSuffix(object.Ref{GVK: q.GVK, Name: q.Name}.Resource(), "/")
+	said += " " + strings.TrimSuffix(object.Ref{GVK: q.GVK, Name: q.Name}.Resource(), "/")
 	if q.Namespace != "" {
-		text += " -n " + q.Namespace
+		said += " -n " + q.Namespace
 	}
-	return Quote(text)
+	return text.Excerpt(said)
 }
 
 // compare puts what others follow from first.

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Backend is how what a service leads to does.
@@ -28,7 +29,7 @@ func (r *Run) Backend(s Service) Backend {
 	}
 	svc, _ := As[corev1.Service](u)
 	if svc.Spec.Type == corev1.ServiceTypeExternalName {
-		return Backend{BlockedBy: ref, Evidence: []string{Name(ref) + " leads to " + Quote(svc.Spec.ExternalName)}}
+		return Backend{BlockedBy: ref, Evidence: []string{Name(ref) + " leads to " + text.Excerpt(svc.Spec.ExternalName)}}
 	}
 	slices, sure := r.List(KindOf("discovery.k8s.io/v1", "EndpointSlice"), s.Namespace)
 	for _, slice := range All[discoveryv1.EndpointSlice](slices) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Suspect is a workload that may be the finalizer's controller: it may write the
@@ -23,7 +24,7 @@ type Suspect struct {
 }
 
 func (s Suspect) String() string {
-	text := Name(s.Ref) + " may write it (" + Quote(s.role) + ")"
+	text := Name(s.Ref) + " may write it (" + text.Excerpt(s.role) + ")"
 	if s.named {
 		text += ", and has a container of the name as which the finalizer was set"
 	}
@@ -79,7 +80,7 @@ func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	for _, o := range Setters(u, finalizer) {
 		for _, e := range entries {
 			if e.Manager == o.Manager && !tool(o.Manager) && e.Time.After(Since(u).Add(time.Second)) {
-				return Quote(e.String()) + " last wrote to it " + Ago(r.Now.Sub(e.Time)) + " ago, after its deletion was asked for"
+				return text.Excerpt(e.String()) + " last wrote to it " + Ago(r.Now.Sub(e.Time)) + " ago, after its deletion was asked for"
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Workload is a Deployment, a StatefulSet, a DaemonSet, or a pod that is none of
@@ -205,20 +206,20 @@ func (r *Run) fault(s *State, p corev1.Pod) {
 		crashed := last != nil && last.ExitCode != 0 && c.RestartCount > 0
 		switch {
 		case waiting != nil && waiting.Reason == "CrashLoopBackOff", crashed && !c.Ready:
-			text := fmt.Sprintf("%s: container %s restarted %d times", Name(ref), Quote(c.Name), c.RestartCount)
+			said := fmt.Sprintf("%s: container %s restarted %d times", Name(ref), text.Excerpt(c.Name), c.RestartCount)
 			if last != nil {
-				text += fmt.Sprintf(", the last time with exit code %d (%s)", last.ExitCode, Quote(last.Reason))
+				said += fmt.Sprintf(", the last time with exit code %d (%s)", last.ExitCode, text.Excerpt(last.Reason))
 			}
 			s.Health, s.How = Crashes, "crashes again and again"
-			s.Evidence = append(s.Evidence, text)
-			s.Next = command.Kubectl("logs") + " " + On(ref) + " -c " + Word(c.Name) + " --previous"
+			s.Evidence = append(s.Evidence, said)
+			s.Next = command.Kubectl("logs") + " " + On(ref) + " -c " + text.ShellQuote(c.Name) + " --previous"
 		case waiting != nil && waiting.Reason != "":
-			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: container %s: %s %s", Name(ref), Quote(c.Name), Quote(waiting.Reason), Quote(waiting.Message)))
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: container %s: %s %s", Name(ref), text.Excerpt(c.Name), text.Excerpt(waiting.Reason), text.Excerpt(waiting.Message)))
 		}
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			s.Evidence = append(s.Evidence, Name(ref)+": "+Quote(c.Reason+" "+c.Message))
+			s.Evidence = append(s.Evidence, Name(ref)+": "+text.Excerpt(c.Reason+" "+c.Message))
 		}
 	}
 	s.Evidence = Some(s.Evidence, 4)

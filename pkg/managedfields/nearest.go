@@ -5,7 +5,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Nearest returns the one of the candidates that somebody who wrote p most
@@ -14,16 +14,16 @@ import (
 func (p Path) Nearest(candidates []Path) (Path, bool) {
 	const step, far = 100, 1 << 20 // to leave out an element costs more than any text differs
 	best, least := Path(nil), far
-	text := p.String()
+	written := p.String()
 	for _, c := range candidates {
 		if p.HasPrefix(c) {
 			continue
 		}
-		d := spelling.Edits(text, c.String())
+		d := text.Edits(written, c.String())
 		cost := far
 		if skipped := p.skips(c); skipped >= 0 {
 			cost = step*skipped + min(d, step-1)
-		} else if d <= max(2, len(text)/8) {
+		} else if d <= max(2, len(written)/8) {
 			cost = step * d
 		}
 		if cost < least {

@@ -2,10 +2,10 @@ package managedfields
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -68,13 +68,13 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 func (s Sharing) String() string {
 	var parts []string
 	for _, with := range s.With {
-		parts = append(parts, "shared with "+with.Manager+": "+fieldCount(with.Fields))
+		parts = append(parts, "shared with "+with.Manager+": "+text.Count(with.Fields, "field"))
 	}
 	if s.Claimed > 0 {
-		parts = append(parts, "now owned: "+fieldCount(s.Claimed))
+		parts = append(parts, "now owned: "+text.Count(s.Claimed, "field"))
 	}
 	if s.Dropped > 0 {
-		parts = append(parts, "no longer owned: "+fieldCount(s.Dropped))
+		parts = append(parts, "no longer owned: "+text.Count(s.Dropped, "field"))
 	}
 	if len(parts) == 0 {
 		return "ownership written anew"
@@ -94,11 +94,4 @@ func (s Sharing) Plus(other Sharing) Sharing {
 	}
 	slices.SortFunc(out.With, func(a, b Shared) int { return cmp.Compare(a.Manager, b.Manager) })
 	return out
-}
-
-func fieldCount(n int) string {
-	if n == 1 {
-		return "1 field"
-	}
-	return fmt.Sprintf("%d fields", n)
 }

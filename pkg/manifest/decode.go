@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/json"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // decode returns the document's value as the JSON decoder of apimachinery would:
@@ -111,22 +112,22 @@ func (d *document) syntaxFault(err error) error {
 // wording says what an error of yaml/v2 says, but never what is written in the
 // text: a value that begins with * or ! may well be a password. The library has
 // no types for its errors, and quotes values only in these.
-func wording(err error) (text, hint string) {
-	text = strings.TrimPrefix(err.Error(), "yaml: ")
-	if _, after, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, "line ") {
-		text = after
+func wording(err error) (said, hint string) {
+	said = strings.TrimPrefix(err.Error(), "yaml: ")
+	if _, after, found := strings.Cut(said, ": "); found && strings.HasPrefix(said, "line ") {
+		said = after
 	}
 	switch {
-	case strings.HasPrefix(text, "unknown anchor "):
+	case strings.HasPrefix(said, "unknown anchor "):
 		return "an alias (*) of an anchor that is not there", "quote a text that begins with *"
-	case strings.HasPrefix(text, "anchor "):
+	case strings.HasPrefix(said, "anchor "):
 		return "an anchor whose value contains itself", "quote a text that begins with * or &"
-	case strings.HasPrefix(text, "cannot decode "):
+	case strings.HasPrefix(said, "cannot decode "):
 		return "a value is not what its tag (!!) says", "quote a text that begins with !"
-	case strings.HasPrefix(text, "invalid map key"):
+	case strings.HasPrefix(said, "invalid map key"):
 		return "a mapping or a list as a key", "quote values that begin with { or ["
 	}
-	return oneLine(text), ""
+	return text.OneLine(said), ""
 }
 
 // yamlLine reads the line out of an error of yaml/v2, which has it nowhere else;
@@ -178,8 +179,4 @@ func (d *document) below(n int) object.Source {
 		s.Line += n
 	}
 	return s
-}
-
-func oneLine(text string) string {
-	return strings.Join(strings.Fields(text), " ")
 }

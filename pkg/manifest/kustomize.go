@@ -3,6 +3,7 @@ package manifest
 import (
 	"context"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"sigs.k8s.io/kustomize/api/krusty"
 )
 
@@ -38,5 +39,5 @@ func kustomization(o Options) input {
 // joined, and after: they may have several.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
-	return &inputError{where: path, text: secrets.Text(oneLine(secrets.Text(err.Error())))}
+	return &inputError{where: path, text: secrets.Text(text.OneLine(secrets.Text(err.Error())))}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/spelling"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // MisfitError is the server's refusal of a manifest that does not fit the schema of its
@@ -181,9 +181,9 @@ func find(value any, text string) ([]any, any) {
 
 // nearField proposes the field that was probably meant by one that the schema does not
 // have.
-func nearField(ctx context.Context, server Server, in *Prediction, text string) string {
+func nearField(ctx context.Context, server Server, in *Prediction, said string) string {
 	publisher, ok := server.(schemas)
-	path, err := managedfields.ParsePath(text)
+	path, err := managedfields.ParsePath(said)
 	if !ok || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {
 		return ""
 	}
@@ -209,9 +209,9 @@ func nearField(ctx context.Context, server Server, in *Prediction, text string) 
 		return ""
 	}
 	name := *path[len(path)-1].FieldName
-	near := spelling.Nearest(name, slices.Sorted(maps.Keys(s.Properties)))
+	near := text.Nearest(name, slices.Sorted(maps.Keys(s.Properties)))
 	if near == "" {
 		return ""
 	}
-	return "did you mean " + strings.TrimSuffix(text, name) + near + "?"
+	return "did you mean " + strings.TrimSuffix(said, name) + near + "?"
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Up to this many flags are spelled out; beyond, they are gathered by path, and
@@ -30,28 +31,28 @@ func advice(conflicts []event.Applied, opening string, named func(object.Ref) st
 	choices, gathered := choicesOf(conflicts, named)
 	shown := choices[:min(fewFlags, len(choices))]
 
-	text := []string{opening + " For each path, choose:"}
+	lines := []string{opening + " For each path, choose:"}
 	for _, way := range []struct{ word, flag string }{{"take it ", "--take="}, {"leave it", "--yield="}} {
 		word := way.word
 		for _, c := range shown {
-			text = append(text, "  "+pad(word, len(way.word))+"   "+c.flag(way.flag))
+			lines = append(lines, "  "+pad(word, len(way.word))+"   "+c.flag(way.flag))
 			word = ""
 		}
 		if more := len(choices) - len(shown); more > 0 {
-			text = append(text, fmt.Sprintf("  %s   and so on for %s more", pad("", len(way.word)), count(more, "path")))
+			lines = append(lines, fmt.Sprintf("  %s   and so on for %s more", pad("", len(way.word)), text.Count(more, "path")))
 		}
 	}
-	text = append(text, "  agree      put the live value into the manifest")
+	lines = append(lines, "  agree      put the live value into the manifest")
 	if manager := soleOwner(conflicts); manager != "" {
-		text = append(text, "  adopt      --adopt-from="+shellQuote(manager)+"  # all that it owns becomes yours, and goes if the manifest does not state it")
+		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # all that it owns becomes yours, and goes if the manifest does not state it")
 	}
 	if len(choices) > 1 {
-		text = append(text, "  take all   --take=all")
+		lines = append(lines, "  take all   --take=all")
 	}
 	if gathered {
-		text = append(text, "A flag without KIND/NAME: holds for that path of every object.")
+		lines = append(lines, "A flag without KIND/NAME: holds for that path of every object.")
 	}
-	return text
+	return lines
 }
 
 // soleOwner returns the manager that holds all that is contested in a run; empty
@@ -71,16 +72,16 @@ func soleOwner(conflicts []event.Applied) string {
 			}
 		}
 	}
-	return clean(sole)
+	return text.Printable(sole)
 }
 
 // flag spells the choice out. What follows the blank is a comment to a shell.
 func (c choice) flag(flag string) string {
-	text := flag + shellQuote(c.value)
+	said := flag + text.ShellQuote(c.value)
 	if c.objects > 1 {
-		text += "  # " + count(c.objects, "object")
+		said += "  # " + text.Count(c.objects, "object")
 	}
-	return text
+	return said
 }
 
 // nothingWritten says how far the run got: up to the first phase in which there
@@ -99,7 +100,7 @@ func (t *applyTable) nothingWritten() string {
 	case last <= 0:
 		return "Nothing in this phase " + written + "."
 	case first > 0 && first <= last:
-		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, clean(t.course.phases[first].Name))
+		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, text.Printable(t.course.phases[first].Name))
 	default:
 		return "Nothing " + written + "."
 	}
@@ -117,10 +118,10 @@ func (t *applyTable) inFlags() func(object.Ref) string {
 	return func(ref object.Ref) string {
 		resource := ref.Resource()
 		if places[resource] < 2 || ref.Namespace == "" {
-			return clean(resource)
+			return text.Printable(resource)
 		}
 		kind := strings.TrimSuffix(resource, "/"+ref.Name)
-		return clean(kind + "/" + ref.Namespace + "/" + ref.Name)
+		return text.Printable(kind + "/" + ref.Namespace + "/" + ref.Name)
 	}
 }
 
@@ -132,7 +133,7 @@ func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choic
 	seen := map[string]bool{}
 	for _, a := range conflicts {
 		for _, c := range a.Conflicts {
-			path := clean(c.Path.String())
+			path := text.Printable(c.Path.String())
 			if _, known := byPath[path]; !known {
 				paths = append(paths, path)
 			}

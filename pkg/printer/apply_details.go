@@ -7,6 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // manyPaths is how many paths of one sort an object shows; more are only counted.
@@ -40,7 +41,7 @@ func (t *applyTable) details(a event.Applied, room int) []string {
 			return withCommas("to ", owners(c.Owners, t.Now()), "")
 		})...)
 		for _, manager := range a.Adopted {
-			all = append(all, "adopted  the fields of "+clean(manager))
+			all = append(all, "adopted  the fields of "+text.Printable(manager))
 		}
 	}
 	return all
@@ -53,7 +54,7 @@ func paths(verb string, changes []managedfields.Change, most, room int, note fun
 	shown := changes[:min(most, len(changes))]
 	var rows []string
 	for _, c := range shown {
-		row := pad(verb, len("removed")) + "  " + clean(c.Path.String())
+		row := pad(verb, len("removed")) + "  " + text.Printable(c.Path.String())
 		if c.Atomic {
 			row += " (atomic)"
 		}
@@ -73,7 +74,7 @@ func paths(verb string, changes []managedfields.Change, most, room int, note fun
 		}
 	}
 	if more := len(changes) - len(shown); more > 0 {
-		rows = append(rows, fmt.Sprintf("%s  and %s more", pad(verb, len("removed")), count(more, "path")))
+		rows = append(rows, fmt.Sprintf("%s  and %s more", pad(verb, len("removed")), text.Count(more, "path")))
 	}
 	return rows
 }

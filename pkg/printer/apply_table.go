@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Up to this many objects fit on one screen: all are listed, unchanged or not.
@@ -129,24 +130,24 @@ func (t *applyTable) line(b *strings.Builder, action event.Action, text string, 
 }
 
 func (t *applyTable) name(a event.Applied) string {
-	text := label(a.Ref)
+	said := label(a.Ref)
 	switch {
 	case !a.DryRun || a.Action == event.Failed || a.Action == event.Skipped:
 	case t.Unasked:
-		text += " (client dry run)"
+		said += " (client dry run)"
 	default:
-		text += " (dry run)"
+		said += " (dry run)"
 	}
 	if a.Action == event.Failed && a.Source.File != "" {
-		text += "  " + t.paint.faint.Sprint("("+clean(a.Source.String())+")")
+		said += "  " + t.paint.faint.Sprint("("+text.Printable(a.Source.String())+")")
 	}
 	if a.Sharing != nil {
-		text += "  " + t.paint.faint.Sprint("("+clean(a.Sharing.String())+")")
+		said += "  " + t.paint.faint.Sprint("("+text.Printable(a.Sharing.String())+")")
 	}
 	if reason := strings.Join(lines(a.Reason), "; "); reason != "" {
-		text += ": " + reason
+		said += ": " + reason
 	}
-	return text
+	return said
 }
 
 // skipped writes one line for each object, or one for all that were skipped for
@@ -168,7 +169,7 @@ func (t *applyTable) skipped(b *strings.Builder, skipped []event.Applied) {
 			suffix = ": " + why
 		}
 		if len(group) > manySkipped && !t.Verbose {
-			t.line(b, event.Skipped, count(len(group), "object")+suffix, nil)
+			t.line(b, event.Skipped, text.Count(len(group), "object")+suffix, nil)
 			continue
 		}
 		for _, a := range group {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // causeEntry is how JSON shows why something does not happen.
@@ -58,9 +59,9 @@ func causeLines(causes []event.Cause) []string {
 func causeHead(c event.Cause) string {
 	message := strings.Join(lines(c.Message), " ")
 	if message == "" {
-		return clean(c.Code)
+		return text.Printable(c.Code)
 	}
-	return clean(c.Code) + ": " + message
+	return text.Printable(c.Code) + ": " + message
 }
 
 // indented puts a word before the first line of a text, and blanks before the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // pathGap sets the values apart from the path, which is what one copies.
@@ -34,7 +35,7 @@ func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 			b.WriteString("  " + row + "\n")
 		}
 		if more := len(a.Conflicts) - len(shown); more > 0 {
-			b.WriteString("  and " + count(more, "path") + " more\n")
+			b.WriteString("  and " + text.Count(more, "path") + " more\n")
 		}
 		below(b, forPeople(a.Err, columnsOf(t.Width)), "  ", t.Width)
 		for _, detail := range t.details(a, within(t.Width, "  ")) {
@@ -65,7 +66,7 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	rows := make([]row, len(conflicts))
 	var path, yours, live, owned int
 	for i, c := range conflicts {
-		r := row{path: clean(c.Path.String()), owners: owners(c.Owners, now)}
+		r := row{path: text.Printable(c.Path.String()), owners: owners(c.Owners, now)}
 		if c.SameValue {
 			r.owners = append(r.owners, sameValue)
 		}

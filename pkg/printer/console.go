@@ -7,6 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // every is how long a log may be silent: then a line tells how far the run is.
@@ -103,10 +104,10 @@ func (c *console) warn(e event.Warned) {
 	}
 	c.warned[w] = true
 	if e.Ref == (object.Ref{}) {
-		c.note("warning: " + clean(e.Text) + "\n")
+		c.note("warning: " + text.Printable(e.Text) + "\n")
 		return
 	}
-	c.warnings.add(c.course.place(e.Ref), clean(e.Ref.String()+": "+e.Text))
+	c.warnings.add(c.course.place(e.Ref), text.Printable(e.Ref.String()+": "+e.Text))
 }
 
 // leftOut tells at once what of the input nothing is made of.
@@ -153,7 +154,7 @@ func (c *console) retrying(e event.Retrying) {
 }
 
 func (c *console) waiting(e event.Waiting) {
-	h := &pending{what: "waiting for " + clean(e.For), since: e.Since, limit: e.Within}
+	h := &pending{what: "waiting for " + text.Printable(e.For), since: e.Since, limit: e.Within}
 	if h.since.IsZero() {
 		h.since = c.now()
 	}
@@ -205,7 +206,7 @@ func (c *console) announce() {
 	if c.live != nil || !c.headings || !ok || len(c.course.phases) < 2 {
 		return
 	}
-	c.say(fmt.Sprintf("%s: %s", c.course.title(), count(phase.Total, "object")))
+	c.say(fmt.Sprintf("%s: %s", c.course.title(), text.Count(phase.Total, "object")))
 }
 
 // tick brings the live line up to date, or in a log says how far the run is when

@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // course is what the events so far tell of the run: its phases, which of them is
@@ -79,7 +80,7 @@ func newCourse() *course {
 func (c *course) take(e event.Event, now time.Time) {
 	switch e := e.(type) {
 	case event.Preparing:
-		c.step, c.stepped = clean(e.Text), now
+		c.step, c.stepped = text.Printable(e.Text), now
 	case event.Planned:
 		c.plan(e)
 		c.waiting = pending{since: now, limit: e.Within}
@@ -246,7 +247,7 @@ func (c *course) unmade() []string {
 		parts = append(parts, fmt.Sprintf("%d left out", n))
 	}
 	if n := len(c.hooks); n > 0 {
-		parts = append(parts, count(n, "Helm hook")+" left out")
+		parts = append(parts, text.Count(n, "Helm hook")+" left out")
 	}
 	return parts
 }
@@ -258,8 +259,8 @@ func (c *course) title() string {
 	case !ok:
 		return ""
 	case len(c.phases) == 1:
-		return clean(phase.Name)
+		return text.Printable(phase.Name)
 	default:
-		return fmt.Sprintf("phase %d of %d, %s", c.current+1, len(c.phases), clean(phase.Name))
+		return fmt.Sprintf("phase %d of %d, %s", c.current+1, len(c.phases), text.Printable(phase.Name))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // ForDelete returns a printer for the events of a delete. The error names a format
@@ -87,7 +88,7 @@ func (t *deleteTable) flush() {
 // the same reason where they are many.
 func (t *deleteTable) skipped(b *strings.Builder, why string, all []event.Deleted) {
 	if len(all) > manySkipped && !t.Verbose {
-		fmt.Fprintf(b, "%s  %s: %s\n", t.word(event.Skipped), count(len(all), "object"), why)
+		fmt.Fprintf(b, "%s  %s: %s\n", t.word(event.Skipped), text.Count(len(all), "object"), why)
 		return
 	}
 	for _, d := range all {
@@ -105,7 +106,7 @@ func (t *deleteTable) line(b *strings.Builder, d event.Deleted) {
 		b.WriteString(terminatingFor(d.Since, t.Now()))
 	}
 	if (d.Action == event.Failed || d.Action == event.Unknown) && d.Source.File != "" {
-		b.WriteString("  " + t.paint.faint.Sprint("("+clean(d.Source.String())+")"))
+		b.WriteString("  " + t.paint.faint.Sprint("("+text.Printable(d.Source.String())+")"))
 	}
 	if reason := strings.Join(lines(d.Reason), "; "); reason != "" {
 		b.WriteString(": " + reason)
@@ -152,7 +153,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 		t.line(b, d)
 	}
 	if more := len(all) - len(shown); more > 0 {
-		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), count(more, "object"))
+		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), text.Count(more, "object"))
 	}
 	below(b, causeLines(all[0].Causes), "    ", t.Width)
 	if len(all[0].Causes) == 0 && all[0].Overdue && t.pointed < manySkipped {
@@ -204,7 +205,7 @@ func (n *deleteNames) take(e event.Event) {
 	switch {
 	case !ok:
 	case d.Action == event.Gone:
-		n.names.add(n.course.place(d.Ref), clean(d.Ref.Resource())+"\n")
+		n.names.add(n.course.place(d.Ref), text.Printable(d.Ref.Resource())+"\n")
 	default:
 		n.table.take(e)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // notes tell what a diff of texts can not.
@@ -28,11 +29,11 @@ func (t *diffTable) notes(c event.Compared) []string {
 		}
 	}
 	if more := removed - manyPaths; more > 0 && !all {
-		notes = append(notes, "removed    and "+count(more, "path")+" more")
+		notes = append(notes, "removed    and "+text.Count(more, "path")+" more")
 	}
 	if t.Verbose {
 		for _, manager := range c.Adopted {
-			notes = append(notes, "adopted    the fields of "+clean(manager))
+			notes = append(notes, "adopted    the fields of "+text.Printable(manager))
 		}
 	}
 	return notes
@@ -59,7 +60,7 @@ func (t *diffTable) note(c managedfields.Change) string {
 			return ""
 		}
 	}
-	text := fmt.Sprintf("%-9s  %s", word, clean(c.Path.String()))
+	text := fmt.Sprintf("%-9s  %s", word, text.Printable(c.Path.String()))
 	if c.SameValue {
 		text += " (" + sameValue + ")"
 	}

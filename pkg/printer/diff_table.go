@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // contextLines surround each change of a diff.
@@ -90,7 +91,7 @@ func (t *diffTable) finish(ctx context.Context) error {
 	}
 	t.screen.note(diffSummary(t.course) + "\n")
 	if t.contested > 0 {
-		t.screen.note(count(t.contested, "contested path") + ": apply stops there unless you --take or --yield\n")
+		t.screen.note(text.Count(t.contested, "contested path") + ": apply stops there unless you --take or --yield\n")
 	}
 	return err
 }
@@ -113,7 +114,7 @@ func (t *diffTable) head(c event.Compared) string {
 	var b strings.Builder
 	b.WriteString(paint.action(c.Action, string(c.Action)) + "  " + paint.bold.Sprint(label(c.Ref)))
 	if c.Sharing != nil {
-		b.WriteString("  " + clean(c.Sharing.String()))
+		b.WriteString("  " + text.Printable(c.Sharing.String()))
 	}
 	b.WriteString("\n")
 	for _, note := range t.notes(c) {
@@ -131,14 +132,14 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	if c.After == nil {
 		to = "/dev/null"
 	}
-	text, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
+	unified, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
 	if err != nil {
 		// The edits are the library's own: that they fit is its promise.
-		return "# " + clean(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
+		return "# " + text.Printable(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
 	}
 	var b strings.Builder
-	for line := range strings.Lines(text) {
-		line = escape(strings.TrimSuffix(line, "\n"), func(r rune) bool { return r == '\t' })
+	for line := range strings.Lines(unified) {
+		line = text.Printable(strings.TrimSuffix(line, "\n"), '\t')
 		b.WriteString(t.paint.diffLine(line) + "\n")
 	}
 	return b.String()
@@ -147,17 +148,17 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 // projections are the two sides of an object as YAML; a side that is not there
 // is empty.
 func projections(c event.Compared) (before, after string, err error) {
-	if before, err = text(foldLastApplied(c.Before, c.After)); err != nil {
+	if before, err = projected(foldLastApplied(c.Before, c.After)); err != nil {
 		return "", "", fmt.Errorf("show the live %s: %w", c.Ref, err)
 	}
-	if after, err = text(c.After); err != nil {
+	if after, err = projected(c.After); err != nil {
 		return "", "", fmt.Errorf("show the applied %s: %w", c.Ref, err)
 	}
 	return before, after, nil
 }
 
-// text is the YAML of a projection. One with nothing in it has no line either.
-func text(projection map[string]any) (string, error) {
+// projected is the YAML of a projection. One with nothing in it has no line either.
+func projected(projection map[string]any) (string, error) {
 	if len(projection) == 0 {
 		return "", nil
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // masked stands where a value of a Secret was, before the printer ever saw it.
@@ -16,14 +17,14 @@ const masked = "***"
 func foldLastApplied(before, after map[string]any) map[string]any {
 	path := managedfields.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
 	was, _ := path.Get(before)
-	text, ok := was.(string)
-	if _, stays := path.Get(after); !ok || stays || text == masked {
+	last, ok := was.(string)
+	if _, stays := path.Get(after); !ok || stays || last == masked {
 		return before
 	}
 	meta, _ := before["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
 	before, meta, annotations = maps.Clone(before), maps.Clone(meta), maps.Clone(annotations)
-	annotations[managedfields.LastAppliedAnnotation] = fmt.Sprintf("(%s)", count(len(text), "byte"))
+	annotations[managedfields.LastAppliedAnnotation] = fmt.Sprintf("(%s)", text.Count(len(last), "byte"))
 	meta["annotations"], before["metadata"] = annotations, meta
 	return before
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // goingEvery is the least pause between two plain lines that tell how far the
@@ -29,7 +30,7 @@ func going(e event.Going) string {
 	if e.Text == "" {
 		return fmt.Sprintf("%d of %d objects in it are gone", e.Done, e.Total)
 	}
-	return clean(e.Text)
+	return text.Printable(e.Text)
 }
 
 // columns measures stderr, if it is a terminal.

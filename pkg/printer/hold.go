@@ -7,6 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 func plainRetry(e event.Retrying) string {
@@ -29,7 +30,7 @@ func oneLine(err error) string {
 	if err == nil {
 		return "no reason given"
 	}
-	return clean(err.Error())
+	return text.Printable(err.Error())
 }
 
 // seconds are what one reads off a countdown.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // hookEntry is one of Helm's hooks in JSON.
@@ -28,12 +29,12 @@ func hooksOf(hooks []event.Hook) []hookEntry {
 // hooksText names each hook that was left out, and when Helm would have run it.
 func hooksText(e event.HooksLeftOut) string {
 	var b strings.Builder
-	b.WriteString("left out: " + count(len(e.Hooks), "Helm hook") + ", for Helm to run\n")
+	b.WriteString("left out: " + text.Count(len(e.Hooks), "Helm hook") + ", for Helm to run\n")
 	for _, h := range e.Hooks {
-		b.WriteString("  " + label(h.Ref) + "  " + clean(strings.Join(h.On, ", ")) + "  (" + clean(h.Source.String()) + ")\n")
+		b.WriteString("  " + label(h.Ref) + "  " + text.Printable(strings.Join(h.On, ", ")) + "  (" + text.Printable(h.Source.String()) + ")\n")
 	}
 	if e.Hint != "" {
-		b.WriteString("  hint: " + clean(e.Hint) + "\n")
+		b.WriteString("  hint: " + text.Printable(e.Hint) + "\n")
 	}
 	return b.String()
 }

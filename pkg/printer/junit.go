@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // The elements of JUnit's report that every reader of it knows.
@@ -103,9 +104,9 @@ func (s *junitSuite) add(c junitCase) {
 
 func newCase(verb string, o objectName, file string, warnings []string) junitCase {
 	return junitCase{
-		Class: clean(verb + "." + o.APIVersion),
+		Class: text.Printable(verb + "." + o.APIVersion),
 		Name:  label(o.ref()),
-		File:  clean(file),
+		File:  text.Printable(file),
 		Log:   xmlText(warnings),
 	}
 }
@@ -173,8 +174,8 @@ func xmlText(texts []string) string {
 func (b base) junit(suite junitSuite) error {
 	for _, f := range faultsOf(b.course.leftOut) {
 		suite.add(junitCase{
-			Class: suite.Name + ".input", Name: clean(f.Message),
-			Error: &junitProblem{Type: "leftOut", Message: clean(f.Message), Text: xmlText([]string{f.Message, f.Hint})},
+			Class: suite.Name + ".input", Name: text.Printable(f.Message),
+			Error: &junitProblem{Type: "leftOut", Message: text.Printable(f.Message), Text: xmlText([]string{f.Message, f.Hint})},
 		})
 	}
 	text, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")

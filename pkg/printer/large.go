@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Of a large value, this many lines of its diff are shown, with so much around each
@@ -38,7 +39,7 @@ func isLarge(c managedfields.Conflict) bool {
 func (t *applyTable) largeRows(conflicts []managedfields.Conflict, width int) []string {
 	var rows []string
 	for _, c := range conflicts {
-		rows = append(rows, clean(c.Path.String())+pathGap+ownerList(c.Owners, t.Now()))
+		rows = append(rows, text.Printable(c.Path.String())+pathGap+ownerList(c.Owners, t.Now()))
 		for _, line := range t.largeDiff(c) {
 			if room := width - len("    "); width > 0 && room > leastValue {
 				line = cut(line, room)
@@ -53,22 +54,22 @@ func (t *applyTable) largeRows(conflicts []managedfields.Conflict, width int) []
 func (t *applyTable) largeDiff(c managedfields.Conflict) []string {
 	live, err := yaml.Marshal(c.Live)
 	if err != nil {
-		return []string{clean(err.Error())}
+		return []string{text.Printable(err.Error())}
 	}
 	yours, err := yaml.Marshal(c.Yours)
 	if err != nil {
-		return []string{clean(err.Error())}
+		return []string{text.Printable(err.Error())}
 	}
-	text, err := udiff.ToUnified("live", "yours", string(live), udiff.Lines(string(live), string(yours)), largeContext)
+	unified, err := udiff.ToUnified("live", "yours", string(live), udiff.Lines(string(live), string(yours)), largeContext)
 	if err != nil {
-		return []string{clean(fmt.Sprintf("no diff of %s: %v", c.Path, err))}
+		return []string{text.Printable(fmt.Sprintf("no diff of %s: %v", c.Path, err))}
 	}
-	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	all := strings.Split(strings.TrimSuffix(unified, "\n"), "\n")
 	for i, line := range all {
-		all[i] = clean(line)
+		all[i] = text.Printable(line)
 	}
 	if more := len(all) - largeLines; more > 1 && !t.Verbose {
-		all = append(all[:largeLines], "and "+count(more, "line")+" more; diff shows all")
+		all = append(all[:largeLines], "and "+text.Count(more, "line")+" more; diff shows all")
 	}
 	return all
 }
@@ -101,15 +102,15 @@ func cutImage(s string, width int) (string, bool) {
 	}
 	from, name, rest := parts[1], parts[2], ""
 	if parts[3] != "" {
-		rest = "@" + ellipsis
+		rest = "@" + text.Ellipsis
 	}
 	if cells(from+name+rest) <= width {
 		return from + name + rest, true
 	}
-	for from != "" && cells(ellipsis+"/"+from+name+rest) > width {
+	for from != "" && cells(text.Ellipsis+"/"+from+name+rest) > width {
 		_, from, _ = strings.Cut(from, "/")
 	}
-	if short := ellipsis + "/" + from + name + rest; parts[1] != "" && cells(short) <= width {
+	if short := text.Ellipsis + "/" + from + name + rest; parts[1] != "" && cells(short) <= width {
 		return short, true
 	}
 	return name, cells(name) <= width

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Below this many columns there is no room for a bar.
@@ -83,7 +84,7 @@ func phaseName(c *course) string {
 	if !ok {
 		return ""
 	}
-	return cut(clean(phase.Name), 20) + " "
+	return cut(text.Printable(phase.Name), 20) + " "
 }
 
 func troubles(c *course) string {

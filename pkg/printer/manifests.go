@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Manifests is the format of the manifests themselves, in order, of which nothing is
@@ -24,7 +25,7 @@ type ManifestPhase struct {
 // masked: what was masked could not be applied.
 func WriteManifests(w io.Writer, phases []ManifestPhase) error {
 	for i, ph := range phases {
-		heading := fmt.Sprintf("# phase %d of %d, %s: %s\n", i+1, len(phases), ph.Name, count(len(ph.Objects), "object"))
+		heading := fmt.Sprintf("# phase %d of %d, %s: %s\n", i+1, len(phases), ph.Name, text.Count(len(ph.Objects), "object"))
 		if _, err := io.WriteString(w, heading); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // metObjects writes something of each object that met its conditions; what did not
@@ -32,7 +33,7 @@ func newMetObjects(b base, write func(event.Waited) (string, error)) *metObjects
 
 // newMetNames writes names, as kubectl -o name does.
 func newMetNames(b base) *metObjects {
-	return newMetObjects(b, func(w event.Waited) (string, error) { return clean(w.Ref.Resource()) + "\n", nil })
+	return newMetObjects(b, func(w event.Waited) (string, error) { return text.Printable(w.Ref.Resource()) + "\n", nil })
 }
 
 // newMetObjectsAs writes each object in a format of objects.

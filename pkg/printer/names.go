@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // applyNames writes the names of what was applied, as kubectl -o name does. What
@@ -32,7 +33,7 @@ func (n *applyNames) take(e event.Event) {
 	}
 	switch applied.Action {
 	case event.Created, event.Configured, event.Unchanged:
-		n.names.add(n.course.place(applied.Ref), clean(applied.Ref.Resource())+"\n")
+		n.names.add(n.course.place(applied.Ref), text.Printable(applied.Ref.Resource())+"\n")
 	default:
 		n.table.take(e)
 	}
@@ -61,7 +62,7 @@ func (n *diffNames) take(e event.Event) {
 	}
 	switch compared.Action { //nolint:exhaustive // these would change
 	case event.Create, event.Update, event.Share, event.Delete:
-		n.names.add(n.course.place(compared.Ref), clean(compared.Ref.Resource())+"\n")
+		n.names.add(n.course.place(compared.Ref), text.Printable(compared.Ref.Resource())+"\n")
 	case event.Unknown:
 		n.unknown.add(n.course.place(compared.Ref), compared)
 	}

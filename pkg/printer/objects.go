@@ -11,6 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/gotemplate"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Formats of the objects themselves, not of a report about them. The last two are
@@ -122,11 +123,11 @@ func (b base) objectTemplate(text string) (func(*unstructured.Unstructured) (str
 
 // forScreen escapes what a terminal would take for a command. A script gets the text
 // as it is.
-func (b base) forScreen(text string) string {
+func (b base) forScreen(shown string) string {
 	if b.Width == nil {
-		return text
+		return shown
 	}
-	return escape(text, func(r rune) bool { return r == '\n' || r == '\t' })
+	return text.Printable(shown, '\n', '\t')
 }
 
 // appliedObjects writes the objects of an apply as the server has them. What was not

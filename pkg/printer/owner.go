@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // owner names who holds a path, and how: "kube-controller-manager (scale)",
@@ -35,16 +36,16 @@ func ownerWithin(o managedfields.Owner, now time.Time, width int) string {
 
 // ownerParts returns the manager's name, and in brackets how it owns.
 func ownerParts(o managedfields.Owner, now time.Time) (name, brackets string) {
-	name = clean(o.Manager)
+	name = text.Printable(o.Manager)
 	if name == "" {
 		name = `""`
 	}
 	var how []string
 	if o.Operation != "" && (o.Subresource == "" || o.Operation != managedfields.Update) {
-		how = append(how, clean(o.Operation))
+		how = append(how, text.Printable(o.Operation))
 	}
 	if o.Subresource != "" {
-		how = append(how, clean(o.Subresource))
+		how = append(how, text.Printable(o.Subresource))
 	}
 	if !o.Time.IsZero() {
 		// The clocks of two machines differ; a change in the future was just now.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // ownersResult is the document of owners.
@@ -172,7 +173,7 @@ func (y *ownersYAML) take(e event.Event) {
 		b.WriteString(y.commented(line, version) + "\n")
 	}
 	for _, n := range o.Absent {
-		comment(fmt.Sprintf("owned, but not there: %s  %s", clean(n.Path.String()), ownerList(atVersions(n.Owners, version), y.Now())))
+		comment(fmt.Sprintf("owned, but not there: %s  %s", text.Printable(n.Path.String()), ownerList(atVersions(n.Owners, version), y.Now())))
 	}
 	if o.History != nil {
 		plain := &ownersTable{base: base{Options: Options{Now: y.Now}, paint: newPalette(false)}}

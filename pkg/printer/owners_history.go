@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // history writes which paths changed owners, the latest last, and from when on
@@ -25,14 +26,14 @@ func (t *ownersTable) history(h event.History) string {
 		b.WriteString("  no takeover is recorded\n")
 	}
 	for _, tr := range h.Transitions {
-		b.WriteString("  " + clean(tr.Path) + "\n")
+		b.WriteString("  " + text.Printable(tr.Path) + "\n")
 		below(&b, transitionLines(tr, t.Now()), "    ", t.Width)
 	}
 	if h.Dropped > 0 {
-		b.WriteString("  " + count(h.Dropped, "older transition") + " had no room in the record\n")
+		b.WriteString("  " + text.Count(h.Dropped, "older transition") + " had no room in the record\n")
 	}
 	if h.Lost > 0 {
-		b.WriteString("  " + count(h.Lost, "transition") + " the webhook could not write down\n")
+		b.WriteString("  " + text.Count(h.Lost, "transition") + " the webhook could not write down\n")
 	}
 	return b.String()
 }
@@ -45,19 +46,19 @@ const stale = 3 * time.Minute
 // have happened.
 func coverageLines(c event.Coverage, now time.Time) []string {
 	if c.Since.IsZero() {
-		return []string{"watched since when is not known: " + clean(c.Unknown)}
+		return []string{"watched since when is not known: " + text.Printable(c.Unknown)}
 	}
-	text := []string{"watched since " + moment(c.Since, now)}
+	said := []string{"watched since " + moment(c.Since, now)}
 	for _, gap := range c.Gaps {
-		text = append(text, "not every change is known from "+stamp(gap.From)+" to "+moment(gap.To, now))
+		said = append(said, "not every change is known from "+stamp(gap.From)+" to "+moment(gap.To, now))
 	}
 	if c.Behind > 0 {
-		text = append(text, count(c.Behind, "change")+" in this cluster not recorded yet, the oldest since "+moment(c.BehindSince, now))
+		said = append(said, text.Count(c.Behind, "change")+" in this cluster not recorded yet, the oldest since "+moment(c.BehindSince, now))
 	}
 	if !c.Until.IsZero() && now.Sub(c.Until) > stale {
-		text = append(text, "nothing noted down since "+moment(c.Until, now)+"; does the webhook run?")
+		said = append(said, "nothing noted down since "+moment(c.Until, now)+"; does the webhook run?")
 	}
-	return text
+	return said
 }
 
 func transitionLines(tr event.Transition, now time.Time) []string {
@@ -68,23 +69,23 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	if tr.Cut {
 		to += ", and more owners"
 	}
-	what := clean(tr.Kind)
+	what := text.Printable(tr.Kind)
 	if tr.Forced {
 		what += " by force"
 	}
-	text := []string{fmt.Sprintf("%s  from %s to %s", what, ownerList(tr.From, now), to)}
+	said := []string{fmt.Sprintf("%s  from %s to %s", what, ownerList(tr.From, now), to)}
 	when := moment(tr.Last, now)
 	switch {
 	case tr.Gap:
 		when += ", found after a time in which nobody watched"
 	case tr.User != "":
-		when += ", by the user " + clean(tr.User)
+		when += ", by the user " + text.Printable(tr.User)
 	}
-	text = append(text, when)
+	said = append(said, when)
 	if tr.Count > 1 {
-		text = append(text, fmt.Sprintf("%d times, there and back, since %s", tr.Count, moment(tr.First, now)))
+		said = append(said, fmt.Sprintf("%d times, there and back, since %s", tr.Count, moment(tr.First, now)))
 	}
-	return text
+	return said
 }
 
 // moment is a time with its age: the one for logs, the other for people.

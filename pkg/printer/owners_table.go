@@ -9,6 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // ForOwners returns a printer for the owners of objects. The error names a format
@@ -75,7 +76,7 @@ func (t *ownersTable) object(o event.Owned) string {
 		b.WriteString("\nowned, but the object does not have them:\n")
 		absent := make([]yamlLine, len(o.Absent))
 		for i, n := range o.Absent {
-			absent[i] = yamlLine{text: clean(n.Path.String()), owners: n.Owners}
+			absent[i] = yamlLine{text: text.Printable(n.Path.String()), owners: n.Owners}
 		}
 		t.lay(&b, o, absent)
 	}
@@ -103,7 +104,7 @@ func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	}
 	for i, s := range o.Holdings {
 		blanks := strings.Repeat(" ", digits-len(strconv.Itoa(s.Fields)))
-		b.WriteString(indent + t.colour(names[i:i+1], column) + "  " + blanks + count(s.Fields, "field") + "\n")
+		b.WriteString(indent + t.colour(names[i:i+1], column) + "  " + blanks + text.Count(s.Fields, "field") + "\n")
 	}
 	if o.StatusHidden {
 		b.WriteString("  " + t.paint.faint.Sprint("the status is left out; --status shows it") + "\n")
@@ -118,7 +119,7 @@ func ownedRemarks(o event.Owned) []string {
 		remarks = append(remarks, "it has no managed fields: who set its fields is not known")
 	}
 	if len(o.Fields) > 0 && len(o.Fields[0].Path) < len(o.Path) {
-		remarks = append(remarks, clean(fmt.Sprintf("%s is a part of %s, which is owned as a whole", o.Path, o.Fields[0].Path)))
+		remarks = append(remarks, text.Printable(fmt.Sprintf("%s is a part of %s, which is owned as a whole", o.Path, o.Fields[0].Path)))
 	}
 	return remarks
 }

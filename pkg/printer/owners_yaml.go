@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // yamlLine is one line of an object's YAML.
@@ -71,8 +72,8 @@ func (y yamlWriter) lines(nodes []managedfields.Node) []yamlLine {
 func (y yamlWriter) field(name string, n managedfields.Node) []yamlLine {
 	key := scalar(name) + ":"
 	if len(n.Below) == 0 {
-		if text, ok := n.Value.(string); ok && y.fold && text != masked && name == managedfields.LastAppliedAnnotation {
-			n.Value = "(" + count(len(text), "byte") + ")" // the whole object once more
+		if last, ok := n.Value.(string); ok && y.fold && last != masked && name == managedfields.LastAppliedAnnotation {
+			n.Value = "(" + text.Count(len(last), "byte") + ")" // the whole object once more
 		}
 		return owned(n, y.value(key, n.Value, true))
 	}
@@ -128,7 +129,7 @@ func (y yamlWriter) value(head string, v any, isField bool) []string {
 			return y.folded(append([]string{head + " " + text[0]}, text[1:]...))
 		}
 		if y.fold && strings.Contains(v, "\n") {
-			return []string{head + " " + clean(value(v))}
+			return []string{head + " " + text.Printable(value(v))}
 		}
 	case map[string]any:
 		if len(v) > 0 {
@@ -185,17 +186,17 @@ func (y yamlWriter) folded(lines []string) []string {
 		return lines
 	}
 	more := len(lines) - longestText
-	return append(slices.Clip(lines[:longestText]), fmt.Sprintf("%s%s (+%s)", indent, ellipsis, count(more, "line")))
+	return append(slices.Clip(lines[:longestText]), fmt.Sprintf("%s%s (+%s)", indent, text.Ellipsis, text.Count(more, "line")))
 }
 
 // scalar writes a scalar, or what is empty, on one line. A text that a terminal must
 // not get, or that YAML would wrap, is quoted as Go does it: YAML knows the same
 // escapes.
 func scalar(v any) string {
-	text, err := yaml.Marshal(v)
-	line := strings.TrimSuffix(string(text), "\n")
+	out, err := yaml.Marshal(v)
+	line := strings.TrimSuffix(string(out), "\n")
 	switch s, isText := v.(string); {
-	case isText && (s != clean(s) || strings.Contains(line, "\n")):
+	case isText && (s != text.Printable(s) || strings.Contains(line, "\n")):
 		return strconv.Quote(s)
 	case err != nil: // Not from a cluster.
 		return strconv.Quote(fmt.Sprint(v))
@@ -212,7 +213,7 @@ func block(s string) ([]string, bool) {
 		return nil, false
 	}
 	for line := range strings.SplitSeq(body, "\n") {
-		if plain := strings.ReplaceAll(line, "\t", ""); plain != clean(plain) {
+		if plain := strings.ReplaceAll(line, "\t", ""); plain != text.Printable(plain) {
 			return nil, false
 		}
 	}

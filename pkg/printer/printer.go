@@ -10,6 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Formats of the results.
@@ -227,7 +228,7 @@ func (p *Printer) Close(ctx context.Context) error {
 	if p.course.begun { // Else the run ended before there was anything to print of it.
 		err = p.results.finish(ctx)
 		if p.run != "" && p.course.wentWrong() {
-			p.screen.note("run: " + clean(p.run) + "\n") // By which the server's audit log knows it.
+			p.screen.note("run: " + text.Printable(p.run) + "\n") // By which the server's audit log knows it.
 			if p.onRun != nil {
 				p.onRun()
 			}

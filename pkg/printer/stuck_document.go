@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // stuckResult is the document of stuck, and as a DeleteResult that of delete.
@@ -128,7 +129,7 @@ func deleteSuite(result stuckResult) junitSuite {
 func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 	p := problem(action, o.Error, causeTexts(o.Causes))
 	if o.Error == nil && len(o.Causes) > 0 {
-		p.Message = clean(o.Causes[0].Code + ": " + o.Causes[0].Message)
+		p.Message = text.Printable(o.Causes[0].Code + ": " + o.Causes[0].Message)
 	}
 	return p
 }

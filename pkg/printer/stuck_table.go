@@ -7,6 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // ForStuck returns a printer for what stuck finds. The error names a format that
@@ -80,9 +81,9 @@ func (t *stuckTable) summary() string {
 	case len(t.stuck) == 0:
 		return "nothing is terminating"
 	case len(t.roots) == 0:
-		return count(len(t.stuck), "object") + " terminating"
+		return text.Count(len(t.stuck), "object") + " terminating"
 	default:
-		return fmt.Sprintf("%s terminating, %s", count(len(t.stuck), "object"), count(len(t.roots), "root cause"))
+		return fmt.Sprintf("%s terminating, %s", text.Count(len(t.stuck), "object"), text.Count(len(t.roots), "root cause"))
 	}
 }
 
@@ -110,7 +111,7 @@ func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	below(&title, head[:1], "", t.Width)
 	b.WriteString(t.paint.bold.Sprint(strings.TrimSpace(title.String())) + "\n")
 	below(b, head[1:], "", t.Width)
-	fmt.Fprintf(b, "  holds back %s\n", count(len(r.Holds), "object"))
+	fmt.Fprintf(b, "  holds back %s\n", text.Count(len(r.Holds), "object"))
 	shown := r.Holds
 	if len(shown) > manyPaths && !t.Verbose {
 		shown = shown[:manyPaths]
@@ -137,7 +138,7 @@ type stuckNames struct {
 
 func (n *stuckNames) take(e event.Event) {
 	if s, ok := e.(event.Stuck); ok && !s.Unread() {
-		n.names = append(n.names, clean(s.Ref.Resource())+"\n")
+		n.names = append(n.names, text.Printable(s.Ref.Resource())+"\n")
 	}
 }
 

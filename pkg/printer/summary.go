@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 func applyActions() []event.Action {
@@ -103,5 +104,5 @@ func (c *course) shared() string {
 	if c.sharers == 0 {
 		return ""
 	}
-	return "; " + clean(c.sharing.String()) + " (" + count(c.sharers, "object") + ")"
+	return "; " + text.Printable(c.sharing.String()) + " (" + text.Count(c.sharers, "object") + ")"
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // takeovers counts, by manager, the objects whose fields became ours. That a field
@@ -26,7 +27,7 @@ func (t takeovers) lines(asked bool) []string {
 	}
 	var all []string
 	for _, manager := range slices.Sorted(maps.Keys(t)) {
-		all = append(all, count(t[manager], "object")+words+clean(manager))
+		all = append(all, text.Count(t[manager], "object")+words+text.Printable(manager))
 	}
 	return all
 }
@@ -48,7 +49,7 @@ func (l leftOver) lines() []string {
 		if l[manager] > 1 {
 			them = "them"
 		}
-		all = append(all, count(l[manager], "value")+" left to "+clean(manager)+", which is meant to set "+them)
+		all = append(all, text.Count(l[manager], "value")+" left to "+text.Printable(manager)+", which is meant to set "+them)
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -13,50 +12,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-func TestClean(t *testing.T) {
-	tests := map[string]struct{ in, want string }{
-		"plain":              {"app:1.2 ü 日本", "app:1.2 ü 日本"},
-		"escape sequence":    {"\x1b[2Jgone", `\x1b[2Jgone`},
-		"C1 control":         {"\u009b2J", `\u009b2J`},
-		"bell, line, return": {"a\ab\nc\rd", `a\ab\nc\rd`},
-		"direction":          {"a\u202eb", `a\u202eb`},
-		"not UTF-8":          {"a\xffb", `a\xffb`},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := clean(tt.in); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestLines(t *testing.T) {
 	got := lines("\n one\r\n\ttwo  \n\nthree\x1b\n\n")
 	want := []string{"one", "    two", "", `three\x1b`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// A real shell reads back what was quoted.
-func TestShellQuote(t *testing.T) {
-	shell, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("there is no shell here")
-	}
-	words := []string{
-		"", "plain", "--take=deployment.apps/web:.spec.replicas", `.containers[name="app"].image`,
-		`.data["it's"]`, `a$b`, "`id`", `back\slash`, "a b\tc", "*", "~", "#x", "!x", "ü",
-	}
-	for _, word := range words {
-		out, err := exec.CommandContext(t.Context(), shell, "-c", "printf %s "+shellQuote(word)).Output()
-		if err != nil || string(out) != word {
-			t.Errorf("%q quoted as %s is read as %q, %v", word, shellQuote(word), out, err)
-		}
-	}
-	if got := shellQuote("deployment.apps/web:.spec.replicas"); strings.Contains(got, "'") {
-		t.Errorf("quoted without need: %s", got)
 	}
 }
 

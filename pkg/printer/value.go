@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // brief is how many columns a value may take in a line that tells how far the run
@@ -17,10 +19,10 @@ const brief = 60
 func value(v any) string {
 	s, ok := v.(string)
 	if !ok {
-		return clean(compact(v))
+		return text.Printable(compact(v))
 	}
 	if line, rest := firstLine(s); rest > 0 {
-		return fmt.Sprintf("%s%s (+%s)", clean(line), ellipsis, count(rest, "line"))
+		return fmt.Sprintf("%s%s (+%s)", text.Printable(line), text.Ellipsis, text.Count(rest, "line"))
 	}
 	if ambiguous(s) {
 		return strconv.Quote(s)
@@ -49,9 +51,9 @@ func values(yours, live any, hasLive bool) (string, string) {
 
 func lineOf(lines []string, n int) string {
 	if n >= len(lines) {
-		return "(" + count(len(lines), "line") + ")"
+		return "(" + text.Count(len(lines), "line") + ")"
 	}
-	return fmt.Sprintf("line %d: %s", n+1, clean(lines[n]))
+	return fmt.Sprintf("line %d: %s", n+1, text.Printable(lines[n]))
 }
 
 // cutPair shortens two values to a number of columns each. Where that would make
@@ -67,7 +69,7 @@ func cutPair(a, b string, aw, bw int) (string, string) {
 		n++
 	}
 	from := max(0, n-min(aw, bw)/3)
-	return cut(ellipsis+string(ar[from:]), aw), cut(ellipsis+string(br[from:]), bw)
+	return cut(text.Ellipsis+string(ar[from:]), aw), cut(text.Ellipsis+string(br[from:]), bw)
 }
 
 // cutValue shortens a value to a number of columns.
@@ -92,7 +94,7 @@ func firstLine(s string) (string, int) {
 // ambiguous tells whether a string, shown without quotes, could be read as
 // another value, as no value at all, or not be read.
 func ambiguous(s string) bool {
-	if s == "" || s != strings.TrimSpace(s) || s != clean(s) {
+	if s == "" || s != strings.TrimSpace(s) || s != text.Printable(s) {
 		return true
 	}
 	return strings.ContainsRune(`"'{[(`, rune(s[0])) || json.Valid([]byte(s))

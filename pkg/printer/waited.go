@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // waitedObject is one object of a WaitResult, and of the stream.
@@ -104,11 +105,11 @@ func conditionLines(conditions []event.Condition, room int) []string {
 }
 
 func conditionHead(c event.Condition) string {
-	head := "not " + clean(c.For)
+	head := "not " + text.Printable(c.For)
 	if c.Forbidden {
-		head = clean(c.For)
+		head = text.Printable(c.For)
 	}
-	if message := strings.Join(lines(c.Message), " "); message != "" && message != "false: "+clean(c.For) {
+	if message := strings.Join(lines(c.Message), " "); message != "" && message != "false: "+text.Printable(c.For) {
 		head += ": " + message
 	}
 	return head
@@ -117,7 +118,7 @@ func conditionHead(c event.Condition) string {
 // valueLines are what was read, and its value beside it, or below where there is no
 // room for that.
 func valueLines(v event.Value, room int) []string {
-	expr := clean(v.Expr)
+	expr := text.Printable(v.Expr)
 	if v.Absent {
 		return []string{expr + "  (absent)"}
 	}
@@ -131,15 +132,15 @@ func valueLines(v event.Value, room int) []string {
 // reading says in a few words what was read.
 func reading(v event.Value) string {
 	if v.Absent {
-		return clean(v.Expr) + " is absent"
+		return text.Printable(v.Expr) + " is absent"
 	}
-	return clean(v.Expr) + " is " + cutMiddle(value(v.Value), brief)
+	return text.Printable(v.Expr) + " is " + cutMiddle(value(v.Value), brief)
 }
 
 // shortly says in a few words what an object still lacks.
 func shortly(j event.Judged) string {
 	if j.Note != "" {
-		return clean(j.Note)
+		return text.Printable(j.Note)
 	}
 	for _, c := range j.Conditions {
 		if c.Met || c.Forbidden {
@@ -151,7 +152,7 @@ func shortly(j event.Judged) string {
 		}
 		message := strings.Join(lines(c.Message), " ")
 		switch {
-		case message == "false: "+clean(c.For) && len(read) > 0:
+		case message == "false: "+text.Printable(c.For) && len(read) > 0:
 			return strings.Join(read, ", ")
 		case message != "" && len(read) > 0:
 			return message + " (" + strings.Join(read, ", ") + ")"
@@ -160,7 +161,7 @@ func shortly(j event.Judged) string {
 		case message != "":
 			return message
 		default:
-			return "not " + clean(c.For)
+			return "not " + text.Printable(c.For)
 		}
 	}
 	return ""

@@ -3,13 +3,12 @@ package recorder
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 const (
@@ -38,7 +37,7 @@ func eventText(taken []ownership.Entry) string {
 	var parts []string
 	length := len(fmt.Sprintf("; +%d more", len(taken)))
 	for _, e := range taken[:min(len(taken), eventTakeovers)] {
-		part := printable(e.String())
+		part := text.Printable(e.String())
 		if length += len(part) + len("; "); length > eventNote {
 			break
 		}
@@ -51,15 +50,4 @@ func eventText(taken []ownership.Entry) string {
 		parts = append(parts, fmt.Sprintf("+%d more", more))
 	}
 	return strings.Join(parts, "; ")
-}
-
-// printable replaces what a terminal may take for a command, or does not show: the
-// API server takes any text for the subresource of an owner.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if strconv.IsPrint(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, text)
 }

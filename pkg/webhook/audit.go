@@ -6,6 +6,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 const (
@@ -45,7 +46,7 @@ func auditOf(transitions []ownership.Transition) map[string]string {
 			more++
 		default:
 			add(auditEntry{
-				Path: cut(t.Path.String(), maxLine), From: auditNames(t.Lost()), By: auditNames(t.After), Forced: t.Forced,
+				Path: text.Truncate(t.Path.String(), maxLine), From: auditNames(t.Lost()), By: auditNames(t.After), Forced: t.Forced,
 			})
 		}
 	}
@@ -62,7 +63,7 @@ func auditOf(transitions []ownership.Transition) map[string]string {
 func auditNames(owners []managedfields.Owner) []string {
 	out := make([]string, 0, min(len(owners), maxLines))
 	for _, o := range owners[:min(len(owners), maxLines)] {
-		out = append(out, cut(o.String(), maxLine))
+		out = append(out, text.Truncate(o.String(), maxLine))
 	}
 	return out
 }

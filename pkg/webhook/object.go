@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -172,6 +173,6 @@ func nameOf(kind string, m metadata) string {
 	if name == "" && m.GenerateName != "" {
 		name = m.GenerateName + "*"
 	}
-	namespace := middle(m.Namespace, nameLength+nameLength/2)
-	return clean(middle(kind, nameLength) + "/" + cmp.Or(namespace, "-") + "/" + cmp.Or(middle(name, 2*nameLength), "-"))
+	part := func(s string, most int) string { return cmp.Or(text.TruncateMiddle(text.Printable(s), most), "-") }
+	return part(kind, nameLength) + "/" + part(m.Namespace, nameLength+nameLength/2) + "/" + part(name, 2*nameLength)
 }

@@ -3,12 +3,12 @@ package webhook
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // What the API server passes on to a client is one line without control
@@ -104,7 +104,7 @@ func ownersWarnings(object string, all []takeover) []warning {
 func bounded(lines []warning) []warning {
 	total := 0
 	for i := range lines {
-		lines[i].text = cut(clean(lines[i].text), maxLine)
+		lines[i].text = text.Truncate(text.Printable(lines[i].text), maxLine)
 		if total += len(lines[i].text); total > maxTotal {
 			return append(lines[:i:i], warning{lines[i].about, fmt.Sprintf("+%d more warnings", len(lines)-i)})
 		}
@@ -117,9 +117,9 @@ func bounded(lines []warning) []warning {
 func owners(list []managedfields.Owner) string {
 	var names []string
 	for _, o := range list {
-		name := middle(clean(o.Manager), nameLength)
+		name := text.TruncateMiddle(text.Printable(o.Manager), nameLength)
 		if o.Subresource != "" {
-			name += " (" + middle(clean(o.Subresource), nameLength) + ")"
+			name += " (" + text.TruncateMiddle(text.Printable(o.Subresource), nameLength) + ")"
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -140,67 +140,34 @@ func pathList(paths []managedfields.Path, room int) string {
 		}
 		return fmt.Sprintf(", +%d more", len(paths)-said)
 	}
-	text := pathText(paths[0], room-len(rest(1)))
+	listed := pathText(paths[0], room-len(rest(1)))
 	for i, p := range paths[1:] {
-		next := text + ", " + clean(p.String())
+		next := listed + ", " + text.Printable(p.String())
 		if length(next)+len(rest(i+2)) > room {
-			return text + rest(i+1)
+			return listed + rest(i+1)
 		}
-		text = next
+		listed = next
 	}
-	return text
+	return listed
 }
 
 // pathText says a path in a number of characters: what is lost first are its first
 // elements, as the last tell most.
 func pathText(p managedfields.Path, room int) string {
 	room = max(room, pathLength)
-	text := clean(p.String())
-	if length(text) <= room || len(p) < 2 {
-		return middle(text, room)
+	whole := text.Printable(p.String())
+	if length(whole) <= room || len(p) < 2 {
+		return text.TruncateMiddle(whole, room)
 	}
-	end := "…" + clean(p[len(p)-1:].String())
+	end := "…" + text.Printable(p[len(p)-1:].String())
 	for i := len(p) - 2; i > 0; i-- {
-		longer := "…" + clean(p[i:].String())
+		longer := "…" + text.Printable(p[i:].String())
 		if length(longer) > room {
 			break
 		}
 		end = longer
 	}
-	return middle(end, room)
-}
-
-// clean replaces what does not print, which a header does not take or a terminal
-// takes for a command.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if strconv.IsPrint(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, s)
-}
-
-// middle cuts a text to a number of characters, and keeps both ends.
-func middle(s string, n int) string {
-	if length(s) <= n {
-		return s
-	}
-	runes := []rune(s)
-	head := n / 2
-	return string(runes[:head]) + "…" + string(runes[len(runes)-(n-head-1):])
-}
-
-// cut cuts a text to a number of bytes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n -= len("…")
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return text.TruncateMiddle(end, room)
 }
 
 func length(s string) int { return utf8.RuneCountInString(s) }

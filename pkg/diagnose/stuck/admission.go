@@ -15,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // releases stands for a finalizer where an update is tried that removes none: one
@@ -26,7 +27,7 @@ func purpose(finalizer string) string {
 	if finalizer == releases {
 		return "the update that takes its owner out of it"
 	}
-	return "the update that removes the finalizer " + diagnose.Quote(finalizer)
+	return "the update that removes the finalizer " + text.Excerpt(finalizer)
 }
 
 // admission reports whether the update that removes the finalizer is let through: it
@@ -129,7 +130,7 @@ func deniedBy(h diagnose.Hook, text string) bool {
 
 // saying is what an error about the object says, without values of a Secret.
 func saying(ref object.Ref, err error) string {
-	return diagnose.Quote(redact.Refusal(ref, err).Error())
+	return text.Excerpt(redact.Refusal(ref, err).Error())
 }
 
 // refusedBy: a webhook refuses the update, or cannot be asked.
@@ -140,7 +141,7 @@ func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) 
 	}
 	return finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      WebhookRefuses,
-		Message:   "the admission webhook " + diagnose.Quote(h.Name) + " refuses " + purpose,
+		Message:   "the admission webhook " + text.Excerpt(h.Name) + " refuses " + purpose,
 		Evidence:  []string{said},
 		Next:      command.Kubectl("get") + " " + diagnose.On(h.Config) + " -o yaml",
 		Risk:      "exempting the object from the webhook, or removing the webhook, lets through what it is there to stop",
@@ -152,15 +153,15 @@ func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) 
 func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     WebhookUnreachable,
-		Message:  "the admission webhook " + diagnose.Quote(h.Name) + " does not answer, and what it would be asked about is refused while that is so",
+		Message:  "the admission webhook " + text.Excerpt(h.Name) + " does not answer, and what it would be asked about is refused while that is so",
 		Evidence: evidence,
 		Next: command.Kubectl("patch") + " " + diagnose.On(h.Config) + " --type=json -p " +
-			diagnose.Word(fmt.Sprintf(`[{"op":"replace","path":"/webhooks/%d/failurePolicy","value":"Ignore"}]`, h.Index)),
+			text.ShellQuote(fmt.Sprintf(`[{"op":"replace","path":"/webhooks/%d/failurePolicy","value":"Ignore"}]`, h.Index)),
 		Risk:      "what the webhook checks goes unchecked while it is away, until failurePolicy is set back to Fail",
 		BlockedBy: h.Config,
 	}}
 	if h.Service == nil {
-		f.Evidence = append(f.Evidence, "it is called at "+diagnose.Quote(h.URL))
+		f.Evidence = append(f.Evidence, "it is called at "+text.Excerpt(h.URL))
 		return f
 	}
 	b := d.Backend(*h.Service)

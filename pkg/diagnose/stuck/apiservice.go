@@ -7,6 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // deadAPIs are the aggregated APIs whose server does not answer, and why.
@@ -26,7 +27,7 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 	b := d.Backend(diagnose.Service{Namespace: diagnose.Text(u, "spec", "service", "namespace"), Name: diagnose.Text(u, "spec", "service", "name")})
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      APIServiceUnavailable,
-		Message:   "the aggregated API " + diagnose.Quote(u.GetName()) + " does not answer, so nobody can tell what of its kinds is in the namespace",
+		Message:   "the aggregated API " + text.Excerpt(u.GetName()) + " does not answer, so nobody can tell what of its kinds is in the namespace",
 		Evidence:  append([]string{"Available: " + said(diagnose.ConditionOf(u, "Available"))}, b.Evidence...),
 		Next:      command.Kubectl("delete") + " " + diagnose.On(ref),
 		Risk:      "its API is gone until it is registered again; objects that its server keeps of this namespace are not deleted with it",
@@ -52,7 +53,7 @@ func (d *diagnosis) unreadable(said []string) finding {
 	var aggregated []string
 	for _, u := range services {
 		if diagnose.Text(u, "spec", "service", "name") != "" {
-			aggregated = append(aggregated, "aggregated API "+diagnose.Quote(u.GetName()))
+			aggregated = append(aggregated, "aggregated API "+text.Excerpt(u.GetName()))
 		}
 	}
 	f.Evidence = append(f.Evidence, diagnose.Some(aggregated, 5)...)

@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // builtIn says what one of Kubernetes' own finalizers waits for, where nothing
@@ -40,9 +41,9 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 	ref := object.RefOf(u)
 	return []finding{{rank: rankWaiting, Cause: event.Cause{
 		Code:     BuiltInFinalizer,
-		Message:  "the finalizer " + diagnose.Quote(finalizer) + " waits for " + waits + "; Kubernetes removes it by itself",
+		Message:  "the finalizer " + text.Excerpt(finalizer) + " waits for " + waits + "; Kubernetes removes it by itself",
 		Evidence: []string{d.deleted(u)},
-		Next:     command.Kubectl("events") + " --for " + diagnose.Word(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
+		Next:     command.Kubectl("events") + " --for " + text.ShellQuote(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
 	}}}
 }
 
@@ -50,7 +51,7 @@ func inNamespace(namespace string) string {
 	if namespace == "" {
 		return ""
 	}
-	return " -n " + diagnose.Word(namespace)
+	return " -n " + text.ShellQuote(namespace)
 }
 
 // controllerManager tells if kube-controller-manager, which does all that

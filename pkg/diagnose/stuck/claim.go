@@ -1,8 +1,6 @@
 package stuck
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // claim is about claims, which wait until no pod uses them (edge case 63).
@@ -60,13 +59,13 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 	first := object.RefOf(users[0])
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      ClaimInUse,
-		Message:   "the claim is in use by " + strings.Join(diagnose.Some(names, 3), ", ") + ": it goes once no pod has it",
+		Message:   "the claim is in use by " + text.List(names, 3) + ": it goes once no pod has it",
 		BlockedBy: first,
 	}}
 	if phase := diagnose.Text(users[0], "status", "phase"); phase == "Succeeded" || phase == "Failed" {
 		f.Evidence = append(f.Evidence, diagnose.Name(first)+" has come to its end ("+phase+"), and keeps the claim until it is deleted")
 	}
-	f.Evidence = append(f.Evidence, diagnose.Name(first)+" is on node "+diagnose.Quote(diagnose.Text(users[0], "spec", "nodeName"))+" and mounts it")
+	f.Evidence = append(f.Evidence, diagnose.Name(first)+" is on node "+text.Excerpt(diagnose.Text(users[0], "spec", "nodeName"))+" and mounts it")
 	f.Next, f.Risk = d.stopping(users[0])
 	if len(found) > 0 && len(found) >= len(users) {
 		f.rank = rankWaiting
@@ -118,7 +117,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      VolumeBound,
 		Message:   "the volume is bound to " + diagnose.Name(ref) + ", and goes after it",
-		Evidence:  []string{"reclaim policy " + diagnose.Quote(string(pv.Spec.PersistentVolumeReclaimPolicy))},
+		Evidence:  []string{"reclaim policy " + text.Excerpt(string(pv.Spec.PersistentVolumeReclaimPolicy))},
 		Next:      command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref),
 		Risk:      "the claim's data: with the reclaim policy Delete, the storage itself is deleted",
 		BlockedBy: ref,
@@ -146,7 +145,7 @@ func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
 			Code:     VolumeDeletionFailed,
 			Message:  "its driver could not delete the storage behind it",
-			Evidence: []string{"status.message: " + diagnose.Quote(message)},
+			Evidence: []string{"status.message: " + text.Excerpt(message)},
 			Next:     command.Kubectl("describe") + " " + diagnose.On(object.RefOf(u)),
 			Risk:     "without the driver's work the storage stays, and costs what it costs",
 		}})
@@ -166,7 +165,7 @@ func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
 		ref := object.RefOf(o)
 		f := finding{rank: rankHeld, Cause: event.Cause{
 			Code:      VolumeAttached,
-			Message:   "the volume is attached to node " + diagnose.Quote(va.Spec.NodeName) + " (" + diagnose.Name(ref) + ")",
+			Message:   "the volume is attached to node " + text.Excerpt(va.Spec.NodeName) + " (" + diagnose.Name(ref) + ")",
 			Next:      command.Kubectl("describe") + " " + diagnose.On(ref),
 			BlockedBy: ref,
 		}}
@@ -196,8 +195,8 @@ func (d *diagnosis) detaching(u *unstructured.Unstructured, va storagev1.VolumeA
 	if va.Status.DetachError != nil {
 		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
 			Code:      VolumeDetachFailed,
-			Message:   "the driver " + diagnose.Quote(va.Spec.Attacher) + " could not detach the volume from node " + diagnose.Quote(va.Spec.NodeName),
-			Evidence:  []string{"detachError: " + diagnose.Quote(va.Status.DetachError.Message)},
+			Message:   "the driver " + text.Excerpt(va.Spec.Attacher) + " could not detach the volume from node " + text.Excerpt(va.Spec.NodeName),
+			Evidence:  []string{"detachError: " + text.Excerpt(va.Status.DetachError.Message)},
 			Next:      command.Kubectl("describe") + " " + diagnose.On(ref),
 			BlockedBy: ref,
 		}})
@@ -205,7 +204,7 @@ func (d *diagnosis) detaching(u *unstructured.Unstructured, va storagev1.VolumeA
 	if n := d.node(va.Spec.NodeName); n.code != "" {
 		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
 			Code:      n.code,
-			Message:   "the volume is attached to node " + diagnose.Quote(va.Spec.NodeName) + ", which " + n.how,
+			Message:   "the volume is attached to node " + text.Excerpt(va.Spec.NodeName) + ", which " + n.how,
 			Evidence:  n.evidence,
 			Next:      n.next(va.Spec.NodeName),
 			Risk:      n.risk(),

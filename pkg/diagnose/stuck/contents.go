@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // contents is what an object holds that has to go before it does.
@@ -83,7 +84,7 @@ func (c contents) causes(d *diagnosis) []finding {
 	}
 	for i, f := range all {
 		of := slices.Compact(held[keyOf(f.Cause)])
-		all[i].Evidence = append([]string{"holds back " + diagnose.Count(len(of), "object") + " in it: " + strings.Join(diagnose.Some(of, 3), ", ")}, f.Evidence...)
+		all[i].Evidence = append([]string{"holds back " + text.Count(len(of), "object") + " in it: " + text.List(of, 3)}, f.Evidence...)
 	}
 	return all
 }
@@ -124,14 +125,14 @@ func (c contents) remain(u *unstructured.Unstructured) finding {
 	}
 	f := finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ContentRemains,
-		Message:  fmt.Sprintf("%s left in it, %d of them terminating", diagnose.Count(c.total(), "object"), len(c.going)),
+		Message:  fmt.Sprintf("%s left in it, %d of them terminating", text.Count(c.total(), "object"), len(c.going)),
 		Evidence: diagnose.Some(evidence, 8),
 	}}
 	if len(c.going) == 0 {
 		f.Evidence = append(f.Evidence, "nothing of it was deleted yet: its turn may still come")
 	}
 	if diagnose.IsKind(u, "apiextensions.k8s.io", "CustomResourceDefinition") {
-		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", diagnose.Count(c.total(), "object"), len(c.going))
+		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", text.Count(c.total(), "object"), len(c.going))
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // custom is about finalizers of whoever extends Kubernetes (edge case 60).
@@ -36,7 +37,7 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 // gone: nothing in the cluster is known that would remove the finalizer.
 func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	ref := object.RefOf(u)
-	message := "nothing was found in this cluster that removes the finalizer " + diagnose.Quote(finalizer)
+	message := "nothing was found in this cluster that removes the finalizer " + text.Excerpt(finalizer)
 	if !s.Proven {
 		message += "; a controller that runs outside of it would not be seen"
 	}
@@ -56,9 +57,9 @@ func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagn
 func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:     FinalizerUnknown,
-		Message:  "it waits for whoever removes the finalizer " + diagnose.Quote(finalizer) + "; who that is could not be found out, for lack of permission or of an answer",
+		Message:  "it waits for whoever removes the finalizer " + text.Excerpt(finalizer) + "; who that is could not be found out, for lack of permission or of an answer",
 		Evidence: append(d.set(u, finalizer), s.Evidence...),
-		Next:     "ask who knows the finalizer " + diagnose.Word(finalizer) + " whether its controller runs",
+		Next:     "ask who knows the finalizer " + text.ShellQuote(finalizer) + " whether its controller runs",
 	}}
 }
 
@@ -102,8 +103,8 @@ func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string,
 	return finding{rank: rankBroken, Cause: event.Cause{
 		Code:      FinalizerControllerForbidden,
 		Message:   owner(c, finalizer) + ", is not permitted to remove it",
-		Evidence:  append([]string{"service account " + diagnose.Quote(c.Account) + " -n " + diagnose.Quote(c.Ref.Namespace) + " may neither update nor patch " + diagnose.Name(ref)}, c.Why...),
-		Next:      command.KubectlAs("auth", "can-i") + " update " + diagnose.On(ref) + " --as=" + diagnose.Word(user),
+		Evidence:  append([]string{"service account " + text.Excerpt(c.Account) + " -n " + text.Excerpt(c.Ref.Namespace) + " may neither update nor patch " + diagnose.Name(ref)}, c.Why...),
+		Next:      command.KubectlAs("auth", "can-i") + " update " + diagnose.On(ref) + " --as=" + text.ShellQuote(user),
 		BlockedBy: diagnose.RefOf("v1", "ServiceAccount", c.Ref.Namespace, c.Account),
 	}}, true
 }
@@ -127,15 +128,15 @@ func owner(c diagnose.Candidate, finalizer string) string {
 	if !c.Likely() {
 		who = "what may be the controller of the finalizer "
 	}
-	return who + diagnose.Quote(finalizer) + ", " + diagnose.Name(c.Ref)
+	return who + text.Excerpt(finalizer) + ", " + diagnose.Name(c.Ref)
 }
 
 // silent: the controller is alive, but does not remove the finalizer.
 func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by object.Ref) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:      FinalizerControllerSilent,
-		Message:   "the controller of the finalizer " + diagnose.Quote(finalizer) + ", " + diagnose.Name(by) + ", is alive, but has not removed it in " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))),
-		Next:      command.Kubectl("logs") + " " + diagnose.On(by) + " --all-containers --since=1h | grep " + diagnose.Word(u.GetName()),
+		Message:   "the controller of the finalizer " + text.Excerpt(finalizer) + ", " + diagnose.Name(by) + ", is alive, but has not removed it in " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))),
+		Next:      command.Kubectl("logs") + " " + diagnose.On(by) + " --all-containers --since=1h | grep " + text.ShellQuote(u.GetName()),
 		BlockedBy: by,
 	}}
 }
@@ -143,9 +144,9 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 // silentElsewhere: somebody holds the lease, but runs where we cannot see it.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
-	f.Message = "the controller of the finalizer " + diagnose.Quote(finalizer) + " is alive, but does not remove it; its workload was not found, it may run outside the cluster"
+	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found, it may run outside the cluster"
 	f.Evidence = append(d.set(u, finalizer), s.Lease.String(d.Now))
-	f.Next = "look into the log of " + diagnose.Word(s.Lease.Holder)
+	f.Next = "look into the log of " + text.ShellQuote(s.Lease.Holder)
 	f.BlockedBy = s.Lease.Ref
 	return f
 }
@@ -160,10 +161,10 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	first := s.Suspects[0].Ref
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,
-		Message: "it waits for whoever removes the finalizer " + diagnose.Quote(finalizer) + "; nothing tells who that is, and " +
-			diagnose.Count(len(all), "workload") + " in the cluster may be it, or something outside",
+		Message: "it waits for whoever removes the finalizer " + text.Excerpt(finalizer) + "; nothing tells who that is, and " +
+			text.Count(len(all), "workload") + " in the cluster may be it, or something outside",
 		Evidence: append(append(d.set(u, finalizer), s.Evidence...), diagnose.Some(all, 4)...),
-		Next:     command.Kubectl("logs") + " " + diagnose.On(first) + " --all-containers --since=1h | grep " + diagnose.Word(u.GetName()),
+		Next:     command.Kubectl("logs") + " " + diagnose.On(first) + " --all-containers --since=1h | grep " + text.ShellQuote(u.GetName()),
 	}}
 }
 
@@ -171,9 +172,9 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,
-		Message: "it waits for whoever set the finalizer " + diagnose.Quote(finalizer) + ", who is alive; no workload in this cluster is known to own it; " +
+		Message: "it waits for whoever set the finalizer " + text.Excerpt(finalizer) + ", who is alive; no workload in this cluster is known to own it; " +
 			"its controller may run elsewhere",
 		Evidence: append(append(d.set(u, finalizer), s.Alive), s.Evidence...),
-		Next:     "ask who knows the finalizer " + diagnose.Word(finalizer) + " where its controller runs",
+		Next:     "ask who knows the finalizer " + text.ShellQuote(finalizer) + " where its controller runs",
 	}}
 }

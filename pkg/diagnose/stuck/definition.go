@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 const definitions = "apiextensions.k8s.io"
@@ -95,10 +96,10 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	}
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     ConversionWebhookDown,
-		Message:  "the webhook that converts " + diagnose.Quote(crd.GetName()) + " between its versions does not answer, so its objects can neither be listed nor changed",
-		Evidence: append(append([]string{"it is called at " + diagnose.Quote(at)}, b.Evidence...), failure...),
+		Message:  "the webhook that converts " + text.Excerpt(crd.GetName()) + " between its versions does not answer, so its objects can neither be listed nor changed",
+		Evidence: append(append([]string{"it is called at " + text.Excerpt(at)}, b.Evidence...), failure...),
 		Next: command.Kubectl("patch") + " " + diagnose.On(object.RefOf(crd)) + " --type=merge -p " +
-			diagnose.Word(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`),
+			text.ShellQuote(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`),
 		Risk:      "without conversion, objects are served with the fields that they were stored with, and what another version calls differently is lost when they are written",
 		BlockedBy: object.RefOf(crd),
 	}}
@@ -115,7 +116,7 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	var said []string
 	for q, err := range d.Unanswered() {
 		if q.GVK.GroupKind() == gvk.GroupKind() && q.Verb != diagnose.Replay && diagnose.Troubled(err) && ofConversion(err.Error()) {
-			said = append(said, q.String()+": "+diagnose.Quote(err.Error()))
+			said = append(said, q.String()+": "+text.Excerpt(err.Error()))
 			d.Excuse(q)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // foreground is about objects that go after their dependents (edge case 62): only
@@ -50,7 +51,7 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	if len(dependents) > 0 && found[0].Code == BuiltInFinalizer {
 		first := object.RefOf(dependents[0])
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
-		found[0].Evidence = append(found[0].Evidence, diagnose.Count(len(dependents), "dependent")+" still name it as their owner, such as "+diagnose.Name(first))
+		found[0].Evidence = append(found[0].Evidence, text.Count(len(dependents), "dependent")+" still name it as their owner, such as "+diagnose.Name(first))
 		found[0].Next = command.Kubectl("get") + " " + diagnose.On(first) + " -o jsonpath='{.metadata.ownerReferences}'"
 		// To release it is an update, too, which something may refuse.
 		found = append(d.admission(dependents[0], releases), found...)
@@ -87,12 +88,12 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	ref := object.RefOf(first)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      ForegroundDependents,
-		Message:   "it goes after its dependents, and " + diagnose.Count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + diagnose.Name(ref),
+		Message:   "it goes after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + diagnose.Name(ref),
 		Next:      command.Kubectl("k8sconnect", "stuck") + " " + diagnose.On(ref),
 		BlockedBy: ref,
 	}}
 	if len(dependents) > 1 {
-		f.Message = "it goes after its dependents, and " + diagnose.Count(len(dependents), "dependent") + " with blockOwnerDeletion are left, such as " + diagnose.Name(ref)
+		f.Message = "it goes after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion are left, such as " + diagnose.Name(ref)
 	}
 	if diagnose.Terminating(first) {
 		f.Evidence = []string{diagnose.Name(ref) + " is terminating since " + diagnose.Ago(d.Now.Sub(diagnose.Since(first)))}
@@ -105,7 +106,7 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	f.Next, f.Risk = command.Kubectl("k8sconnect", "delete")+" "+diagnose.On(ref), "deletes "+diagnose.Name(ref)
 	for _, o := range first.GetOwnerReferences() {
 		if o.UID != u.GetUID() {
-			f.Evidence = append(f.Evidence, "it has another owner, "+diagnose.Quote(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only takes this one out of its owners")
+			f.Evidence = append(f.Evidence, "it has another owner, "+text.Excerpt(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only takes this one out of its owners")
 		}
 	}
 	return append(found, f)
@@ -122,7 +123,7 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	return finding{rank: rankHeld, Cause: event.Cause{
 		Code:      OwnerInOtherNamespace,
 		Message:   "a dependent in another namespace names it as owner, which is not allowed: " + diagnose.Name(ref),
-		Evidence:  []string{"metadata.ownerReferences of " + diagnose.Name(ref) + " names " + diagnose.Quote(u.GetName()) + " by its UID, but owners are looked for in the dependent's own namespace"},
+		Evidence:  []string{"metadata.ownerReferences of " + diagnose.Name(ref) + " names " + text.Excerpt(u.GetName()) + " by its UID, but owners are looked for in the dependent's own namespace"},
 		Next:      disowning(dependent, u.GetUID()),
 		Risk:      lost,
 		BlockedBy: ref,
@@ -134,5 +135,5 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 func disowning(u *unstructured.Unstructured, owner types.UID) string {
 	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))
-	return command.Kubectl("patch") + " " + diagnose.On(object.RefOf(u)) + " --type=json -p " + diagnose.Word(patch)
+	return command.Kubectl("patch") + " " + diagnose.On(object.RefOf(u)) + " --type=json -p " + text.ShellQuote(patch)
 }

@@ -179,8 +179,8 @@ status:
 apiVersion: v1
 kind: Pod
 metadata: {name: op-1, namespace: ops, labels: {app: op}}
-status: {containerStatuses: [{name: manager, state: {waiting: {reason: ImagePullBackOff, message: "no such \u001b[31mimage"}}}]}`,
-			codes: []string{FinalizerControllerNotReady}, says: []string{`ImagePullBackOff no such \x1b[31mimage`}, blockedBy: "Deployment/ops/widget-operator",
+status: {containerStatuses: [{name: manager, state: {waiting: {reason: ImagePullBackOff, message: "no such \u001b[31mimage\u202e"}}}]}`,
+			codes: []string{FinalizerControllerNotReady}, says: []string{`ImagePullBackOff no such image\u202e`}, blockedBy: "Deployment/ops/widget-operator",
 		},
 		"silent": {
 			objects: held + operatorWith("{readyReplicas: 1}", 1), answers: diagnosetest.Answers{May: []string{mayUpdate}},

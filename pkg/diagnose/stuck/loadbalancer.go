@@ -8,6 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 const cloudController = "cloud-controller-manager"
@@ -42,7 +43,7 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	ref := object.RefOf(u)
 	return []finding{{rank: rankBroken, Cause: event.Cause{
 		Code:     LoadBalancerControllerGone,
-		Message:  "no cloud controller runs in this cluster that would release its load balancer (finalizer " + diagnose.Quote(finalizer) + ")",
+		Message:  "no cloud controller runs in this cluster that would release its load balancer (finalizer " + text.Excerpt(finalizer) + ")",
 		Evidence: append(s.Evidence, d.deleted(u)),
 		Next:     removal(ref, finalizer),
 		Risk:     "a load balancer that exists at the provider stays there, and costs what it costs",

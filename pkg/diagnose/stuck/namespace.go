@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // namespace is about namespaces: what their conditions say, each traced to its
@@ -49,7 +50,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	var failures []string
 	for _, kind := range []corev1.NamespaceConditionType{corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure} {
 		if c := diagnose.ConditionOf(live, string(kind)); c.Status == "True" {
-			failures = append(failures, string(kind)+": "+diagnose.Quote(c.Message))
+			failures = append(failures, string(kind)+": "+text.Excerpt(c.Message))
 		}
 	}
 	if len(failures) == 0 {
@@ -84,7 +85,7 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 		corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining, corev1.NamespaceDeletionContentFailure,
 	} {
 		if c := diagnose.ConditionOf(live, string(kind)); c.Status == "True" {
-			said = append(said, string(kind)+": "+diagnose.Quote(c.Message))
+			said = append(said, string(kind)+": "+text.Excerpt(c.Message))
 		}
 	}
 	if len(said) == 0 {
@@ -105,10 +106,10 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	path := "/api/v1/namespaces/" + live.GetName()
 	return []finding{{rank: rankBroken, Cause: event.Cause{
 		Code:     NamespaceFinalizer,
-		Message:  "the namespace has finalizers in its spec, of somebody who does not remove them: " + diagnose.Quote(strings.Join(others, ", ")),
+		Message:  "the namespace has finalizers in its spec, of somebody who does not remove them: " + text.Excerpt(strings.Join(others, ", ")),
 		Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call of /finalize removes them"},
-		Next: command.Kubectl("get") + " --raw " + diagnose.Word(path) + " | sed " + diagnose.Word(replaceList(all)) +
-			" | " + command.Kubectl("replace") + " --raw " + diagnose.Word(path+"/finalize") + " -f -",
+		Next: command.Kubectl("get") + " --raw " + text.ShellQuote(path) + " | sed " + text.ShellQuote(replaceList(all)) +
+			" | " + command.Kubectl("replace") + " --raw " + text.ShellQuote(path+"/finalize") + " -f -",
 		Risk: "what those finalizers were to clean up stays behind",
 	}}}
 }
@@ -130,7 +131,7 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 	if failure.Status != "True" || len(c.present) == 0 {
 		return nil
 	}
-	said := "NamespaceDeletionContentFailure: " + diagnose.Quote(failure.Message)
+	said := "NamespaceDeletionContentFailure: " + text.Excerpt(failure.Message)
 	for _, u := range c.present {
 		hooks := d.HooksFor(u, admissionv1.Delete)
 		h, ok := quotedIn(hooks, failure.Message)
@@ -146,7 +147,7 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 	first := object.RefOf(c.present[0])
 	return []finding{{rank: rankHeld, Cause: event.Cause{
 		Code:      DeletionRefused,
-		Message:   "the namespace controller could not delete " + diagnose.Count(len(c.present), "object") + " in it",
+		Message:   "the namespace controller could not delete " + text.Count(len(c.present), "object") + " in it",
 		Evidence:  []string{said},
 		Next:      command.Kubectl("delete") + " " + diagnose.On(first) + " --dry-run=server",
 		BlockedBy: first,

@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // pod is about pods, which go when the kubelet of their node says so (edge case
@@ -47,19 +48,19 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	switch {
 	case n.code != "":
 		f.Code, f.rank = n.code, rankBroken
-		f.Message = "it runs on node " + diagnose.Quote(p.Spec.NodeName) + ", which " + n.how + ": nobody says that its containers have stopped"
+		f.Message = "it runs on node " + text.Excerpt(p.Spec.NodeName) + ", which " + n.how + ": nobody says that its containers have stopped"
 		f.Risk = "none once the machine is off: find that out first; while it is on, " + f.Risk
 		if n.code == NodeGone {
 			f.Risk = "none if the machine is gone for good; if it only lost its name, its containers go on running there"
 		}
 	case len(running(p)) == 0 && len(p.Status.ContainerStatuses) > 0:
 		f.Code = PodUnmounting
-		f.Message = "its containers have stopped, but the kubelet of node " + diagnose.Quote(p.Spec.NodeName) + " has not cleaned up: an unmount may hang"
+		f.Message = "its containers have stopped, but the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not cleaned up: an unmount may hang"
 		f.Evidence = append(f.Evidence, volumesOf(p)...)
-		f.Next, f.Risk = command.Kubectl("events")+" --for pod/"+diagnose.Word(p.Name)+" -n "+diagnose.Word(p.Namespace), ""
+		f.Next, f.Risk = command.Kubectl("events")+" --for pod/"+text.ShellQuote(p.Name)+" -n "+text.ShellQuote(p.Namespace), ""
 	default:
 		f.Code = PodPastGracePeriod
-		f.Message = "its grace period is over, and the kubelet of node " + diagnose.Quote(p.Spec.NodeName) + " has not said that its containers have stopped"
+		f.Message = "its grace period is over, and the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not said that its containers have stopped"
 	}
 	if len(p.Finalizers) > 0 { // Then it is they who hold it, whatever the kubelet does.
 		f.rank = max(f.rank, rankWaiting)
@@ -72,7 +73,7 @@ func running(p corev1.Pod) []string {
 	var names []string
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if c.State.Running != nil {
-			names = append(names, "container "+diagnose.Quote(c.Name)+" is running")
+			names = append(names, "container "+text.Excerpt(c.Name)+" is running")
 		}
 	}
 	return diagnose.Some(names, 3)
@@ -84,11 +85,11 @@ func volumesOf(p corev1.Pod) []string {
 	for _, v := range p.Spec.Volumes {
 		switch {
 		case v.PersistentVolumeClaim != nil:
-			found = append(found, "volume "+diagnose.Quote(v.Name)+": claim "+diagnose.Quote(v.PersistentVolumeClaim.ClaimName))
+			found = append(found, "volume "+text.Excerpt(v.Name)+": claim "+text.Excerpt(v.PersistentVolumeClaim.ClaimName))
 		case v.NFS != nil:
-			found = append(found, "volume "+diagnose.Quote(v.Name)+": NFS "+diagnose.Quote(v.NFS.Server))
+			found = append(found, "volume "+text.Excerpt(v.Name)+": NFS "+text.Excerpt(v.NFS.Server))
 		case v.CSI != nil:
-			found = append(found, "volume "+diagnose.Quote(v.Name)+": "+diagnose.Quote(v.CSI.Driver))
+			found = append(found, "volume "+text.Excerpt(v.Name)+": "+text.Excerpt(v.CSI.Driver))
 		}
 	}
 	return diagnose.Some(found, 3)
@@ -100,7 +101,7 @@ func (d *diagnosis) budgets(p corev1.Pod) []string {
 	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
 	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
 		if b.Spec.Selector != nil && diagnose.Selects(b.Spec.Selector, p.Labels) {
-			return []string{fmt.Sprintf("PodDisruptionBudget %s is not the reason: it holds up evictions, never deletions", diagnose.Quote(b.Name))}
+			return []string{fmt.Sprintf("PodDisruptionBudget %s is not the reason: it holds up evictions, never deletions", text.Excerpt(b.Name))}
 		}
 	}
 	return nil
@@ -118,21 +119,21 @@ func (d *diagnosis) node(called string) node {
 		if !sure {
 			return node{}
 		}
-		return node{code: NodeGone, how: "is not there any more", evidence: []string{"node " + diagnose.Quote(called) + " does not exist"}}
+		return node{code: NodeGone, how: "is not there any more", evidence: []string{"node " + text.Excerpt(called) + " does not exist"}}
 	}
 	ready := diagnose.ConditionOf(u, "Ready")
 	if ready.Status == "True" || ready.Status == "" {
 		return node{}
 	}
-	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + diagnose.Quote(called) + ": Ready is " + ready.Status + ", " + said(ready)}}
+	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + text.Excerpt(called) + ": Ready is " + ready.Status + ", " + said(ready)}}
 }
 
 // next is what frees volumes of a node that does not come back.
 func (n node) next(called string) string {
 	if n.code == NodeGone {
-		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + diagnose.Word(called)
+		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + text.ShellQuote(called)
 	}
-	return command.Kubectl("taint") + " nodes " + diagnose.Word(called) + " node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
+	return command.Kubectl("taint") + " nodes " + text.ShellQuote(called) + " node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
 }
 
 func (n node) risk() string {

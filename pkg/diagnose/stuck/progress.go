@@ -8,6 +8,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // progress tells from two looks that an object is slow, not stuck (edge case 58).
@@ -20,7 +21,7 @@ func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
 	rate := float64(gone) / took.Seconds()
 	moving := finding{rank: rankMoving, Cause: event.Cause{
 		Code:    Progressing,
-		Message: fmt.Sprintf("it is not stuck: %d of what it held went in the last %s, %s left", gone, took.Round(100*time.Millisecond), diagnose.Count(f.After.Left, "object")),
+		Message: fmt.Sprintf("it is not stuck: %d of what it held went in the last %s, %s left", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object")),
 	}}
 	if f.After.Left > 0 {
 		moving.Evidence = []string{fmt.Sprintf("%.1f a second; at this rate it takes another %s", rate, diagnose.Ago(time.Duration(float64(f.After.Left)/rate*float64(time.Second))+time.Second))}

@@ -6,14 +6,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // said is a condition as evidence.
-func said(c diagnose.Condition) string { return diagnose.Quote(c.Reason + ": " + c.Message) }
+func said(c diagnose.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
 // removal is the command that removes one finalizer.
 func removal(ref object.Ref, finalizer string) string {
-	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + diagnose.Word(finalizer)
+	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + text.ShellQuote(finalizer)
 }
 
 // set tells who put the finalizer there, as far as managed fields know (edge case
@@ -21,7 +22,7 @@ func removal(ref object.Ref, finalizer string) string {
 func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
 	var evidence []string
 	for _, o := range diagnose.Setters(u, finalizer) {
-		text := "finalizer set by " + diagnose.Quote(o.String())
+		text := "finalizer set by " + text.Excerpt(o.String())
 		if !o.Time.IsZero() {
 			text += ", who last wrote " + diagnose.Ago(d.Now.Sub(o.Time)) + " ago"
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 func notTerminating(u *unstructured.Unstructured) event.Cause {
@@ -38,7 +39,7 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	}}
 	if len(u.GetFinalizers()) > 0 {
 		f.Message = "no cause was found for what its finalizers wait for"
-		f.Evidence = []string{"finalizers: " + diagnose.Quote(strings.Join(u.GetFinalizers(), ", "))}
+		f.Evidence = []string{"finalizers: " + text.Excerpt(strings.Join(u.GetFinalizers(), ", "))}
 	}
 	return f
 }
@@ -66,16 +67,16 @@ func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
 	for q, err := range d.Unanswered() {
-		text := q.String()
+		words := q.String()
 		kind := gapOf(q, err, blame)
 		switch kind {
 		case gapUnanswered:
-			text += ": " + reason(err)
+			words += ": " + reason(err)
 		case gapFailing:
-			text += ": " + diagnose.Quote(err.Error())
+			words += ": " + text.Excerpt(err.Error())
 		default:
 		}
-		told[kind] = append(told[kind], text)
+		told[kind] = append(told[kind], words)
 	}
 	for _, said := range told {
 		slices.Sort(said)
@@ -117,13 +118,13 @@ func (d *diagnosis) unread() (finding, bool) {
 	}
 	f := finding{rank: rankBlind, Cause: event.Cause{
 		Code:     NotPermitted,
-		Message:  fmt.Sprintf("%s could not be looked at, for lack of permission: there may be causes that are not told here", diagnose.Count(len(denied), "thing")),
+		Message:  fmt.Sprintf("%s could not be looked at, for lack of permission: there may be causes that are not told here", text.Count(len(denied), "thing")),
 		Evidence: diagnose.Some(append(denied, failed...), 8),
 		Next:     "ask again as somebody who may read them",
 	}}
 	if len(denied) == 0 {
 		f.Code, f.Next = NotRead, ""
-		f.Message = fmt.Sprintf("%s could not be looked at: there may be causes that are not told here", diagnose.Count(len(failed), "thing"))
+		f.Message = fmt.Sprintf("%s could not be looked at: there may be causes that are not told here", text.Count(len(failed), "thing"))
 	}
 	return f, true
 }
@@ -133,7 +134,7 @@ func reason(err error) string {
 	if why := apierrors.ReasonForError(err); why != metav1.StatusReasonUnknown {
 		return string(why)
 	}
-	return diagnose.Quote(err.Error())
+	return text.Excerpt(err.Error())
 }
 
 // server tells of an API server that throttles or fails: of what it does not

@@ -11,6 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // deadlock says that a rollout waits for itself: the new Pod for the volume that
@@ -136,7 +137,7 @@ func (v *view) mounts(p *corev1.Pod) []finding {
 	}
 	return []finding{of(p, direct, event.Cause{
 		Code:     "VolumeNotMounted",
-		Message:  "a volume of it can not be mounted (" + clean(e.Reason) + ")",
+		Message:  "a volume of it can not be mounted (" + text.Excerpt(e.Reason) + ")",
 		Evidence: append([]string{"on node " + p.Spec.NodeName}, quoted(e)...),
 		Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
 	})}
@@ -175,7 +176,7 @@ func (v *view) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClai
 			BlockedBy: r,
 		}
 		if a.Status.DetachError != nil {
-			c.Evidence = append(c.Evidence, "detaching failed: "+clean(a.Status.DetachError.Message))
+			c.Evidence = append(c.Evidence, "detaching failed: "+text.Excerpt(a.Status.DetachError.Message))
 		}
 		c.Evidence = append(c.Evidence, quoted(v.warning(p, "FailedAttachVolume"))...)
 		return of(p, root, c), true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // claimNames returns the names of the claims that a Pod mounts; those of generic
@@ -61,7 +62,7 @@ func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
 	switch {
 	case pvc.DeletionTimestamp != nil:
 		c.Code, c.Message = "ClaimTerminating", "is being deleted"
-		c.Evidence = []string{"finalizers: " + some(pvc.Finalizers, 3)}
+		c.Evidence = []string{"finalizers: " + text.List(pvc.Finalizers, 3)}
 	case pvc.Status.Phase == corev1.ClaimLost:
 		c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+pvc.Spec.VolumeName+", which is not there any more"
 		c.Evidence = []string{"phase Lost"}
@@ -76,7 +77,7 @@ func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
 
 // unbound goes by the claim's storage class.
 func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
-	c.Evidence = []string{"phase " + clean(cmp.Or(string(pvc.Status.Phase), "not set"))}
+	c.Evidence = []string{"phase " + text.Excerpt(cmp.Or(string(pvc.Status.Phase), "not set"))}
 	e := v.warning(pvc, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
 	c.Evidence = append(c.Evidence, quoted(e)...)
 	class, ok := v.classOf(pvc)
@@ -101,12 +102,12 @@ func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.C
 		c.Code, c.Message = "NoVolume", "waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" makes none by itself"
 		c.Next = kubectl("", "get", "persistentvolumes")
 	case e != nil:
-		c.Code, c.Message = "ProvisioningFailed", "its volume can not be made by "+clean(class.class.Provisioner)
+		c.Code, c.Message = "ProvisioningFailed", "its volume can not be made by "+text.Excerpt(class.class.Provisioner)
 	case class.firstConsumer() && pvc.Annotations[selectedNode] == "":
 		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume when a Pod that mounts it is scheduled; none is"
 		c.Evidence = []string{"volumeBindingMode of StorageClass " + class.ref.Name + " is WaitForFirstConsumer"}
 	default:
-		provisioner := clean(cmp.Or(pvc.Annotations[provisionerOf], class.class.Provisioner))
+		provisioner := text.Excerpt(cmp.Or(pvc.Annotations[provisionerOf], class.class.Provisioner))
 		c.Code, c.Message = "NoProvisioner", "waits for "+provisioner+" to make its volume, and nothing is heard of that: is it installed, and running?"
 		c.Evidence = []string{"provisioner of StorageClass " + class.ref.Name + " is " + provisioner}
 		c.Next = kubectl("", "get", "csidrivers,pods", "-A")

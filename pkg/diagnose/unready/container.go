@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // initContainers looks at the first of them that is not done: those after it wait.
@@ -82,7 +83,7 @@ func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerCrash",
 			Message:  b.role + " ends each time it is started (CrashLoopBackOff)",
-			Evidence: distinct([]string{clean(w.Message)}),
+			Evidence: distinct([]string{text.Excerpt(w.Message)}),
 			Next:     b.logs(true),
 		})}
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
@@ -96,13 +97,13 @@ func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
 	default: // CreateContainerError, RunContainerError, PostStartHookError…
-		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + clean(w.Reason) + ": " + clean(w.Message)}
+		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason) + ": " + text.Excerpt(w.Message)}
 		if t := b.status.LastTerminationState.Terminated; t != nil {
 			evidence = append(evidence, b.end(t)...)
 		}
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerNotStarted",
-			Message:  b.role + " can not be started (" + clean(w.Reason) + ")",
+			Message:  b.role + " can not be started (" + text.Excerpt(w.Reason) + ")",
 			Evidence: evidence,
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
@@ -122,7 +123,7 @@ func (v *view) recent(t *corev1.ContainerStateTerminated) bool {
 // withoutPod leaves out of a kubelet's message which Pod it is about.
 func withoutPod(message string) string {
 	message, _, _ = strings.Cut(message, " (pod: ")
-	return clean(message)
+	return text.Excerpt(message)
 }
 
 // ended tells how a container ended, and by whom.
@@ -146,7 +147,7 @@ func (v *view) ended(b container, t *corev1.ContainerStateTerminated) finding {
 		c.Code = "CommandNotFound"
 		c.Message = fmt.Sprintf("%s can not run its command (exit code %d): it is not in the image, or can not be executed", b.role, t.ExitCode)
 		if command := slices.Concat(b.spec.Command, b.spec.Args); len(command) > 0 {
-			c.Evidence = append(c.Evidence, "command: "+clean(strings.Join(command, " ")))
+			c.Evidence = append(c.Evidence, "command: "+text.Excerpt(strings.Join(command, " ")))
 		}
 	case killed != nil && t.ExitCode != 0:
 		c.Code = "ProbeKills"
@@ -214,16 +215,16 @@ func (v *view) probes(b container) []finding {
 
 // asked says in short what a probe does.
 func asked(p *corev1.Probe) string {
-	text := ""
+	said := ""
 	switch {
 	case p.HTTPGet != nil:
-		text = "GET " + p.HTTPGet.Path + " at port " + p.HTTPGet.Port.String()
+		said = "GET " + p.HTTPGet.Path + " at port " + p.HTTPGet.Port.String()
 	case p.TCPSocket != nil:
-		text = "connect to port " + p.TCPSocket.Port.String()
+		said = "connect to port " + p.TCPSocket.Port.String()
 	case p.GRPC != nil:
-		text = fmt.Sprint("gRPC at port ", p.GRPC.Port)
+		said = fmt.Sprint("gRPC at port ", p.GRPC.Port)
 	case p.Exec != nil:
-		text = "run " + strings.Join(p.Exec.Command, " ")
+		said = "run " + strings.Join(p.Exec.Command, " ")
 	}
-	return clean(fmt.Sprintf("%s, every %d s, time-out %d s", text, p.PeriodSeconds, p.TimeoutSeconds))
+	return text.Excerpt(fmt.Sprintf("%s, every %d s, time-out %d s", said, p.PeriodSeconds, p.TimeoutSeconds))
 }

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // container is one container of a Pod: what was asked for, and how it does.
@@ -41,15 +41,15 @@ func (b container) sidecar() bool { return strings.HasPrefix(b.role, "sidecar ")
 
 // end is how the container ended last, as evidence.
 func (b container) end(t *corev1.ContainerStateTerminated) []string {
-	text := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
+	said := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
 	if t.Reason != "" {
-		text += " (" + clean(t.Reason) + ")"
+		said += " (" + text.Excerpt(t.Reason) + ")"
 	}
 	if !t.FinishedAt.IsZero() {
-		text += " at " + t.FinishedAt.UTC().Format("15:04:05Z")
+		said += " at " + t.FinishedAt.UTC().Format("15:04:05Z")
 	}
-	text += ", " + diagnose.Count(int(b.status.RestartCount), "restart")
-	out := []string{text}
+	said += ", " + text.Count(int(b.status.RestartCount), "restart")
+	out := []string{said}
 	for _, line := range lastLines(t.Message, 3) {
 		out = append(out, "termination message: "+line)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // workload is what those that create Pods have in common.
@@ -42,8 +43,8 @@ func (v *view) refused(w workload) []finding {
 	}
 	c := event.Cause{
 		Code:     "CreateRefused",
-		Message:  "Pods of " + name(w.ref) + " are refused: " + clean(said),
-		Evidence: []string{from + clean(said)},
+		Message:  "Pods of " + name(w.ref) + " are refused: " + text.Excerpt(said),
+		Evidence: []string{from + text.Excerpt(said)},
 		Next:     describe(w.ref),
 	}
 	for _, rule := range []func(workload, string, *event.Cause) bool{
@@ -57,13 +58,13 @@ func (v *view) refused(w workload) []finding {
 }
 
 // after returns the text between two others.
-func after(text, begin, end string) (string, bool) {
-	_, rest, ok := strings.Cut(text, begin)
+func after(said, begin, end string) (string, bool) {
+	_, rest, ok := strings.Cut(said, begin)
 	if !ok {
 		return "", false
 	}
 	rest, _, _ = strings.Cut(rest, end)
-	return clean(rest), rest != ""
+	return text.Excerpt(rest), rest != ""
 }
 
 func (v *view) quota(w workload, said string, c *event.Cause) bool {
@@ -84,10 +85,10 @@ func (v *view) quota(w workload, said string, c *event.Cause) bool {
 		var full []string
 		for resource, hard := range q.Status.Hard {
 			used := q.Status.Used[resource]
-			full = append(full, clean(string(resource))+" "+used.String()+" of "+hard.String())
+			full = append(full, text.Excerpt(string(resource))+" "+used.String()+" of "+hard.String())
 		}
 		if slices.Sort(full); len(full) > 0 {
-			c.Evidence = append(c.Evidence, "used: "+some(full, 6))
+			c.Evidence = append(c.Evidence, "used: "+text.List(full, 6))
 		}
 	}
 	return true
@@ -118,7 +119,7 @@ func podSecurity(w workload, said string, c *event.Cause) bool {
 	c.Code = "PodSecurityViolation"
 	c.Message = "Pods of " + name(w.ref) + " are refused: namespace " + w.ref.Namespace + " enforces the Pod security level " + level
 	if _, why, ok := strings.Cut(said, level+`": `); ok {
-		c.Message += ", and they do not comply: " + clean(why)
+		c.Message += ", and they do not comply: " + text.Excerpt(why)
 	}
 	c.BlockedBy = ref(core("Namespace"), "", w.ref.Namespace)
 	c.Next = kubectl("", "get", "namespace", w.ref.Namespace, "--show-labels")

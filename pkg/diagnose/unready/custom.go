@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // custom tells of an object of a kind that we do not know: what its controller
@@ -83,13 +84,13 @@ func saying(u *unstructured.Unstructured) []finding {
 		switch {
 		case slices.Contains([]string{"Stalled", "Failed", "Degraded", "Error"}, c.Type) && c.Status == "True":
 			cause.Code, rank = "Stalled", root
-			cause.Message = name(r) + " is " + clean(c.Type) + told(c)
+			cause.Message = name(r) + " is " + text.Excerpt(c.Type) + told(c)
 		case slices.Contains([]string{"Ready", "Available", "Succeeded", "Synced", "Healthy", "Accepted", "Programmed", "Established", "Complete"}, c.Type) && c.Status == "False":
 			cause.Code = "ConditionFalse"
-			cause.Message = name(r) + " is not " + clean(c.Type) + told(c)
+			cause.Message = name(r) + " is not " + text.Excerpt(c.Type) + told(c)
 		case slices.Contains([]string{"Ready", "Available"}, c.Type) && c.Status == "Unknown":
 			cause.Code = "ConditionUnknown"
-			cause.Message = name(r) + ": whether it is " + clean(c.Type) + " is not known" + told(c)
+			cause.Message = name(r) + ": whether it is " + text.Excerpt(c.Type) + " is not known" + told(c)
 		case slices.Contains([]string{"Reconciling", "Progressing"}, c.Type) && c.Status == "True":
 			cause.Code, rank = "Reconciling", consequence
 			cause.Message = name(r) + " is still worked on" + told(c)
@@ -103,14 +104,14 @@ func saying(u *unstructured.Unstructured) []finding {
 
 // told is what a condition says, in parentheses and after a colon.
 func told(c diagnose.Condition) string {
-	text := ""
+	said := ""
 	if c.Reason != "" {
-		text = " (" + clean(c.Reason) + ")"
+		said = " (" + text.Excerpt(c.Reason) + ")"
 	}
 	if c.Message != "" {
-		text += ": " + clean(c.Message)
+		said += ": " + text.Excerpt(c.Message)
 	}
-	return text
+	return said
 }
 
 // isStale returns the generation that the controller looked at last, if that is an
@@ -168,7 +169,7 @@ func (v *view) warned(u *unstructured.Unstructured) []finding {
 	}
 	c := event.Cause{
 		Code:    "WarningEvent",
-		Message: name(object.RefOf(u)) + ": " + clean(events[0].Reason) + ": " + clean(events[0].Message),
+		Message: name(object.RefOf(u)) + ": " + text.Excerpt(events[0].Reason) + ": " + text.Excerpt(events[0].Message),
 		Next:    describe(object.RefOf(u)),
 	}
 	for _, e := range events[:min(3, len(events))] {
@@ -198,7 +199,7 @@ func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
 	f := finding{Cause: c, rank: root}
 	manager := diagnose.StatusManager(u)
 	if manager != "" {
-		f.Evidence = append(f.Evidence, "its status is written by "+clean(manager))
+		f.Evidence = append(f.Evidence, "its status is written by "+text.Excerpt(manager))
 	}
 	if manager == "kube-controller-manager" || strings.HasSuffix(u.GroupVersionKind().Group, ".k8s.io") {
 		return f // It is part of the control plane, mostly no workload.
@@ -224,7 +225,7 @@ func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
 	} else if !s.Sure {
 		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: not all that would tell may be listed")
 	} else if manager != "" {
-		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet seems to be "+clean(manager))
+		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet seems to be "+text.Excerpt(manager))
 	}
 	return f
 }

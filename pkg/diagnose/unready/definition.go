@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // definition tells why a CustomResourceDefinition is not served.
@@ -19,7 +20,7 @@ func (v *view) definition(u *unstructured.Unstructured) []finding {
 	if c := diagnose.ConditionOf(u, "NamesAccepted"); c.Status == "False" {
 		cause := event.Cause{
 			Code:     "NamesConflict",
-			Message:  name(r) + " is not served: another definition of its group has one of its names (" + clean(c.Reason) + ")",
+			Message:  name(r) + " is not served: another definition of its group has one of its names (" + text.Excerpt(c.Reason) + ")",
 			Evidence: []string{line(c)},
 			Next:     kubectl("", "get", "customresourcedefinitions", "-o", "custom-columns=NAME:.metadata.name,KIND:.status.acceptedNames.kind,SHORT:.status.acceptedNames.shortNames"),
 		}
@@ -32,7 +33,7 @@ func (v *view) definition(u *unstructured.Unstructured) []finding {
 	if c := diagnose.ConditionOf(u, "NonStructuralSchema"); c.Status == "True" {
 		found = append(found, finding{rank: root, Cause: event.Cause{
 			Code:      "SchemaNotStructural",
-			Message:   name(r) + " has a schema that is not structural: " + clean(c.Message),
+			Message:   name(r) + " has a schema that is not structural: " + text.Excerpt(c.Message),
 			Evidence:  []string{line(c)},
 			Next:      get(r),
 			BlockedBy: r,
@@ -100,7 +101,7 @@ func (v *view) apiService(u *unstructured.Unstructured) []finding {
 	}
 	cause := event.Cause{
 		Code:     "APIServiceUnavailable",
-		Message:  name(r) + " is not available (" + clean(available.Reason) + ")",
+		Message:  name(r) + " is not available (" + text.Excerpt(available.Reason) + ")",
 		Evidence: []string{line(available)},
 		Next:     describe(r),
 	}
@@ -148,7 +149,7 @@ func (v *view) autoscaler(u *unstructured.Unstructured) []finding {
 		}
 		cause := event.Cause{
 			Code:      "AutoscalerInactive",
-			Message:   name(r) + " does not scale (" + clean(c.Reason) + "): " + clean(c.Message),
+			Message:   name(r) + " does not scale (" + text.Excerpt(c.Reason) + "): " + text.Excerpt(c.Message),
 			Evidence:  []string{line(c)},
 			Next:      describe(r),
 			BlockedBy: scaleTarget(u),

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // rank orders causes: what others follow from comes first.
@@ -90,8 +90,8 @@ func (g *group) cause() event.Cause {
 	case len(g.names) == 1:
 		c.Message = g.names[0] + ": " + c.Message
 	case len(g.names) > 1:
-		c.Message = diagnose.Count(len(g.names), g.noun) + ": " + c.Message
-		c.Evidence = append(slices.Clip(c.Evidence), g.noun+"s: "+some(g.names, 3))
+		c.Message = text.Count(len(g.names), g.noun) + ": " + c.Message
+		c.Evidence = append(slices.Clip(c.Evidence), g.noun+"s: "+text.List(g.names, 3))
 	}
 	return c
 }

@@ -8,12 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // pulling tells why an image is not there. What a registry answered is known from
 // text alone; where that is of an unknown kind, it is only quoted.
 func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
-	image := clean(b.spec.Image)
+	image := text.Excerpt(b.spec.Image)
 	said := w.Message
 	if e := v.warningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
 		return b.is(e) && strings.HasPrefix(e.Message, "Failed to pull image")
@@ -21,7 +22,7 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 		said = e.Message // The other one may say no more than that it pauses.
 	}
 	c := event.Cause{
-		Evidence: distinct([]string{"Pod " + b.pod.Name + ": waiting, " + clean(w.Reason), clean(said)}),
+		Evidence: distinct([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
 		Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
 	lower := strings.ToLower(said)
@@ -92,10 +93,10 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 	})
 	c := event.Cause{
 		Code:    "ImageDiffers",
-		Message: "container " + container + ": nodes run different images under the one name " + clean(image),
+		Message: "container " + container + ": nodes run different images under the one name " + text.Excerpt(image),
 	}
 	if asked != "" {
-		c.Message = "container " + container + " does not run the image that was asked for, " + clean(image)
+		c.Message = "container " + container + " does not run the image that was asked for, " + text.Excerpt(image)
 	}
 	odd := byDigest[digests[len(digests)-1]][0]
 	for _, digest := range digests {
@@ -103,7 +104,7 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 		for _, p := range byDigest[digest] {
 			where = append(where, p.Name+" on "+p.Spec.NodeName)
 		}
-		c.Evidence = append(c.Evidence, short(digest)+": Pod "+some(where, 3))
+		c.Evidence = append(c.Evidence, short(digest)+": Pod "+text.List(where, 3))
 		if digest != asked && asked != "" {
 			odd = byDigest[digest][0]
 		}
@@ -126,5 +127,5 @@ func digest(image string) string {
 
 // short is enough of a digest to tell it from others.
 func short(digest string) string {
-	return clean(digest[:min(len(digest), len("sha256:")+12)])
+	return text.Excerpt(digest[:min(len(digest), len("sha256:")+12)])
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // service tells why nobody answers at a Service, or why it has no address.
@@ -38,11 +39,11 @@ func (v *view) loadBalancer(s *corev1.Service) finding {
 		Next:     describe(r),
 	}
 	if class := s.Spec.LoadBalancerClass; class != nil {
-		c.Evidence = append(c.Evidence, "loadBalancerClass is "+clean(*class)+": only the controller of that class looks at it")
+		c.Evidence = append(c.Evidence, "loadBalancerClass is "+text.Excerpt(*class)+": only the controller of that class looks at it")
 	}
 	if e := v.warning(s, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
 		c.Code = "LoadBalancerFailed"
-		c.Message = name(r) + " has no address: its load balancer can not be made (" + clean(e.Reason) + ")"
+		c.Message = name(r) + " has no address: its load balancer can not be made (" + text.Excerpt(e.Reason) + ")"
 		c.Evidence = quoted(e)
 	}
 	return finding{Cause: c, rank: root}
@@ -74,7 +75,7 @@ func (v *view) endpoints(s *corev1.Service) []finding {
 	if len(behind.pods) == 0 && behind.more == 0 {
 		c.Code = "SelectorMatchesNothing"
 		c.Message = name(r) + " has no endpoints: its selector matches no Pod"
-		c.Evidence = []string{"selector " + clean(selector.String())}
+		c.Evidence = []string{"selector " + text.Excerpt(selector.String())}
 		c.Next = kubectl(s.Namespace, "get", "pods", "--show-labels")
 		return []finding{{Cause: c, rank: root}}
 	}
@@ -84,20 +85,20 @@ func (v *view) endpoints(s *corev1.Service) []finding {
 	}
 	if port, ok := portMissing(s, behind.pods); ok {
 		c.Code = "TargetPortMissing"
-		c.Message = fmt.Sprintf("%s has no endpoints for port %d: no container of its Pods has a port named %s", name(r), port.Port, clean(port.TargetPort.StrVal))
-		c.Evidence = []string{"targetPort " + clean(port.TargetPort.StrVal)}
+		c.Message = fmt.Sprintf("%s has no endpoints for port %d: no container of its Pods has a port named %s", name(r), port.Port, text.Excerpt(port.TargetPort.StrVal))
+		c.Evidence = []string{"targetPort " + text.Excerpt(port.TargetPort.StrVal)}
 		c.Next = kubectl(s.Namespace, "get", "pods", "-l", selector.String(), "-o", "custom-columns=POD:.metadata.name,PORTS:.spec.containers[*].ports[*].name")
 		return append(found, finding{Cause: c, rank: root})
 	}
 	if slices.ContainsFunc(behind.pods, ready) {
 		c.Code = "NoEndpoints"
 		c.Message = name(r) + " has no endpoints yet, although a Pod that it selects is ready"
-		c.Evidence = []string{"selector " + clean(selector.String())}
+		c.Evidence = []string{"selector " + text.Excerpt(selector.String())}
 		return append(found, finding{Cause: c, rank: consequence})
 	}
 	c.Code = "NoReadyEndpoints"
 	c.Message = fmt.Sprintf("%s has no endpoint that is ready: of the Pods that it selects, none is", name(r))
-	c.Evidence = []string{"selector " + clean(selector.String()) + " matches " + diagnose.Count(len(behind.pods)+behind.more, "Pod")}
+	c.Evidence = []string{"selector " + text.Excerpt(selector.String()) + " matches " + text.Count(len(behind.pods)+behind.more, "Pod")}
 	return append(found, finding{Cause: c, rank: consequence})
 }
 
@@ -162,10 +163,10 @@ func (v *view) ingress(i *networkingv1.Ingress) []finding {
 			c.Code, c.BlockedBy = "IngressClassMissing", named
 			c.Message = name(r) + " has no address: IngressClass " + *class + " does not exist"
 		} else if k, ok := as[networkingv1.IngressClass](u); ok {
-			c.Evidence = append(c.Evidence, "IngressClass "+*class+" is for controller "+clean(k.Spec.Controller))
+			c.Evidence = append(c.Evidence, "IngressClass "+*class+" is for controller "+text.Excerpt(k.Spec.Controller))
 		}
 	case old != "":
-		c.Evidence = append(c.Evidence, "annotation kubernetes.io/ingress.class is "+clean(old))
+		c.Evidence = append(c.Evidence, "annotation kubernetes.io/ingress.class is "+text.Excerpt(old))
 	default:
 		c.Code, c.Message = "NoIngressClass", name(r)+" has no address: it names no IngressClass, and there is no default one"
 	}

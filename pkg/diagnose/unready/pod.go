@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // pod tells why one Pod is not ready: the first of the steps to being ready that
@@ -50,7 +51,7 @@ func (v *view) podLeaving(p *corev1.Pod) []finding {
 	}
 	c.Evidence = []string{"its grace period is over" + v.since(*p.DeletionTimestamp)}
 	if len(p.Finalizers) > 0 {
-		c.Evidence = append(c.Evidence, "finalizers: "+some(p.Finalizers, 5))
+		c.Evidence = append(c.Evidence, "finalizers: "+text.List(p.Finalizers, 5))
 	}
 	if p.Spec.NodeName != "" {
 		if node := v.node(p); node != nil {
@@ -69,8 +70,8 @@ func (v *view) podFailed(p *corev1.Pod) []finding {
 		}
 		return []finding{of(p, direct, event.Cause{
 			Code:      code,
-			Message:   "was ended by its node: " + clean(p.Status.Reason),
-			Evidence:  []string{clean("Pod " + p.Name + " on node " + p.Spec.NodeName + ": " + p.Status.Message)},
+			Message:   "was ended by its node: " + text.Excerpt(p.Status.Reason),
+			Evidence:  []string{text.Excerpt("Pod " + p.Name + " on node " + p.Spec.NodeName + ": " + p.Status.Message)},
 			Next:      kubectl("", "describe", "node", p.Spec.NodeName),
 			BlockedBy: ref(core("Node"), "", p.Spec.NodeName),
 		})}
@@ -106,7 +107,7 @@ func (v *view) node(p *corev1.Pod) []finding {
 	return []finding{of(p, root, event.Cause{
 		Code:      "NodeNotReady",
 		Message:   "runs on node " + node.Name + ", which is not ready" + v.since(c.LastTransitionTime),
-		Evidence:  []string{fmt.Sprintf("node %s: condition Ready=%s (%s): %s", node.Name, c.Status, clean(c.Reason), clean(c.Message))},
+		Evidence:  []string{fmt.Sprintf("node %s: condition Ready=%s (%s): %s", node.Name, c.Status, text.Excerpt(c.Reason), text.Excerpt(c.Message))},
 		Next:      kubectl("", "describe", "node", node.Name),
 		BlockedBy: r,
 	})}
@@ -120,7 +121,7 @@ func (v *view) sandbox(p *corev1.Pod) []finding {
 	}
 	return []finding{of(p, direct, event.Cause{
 		Code:      "SandboxFailed",
-		Message:   "its node can not set it up (" + clean(e.Reason) + "), before any container is started",
+		Message:   "its node can not set it up (" + text.Excerpt(e.Reason) + "), before any container is started",
 		Evidence:  append([]string{"on node " + p.Spec.NodeName}, quoted(e)...),
 		Next:      kubectl("", "get", "pods", "-n", "kube-system", "-o", "wide", "--field-selector", "spec.nodeName="+p.Spec.NodeName),
 		BlockedBy: ref(core("Node"), "", p.Spec.NodeName),
@@ -140,11 +141,11 @@ func (v *view) readinessGates(p *corev1.Pod) []finding {
 		}
 		evidence := "condition " + string(gate.ConditionType) + " was never set"
 		if c.Status != "" {
-			evidence = fmt.Sprintf("condition %s=%s (%s): %s", gate.ConditionType, c.Status, clean(c.Reason), clean(c.Message))
+			evidence = fmt.Sprintf("condition %s=%s (%s): %s", gate.ConditionType, c.Status, text.Excerpt(c.Reason), text.Excerpt(c.Message))
 		}
 		found = append(found, of(p, direct, event.Cause{
 			Code:     "ReadinessGate",
-			Message:  "all containers are ready, but the readiness gate " + clean(string(gate.ConditionType)) + " is not open: its controller has to set that condition",
+			Message:  "all containers are ready, but the readiness gate " + text.Excerpt(string(gate.ConditionType)) + " is not open: its controller has to set that condition",
 			Evidence: []string{evidence},
 			Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
 		}))
@@ -158,7 +159,7 @@ func (v *view) starting(p *corev1.Pod) []finding {
 	var waiting []string
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if s.State.Waiting != nil && s.State.Waiting.Reason != "" {
-			waiting = append(waiting, clean(s.State.Waiting.Reason))
+			waiting = append(waiting, text.Excerpt(s.State.Waiting.Reason))
 		}
 	}
 	cause := event.Cause{
@@ -167,7 +168,7 @@ func (v *view) starting(p *corev1.Pod) []finding {
 		Next:    kubectl(p.Namespace, "describe", "pod", p.Name),
 	}
 	if waiting = distinct(waiting); len(waiting) > 0 {
-		cause.Evidence = append(cause.Evidence, "containers wait: "+some(waiting, 3))
+		cause.Evidence = append(cause.Evidence, "containers wait: "+text.List(waiting, 3))
 	}
 	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" is on node "+p.Spec.NodeName+v.since(c.LastTransitionTime))
 	return []finding{of(p, consequence, cause)}

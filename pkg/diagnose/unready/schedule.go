@@ -10,8 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // unscheduled tells why a Pod has no node.
@@ -20,12 +20,12 @@ func (v *view) unscheduled(p *corev1.Pod) []finding {
 	if c.Reason == corev1.PodReasonSchedulingGated {
 		var gates []string
 		for _, gate := range p.Spec.SchedulingGates {
-			gates = append(gates, clean(gate.Name))
+			gates = append(gates, text.Excerpt(gate.Name))
 		}
 		return []finding{of(p, direct, event.Cause{
 			Code:     "SchedulingGated",
-			Message:  "is not to be scheduled before its scheduling gates are removed: " + some(gates, 3),
-			Evidence: []string{".spec.schedulingGates: " + some(gates, 3)},
+			Message:  "is not to be scheduled before its scheduling gates are removed: " + text.List(gates, 3),
+			Evidence: []string{".spec.schedulingGates: " + text.List(gates, 3)},
 			Next:     kubectl(p.Namespace, "get", "pod", p.Name, "-o", "yaml"),
 		})}
 	}
@@ -47,7 +47,7 @@ func (v *view) unseen(p *corev1.Pod) finding {
 	scheduler := cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	return of(p, consequence, event.Cause{
 		Code:     "NotScheduled",
-		Message:  "has no node yet, and scheduler " + clean(scheduler) + " has not said why",
+		Message:  "has no node yet, and scheduler " + text.Excerpt(scheduler) + " has not said why",
 		Evidence: []string{"Pod " + p.Name + ": created" + v.since(p.CreationTimestamp) + ", no condition PodScheduled"},
 		Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
 	})
@@ -112,15 +112,15 @@ func nodeClass(reason string, p *corev1.Pod) class {
 	switch {
 	case strings.HasPrefix(reason, "Insufficient "):
 		what := strings.TrimPrefix(reason, "Insufficient ")
-		return class{"too little " + clean(what), columns("CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory,PODS:.status.allocatable.pods")}
+		return class{"too little " + text.Excerpt(what), columns("CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory,PODS:.status.allocatable.pods")}
 	case holds("Too many pods"):
 		return class{"as many Pods as it may have", columns("PODS:.status.allocatable.pods")}
 	case holds("taint"):
-		text := "a taint that the Pod does not tolerate"
+		said := "a taint that the Pod does not tolerate"
 		if _, taint, ok := strings.Cut(reason, "{"); ok {
-			text += " (" + clean(strings.TrimSuffix(taint, "}")) + ")"
+			said += " (" + text.Excerpt(strings.TrimSuffix(taint, "}")) + ")"
 		}
-		return class{text, columns("TAINTS:.spec.taints[*].key")}
+		return class{said, columns("TAINTS:.spec.taints[*].key")}
 	case holds("node affinity/selector"), holds("node selector"):
 		return class{"other labels than the Pod's nodeSelector or affinity asks for", selectedNodes(p)}
 	case holds("anti-affinity"), holds("pod affinity"):
@@ -140,7 +140,7 @@ func nodeClass(reason string, p *corev1.Pod) class {
 	case holds("free ports"):
 		return class{"a host port of the Pod in use", kubectl("", "get", "pods", "-A", "-o", "wide")}
 	}
-	return class{clean(reason), describe(ref(core("Pod"), p.Namespace, p.Name))}
+	return class{text.Excerpt(reason), describe(ref(core("Pod"), p.Namespace, p.Name))}
 }
 
 // selectedNodes shows the nodes that the Pod's selector means.
@@ -170,7 +170,7 @@ func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 		if i == 0 {
 			c.Next = class.next
 		}
-		if class.text == clean(r.text) {
+		if class.text == text.Excerpt(r.text) {
 			told = append(told, class.text)
 			continue
 		}
@@ -188,13 +188,13 @@ func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 		c.Next = describe(ref(core("Node"), "", node))
 		c.BlockedBy = ref(core("Node"), "", node)
 	case len(told) == 0:
-		c.Message = "fits no node: " + clean(said.text)
+		c.Message = "fits no node: " + text.Excerpt(said.text)
 	case said.nodes > 0:
-		c.Message = fmt.Sprintf("fits none of %s: %s", diagnose.Count(said.nodes, "node"), strings.Join(told, "; "))
+		c.Message = fmt.Sprintf("fits none of %s: %s", text.Count(said.nodes, "node"), strings.Join(told, "; "))
 	default:
 		c.Message = "fits no node: " + strings.Join(told, "; ")
 	}
-	c.Evidence = append([]string{"scheduler: " + clean(said.text)}, wanted(p)...)
+	c.Evidence = append([]string{"scheduler: " + text.Excerpt(said.text)}, wanted(p)...)
 	return of(p, direct, c)
 }
 
@@ -227,13 +227,13 @@ func wanted(p *corev1.Pod) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(total)) {
 		q := total[name]
-		out = append(out, clean(string(name))+" "+q.String())
+		out = append(out, text.Excerpt(string(name))+" "+q.String())
 	}
 	if len(out) > 0 {
 		out = []string{"it requests " + strings.Join(out, ", ")}
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
-		out = append(out, "nodeSelector "+clean(key+"="+p.Spec.NodeSelector[key]))
+		out = append(out, "nodeSelector "+text.Excerpt(key+"="+p.Spec.NodeSelector[key]))
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // leaving says that the object is being deleted: it will not get ready any more.
@@ -24,7 +25,7 @@ func (v *view) leaving(u *unstructured.Unstructured) []finding {
 		BlockedBy: object.RefOf(u),
 	}
 	if finalizers := u.GetFinalizers(); len(finalizers) > 0 {
-		c.Evidence = append(c.Evidence, "finalizers: "+some(finalizers, 5))
+		c.Evidence = append(c.Evidence, "finalizers: "+text.List(finalizers, 5))
 	}
 	return []finding{{Cause: c, rank: root}}
 }
@@ -66,12 +67,12 @@ func name(r object.Ref) string { return r.String() }
 
 // line is a condition as evidence.
 func line(c diagnose.Condition) string {
-	text := "condition " + clean(c.Type) + "=" + clean(c.Status)
+	said := "condition " + text.Excerpt(c.Type) + "=" + text.Excerpt(c.Status)
 	if c.Reason != "" {
-		text += " (" + clean(c.Reason) + ")"
+		said += " (" + text.Excerpt(c.Reason) + ")"
 	}
 	if c.Message != "" {
-		text += ": " + clean(c.Message)
+		said += ": " + text.Excerpt(c.Message)
 	}
-	return text
+	return said
 }

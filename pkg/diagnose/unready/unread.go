@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // unread is what could not be read, and why. A Ref without a name means all of the
@@ -34,7 +35,7 @@ func (v *view) unread() []finding {
 		first := forbidden[0].ref
 		found = append(found, finding{rank: doubt, Cause: event.Cause{
 			Code:     "NotAllowed",
-			Message:  "what is the matter with these is unknown, because they may not be read: " + some(whats(forbidden), 5),
+			Message:  "what is the matter with these is unknown, because they may not be read: " + text.List(whats(forbidden), 5),
 			Evidence: errorLines(forbidden),
 			Next:     kubectl(first.Namespace, "auth", "can-i", verb(first), resourceOf(first)),
 		}})
@@ -42,7 +43,7 @@ func (v *view) unread() []finding {
 	if len(failed) > 0 {
 		found = append(found, finding{rank: doubt, Cause: event.Cause{
 			Code:     "Unreadable",
-			Message:  "what is the matter with these is unknown, because they could not be read: " + some(whats(failed), 5),
+			Message:  "what is the matter with these is unknown, because they could not be read: " + text.List(whats(failed), 5),
 			Evidence: errorLines(failed),
 		}})
 	}
@@ -76,7 +77,7 @@ func whats(all []unread) []string {
 func errorLines(all []unread) []string {
 	var out []string
 	for _, u := range all {
-		out = append(out, clean(u.err.Error()))
+		out = append(out, text.Excerpt(u.err.Error()))
 	}
 	slices.Sort(out)
 	return out[:min(len(out), 5)]

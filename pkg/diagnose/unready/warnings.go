@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // keepEvents is how many warnings are kept, each kind of it once an object.
@@ -128,7 +129,7 @@ func quoted(e *corev1.Event) []string {
 	if e == nil {
 		return nil
 	}
-	return []string{"event " + clean(e.Reason) + ": " + clean(e.Message)}
+	return []string{"event " + text.Excerpt(e.Reason) + ": " + text.Excerpt(e.Message)}
 }
 
 // lastSeen is when an event was told last. Old and new ways to record events keep

@@ -17,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // deployment follows a Deployment to its ReplicaSets and their Pods.
@@ -61,7 +62,7 @@ func (v *view) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) find
 	return finding{rank: consequence, Cause: event.Cause{
 		Code:     "ProgressDeadlineExceeded",
 		Message:  fmt.Sprintf("%s made no progress for %d s, its progressDeadlineSeconds", name(r), limit),
-		Evidence: []string{"condition Progressing=False: " + clean(c.Message)},
+		Evidence: []string{"condition Progressing=False: " + text.Excerpt(c.Message)},
 		Next:     describe(r),
 	}}
 }
@@ -174,7 +175,7 @@ func (v *view) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds in
 	}
 	return []finding{{rank: consequence, Cause: event.Cause{
 		Code:     "MinReadySeconds",
-		Message:  fmt.Sprintf("%s of %s ready, but not yet for the %d s that minReadySeconds asks for", diagnose.Count(young, "Pod"), name(r), minReadySeconds),
+		Message:  fmt.Sprintf("%s of %s ready, but not yet for the %d s that minReadySeconds asks for", text.Count(young, "Pod"), name(r), minReadySeconds),
 		Evidence: []string{fmt.Sprintf(".spec.minReadySeconds is %d", minReadySeconds)},
 	}}}
 }
@@ -204,7 +205,7 @@ func (v *view) statefulSet(s *appsv1.StatefulSet) []finding {
 		Code:    "StatefulSetPodStuck",
 		Message: fmt.Sprintf("Pod %s is of an older revision and not ready; %s waits for it instead of replacing it", pod.Name, name(r)),
 		Evidence: []string{
-			fmt.Sprintf("Pod %s is of revision %s, asked for is %s", pod.Name, clean(pod.Labels[appsv1.StatefulSetRevisionLabel]), s.Status.UpdateRevision),
+			fmt.Sprintf("Pod %s is of revision %s, asked for is %s", pod.Name, text.Excerpt(pod.Labels[appsv1.StatefulSetRevisionLabel]), s.Status.UpdateRevision),
 			".spec.podManagementPolicy is OrderedReady",
 		},
 		Next:      kubectl(pod.Namespace, "delete", "pod", pod.Name),
@@ -227,8 +228,8 @@ func (v *view) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) 
 	}
 	return []finding{{rank: root, Cause: event.Cause{
 		Code:      "UpdateOnDelete",
-		Message:   fmt.Sprintf("%s of %s of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted", diagnose.Count(len(names), "Pod"), name(r)),
-		Evidence:  []string{"of an older revision: " + some(names, 3)},
+		Message:   fmt.Sprintf("%s of %s of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted", text.Count(len(names), "Pod"), name(r)),
+		Evidence:  []string{"of an older revision: " + text.List(names, 3)},
 		Next:      kubectl(r.Namespace, "delete", "pod", names[0]),
 		Risk:      "the Pod ends and is created again from the new template",
 		BlockedBy: ref(core("Pod"), r.Namespace, names[0]),
@@ -281,8 +282,8 @@ func jobFailed(j *batchv1.Job, c batchv1.JobCondition) finding {
 	r := ref(batch("Job"), j.Namespace, j.Name)
 	cause := event.Cause{
 		Code:     "JobFailed",
-		Message:  name(r) + " has failed (" + clean(c.Reason) + "), and does not try again",
-		Evidence: []string{fmt.Sprintf("condition %s (%s): %s", c.Type, clean(c.Reason), clean(c.Message)), diagnose.Count(int(j.Status.Failed), "Pod") + " failed"},
+		Message:  name(r) + " has failed (" + text.Excerpt(c.Reason) + "), and does not try again",
+		Evidence: []string{fmt.Sprintf("condition %s (%s): %s", c.Type, text.Excerpt(c.Reason), text.Excerpt(c.Message)), text.Count(int(j.Status.Failed), "Pod") + " failed"},
 		Next:     kubectl(j.Namespace, "logs", r.Resource(), "--all-containers", "--tail=50"),
 	}
 	switch c.Reason {
@@ -329,7 +330,7 @@ func (v *view) cronJob(j *batchv1.CronJob) []finding {
 	if e := v.warning(j, "FailedCreate", "FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnknownTimeZone", "InvalidSchedule"); e != nil {
 		found = append(found, finding{rank: root, Cause: event.Cause{
 			Code:      "CronJobNotStarted",
-			Message:   name(r) + " cannot start its Job (" + clean(e.Reason) + ")",
+			Message:   name(r) + " cannot start its Job (" + text.Excerpt(e.Reason) + ")",
 			Evidence:  quoted(e),
 			Next:      describe(r),
 			BlockedBy: r,
