@@ -1,6 +1,7 @@
 package event
 
 import (
+	"slices"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -49,18 +50,31 @@ type History struct {
 
 // Coverage is when the webhook watched.
 type Coverage struct {
-	// Since when; zero where it is not known, and Unknown says why.
+	// Since when objects of this kind and namespace are watched; zero where that is not
+	// known or they are not, and Unknown says why.
 	Since   time.Time
 	Unknown string
 	// Until is when the webhook last noted down how far it has come, which it does
 	// every minute; zero where it has not.
 	Until time.Time
+	// Stale is set where that is so long ago that the webhook does not seem to run.
+	Stale bool
 	// Gaps are the times since of which not every change is known.
 	Gaps []Gap
 	// Behind is how many changes of owners it had seen at Until and not recorded yet,
 	// in the whole cluster, and BehindSince since when the oldest of them waited.
 	Behind      int
 	BehindSince time.Time
+}
+
+// From returns what is covered of the time since a moment.
+func (c Coverage) From(since time.Time) Coverage {
+	if !since.After(c.Since) {
+		return c
+	}
+	c.Since = since
+	c.Gaps = slices.DeleteFunc(slices.Clone(c.Gaps), func(g Gap) bool { return !g.To.After(since) })
+	return c
 }
 
 // Gap is a time of which not every change is known: nobody watched, or there was more

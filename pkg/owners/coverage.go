@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
 // The webhook keeps what it has watched in a ConfigMap of its own namespace.
@@ -19,63 +20,112 @@ const (
 	trackerLabels = "k8sconnect.io/tracker=true"
 	coverageKey   = "coverage"
 	checkpointKey = "checkpoint"
+	scopeKey      = "scope"
 )
 
-// coverageOf reads when the webhook watched, or why that is not known: not
-// everybody may look into its namespace.
-func coverageOf(ctx context.Context, reader Reader) event.Coverage {
-	var texts []string
-	var until time.Time
+// stale is how old the webhook's last note has to be for it not to run. It takes one
+// every minute, however little happens.
+const stale = 3 * time.Minute
+
+// note is what a webhook has noted down of what it watches.
+type note struct {
+	namespace string // the webhook's own
+	scope     ownership.Scope
+	coverage  event.Coverage
+}
+
+// notes are those of all webhooks in the cluster, or why they are not known.
+type notes struct {
+	all []note
+	err error
+}
+
+// readNotes reads what webhooks have noted down. Not everybody may look into their
+// namespaces.
+func readNotes(ctx context.Context, reader Reader) notes {
+	var out notes
 	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	err := reader.Select(ctx, configMaps, object.Selection{Labels: trackerLabels}, "", func(u *unstructured.Unstructured) {
-		text, _, _ := unstructured.NestedString(u.Object, "data", coverageKey)
-		if text != "" {
-			texts = append(texts, text)
-			checkpoint, _, _ := unstructured.NestedString(u.Object, "data", checkpointKey)
-			if at := notedAt(checkpoint); at.After(until) {
-				until = at
-			}
+		switch n, noted, err := parseNote(u); {
+		case err != nil:
+			out.err = &UnknownError{Reason: "what the webhook noted down in " + object.RefOf(u).String() + " cannot be read: " + err.Error()}
+		case noted:
+			out.all = append(out.all, n)
 		}
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		return event.Coverage{Unknown: "no permission to list the configmaps of all namespaces"}
+		out.err = &UnknownError{
+			Reason: "no permission to list the configmaps of all namespaces, in one of which the webhook notes down what it watches",
+		}
 	case err != nil:
-		return event.Coverage{Unknown: err.Error()}
-	case len(texts) == 0:
-		return event.Coverage{Unknown: "the webhook has not noted it down; does it run?"}
+		out.err = &UnknownError{Reason: err.Error()}
+	case len(out.all) == 0 && out.err == nil:
+		out.err = &UnknownError{Reason: "the webhook has not noted down what it watches; does it run?"}
 	}
-	var out event.Coverage
-	for _, text := range texts {
-		read, err := parseCoverage(text)
-		if err != nil {
-			return event.Coverage{Unknown: "what the webhook noted down can not be read: " + err.Error()}
-		}
-		if out.Since.IsZero() || read.Since.Before(out.Since) {
-			out = read
-		}
-	}
-	out.Until = until
 	return out
 }
 
-// notedAt returns when a checkpoint was the present, zero where it does not say.
-func notedAt(checkpoint string) time.Time {
-	var noted struct {
+// of returns when the webhook watched objects of a kind in a namespace, or why it is not
+// known that it did. Of several webhooks, the one that has watched for longest counts.
+func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
+	if len(n.all) == 0 {
+		return event.Coverage{}, n.err
+	}
+	var best event.Coverage
+	var omitted error
+	for _, noted := range n.all {
+		since, why := noted.scope.Of(kind, namespace)
+		if why != ownership.OmissionNone {
+			omitted = cmp.Or(omitted, newOmission(why, kind, namespace, noted.namespace))
+			continue
+		}
+		c := noted.coverage.From(since)
+		if best.Since.IsZero() || c.Since.Before(best.Since) {
+			best = c
+		}
+	}
+	if best.Since.IsZero() {
+		return event.Coverage{}, omitted
+	}
+	best.Stale = !best.Until.IsZero() && now.Sub(best.Until) > stale
+	return best, nil
+}
+
+// parseNote reads what is in a ConfigMap, if it was noted down in this very one: a copy
+// that a backup tool brought here from another cluster says nothing of this one.
+func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
+	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+	if data[coverageKey] == "" {
+		return n, false, nil
+	}
+	n.namespace = u.GetNamespace()
+	if n.coverage, err = parseCoverage(data[coverageKey]); err != nil {
+		return n, false, err
+	}
+	var checkpoint struct {
+		Of        string `json:"of"`
 		Resources map[string]struct {
 			Time time.Time `json:"time"`
 		} `json:"resources"`
 	}
-	var last time.Time
-	if err := json.Unmarshal([]byte(checkpoint), &noted); err != nil {
-		return last
-	}
-	for _, mark := range noted.Resources {
-		if mark.Time.After(last) {
-			last = mark.Time
+	for key, into := range map[string]any{checkpointKey: &checkpoint, scopeKey: &n.scope} {
+		if data[key] == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data[key]), into); err != nil {
+			return n, false, err
 		}
 	}
-	return last
+	if checkpoint.Of != "" && checkpoint.Of != string(u.GetUID()) {
+		return n, false, nil
+	}
+	for _, mark := range checkpoint.Resources {
+		if mark.Time.After(n.coverage.Until) {
+			n.coverage.Until = mark.Time
+		}
+	}
+	return n, true, nil
 }
 
 func parseCoverage(text string) (event.Coverage, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,6 +38,8 @@ type Engine struct {
 	Status bool
 	// History is asked for, too.
 	History bool
+	// Now tells the time; nil is the clock's.
+	Now func() time.Time
 }
 
 // Run emits an [event.Owned] for each object, in their order. The error joins
@@ -44,7 +47,10 @@ type Engine struct {
 // the path, which is a *[PathError]. It is [ErrHistoryUnknown] where nothing but
 // the history is missing.
 func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
-	past := &past{reader: e.Reader}
+	past := &past{reader: e.Reader, now: e.Now}
+	if past.now == nil {
+		past.now = time.Now
+	}
 	var faults []error
 	unknown := false
 	for _, ref := range refs {

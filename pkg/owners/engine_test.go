@@ -106,8 +106,30 @@ transitions: [{path: .spec.unschedulable, kind: taken, from: [], to: [], gap: tr
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: tracker, namespace: webhook-system, labels: {k8sconnect.io/tracker: "true"}}
-data: {coverage: '{"since":"2026-01-01T00:00:00Z","gaps":[{"from":"2026-01-02T00:00:00Z","to":"2026-01-02T01:00:00Z"}],"behind":{"changes":3,"since":"2026-01-04T00:00:00Z"}}', checkpoint: '{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"},"nodes":{"version":"7","time":"2026-01-05T00:00:00Z"}}}'}`
+data: {coverage: '{"since":"2026-01-01T00:00:00Z","gaps":[{"from":"2026-01-02T00:00:00Z","to":"2026-01-02T01:00:00Z"}],"behind":{"changes":3,"since":"2026-01-04T00:00:00Z"}}', checkpoint: '{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"},"nodes":{"version":"7","time":"2026-01-05T00:00:00Z"}}}', scope: '{"kinds":{"ConfigMap":"2026-01-01T00:00:00Z","Node":"2026-01-01T00:00:00Z"},"never":["Event"],"excludedKinds":["Pod","Secret"],"excludedNamespaces":["kube-system","loud","webhook-system"],"refused":["Bird.example.com"]}'}`
 )
+
+// noted is a moment at which the webhook of tracker has just noted down how far it has come.
+func noted() time.Time { return time.Date(2026, 1, 5, 0, 1, 0, 0, time.UTC) }
+
+const status = `
+apiVersion: v1
+kind: Node
+metadata:
+  name: n2
+  uid: u-4
+  labels: {a: b}
+  managedFields:
+  - {manager: kubelet, operation: Update, subresource: status, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:status": {"f:phase": {}}}}
+  - {manager: kubelet, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:labels": {"f:a": {}}}}}
+status: {phase: x}`
+
+// with is a cluster with the webhook and an object.
+func with(object string) fakeReader { return fakeReader{objects: []string{object, tracker}} }
+
+func other(apiVersion, kind, namespace string) string {
+	return "{apiVersion: " + apiVersion + ", kind: " + kind + ", metadata: {name: x, namespace: " + namespace + ", uid: u-5, labels: {a: b}}}"
+}
 
 func ref(kind, namespace, name string) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
@@ -192,6 +214,7 @@ func TestHistory(t *testing.T) {
 		want    []string // paths
 		unknown string   // of the coverage
 		err     string   // of the history
+		later   time.Duration
 	}{
 		"all":                             {reader: objects, ref: web, want: []string{".data.b", ".data.a"}},
 		"of a path":                       {reader: objects, ref: web, path: ".data.a", want: []string{".data.a"}},
@@ -202,16 +225,52 @@ func TestHistory(t *testing.T) {
 		"no record, without a namespace":  {reader: fakeReader{objects: []string{node, tracker}}, ref: n1},
 		"nobody watches": {
 			reader: fakeReader{objects: []string{configMap}}, ref: web,
-			unknown: "the webhook has not noted it down; does it run?",
+			err: "the webhook has not noted down what it watches; does it run?",
+		},
+		"nobody watches any more": {
+			reader: fakeReader{objects: []string{configMap, record}}, ref: web, want: []string{".data.b", ".data.a"},
+			unknown: "the webhook has not noted down what it watches; does it run?",
 		},
 		"the webhook's namespace is not to be read": {
 			reader: fakeReader{objects: []string{node}, errs: map[string]error{"ConfigMap": forbidden}}, ref: n1,
-			unknown: "no permission to list the configmaps of all namespaces",
+			err: "no permission to list the configmaps of all namespaces, in one of which the webhook notes down what it watches",
+		},
+		"and there is a record": {
+			reader: fakeReader{objects: []string{node, nodeRecord}, errs: map[string]error{"ConfigMap": forbidden}}, ref: n1, want: []string{".spec.unschedulable"},
+			unknown: "no permission to list the configmaps of all namespaces, in one of which the webhook notes down what it watches",
 		},
 		"coverage that is no JSON": {
 			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker, `{"since"`, `x{"since"`, 1)}}, ref: web,
-			unknown: "what the webhook noted down can not be read: invalid character 'x' looking for beginning of value",
+			err: "what the webhook noted down in configmap/tracker -n webhook-system cannot be read: invalid character 'x' looking for beginning of value",
 		},
+		"a copy from another cluster": {
+			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker, `'{"resources"`, `'{"of":"u-9","resources"`, 1)}}, ref: web,
+			err: "the webhook has not noted down what it watches; does it run?",
+		},
+		"the webhook does not run any more": {
+			reader: fakeReader{objects: []string{configMap, tracker}}, ref: web, later: time.Hour,
+			err: "nothing is recorded, and the webhook has noted nothing down since 2026-01-05T00:00:30Z; does it run?",
+		},
+		"it has noted something down two minutes ago": {reader: fakeReader{objects: []string{configMap, tracker}}, ref: web, later: 2 * time.Minute},
+		"and has recorded something": {
+			reader: objects, ref: web, later: time.Hour, want: []string{".data.b", ".data.a"},
+		},
+		"a kind that is left out":        {reader: with(secret), ref: ref("Secret", "prod", "login"), err: "the webhook does not track Secrets (its chart's value tracking.secrets)"},
+		"a kind that is never tracked":   {reader: with(other("v1", "Event", "prod")), ref: ref("Event", "prod", "x"), err: "the webhook never tracks the kind Event"},
+		"a kind that a value leaves out": {reader: with(other("v1", "Pod", "prod")), ref: ref("Pod", "prod", "x"), err: "the webhook leaves out the kind Pod (its chart's value exclude.kinds)"},
+		"a kind that was not listed":     {reader: with(other("v1", "Service", "prod")), ref: ref("Service", "prod", "x"), err: "the webhook does not track the kind Service: it cannot be watched, or is new"},
+		"a kind that may not be listed": {
+			reader: with(other("example.com/v1", "Bird", "prod")), err: "the webhook may not list and watch the kind Bird.example.com",
+			ref: object.Ref{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Bird"}, Namespace: "prod", Name: "x"},
+		},
+		"kube-system":                       {reader: with(other("v1", "ConfigMap", "kube-system")), ref: ref("ConfigMap", "kube-system", "x"), err: "the webhook never tracks the namespace kube-system"},
+		"the webhook's own namespace":       {reader: with(other("v1", "ConfigMap", "webhook-system")), ref: ref("ConfigMap", "webhook-system", "x"), err: "the webhook never tracks its own namespace, webhook-system"},
+		"a namespace that a value left out": {reader: with(other("v1", "ConfigMap", "loud")), ref: ref("ConfigMap", "loud", "x"), err: "the webhook leaves out the namespace loud (its chart's value exclude.namespaces)"},
+		"the status": {
+			reader: with(status), ref: ref("Node", "", "n2"), path: ".status",
+			err: "the webhook does not record what is written by way of the subresource status",
+		},
+		"and what is beside it": {reader: with(status), ref: ref("Node", "", "n2")},
 		"not installed": {
 			reader: fakeReader{objects: []string{configMap}, errs: map[string]error{ownership.RecordKind: noKind}}, ref: web,
 			err: "the webhook of k8sconnect, which records it, is not installed",
@@ -227,7 +286,7 @@ func TestHistory(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			e := owners.Engine{Reader: test.reader, History: true}
+			e := owners.Engine{Reader: test.reader, History: true, Now: func() time.Time { return noted().Add(test.later) }}
 			if test.path != "" {
 				e.Path = parsed(t, test.path)
 			}
@@ -252,6 +311,9 @@ func TestHistory(t *testing.T) {
 			if h.Coverage.Unknown != test.unknown || h.Coverage.Since.IsZero() != (test.unknown != "") {
 				t.Errorf("coverage %+v, want %q", h.Coverage, test.unknown)
 			}
+			if h.Coverage.Stale != (test.later > 3*time.Minute) {
+				t.Errorf("stale: %t", h.Coverage.Stale)
+			}
 			if noted := time.Date(2026, 1, 5, 0, 0, 30, 0, time.UTC); test.unknown == "" && !h.Coverage.Until.Equal(noted) {
 				t.Errorf("noted down until %s, want %s", h.Coverage.Until, noted)
 			}
@@ -260,7 +322,7 @@ func TestHistory(t *testing.T) {
 }
 
 func TestHistoryWhole(t *testing.T) {
-	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, record, tracker}}, History: true}
+	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, record, tracker}}, History: true, Now: noted}
 	got, err := told(t, e, ref("ConfigMap", "prod", "web"))
 	if err != nil {
 		t.Fatal(err)

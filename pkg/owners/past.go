@@ -1,14 +1,17 @@
 package owners
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -24,13 +27,14 @@ func (e *NoWebhookError) Error() string {
 
 // Hint says where to read on.
 func (e *NoWebhookError) Hint() string {
-	return "see docs/webhook.md; from then on it is recorded, and not before"
+	return "install it, and what is taken from then on is recorded: " + build.Page("webhook.md#install")
 }
 
 // past reads histories, and what is the same for all of them once.
 type past struct {
-	reader   Reader
-	coverage *event.Coverage
+	reader Reader
+	now    func() time.Time
+	notes  *notes
 }
 
 // of reads the history of an object, cut down to what was asked for.
@@ -39,15 +43,26 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 	if err != nil {
 		return &event.History{Err: err}
 	}
-	if p.coverage == nil {
-		read := coverageOf(ctx, p.reader)
-		p.coverage = &read
+	if p.notes == nil {
+		read := readNotes(ctx, p.reader)
+		p.notes = &read
 	}
-	h := &event.History{Dropped: record.Dropped, Lost: record.Lost, Coverage: *p.coverage}
+	coverage, unknown := p.notes.of(u.GroupVersionKind().GroupKind(), u.GetNamespace(), p.now())
+	if unknown != nil {
+		coverage.Unknown = unknown.Error()
+	}
+	h := &event.History{Dropped: record.Dropped, Lost: record.Lost, Coverage: coverage}
 	for _, entry := range record.Entries {
 		if about(entry.Path, owned) {
 			h.Transitions = append(h.Transitions, transitionOf(entry))
 		}
+	}
+	if len(h.Transitions) > 0 {
+		return h
+	}
+	// That nothing is recorded says that nothing was taken only of what is watched.
+	if err := cmp.Or(unknown, unvouched(coverage, owned)); err != nil {
+		return &event.History{Err: err}
 	}
 	return h
 }

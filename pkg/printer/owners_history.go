@@ -38,10 +38,6 @@ func (t *ownersTable) history(h event.History) string {
 	return b.String()
 }
 
-// stale is how old the webhook's last note has to be before somebody is told. It
-// takes one every minute, however little happens.
-const stale = 3 * time.Minute
-
 // coverageLines say when somebody watched, for what is not recorded may still
 // have happened.
 func coverageLines(c event.Coverage, now time.Time) []string {
@@ -55,7 +51,7 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 	if c.Behind > 0 {
 		said = append(said, text.Count(c.Behind, "change")+" in this cluster not recorded yet, the oldest since "+moment(c.BehindSince, now))
 	}
-	if !c.Until.IsZero() && now.Sub(c.Until) > stale {
+	if c.Stale {
 		said = append(said, "nothing noted down since "+moment(c.Until, now)+"; does the webhook run?")
 	}
 	return said

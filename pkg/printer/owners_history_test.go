@@ -10,10 +10,10 @@ import (
 // A webhook that is gone would look like one that saw nothing happen.
 func TestCoverageThatIsNotKept(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	for age, want := range map[time.Duration]int{time.Minute: 1, 2 * time.Minute: 1, 10 * time.Minute: 2} {
-		got := coverageLines(event.Coverage{Since: now.Add(-time.Hour), Until: now.Add(-age)}, now)
+	for stale, want := range map[bool]int{false: 1, true: 2} {
+		got := coverageLines(event.Coverage{Since: now.Add(-time.Hour), Until: now.Add(-10 * time.Minute), Stale: stale}, now)
 		if len(got) != want || want == 2 && got[1] != "nothing noted down since 2026-01-05T11:50:00Z (10m ago); does the webhook run?" {
-			t.Errorf("%s: %q", age, got)
+			t.Errorf("%t: %q", stale, got)
 		}
 	}
 }

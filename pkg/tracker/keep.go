@@ -105,12 +105,12 @@ func (t *Tracker) last(ctx context.Context) {
 
 func (t *Tracker) storeOrSay(ctx context.Context) {
 	t.mu.Lock()
-	checkpoint, news := t.book.checkpoint(), t.book.undeclared
+	checkpoint, scope, news := t.book.checkpoint(), t.scope(), t.book.undeclared
 	t.book.undeclared = Coverage{}
 	news.Behind = t.book.backlog(time.Now())
 	maps.Copy(checkpoint.Resources, t.loaded.Resources) // of kinds that were not found yet
 	t.mu.Unlock()
-	if err := t.write(ctx, checkpoint, news); err != nil {
+	if err := t.write(ctx, checkpoint, scope, news); err != nil {
 		t.opts.Log.Error(err, "store the checkpoint")
 		t.mu.Lock()
 		defer t.mu.Unlock()

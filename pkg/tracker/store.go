@@ -4,18 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
 // What the ConfigMap of the checkpoint holds, and the label by which it is found.
 const (
 	CheckpointKey = "checkpoint"
 	CoverageKey   = "coverage"
+	ScopeKey      = "scope"
 	Label         = "k8sconnect.io/tracker"
 )
 
@@ -27,6 +31,7 @@ type kept struct {
 	configMap  *corev1.ConfigMap // nil if there is none
 	checkpoint Checkpoint
 	coverage   Coverage
+	scope      ownership.Scope
 }
 
 // read returns what is stored. What cannot be read, or was copied from another
@@ -55,6 +60,10 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 		t.opts.Log.Error(err, "the coverage is not readable")
 		k.coverage = Coverage{}
 	}
+	if err := parse(c.Data[ScopeKey], &k.scope); err != nil {
+		t.opts.Log.Error(err, "the scope is not readable")
+		k.scope = ownership.Scope{}
+	}
 	return k, nil
 }
 
@@ -65,9 +74,9 @@ func parse(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// write stores a checkpoint and how far recording is behind, and declares gaps beside
-// those that are declared.
-func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, news Coverage) error {
+// write stores a checkpoint, what is tracked, and how far recording is behind, and
+// declares gaps beside those that are declared.
+func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, scope ownership.Scope, news Coverage) error {
 	k, err := t.read(ctx)
 	if err != nil {
 		return err
@@ -78,21 +87,23 @@ func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, news Coverag
 		}
 	}
 	checkpoint.Of = string(k.configMap.UID)
+	now := time.Now().UTC().Truncate(time.Second)
 	if k.coverage.Since.IsZero() {
-		k.coverage.Since = time.Now().UTC().Truncate(time.Second)
+		k.coverage.Since = now
 	}
 	k.coverage.Add(news.Gaps...)
 	k.coverage.Behind = news.Behind
 	c := k.configMap.DeepCopy()
 	c.Data = map[string]string{}
-	for key, value := range map[string]any{CheckpointKey: checkpoint, CoverageKey: k.coverage} {
+	stored := map[string]any{CheckpointKey: checkpoint, CoverageKey: k.coverage, ScopeKey: scope.After(k.scope, now)}
+	for key, value := range stored {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		c.Data[key] = string(text)
 	}
-	if c.Data[CheckpointKey] == k.configMap.Data[CheckpointKey] && c.Data[CoverageKey] == k.configMap.Data[CoverageKey] {
+	if maps.Equal(c.Data, k.configMap.Data) {
 		return nil
 	}
 	if _, err := t.opts.ConfigMaps.Update(ctx, c, metav1.UpdateOptions{FieldManager: fieldManager}); err != nil {

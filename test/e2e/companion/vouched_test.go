@@ -1,0 +1,197 @@
+package companion_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/discovery"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+)
+
+// stolen is a label that one manager sets and another one takes.
+const stolen = "example.com/stolen"
+
+var fish = schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "fish"}
+
+// fishDefinition is of a group that nobody permits the webhook.
+const fishDefinition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: fish.example.org}
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {plural: fish, singular: fish, kind: Fish}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}`
+
+// Nothing that was taken is called "no takeover is recorded". Of every kind that the API
+// server serves, and in each namespace that has one, a label is taken by force; then the
+// history of that path shows it, or says that it is not known, with status 2.
+func TestHistoryIsVouchedFor(t *testing.T) {
+	c := newClient(t, "")
+	c.namespace(t, "vouched")
+	c.apply(t, definitions, fishDefinition, "setup")
+	eventually(t, "fish are served", func() bool {
+		_, err := c.try(t, fish, "{apiVersion: example.org/v1, kind: Fish, metadata: {name: vouched, namespace: vouched}}", "setup")
+		return err == nil
+	})
+	for _, namespace := range []string{"vouched", "kube-system", "kube-node-lease", companion.Namespace} {
+		for _, o := range []string{
+			"{apiVersion: v1, kind: Secret, metadata: {name: vouched, namespace: %s}}",
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: vouched, namespace: %s}}",
+			"{apiVersion: v1, kind: Endpoints, metadata: {name: vouched, namespace: %s}}",
+			"{apiVersion: v1, kind: Service, metadata: {name: vouched, namespace: %s}, spec: {ports: [{port: 80}]}}",
+			"{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: vouched, namespace: %s}, addressType: IPv4, endpoints: []}",
+			"{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: vouched, namespace: %s}}",
+			"{apiVersion: example.org/v1, kind: Fish, metadata: {name: vouched, namespace: %s}}",
+		} {
+			c.kubectlApply(t, fmt.Sprintf(o, namespace))
+		}
+	}
+	known, unknown := map[string]bool{}, map[string]bool{}
+	for _, o := range c.steal(t) {
+		name := o.GroupVersionKind().GroupKind().String()
+		said, status := c.history(t, o, ".metadata.labels[\""+stolen+"\"]")
+		eventually(t, o.GetNamespace()+"/"+name+" "+o.GetName()+" has a history, or is said to have none", func() bool {
+			said, status = c.history(t, o, ".metadata.labels[\""+stolen+"\"]")
+			return status != 0 || strings.Contains(said, "from first (Apply) to second (Apply)")
+		})
+		if status == 0 {
+			known[name] = true
+			continue
+		}
+		unknown[o.GetNamespace()+"/"+name] = true
+		if status != 2 || strings.Contains(said, "no takeover is recorded") || !strings.Contains(said, "not known") {
+			t.Errorf("status %d of %s:\n%s", status, name, said)
+		}
+	}
+	for _, name := range []string{"ConfigMap", "Service", "Node", "Namespace", "ClusterRole.rbac.authorization.k8s.io", "APIService.apiregistration.k8s.io"} {
+		if !known[name] {
+			t.Errorf("nothing is known of a %s", name)
+		}
+	}
+	for _, name := range []string{
+		"vouched/Secret", "vouched/Fish.example.org", "vouched/Lease.coordination.k8s.io", "vouched/Endpoints",
+		"kube-system/ConfigMap", "kube-node-lease/ConfigMap", companion.Namespace + "/ConfigMap",
+	} {
+		if !unknown[name] {
+			t.Errorf("something is known of %s", name)
+		}
+	}
+	t.Logf("known %d kinds, unknown %d of a namespace", len(known), len(unknown))
+}
+
+// kubectlApply applies what text describes, of whatever kind.
+func (c *client) kubectlApply(t *testing.T, text string) {
+	t.Helper()
+	o := object(t, text)
+	c.apply(t, c.resource(t, o.GroupVersionKind()), text, "setup")
+}
+
+// resource finds the resource of a kind.
+func (c *client) resource(t *testing.T, gvk schema.GroupVersionKind) schema.GroupVersionResource {
+	t.Helper()
+	for gvr, kind := range c.served(t) {
+		if gvr.GroupVersion() == gvk.GroupVersion() && kind == gvk.Kind {
+			return gvr
+		}
+	}
+	t.Fatalf("%s is not served", gvk)
+	return schema.GroupVersionResource{}
+}
+
+// served returns the kinds that can be listed and patched, at every version.
+func (c *client) served(t *testing.T) map[schema.GroupVersionResource]string {
+	t.Helper()
+	config, err := c.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lists, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[schema.GroupVersionResource]string{}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list.APIResources {
+			if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "patch") {
+				out[gv.WithResource(r.Name)] = r.Kind
+			}
+		}
+	}
+	return out
+}
+
+// steal has a label of one object of each kind and namespace set by one manager and
+// taken by another, and returns those objects.
+func (c *client) steal(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	var out []*unstructured.Unstructured
+	done := map[types.UID]bool{}
+	for gvr, kind := range c.served(t) {
+		list, err := c.Resource(gvr).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]bool{}
+		for _, o := range list.Items {
+			if of[o.GetNamespace()] || done[o.GetUID()] {
+				continue
+			}
+			of[o.GetNamespace()], done[o.GetUID()] = true, true
+			if kind == "Event" && o.GetNamespace() == "" {
+				continue
+			}
+			if stolen := c.stealFrom(t, gvr, o); stolen != nil {
+				out = append(out, stolen)
+			}
+		}
+	}
+	return out
+}
+
+// stealFrom returns the object, or nil if somebody else removed it meanwhile.
+func (c *client) stealFrom(t *testing.T, gvr schema.GroupVersionResource, o unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	var is *unstructured.Unstructured
+	for _, manager := range []string{"first", "second"} {
+		text := fmt.Sprintf(`{"apiVersion": %q, "kind": %q, "metadata": {"name": %q, "namespace": %q, "uid": %q, "labels": {%q: %q}}}`,
+			o.GetAPIVersion(), o.GetKind(), o.GetName(), o.GetNamespace(), o.GetUID(), stolen, manager)
+		var err error
+		if is, err = c.try(t, gvr, text, manager); apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return nil
+		} else if err != nil {
+			t.Fatalf("%s %s/%s: %v", gvr, o.GetNamespace(), o.GetName(), err)
+		}
+	}
+	return is
+}
+
+// history asks the plugin who owned a path before.
+func (c *client) history(t *testing.T, o *unstructured.Unstructured, path string) (said string, status int) {
+	t.Helper()
+	gvk := o.GroupVersionKind()
+	kind := gvk.Kind + "." + gvk.Version + "." + gvk.Group
+	var out, errs bytes.Buffer
+	status = cli.Main(t.Context(), []string{
+		"kubectl-k8sconnect", "owners", kind, o.GetName(), "-n", o.GetNamespace(), "--path", path, "--history",
+		"--kubeconfig", c.KubeconfigPath, "--cache-dir", c.Dir + "/plugin-cache",
+	}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs})
+	return out.String() + errs.String(), status
+}
