@@ -79,7 +79,7 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	}
 	said = append(said, when)
 	if tr.Count > 1 {
-		said = append(said, fmt.Sprintf("%d times, there and back, since %s", tr.Count, moment(tr.First, now)))
+		said = append(said, fmt.Sprintf("changed hands %d times between them since %s", tr.Count, moment(tr.First, now)))
 	}
 	return said
 }
