@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // Node is a field of an object with those who own it.
@@ -94,4 +95,12 @@ func (n Node) FieldName() (string, bool) {
 		return *name, true
 	}
 	return "", false
+}
+
+// IsKeyOf reports whether the node is one of the fields by which an item of a list is
+// told apart from the others.
+func (n Node) IsKeyOf(item Node) bool {
+	name, isField := n.FieldName()
+	key := item.last().Key
+	return isField && key != nil && slices.ContainsFunc(*key, func(f value.Field) bool { return f.Name == name })
 }

@@ -80,8 +80,8 @@ func holdingsOf(nodes []managedfields.Node) []event.Holding {
 }
 
 // ownedBy returns the nodes that one of the managers owns, with what stands above
-// them. Of an item that it owns without any of its fields, the first remains, which
-// is of its key; of a map or a list, that it is there.
+// them. Of an item, the fields of its key remain, whoever owns them: without them it is
+// not known which one it is. Of a map or a list, it remains that it is there.
 func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range nodes {
@@ -90,14 +90,29 @@ func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node
 		switch _, isField := n.FieldName(); {
 		case !its && len(below) == 0:
 			continue
+		case len(n.Below) > 0 && !isField:
+			n.Below = withKey(n, below)
 		case len(below) > 0:
 			n.Below = below
-		case len(n.Below) > 0 && isField:
-			n.Below, n.Value = nil, emptied(n.Value)
 		case len(n.Below) > 0:
-			n.Below = n.Below[:1]
+			n.Below, n.Value = nil, emptied(n.Value)
 		}
 		out = append(out, n)
+	}
+	return out
+}
+
+// withKey returns those fields of an item, and those of its key, in the item's order.
+func withKey(item managedfields.Node, fields []managedfields.Node) []managedfields.Node {
+	var out []managedfields.Node
+	for _, n := range item.Below {
+		i := slices.IndexFunc(fields, func(f managedfields.Node) bool { return f.Path.Equal(n.Path) })
+		switch {
+		case i >= 0:
+			out = append(out, fields[i])
+		case n.IsKeyOf(item):
+			out = append(out, n)
+		}
 	}
 	return out
 }

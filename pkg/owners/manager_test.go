@@ -3,7 +3,9 @@ package owners_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,15 +24,18 @@ metadata:
   labels: {app: web, team: shop}
   managedFields:
   - {manager: flux, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:labels": {"f:app": {}}},
-      "f:spec": {"f:containers": {"k:{\"name\":\"app\"}": {".": {}, "f:name": {}, "f:image": {}}}}}}
+      "f:spec": {"f:containers": {"k:{\"name\":\"app\"}": {".": {}, "f:name": {}, "f:image": {},
+      "f:ports": {".": {}, "k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}}}}}}}}
   - {manager: edit, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:labels": {"f:app": {}, "f:team": {}}},
       "f:spec": {"f:containers": {"k:{\"name\":\"side\"}": {".": {}, "f:name": {}, "f:image": {}}}, "f:gone": {}}}}
+  - {manager: setter, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:containers": {"k:{\"name\":\"app\"}": {"f:image": {},
+      "f:ports": {"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {"f:hostPort": {}}}}}}}}
   - {manager: injector, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:containers": {"k:{\"name\":\"side\"}": {".": {}}}}}}
   - {manager: kubelet, operation: Update, subresource: status, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:status": {"f:phase": {}, "f:podIP": {}}}}
 spec:
   dnsPolicy: Default
   containers:
-  - {name: app, image: "app:1", imagePullPolicy: Always}
+  - {name: app, image: "app:1", imagePullPolicy: Always, ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]}
   - {name: side, image: "side:1"}
 status: {phase: Running, podIP: 192.0.2.1}`
 
@@ -61,7 +66,7 @@ func TestOnlyOneManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, manager := range []string{"flux", "edit", "injector", "kubelet"} {
+	for _, manager := range []string{"flux", "edit", "injector", "kubelet", "setter"} {
 		e := pods(pod)
 		e.Managers = []string{manager}
 		got, err := told(t, e, ref("Pod", "prod", "web"))
@@ -75,18 +80,34 @@ func TestOnlyOneManager(t *testing.T) {
 			}
 		}
 		for path, names := range shown {
-			if !slices.Contains(names, manager) && path != `.spec.containers[name="side"].name` {
+			if !slices.Contains(names, manager) && !ofKey(path) {
 				t.Errorf("%s does not own %s, which is shown", manager, path)
 			}
 		}
+		managedfields.Walk(got[0].Fields, func(n managedfields.Node) {
+			if _, isField := n.FieldName(); isField || len(n.Below) == 0 {
+				return
+			}
+			for _, key := range []string{"name", "containerPort", "protocol"} {
+				if strings.Contains(n.Path.String()[strings.LastIndex(n.Path.String(), "["):], key+"=") &&
+					!slices.ContainsFunc(n.Below, func(b managedfields.Node) bool { return strings.HasSuffix(b.Path.String(), "]."+key) }) {
+					t.Errorf("what %s owns of %s is shown without its %s", manager, n.Path, key)
+				}
+			}
+		})
 	}
 	e := pods(pod)
 	e.Managers = []string{"nobody-at-all"}
 	_, err = told(t, e, ref("Pod", "prod", "web"))
 	var none *owners.ManagerError
-	if !errors.As(err, &none) || none.Hint() != "those who do: edit, flux, injector, kubelet" {
+	if !errors.As(err, &none) || none.Hint() != "those who do: edit, flux, injector, kubelet, setter" {
 		t.Errorf("%v", err)
 	}
+}
+
+// ofKey reports whether a path is that of a field by which an item is told apart.
+func ofKey(path string) bool {
+	return regexp.MustCompile(`\](\.name|\.containerPort|\.protocol)$`).MatchString(path)
 }
 
 // On top stands how much each has: as many as are listed with the name.
@@ -100,7 +121,7 @@ func TestShares(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %d", s.Owner.Manager, s.Fields))
 	}
 	// An item of a list is a field, too, and so is what is not there.
-	if diff := cmp.Diff([]string{"edit 6", "flux 4", "kubelet 2", "injector 1", " 2"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"flux 7", "edit 6", "kubelet 2", "setter 2", "injector 1", " 3"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
