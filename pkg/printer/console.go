@@ -1,9 +1,12 @@
 package printer
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -32,6 +35,7 @@ type console struct {
 	last      time.Time // at which anything was said
 	start     time.Time // of the run
 	unreached bool      // the API server does not answer
+	lost      bool      // and objects were given up because of that
 
 	explains   bool // of what is stuck, though the run goes on
 	told       []event.Stuck
@@ -69,12 +73,20 @@ func (c *console) take(e event.Event) {
 	}
 	switch e := e.(type) {
 	case event.Preparing:
-		c.goOn()
+		c.step()
 	case event.PhaseStarted:
 		clear(c.said)
-		c.goOn()
+		c.step()
 		c.announce()
-	case event.Applied, event.Compared, event.Deleted, event.Waited, event.Judged:
+	case event.Applied:
+		c.result(e.Action, e.Err)
+	case event.Compared:
+		c.result(e.Action, e.Err)
+	case event.Deleted:
+		c.result(e.Action, e.Err)
+	case event.Waited:
+		c.result(e.Action, e.Err)
+	case event.Judged:
 		c.goOn()
 	case event.Warned:
 		c.warn(e)
@@ -187,9 +199,42 @@ func (c *console) redraws() bool {
 	return c.live != nil && (c.course.begun || c.unreached)
 }
 
+// step: the run came to its next step. It does so when the server has answered, or
+// when objects were given up because it did not.
+func (c *console) step() {
+	if !c.lost {
+		c.goOn()
+	}
+}
+
+// result: an object is done with. Only what the server said of it shows that the
+// server is there: an object is done with, too, when the time to reach it is over.
+func (c *console) result(action event.Action, err error) {
+	switch {
+	case !c.unreached || heard(action, err):
+		c.goOn()
+	case err != nil:
+		c.lost = true
+	}
+}
+
+// heard reports whether the server must have answered for an object to end so.
+func heard(action event.Action, err error) bool {
+	switch action {
+	case event.Failed, event.Skipped, event.Unknown, event.TimedOut, event.Unmet, event.Remains:
+		var (
+			status      apierrors.APIStatus
+			unreachable interface{ Unreachable() bool }
+		)
+		return errors.As(err, &status) && !errors.As(err, &unreachable)
+	}
+	return true
+}
+
 // goOn: work was done, so what held it up is over.
 func (c *console) goOn() {
 	c.hold = nil
+	c.lost = false
 	if !c.unreached {
 		return
 	}

@@ -1,6 +1,7 @@
 package printer_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -11,6 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -268,6 +272,54 @@ func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 	}
 	if last := lines[len(lines)-1]; last != "the API server answers again" {
 		t.Errorf("in the end: %q", last)
+	}
+}
+
+// away is an error by which no answer of the server is meant.
+type away struct{ error }
+
+func (away) Unreachable() bool { return true }
+
+func (e away) Unwrap() error { return e.error }
+
+// The end of an object is no sign of life: a server that stays away is not said to
+// answer again because its objects are given up, nor because the rest is skipped.
+func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
+	const again = "the API server answers again"
+	unreachable := away{refused()}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", nil)
+	outage := event.Retrying{Err: refused(), Left: 30 * time.Second}
+	for name, tt := range map[string]struct {
+		make  verb
+		ends  []event.Event
+		heard bool
+	}{
+		"given up":           {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}}, false},
+		"and the next phase": {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.PhaseStarted{Index: 1}}, false},
+		"and a later step":   {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Preparing{Text: "looking for causes"}}, false},
+		"skipped":            {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Skipped, Err: context.DeadlineExceeded}}, false},
+		"compared":           {printer.ForDiff, []event.Event{event.Compared{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
+		"waited for":         {printer.ForWait, []event.Event{event.Waited{Ref: config("a"), Action: event.TimedOut}}, false},
+		"deleted":            {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
+		"it had starting up": {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: away{apierrors.NewServiceUnavailable("starting")}}}, false},
+		"one is applied":     {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Applied{Ref: config("b"), Action: event.Unchanged}}, true},
+		"one is refused":     {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: forbidden}}, true},
+		"one is gone":        {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Gone}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := in(t, 1, tt.make, func(w *watched) {
+				w.say(phases())
+				w.say(event.PhaseStarted{})
+				w.say(outage)
+				for _, e := range tt.ends {
+					pass(time.Second)
+					w.say(e)
+				}
+			})
+			if got := slices.Contains(lines, again); got != tt.heard {
+				t.Errorf("said that the server answers again: %t, want %t: %q", got, tt.heard, lines)
+			}
+		})
 	}
 }
 
