@@ -44,7 +44,7 @@ func dribble(w io.Writer, text string) error {
 // Whatever keeps us waiting is told after a moment, with how long it may; and it
 // comes to an end by itself.
 func TestSilentInputs(t *testing.T) {
-	const url = "https://someone:secret@example.com/app.yaml?token=secret"
+	const url, shown = "https://someone:secret@example.com/app.yaml?token=secret", "https://example.com/app.yaml?***"
 	for name, tt := range map[string]struct {
 		options Options
 		what    string
@@ -53,7 +53,7 @@ func TestSilentInputs(t *testing.T) {
 	}{
 		"a URL": {
 			Options{Filenames: []string{url}, Client: &http.Client{Transport: never{}}},
-			"https://example.com/app.yaml", 3 * time.Minute, url + ": nothing came for 3m",
+			shown, 3 * time.Minute, shown + ": nothing came for 3m",
 		},
 		"standard input": {Options{Filenames: []string{"-"}}, "standard input", 5 * time.Minute, "-: nothing came for 5m"},
 	} {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	neturl "net/url"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -34,20 +36,21 @@ func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]by
 }
 
 func fetchOnce(ctx context.Context, client *http.Client, url string, h *heard) (text []byte, again bool, err error) {
+	name := publicURL(url)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, false, unreachable(url, err)
+		return nil, false, unreachable(name, err)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, true, unreachable(url, err)
+		return nil, true, unreachable(name, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		again := resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests
-		return nil, again, &inputError{where: url, text: "the server answered " + resp.Status}
+		return nil, again, &inputError{where: name, text: "the server answered " + resp.Status}
 	}
-	text, err = readAll(url, hearing{resp.Body, h}, maxBytes)
+	text, err = readAll(name, hearing{resp.Body, h}, maxBytes)
 	return text, true, err
 }
 
@@ -59,12 +62,20 @@ func unreachable(name string, err error) error {
 	return &inputError{where: name, err: err}
 }
 
-// publicURL is a URL as it may be shown while it is waited for: what is before its
-// host or after its path may be a password.
+// publicURL is a URL as it may be shown: what stands before its host or after its path
+// may be a password or a signature. It is cut as text, for one that cannot be parsed may
+// hold a password as well.
 func publicURL(url string) string {
-	u, err := neturl.Parse(url)
-	if err != nil || u.Host == "" {
-		return url
+	shown, _, _ := strings.Cut(withoutUsers(url), "#")
+	path, query, _ := strings.Cut(shown, "?")
+	if query != "" {
+		path += "?***"
 	}
-	return (&neturl.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	return path
+}
+
+// withoutUsers returns a text without what stands before the hosts of its URLs: a user
+// and a password, or a token.
+func withoutUsers(text string) string {
+	return regexp.MustCompile(`(?i)(https?:/+)[^/?#\s'"]*@`).ReplaceAllString(text, "$1")
 }

@@ -74,6 +74,43 @@ func TestURL(t *testing.T) {
 	}
 }
 
+// A URL may hold a password, a token or a signature. It is shown in errors, and as the
+// source of each object in reports and in the logs of pipelines: nothing shows those.
+func TestURLIsShownWithoutItsSecrets(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://example.com/app.yaml":                         "https://example.com/app.yaml",
+		"https://me:secret@example.com/app.yaml":               "https://example.com/app.yaml",
+		"https://secret@example.com/app.yaml":                  "https://example.com/app.yaml",
+		"https://example.com/app.yaml?token=secret":            "https://example.com/app.yaml?***",
+		"https://me:secret@example.com/a?X-Signature=secret&b": "https://example.com/a?***",
+		"https://example.com/app.yaml#secret":                  "https://example.com/app.yaml",
+		"https://me:se%cret@example.com/app.yaml":              "https://example.com/app.yaml",
+		"https://me:secret@e@example.com/app.yaml":             "https://example.com/app.yaml",
+	} {
+		for _, status := range []int{200, 404, 0} {
+			synctest.Test(t, func(t *testing.T) {
+				res, err := Read(t.Context(), Options{Filenames: []string{url}, Client: &http.Client{Transport: &answers{status: []int{status}}}})
+				said := strings.Join(lines(err), "\n")
+				if err == nil {
+					said = res.Objects[0].Source.String()
+				}
+				if !strings.HasPrefix(said, want+":") || strings.Contains(said, "secret") {
+					t.Errorf("%s, answered %d: %q does not begin with %s", url, status, said, want)
+				}
+			})
+		}
+	}
+}
+
+// Two URLs that are shown alike are two inputs.
+func TestURLsThatAreShownAlike(t *testing.T) {
+	server := &answers{status: []int{200}}
+	names := []string{"https://example.com/get?file=a", "https://example.com/get?file=b", "https://example.com/get?file=a"}
+	if _, err := Read(t.Context(), Options{Filenames: names, Client: &http.Client{Transport: server}}); err != nil || server.asked != 2 {
+		t.Errorf("%v after %d requests, want 2", err, server.asked)
+	}
+}
+
 func TestURLEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), fetchPause/2)

@@ -55,8 +55,9 @@ func expand(o Options) ([]input, error) {
 		case name == stdin:
 			faults = append(faults, e.addStdin(o.In))
 		case strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://"):
-			p := patience{name: name, what: publicURL(name), most: fetchAttempts * fetchTimeout, tell: o.Tell}
-			e.add(input{name: name, open: func(ctx context.Context) ([]byte, error) {
+			shown := publicURL(name)
+			p := patience{name: shown, what: shown, most: fetchAttempts * fetchTimeout, tell: o.Tell}
+			e.addOnce(name, input{name: shown, open: func(ctx context.Context) ([]byte, error) {
 				return p.await(ctx, func(ctx context.Context, h *heard) ([]byte, error) { return fetch(ctx, o.Client, name, h) })
 			}})
 		default:
@@ -80,6 +81,11 @@ func (e *expansion) add(in input) {
 	if in.name != stdin {
 		key = filepath.Clean(in.name)
 	}
+	e.addOnce(key, in)
+}
+
+// addOnce does so for an input that is told from others by a key.
+func (e *expansion) addOnce(key string, in input) {
 	if e.seen[key] {
 		return
 	}

@@ -29,15 +29,18 @@ func kustomization(o Options) input {
 		}
 		return text, nil
 	}
-	p := patience{name: path, what: "the kustomization " + publicURL(path), most: longestSilence, tell: o.Tell}
-	return input{name: path, generated: true, open: func(ctx context.Context) ([]byte, error) {
+	name := withoutUsers(path)
+	p := patience{name: name, what: "the kustomization " + name, most: longestSilence, tell: o.Tell}
+	return input{name: name, generated: true, open: func(ctx context.Context) ([]byte, error) {
 		return p.await(ctx, build)
 	}}
 }
 
 // fault says why a kustomization can not be built. Values are looked for before lines are
-// joined, and after: they may have several.
+// joined, and after: they may have several. What it was called with may have a password, and
+// so may the URLs of its resources.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
-	return &inputError{where: path, text: secrets.Text(text.OneLine(secrets.Text(err.Error())))}
+	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))
+	return &inputError{where: withoutUsers(path), text: withoutUsers(said)}
 }

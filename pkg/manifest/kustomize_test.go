@@ -34,3 +34,14 @@ func TestKustomize(t *testing.T) {
 		}
 	}
 }
+
+// Kustomize quotes the URLs that it was given and those of resources, with their passwords.
+func TestKustomizeURLIsShownWithoutItsPassword(t *testing.T) {
+	write(t, map[string]string{"app/kustomization.yaml": "resources: ['https://me:secret@127.0.0.1:1/x.yaml']\n"})
+	for _, name := range []string{"app", "https://me:secret@127.0.0.1:1/x.git//a?ref=b", "https://secret@127.0.0.1:1/x.git//a?ref=b"} {
+		_, err := Read(t.Context(), Options{Kustomize: name})
+		if said := strings.Join(lines(err), "\n"); said == "" || strings.Contains(said, "secret") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}

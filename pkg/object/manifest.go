@@ -8,7 +8,8 @@ import (
 
 // Source is the place where an object was written down.
 type Source struct {
-	// File is the path or URL as the user gave it, "-" for standard input.
+	// File is the path as the user gave it, "-" for standard input, or a URL without
+	// what may be a password or a signature in it.
 	File string
 	// Line is the first line of the object, from 1; 0 where there are no lines
 	// (the output of a kustomization).
