@@ -32,15 +32,33 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	c.sure = sure
 	c.add(objects)
 	found := c.causes(d)
-	if c.total() > 0 {
+	t := diagnose.ConditionOf(live, "Terminating")
+	failed := t.Status == "True" && slices.Contains(failures, t.Reason) && slices.Contains(live.GetFinalizers(), cleanup)
+	switch {
+	case c.total() > 0:
 		left := c.remain(live)
-		if t := diagnose.ConditionOf(live, "Terminating"); t.Status == "True" {
+		if t.Status == "True" {
 			left.Evidence = append(left.Evidence, "Terminating: "+said(t))
 		}
+		if failed && len(c.present) > 0 {
+			left.Message += "; the API server could not delete them, and tries again by itself, the later the oftener it failed"
+			left.Next = lookAgain(live)
+		}
 		found = append(found, left)
+	case failed && sure:
+		found = append(found, stale(live, []string{"Terminating: " + said(t)}, "no object of the kind is left, and they can be listed", "the API server"))
 	}
 	return found
 }
+
+// cleanup is the finalizer with which the API server waits for the instances.
+const cleanup = "customresourcecleanup.apiextensions.k8s.io"
+
+// failures are the reasons by which the API server says that it did not get through with
+// the instances: it could not list or delete them, or they were not gone in time. Often it
+// is its storage of the kind that was just being set up anew. It tries again after up to
+// a quarter of an hour, and at once when the definition is written.
+var failures = []string{"InstanceDeletionFailed", "InstanceDeletionCheck"}
 
 // instances is the kind that a definition defines, at the version at which they are
 // stored: reading that needs no conversion.

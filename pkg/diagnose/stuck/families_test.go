@@ -125,6 +125,7 @@ spec:
 func TestDefinitions(t *testing.T) {
 	const converted = `  conversion: {strategy: Webhook, webhook: {clientConfig: {service: {namespace: ops, name: convert}}}}
 `
+	const initializing = `status: {conditions: [{type: Terminating, status: "True", reason: InstanceDeletionFailed, message: 'could not list instances: storage is (re)initializing'}]}`
 	runAll(t, map[string]situation{
 		"instances are left": {
 			objects: definition + "---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
@@ -133,6 +134,22 @@ func TestDefinitions(t *testing.T) {
 		"what holds the instances": {
 			objects: definition + "---" + held, codes: []string{FinalizerControllerGone, InstancesRemain},
 			says: []string{"holds back 1 object in it"},
+		},
+		"it could not be listed once, and nothing is left": { // "storage is (re)initializing"
+			objects: definition + initializing, codes: []string{ConditionStale},
+			says: []string{"no object of the kind is left", "storage is (re)initializing", "kubectl annotate customresourcedefinition.apiextensions.k8s.io/widgets.example.com"},
+		},
+		"it could not be listed once, and nobody deletes what is left": {
+			objects: definition + initializing + "\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
+			codes:   []string{InstancesRemain}, says: []string{"storage is (re)initializing", "kubectl annotate customresourcedefinition"},
+		},
+		"they went too late": {
+			objects: definition + strings.Replace(initializing, "InstanceDeletionFailed", "InstanceDeletionCheck", 1), codes: []string{ConditionStale},
+		},
+		"whether something is left is not known": {
+			objects: definition + initializing + "\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
+			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": apierrors.NewTooManyRequests("storage is (re)initializing", 1)}},
+			codes:   []string{NotRead},
 		},
 		"conversion has no service": {
 			objects: definition + converted, codes: []string{ConversionWebhookDown},

@@ -66,17 +66,23 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	case diagnose.ConditionOf(live, string(corev1.NamespaceDeletionGVParsingFailure)).Status == "True":
 		return []finding{d.unreadable(failures)}
 	}
-	return []finding{stale(live, failures, "every APIService is available by now")}
+	return []finding{stale(live, failures, "every APIService is available by now", "the namespace controller")}
 }
 
 // stale: a condition says what is not so any more (k/k#72244).
-func stale(live *unstructured.Unstructured, said []string, but string) finding {
+func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
-		Message:  "what its conditions say is over: " + but + "; the namespace controller tries again by itself, the later the oftener it failed",
+		Message:  "what its conditions say is over: " + but + "; " + who + " tries again by itself, the later the oftener it failed",
 		Evidence: said,
-		Next:     command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\"",
+		Next:     lookAgain(live),
 	}}
+}
+
+// lookAgain is a command that has a controller look at an object at once: any write does,
+// and this one changes nothing that anybody reads.
+func lookAgain(live *unstructured.Unstructured) string {
+	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }
 
 func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
@@ -91,7 +97,7 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 	if len(said) == 0 {
 		return nil
 	}
-	return []finding{stale(live, said, "nothing that can be listed is left in the namespace")}
+	return []finding{stale(live, said, "nothing that can be listed is left in the namespace", "the namespace controller")}
 }
 
 // specFinalizers is about finalizers in the spec of a namespace, which have nothing
