@@ -16,6 +16,9 @@ const (
 	TimedOut Action = "timeout"
 	// Unmet objects had not met theirs when the wait ended for another reason.
 	Unmet Action = "unmet"
+	// Unselected objects were found by labels, and are not any more: they were deleted, or
+	// have other labels now. A watch by labels does not tell which.
+	Unselected Action = "unselected"
 )
 
 // Awaited says that an object is waited for that Planned did not name: a selector

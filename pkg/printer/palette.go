@@ -53,7 +53,7 @@ func (p palette) action(a event.Action, text string) string {
 		return p.change.Sprint(text)
 	case event.InConflict, event.Failed, event.Unknown, event.Remains, event.TimedOut:
 		return p.bad.Sprint(text)
-	case event.Unchanged, event.Skipped, event.None, event.Absent, event.Unmet:
+	case event.Unchanged, event.Skipped, event.None, event.Absent, event.Unmet, event.Unselected:
 		return p.faint.Sprint(text)
 	default:
 		return text

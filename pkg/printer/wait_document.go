@@ -65,7 +65,7 @@ func waitSuite(result waitResult) junitSuite {
 			c.Failure = problem(o.Result, o.Error, details)
 		case event.Unknown:
 			c.Error = problem(o.Result, o.Error, details)
-		case event.Unmet, event.Gone:
+		case event.Unmet, event.Gone, event.Unselected:
 			c.Skipped = problem(o.Result, o.Error, details)
 		}
 		suite.add(c)

@@ -105,7 +105,7 @@ func waitedLines(w event.Waited, room int) []string {
 		return nil
 	}
 	text := forPeople(w.Err, room)
-	if w.Action != event.Gone {
+	if w.Action != event.Gone && w.Action != event.Unselected {
 		text = append(text, conditionLines(w.Conditions, room)...)
 	}
 	return append(text, causeLines(w.Causes)...)

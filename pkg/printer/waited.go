@@ -169,7 +169,7 @@ func shortly(j event.Judged) string {
 
 // waitActions are the results of a wait.
 func waitActions() []event.Action {
-	return []event.Action{event.Met, event.Failed, event.TimedOut, event.Unmet, event.Gone, event.Unknown}
+	return []event.Action{event.Met, event.Failed, event.TimedOut, event.Unmet, event.Gone, event.Unselected, event.Unknown}
 }
 
 // waitSummary is the last line of a wait: "3 met, 1 not met in time".
@@ -188,7 +188,7 @@ func waitSummary(c *course) string {
 func tallyOf(tally map[event.Action]int) string {
 	words := map[event.Action]string{
 		event.Met: "met", event.Failed: "failed", event.TimedOut: "not met in time", event.Unmet: "not met",
-		event.Gone: "deleted meanwhile", event.Unknown: "unknown",
+		event.Gone: "deleted meanwhile", event.Unselected: "not selected any more", event.Unknown: "unknown",
 	}
 	var parts []string
 	for _, action := range waitActions() {

@@ -195,7 +195,19 @@ func TestWait(t *testing.T) {
 				time.Sleep(seconds(1))
 				w.put(job("b", "2", "Complete"))
 			},
-			want: results{"a": "deleted: deleted while it was waited for", "b": "met"}, met: true, after: seconds(2),
+			want: results{"a": "unselected: deleted, or without the labels, while it was waited for", "b": "met"}, met: true, after: seconds(2),
+		},
+		// Whoever asked for all of a kind sees nothing go that is still there.
+		"one of all is deleted": {
+			engine: Engine{Timeout: time.Minute},
+			there:  []*unstructured.Unstructured{job("a", "1"), job("b", "2", "Complete")},
+			targets: func(t *testing.T) []Target {
+				targets := matching(goal(t, complete))
+				targets[0].Labels = ""
+				return targets
+			},
+			happens: func(w *world) { time.Sleep(seconds(1)); w.remove("a") },
+			want:    results{"a": "deleted: deleted while it was waited for", "b": "met"}, met: true, after: seconds(1),
 		},
 		// edge case 49
 		"all that a selector found is deleted: that is no yes": {
@@ -203,7 +215,7 @@ func TestWait(t *testing.T) {
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return matching(goal(t, complete)) },
 			happens: func(w *world) { time.Sleep(seconds(1)); w.remove("a") },
-			want:    results{"a": "deleted: deleted while it was waited for"}, after: seconds(20), unmet: Outcome{Late: 1},
+			want:    results{"a": "unselected: deleted, or without the labels, while it was waited for"}, after: seconds(20), unmet: Outcome{Late: 1},
 		},
 		"all that a selector matches is to be gone, but not what comes later": {
 			engine:  Engine{Timeout: time.Minute},

@@ -38,7 +38,7 @@ func (r *run) finish(ctx context.Context) error {
 		if it.timer != nil {
 			it.timer.Stop()
 		}
-		if it.done && (it.action == event.Met || it.action == event.Gone) {
+		if it.done && it.action == event.Met || it.away() {
 			continue
 		}
 		result := r.settle(ctx, it, after)

@@ -78,14 +78,20 @@ func (r *run) gone(ctx context.Context, it *item) {
 	}
 	deleted := it.live != nil || it.found
 	it.known, it.live, it.absent = true, nil, r.now()
-	if deleted && !it.goal.waitsFor(condition.Delete) {
+	action := event.Gone
+	switch {
+	case !deleted || it.goal.waitsFor(condition.Delete):
+	case it.view.selecting() && it.view.labels != "":
+		action, it.note = event.Unselected, "deleted, or without the labels, while it was waited for"
+		r.emit(event.Warned{Ref: it.ref, Text: "is not selected any more: it was deleted, or its labels have changed"})
+	default:
 		it.note = "deleted while it was waited for"
 		r.emit(event.Warned{Ref: it.ref, Text: "was " + it.note})
 	}
 	r.judge(ctx, it)
 	if !it.done && deleted && (it.found || it.view.selecting()) {
 		// Its name means nothing to whoever selects, and no other comes for it.
-		r.end(it, event.Gone)
+		r.end(it, action)
 	}
 }
 
@@ -135,6 +141,11 @@ func (r *run) again(it *item) {
 			}
 		})
 	}
+}
+
+// away reports whether the object ended because it was not there any more.
+func (it *item) away() bool {
+	return it.done && (it.action == event.Gone || it.action == event.Unselected)
 }
 
 func notThere(it *item) string {

@@ -196,7 +196,7 @@ func (r *run) end(it *item, action event.Action) {
 	switch action { // What is not well is told when somebody looked for the causes.
 	case event.Met:
 		r.met++
-	case event.Gone:
+	case event.Gone, event.Unselected:
 		r.left++
 	case event.Failed:
 		r.stop = true

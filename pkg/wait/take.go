@@ -134,7 +134,7 @@ func (v *view) known(u *unstructured.Unstructured) *item {
 // counts too.
 func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	it := v.known(u)
-	if it != nil && (!it.done || it.action != event.Gone) || !v.selecting() {
+	if it != nil && !it.away() || !v.selecting() {
 		return it
 	}
 	if v.seen && v.goal.waitsFor(condition.Delete) {
