@@ -292,3 +292,31 @@ func TestWriteThatMayHaveArrived(t *testing.T) {
 		})
 	}
 }
+
+// Whoever answers 200 to everything is not the API server that was away.
+func TestWrongAnswerToReadyz(t *testing.T) {
+	for what, body := range wrongAnswers() {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if time.Since(began) < 10*time.Second {
+						return text2response(200, "application/json", body), nil
+					}
+					if req.URL.Path == "/readyz" {
+						return text2response(200, "text/plain", "ok"), nil
+					}
+					return ok(req), nil
+				})
+				f.posing = true
+				if got, err := c.health(t.Context()); got == ready && what != "no JSON" { // which is OK
+					t.Errorf("taken for the API server: %v", err)
+				}
+				time.Sleep(10 * time.Second)
+				if got, err := c.health(t.Context()); got != ready {
+					t.Errorf("the API server itself: %v", err)
+				}
+			})
+		})
+	}
+}

@@ -34,6 +34,8 @@ type fake struct {
 	mu     sync.Mutex
 	seen   []string // "METHOD /path"
 	answer func(n int, req *http.Request) (*http.Response, error)
+	// posing: whatever answer makes of /readyz is what is answered, and not ok.
+	posing bool
 }
 
 // RoundTrip hands the n-th request, from 1, of its method and path to answer.
@@ -44,6 +46,11 @@ func (f *fake) RoundTrip(req *http.Request) (*http.Response, error) {
 	n := f.countLocked(what)
 	f.mu.Unlock()
 	resp, err := f.answer(n, req)
+	if resp != nil && req.URL.Path == "/readyz" && resp.StatusCode == http.StatusOK && !f.posing {
+		if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+			resp = text2response(http.StatusOK, "text/plain", "ok")
+		}
+	}
 	if resp != nil {
 		resp.Request = req
 	}

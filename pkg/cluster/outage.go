@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -23,12 +24,15 @@ const (
 
 // health asks whether the server is there. /readyz counts what a start is made
 // of, such as the roles that others are let in by; a server that keeps it from us
-// is there as well.
+// is there as well. What answers anything but ok is no API server.
 func (c *Client) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
 	defer cancel()
-	_, err := read(ctx, c.rest.Get().AbsPath("/readyz"))
+	body, err := read(ctx, c.rest.Get().AbsPath("/readyz"))
+	if err == nil && !bytes.EqualFold(bytes.TrimSpace(body), []byte("ok")) {
+		err = wrong("/readyz answers with something else than ok")
+	}
 	switch code := statusOf(err).Code; {
 	case err == nil, code == http.StatusUnauthorized, code == http.StatusNotFound:
 		return ready, nil

@@ -41,6 +41,7 @@ func newLoopback(t *testing.T, h2 bool, handle func(n int64, w http.ResponseWrit
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if req.URL.Path == "/readyz" {
+			_, _ = io.WriteString(w, "ok")
 			return
 		}
 		handle(l.requests.Add(1), w, req)
