@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
@@ -87,7 +87,7 @@ func (f *ownersFlags) toOptions(c *connection, args []string, streams genericioo
 	targetsErr := o.name(args)
 	var pathErr error
 	if f.path != "" {
-		o.engine.Path, pathErr = managedfields.ParsePath(f.path)
+		o.engine.Path, pathErr = fieldpath.ParsePath(f.path)
 	}
 	print, printErr := c.printing(streams, f.output)
 	o.run = print.Run

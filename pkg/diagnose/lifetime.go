@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -32,7 +33,7 @@ func Setters(u *unstructured.Unstructured, finalizer string) []managedfields.Own
 	if err != nil {
 		return nil // Whose it is remains unknown.
 	}
-	path, err := managedfields.ParsePath(".metadata.finalizers[=" + quoted(finalizer) + "]")
+	path, err := fieldpath.ParsePath(".metadata.finalizers[=" + quoted(finalizer) + "]")
 	if err != nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -97,7 +98,7 @@ type Applied struct {
 	Taken []managedfields.Change
 	// Yielded are paths that the user left to their owners; Left are values that
 	// something in the cluster is meant to set, and that differ from the manifest's.
-	Yielded []managedfields.Path
+	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 	// Adopted are the managers whose fields became ours in this run; OnlyOwners tells
 	// that nothing else became of the object.

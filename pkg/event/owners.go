@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -12,7 +13,7 @@ import (
 type Owned struct {
 	Ref object.Ref
 	// Path is what of the object was asked for; nil is all of it.
-	Path managedfields.Path
+	Path fieldpath.Path
 	// Fields of the object, with the values that it has, and those that somebody
 	// owns although the object does not have them.
 	Fields, Absent []managedfields.Node

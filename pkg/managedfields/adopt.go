@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/version"
 )
@@ -32,10 +33,10 @@ type Adoption struct {
 	// another version than the manager's.
 	Left []Owner
 	// Claimed are paths that nobody owned, and that the manager takes to let go of.
-	Claimed []Path
+	Claimed []fieldpath.Path
 
 	adopter adopter
-	claimed *Set
+	claimed *fieldpath.Set
 }
 
 // Adopt works out how a manager takes over what others hold on the main resource,
@@ -60,7 +61,7 @@ func Adopt(live *unstructured.Unstructured, manager string, from From) (Adoption
 	a := adopter{manager: manager, from: from.Always, live: live.Object}
 	if !exists {
 		a.from = slices.Concat(from.Always, from.Once)
-		target = Entry{Owner: Owner{Manager: manager, Operation: Apply}, Fields: NewSet()}
+		target = Entry{Owner: Owner{Manager: manager, Operation: Apply}, Fields: fieldpath.NewSet()}
 	}
 	a.untracked = slices.Contains(a.from, ClientSideApply) ||
 		slices.Contains(from.Once, ClientSideApply) && holdsLastApplied(entries, BeforeFirstApply)
@@ -159,14 +160,14 @@ func HalfAdopted(live, manifest *unstructured.Unstructured, manager string) bool
 		return false
 	}
 	ours, ok := AppliedBy(entries, manager)
-	return ok && holdsIn(ours.Fields, annotationPath())
+	return ok && fieldpath.Holds(ours.Fields, annotationPath())
 }
 
 // holdsLastApplied reports whether an entry of a manager holds the last-applied
 // annotation.
 func holdsLastApplied(entries []Entry, manager string) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool {
-		return e.Manager == manager && holdsIn(e.Fields, annotationPath())
+		return e.Manager == manager && fieldpath.Holds(e.Fields, annotationPath())
 	})
 }
 
@@ -179,8 +180,8 @@ type adopter struct {
 }
 
 // takes returns what of an entry is to be taken over.
-func (a adopter) takes(e Entry) *Set {
-	none := NewSet()
+func (a adopter) takes(e Entry) *fieldpath.Set {
+	none := fieldpath.NewSet()
 	switch {
 	case e.Subresource != "" || e.Is(a.manager):
 		return none
@@ -189,20 +190,20 @@ func (a adopter) takes(e Entry) *Set {
 	case !slices.Contains(a.from, e.Manager):
 		return none
 	}
-	return e.Fields.RecursiveDifference(NewSet(Field("status")))
+	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
 }
 
 // lastApplied returns what of a set the last-applied annotation states, and the
 // annotation.
-func (a adopter) lastApplied(set *Set) *Set {
-	out := NewSet()
+func (a adopter) lastApplied(set *fieldpath.Set) *fieldpath.Set {
+	out := fieldpath.NewSet()
 	var last map[string]any
 	if json.Unmarshal([]byte(lastApplied(a.live)), &last) != nil {
 		return out
 	}
-	Each(set, func(p Path) {
+	fieldpath.Each(set, func(p fieldpath.Path) {
 		if _, stated := p.Get(last); stated || IsLastApplied(p) {
-			Insert(out, p.Clone())
+			fieldpath.Insert(out, p.Clone())
 		}
 	})
 	return out

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 func BenchmarkEntries(b *testing.B) {
-	live, _ := deployment(3, 20)
+	live, _ := fieldstest.Deployment(3, 20)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := managedfields.Entries(live); err != nil {
@@ -20,7 +21,7 @@ func BenchmarkEntries(b *testing.B) {
 // owners.
 func BenchmarkEntriesOf(b *testing.B) {
 	for size, containers := range map[string]int{"typical": 1, "large": 50} {
-		live, _ := deployment(containers, 20)
+		live, _ := fieldstest.Deployment(containers, 20)
 		fields := live.GetManagedFields()
 		b.Run(size, func(b *testing.B) {
 			b.ReportAllocs()
@@ -34,12 +35,12 @@ func BenchmarkEntriesOf(b *testing.B) {
 }
 
 func BenchmarkProject(b *testing.B) {
-	live, _ := deployment(3, 20)
+	live, _ := fieldstest.Deployment(3, 20)
 	all, err := managedfields.Entries(live)
 	if err != nil {
 		b.Fatal(err)
 	}
-	set := managedfields.Managed(all, us)
+	set := managedfields.Managed(all, fieldstest.Us)
 	b.ReportAllocs()
 	for b.Loop() {
 		managedfields.Project(live.Object, set)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -11,14 +12,14 @@ import (
 // typical one with a container and ten variables, and a large one.
 func BenchmarkJudge(b *testing.B) {
 	for size, containers := range map[string]int{"typical": 1, "large": 5} {
-		live, manifest := deployment(containers, 10*containers)
+		live, manifest := fieldstest.Deployment(containers, 10*containers)
 		changed := manifest.DeepCopy()
 		changed.SetLabels(map[string]string{"tier": "x"})
 		for want, m := range map[managedfields.Verdict]*unstructured.Unstructured{settled: manifest, clearly: changed} {
 			b.Run(size+"/"+want.String(), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if got, _ := managedfields.Judge(live, m, us); got != want {
+					if got, _ := managedfields.Judge(live, m, fieldstest.Us); got != want {
 						b.Fatal(got)
 					}
 				}

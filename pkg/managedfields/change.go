@@ -1,11 +1,14 @@
 package managedfields
 
-import "slices"
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"slices"
+)
 
 // Conflict is a contested path: we would set it to another value than its
 // present owners'.
 type Conflict struct {
-	Path Path
+	Path fieldpath.Path
 	// Yours is the manifest's value, Live the object's; nil is null or absent,
 	// which HasLive tells apart.
 	Yours, Live any
@@ -39,7 +42,7 @@ const (
 
 // Change is one path of which two projections differ.
 type Change struct {
-	Path     Path
+	Path     fieldpath.Path
 	From, To any
 	Kind     ChangeKind
 	// Owners other than us of the path, in the object as it is now.

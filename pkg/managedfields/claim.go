@@ -1,8 +1,8 @@
 package managedfields
 
 import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Claim adds to an adoption what nobody owns: all that the live object has at the
@@ -11,8 +11,8 @@ import (
 //
 // An entry of the manager that is written at another version than the live object is
 // left as it is.
-func (a Adoption) Claim(live *unstructured.Unstructured, paths []Path) (Adoption, error) {
-	claimed := NewSet()
+func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) (Adoption, error) {
+	claimed := fieldpath.NewSet()
 	for _, p := range paths {
 		if v, has := p.Get(live.Object); has {
 			leaves(claimed, p, v)
@@ -44,22 +44,22 @@ func (a Adoption) Claim(live *unstructured.Unstructured, paths []Path) (Adoption
 }
 
 // ClaimedSet returns what is claimed; it is never nil.
-func (a Adoption) ClaimedSet() *Set {
+func (a Adoption) ClaimedSet() *fieldpath.Set {
 	if a.claimed == nil {
-		return NewSet()
+		return fieldpath.NewSet()
 	}
 	return a.claimed
 }
 
 // leaves adds to a set the paths at which a value ends. Lists end it: of what nobody
 // owns, nothing tells how its items are known.
-func leaves(set *Set, p Path, v any) {
+func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
-		Insert(set, p)
+		fieldpath.Insert(set, p)
 		return
 	}
 	for name, v := range m {
-		leaves(set, p.child(fieldpath.PathElement{FieldName: &name}), v)
+		leaves(set, p.Child(fieldpath.Element{FieldName: &name}), v)
 	}
 }

@@ -3,7 +3,7 @@ package managedfields
 import (
 	"slices"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // Compare returns what differs between two projections of an object by the same
@@ -14,7 +14,7 @@ import (
 // list is one change with the keys in both orders.
 //
 // Owners are not looked up: see [WithOwners]. Either side may be nil.
-func Compare(before, after map[string]any, set *Set) []Change {
+func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
 	c := comparer{}
 	c.maps(nil, before, after, set)
 	slices.SortFunc(c.changes, func(a, b Change) int { return a.Path.Compare(b.Path) })
@@ -36,40 +36,39 @@ type comparer struct {
 	changes []Change
 }
 
-func (c *comparer) maps(path Path, before, after map[string]any, set *Set) {
+func (c *comparer) maps(path fieldpath.Path, before, after map[string]any, set *fieldpath.Set) {
 	for name, v := range before {
-		v2, ok := after[name]
-		c.child(path, fieldpath.FieldNameElement(name), side{v, true}, side{v2, ok}, set)
+		c.child(path, fieldpath.FieldElement(name), fieldpath.Present(v), fieldpath.FieldOf(after, name), set)
 	}
 	for name, v := range after {
 		if _, ok := before[name]; !ok {
-			c.child(path, fieldpath.FieldNameElement(name), side{}, side{v, true}, set)
+			c.child(path, fieldpath.FieldElement(name), fieldpath.Optional{}, fieldpath.Present(v), set)
 		}
 	}
 }
 
 // child compares both sides of one element of a set. Nil sets stand for nothing
 // known.
-func (c *comparer) child(path Path, pe fieldpath.PathElement, before, after side, set *Set) {
-	var below *Set
+func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, after fieldpath.Optional, set *fieldpath.Set) {
+	var below *fieldpath.Set
 	if set != nil {
 		below, _ = set.Children.Get(pe)
 	}
-	path = path.child(pe)
-	shape := shapeOf(below)
+	path = path.Child(pe)
+	shape := fieldpath.ShapeOf(below)
 	if c.inside(path, before, after, below, shape) {
 		return
 	}
 	change := Change{
-		Path: path, From: before.value, To: after.value, Kind: Changed,
-		Atomic: shape == leaf && (isFilled(before.value) || isFilled(after.value)),
+		Path: path, From: before.Value, To: after.Value, Kind: Changed,
+		Atomic: shape == fieldpath.Leaf && (fieldpath.IsFilled(before.Value) || fieldpath.IsFilled(after.Value)),
 	}
 	switch {
-	case !before.has:
+	case !before.Has:
 		change.Kind = Added
-	case !after.has:
+	case !after.Has:
 		change.Kind = Removed
-	case equal(before.value, after.value):
+	case fieldpath.Equal(before.Value, after.Value):
 		return
 	}
 	c.changes = append(c.changes, change)
@@ -77,20 +76,20 @@ func (c *comparer) child(path Path, pe fieldpath.PathElement, before, after side
 
 // inside compares what lies below a path, and tells whether that says all there
 // is to say of the path.
-func (c *comparer) inside(path Path, before, after side, below *Set, shape shape) bool {
-	b, bMap := before.value.(map[string]any)
-	a, aMap := after.value.(map[string]any)
-	if shape == fields && (bMap || !before.has) && (aMap || !after.has) {
-		if len(b)+len(a) == 0 && before.has != after.has {
+func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional, below *fieldpath.Set, shape fieldpath.Shape) bool {
+	b, bMap := before.Value.(map[string]any)
+	a, aMap := after.Value.(map[string]any)
+	if shape == fieldpath.Fields && (bMap || !before.Has) && (aMap || !after.Has) {
+		if len(b)+len(a) == 0 && before.Has != after.Has {
 			return false // Empty is not absent.
 		}
 		c.maps(path, b, a, below)
 		return true
 	}
-	bl, bList := before.value.([]any)
-	al, aList := after.value.([]any)
-	if (shape == keyed || shape == values) && (bList || !before.has) && (aList || !after.has) {
-		if len(bl)+len(al) == 0 && before.has != after.has {
+	bl, bList := before.Value.([]any)
+	al, aList := after.Value.([]any)
+	if (shape == fieldpath.Keyed || shape == fieldpath.Values) && (bList || !before.Has) && (aList || !after.Has) {
+		if len(bl)+len(al) == 0 && before.Has != after.Has {
 			return false
 		}
 		return c.lists(path, bl, al, below)
@@ -100,8 +99,8 @@ func (c *comparer) inside(path Path, before, after side, below *Set, shape shape
 
 // lists compares lists by element. It gives up, for the list to be compared as
 // one value, where an item has no element or two items have the same.
-func (c *comparer) lists(path Path, before, after []any, set *Set) bool {
-	x := ItemsOf(set)
+func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
+	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)
 	if !ok {
 		return false
@@ -113,19 +112,19 @@ func (c *comparer) lists(path Path, before, after []any, set *Set) bool {
 	for i, pe := range b.Elements {
 		j, has := a.Find(pe)
 		if !has {
-			c.changes = append(c.changes, Change{Path: path.child(pe), From: before[i], Kind: Removed})
+			c.changes = append(c.changes, Change{Path: path.Child(pe), From: before[i], Kind: Removed})
 			continue
 		}
-		c.child(path, pe, side{before[i], true}, side{after[j], true}, set)
+		c.child(path, pe, fieldpath.Present(before[i]), fieldpath.Present(after[j]), set)
 	}
 	for j, pe := range a.Elements {
 		if _, has := b.Find(pe); !has {
-			c.changes = append(c.changes, Change{Path: path.child(pe), To: after[j], Kind: Added})
+			c.changes = append(c.changes, Change{Path: path.Child(pe), To: after[j], Kind: Added})
 		}
 	}
 	was, is := b.Common(a), a.Common(b)
-	if !slices.EqualFunc(was, is, fieldpath.PathElement.Equals) {
-		c.changes = append(c.changes, Change{Path: path, From: Keys(was), To: Keys(is), Kind: Changed})
+	if !slices.EqualFunc(was, is, fieldpath.Element.Equals) {
+		c.changes = append(c.changes, Change{Path: path, From: fieldpath.Keys(was), To: fieldpath.Keys(is), Kind: Changed})
 	}
 	return true
 }

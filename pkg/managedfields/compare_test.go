@@ -5,7 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 func TestCompare(t *testing.T) {
@@ -76,8 +78,8 @@ func TestCompare(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := managedfields.Compare(content(t, tt.before), content(t, tt.after), set(t, tt.set...))
-			if diff := cmp.Diff(tt.want, changeTexts(got)); diff != "" {
+			got := managedfields.Compare(fieldstest.Content(t, tt.before), fieldstest.Content(t, tt.after), fieldstest.Set(t, tt.set...))
+			if diff := cmp.Diff(tt.want, fieldstest.ChangeTexts(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -86,21 +88,21 @@ func TestCompare(t *testing.T) {
 
 // Edge case 5: an atomic value is one path, and labelled.
 func TestCompareAtomic(t *testing.T) {
-	before, after := content(t, `{selector: {a: 1}, num: 1}`), content(t, `{selector: {a: 1, theirs: 2}, num: 2}`)
-	got := managedfields.Compare(before, after, set(t, ".selector", ".num"))
+	before, after := fieldstest.Content(t, `{selector: {a: 1}, num: 1}`), fieldstest.Content(t, `{selector: {a: 1, theirs: 2}, num: 2}`)
+	got := managedfields.Compare(before, after, fieldstest.Set(t, ".selector", ".num"))
 	want := []managedfields.Change{
-		{Path: path(t, ".num"), From: int64(1), To: int64(2), Kind: managedfields.Changed},
-		{Path: path(t, ".selector"), From: before["selector"], To: after["selector"], Kind: managedfields.Changed, Atomic: true},
+		{Path: fieldstest.Path(t, ".num"), From: int64(1), To: int64(2), Kind: managedfields.Changed},
+		{Path: fieldstest.Path(t, ".selector"), From: before["selector"], To: after["selector"], Kind: managedfields.Changed, Atomic: true},
 	}
-	if diff := cmp.Diff(want, got, cmp.Transformer("text", managedfields.Path.String)); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.Transformer("text", fieldpath.Path.String)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestCompareOrderShowsKeys(t *testing.T) {
 	got := managedfields.Compare(
-		content(t, `{list: [{name: a}, {name: b}], f: [1, 2]}`), content(t, `{list: [{name: b}, {name: a}], f: [2, 1]}`),
-		set(t, `.list[name="a"].name`, `.list[name="b"].name`, `.f[=1]`, `.f[=2]`))
+		fieldstest.Content(t, `{list: [{name: a}, {name: b}], f: [1, 2]}`), fieldstest.Content(t, `{list: [{name: b}, {name: a}], f: [2, 1]}`),
+		fieldstest.Set(t, `.list[name="a"].name`, `.list[name="b"].name`, `.f[=1]`, `.f[=2]`))
 	want := []any{
 		[]any{int64(1), int64(2)},
 		[]any{int64(2), int64(1)},
@@ -116,23 +118,23 @@ func TestCompareOrderShowsKeys(t *testing.T) {
 }
 
 func TestCompareNothing(t *testing.T) {
-	object := content(t, `{a: {b: 1}}`)
-	if got := managedfields.Compare(nil, nil, set(t, ".a.b")); len(got) != 0 {
+	object := fieldstest.Content(t, `{a: {b: 1}}`)
+	if got := managedfields.Compare(nil, nil, fieldstest.Set(t, ".a.b")); len(got) != 0 {
 		t.Errorf("nil and nil: %v", got)
 	}
-	if diff := cmp.Diff([]string{"added .a.b"}, changeTexts(managedfields.Compare(nil, object, set(t, ".a.b")))); diff != "" {
+	if diff := cmp.Diff([]string{"added .a.b"}, fieldstest.ChangeTexts(managedfields.Compare(nil, object, fieldstest.Set(t, ".a.b")))); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"removed .a"}, changeTexts(managedfields.Compare(object, nil, nil))); diff != "" {
+	if diff := cmp.Diff([]string{"removed .a"}, fieldstest.ChangeTexts(managedfields.Compare(object, nil, nil))); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestWithOwners(t *testing.T) {
-	live := read(t, webLive)
-	changes := []managedfields.Change{{Path: path(t, ".spec.replicas")}, {Path: path(t, ".spec.selector")}}
-	got := managedfields.WithOwners(changes, entries(t, live), us)
-	if diff := cmp.Diff([]string{"kubectl (scale)"}, ownerTexts(got[0].Owners)); diff != "" {
+	live := fieldstest.Read(t, fieldstest.WebLive)
+	changes := []managedfields.Change{{Path: fieldstest.Path(t, ".spec.replicas")}, {Path: fieldstest.Path(t, ".spec.selector")}}
+	got := managedfields.WithOwners(changes, fieldstest.Entries(t, live), fieldstest.Us)
+	if diff := cmp.Diff([]string{"kubectl (scale)"}, fieldstest.OwnerTexts(got[0].Owners)); diff != "" {
 		t.Error(diff)
 	}
 	if len(got[1].Owners) != 0 || changes[0].Owners != nil {

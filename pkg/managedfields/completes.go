@@ -3,6 +3,7 @@ package managedfields
 import (
 	"fmt"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -29,7 +30,7 @@ func completes(stated, live any, schema *spec.Schema) bool {
 	case nil:
 		return false // The server may drop it or keep it.
 	}
-	return equal(stated, live) || isQuantity(schema) && sameQuantity(stated, live)
+	return fieldpath.Equal(stated, live) || isQuantity(schema) && sameQuantity(stated, live)
 }
 
 func completesMap(stated, live map[string]any, schema *spec.Schema) bool {
@@ -111,7 +112,7 @@ func isZero(v any) bool {
 	case nil:
 		return true
 	}
-	return isEmpty(v) || fmt.Sprint(v) == "0"
+	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
 }
 
 // covers reports whether a value holds all that is stated, so that it may be what the
@@ -142,7 +143,7 @@ func covers(live, stated any) bool {
 		}
 		return true
 	}
-	return equal(stated, live) || sameQuantity(stated, live)
+	return fieldpath.Equal(stated, live) || sameQuantity(stated, live)
 }
 
 func isQuantity(schema *spec.Schema) bool {
@@ -153,7 +154,7 @@ func isQuantity(schema *spec.Schema) bool {
 // is stated as a text or a number.
 func sameQuantity(stated, live any) bool {
 	text, ok := live.(string)
-	if !ok || stated == nil || isContainer(stated) {
+	if !ok || stated == nil || fieldpath.IsContainer(stated) {
 		return false
 	}
 	if _, isBool := stated.(bool); isBool {

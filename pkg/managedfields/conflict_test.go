@@ -4,19 +4,20 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 func TestConflictError(t *testing.T) {
-	_, conflicts := managedfields.Judge(read(t, webLive), read(t, web), us)
-	ref := object.RefOf(read(t, web))
+	_, conflicts := managedfields.Judge(fieldstest.Read(t, fieldstest.WebLive), fieldstest.Read(t, fieldstest.Web), fieldstest.Us)
+	ref := object.RefOf(fieldstest.Read(t, fieldstest.Web))
 	tests := map[string]struct {
 		conflicts []managedfields.Conflict
 		want      string
 	}{
 		"one":     {conflicts[:1], `conflict on deployment.apps/web: .spec.replicas is owned by kubectl (scale)`},
-		"two":     {conflicts, `conflict on deployment.apps/web: 2 paths are owned by others: .spec.replicas, ` + app + `.image`},
-		"no name": {[]managedfields.Conflict{{Path: path(t, ".spec.x")}}, `conflict on deployment.apps/web: .spec.x is owned by somebody else`},
+		"two":     {conflicts, `conflict on deployment.apps/web: 2 paths are owned by others: .spec.replicas, ` + fieldstest.App + `.image`},
+		"no name": {[]managedfields.Conflict{{Path: fieldstest.Path(t, ".spec.x")}}, `conflict on deployment.apps/web: .spec.x is owned by somebody else`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

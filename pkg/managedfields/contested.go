@@ -3,7 +3,7 @@ package managedfields
 import (
 	"slices"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // contested returns the conflicts that an apply without force would meet, as
@@ -12,21 +12,21 @@ import (
 func (j *judge) contested() (conflicts []Conflict, sure bool) {
 	c := contest{sure: j.oneVersion}
 	others := make([]Entry, 0, len(j.others))
-	sets := make([]*Set, 0, len(j.others))
+	sets := make([]*fieldpath.Set, 0, len(j.others))
 	for _, e := range j.others {
 		if e.APIVersion == j.manifest["apiVersion"] { // Others can not be compared (edge case 7).
 			others = append(others, e)
 			sets = append(sets, e.Fields)
 		}
 	}
-	meta := fieldpath.FieldNameElement("metadata")
+	meta := fieldpath.FieldElement("metadata")
 	live, _ := j.live["metadata"].(map[string]any)
-	metaOurs, _ := below(j.ours, meta)
-	metaSets := BelowEach(sets, meta)
+	metaOurs, _ := fieldpath.Below(j.ours, meta)
+	metaSets := fieldpath.BelowEach(sets, meta)
 	j.stated(func(name string, v any, inMetadata bool) bool {
 		switch {
 		case inMetadata:
-			c.field(Path{meta}, name, v, live, metaOurs, metaSets)
+			c.field(fieldpath.Path{meta}, name, v, live, metaOurs, metaSets)
 		case name == "stringData" && j.isSecret():
 			c.sure = false // It would overwrite data, whoever owns that.
 		default:
@@ -46,52 +46,51 @@ type contest struct {
 	sure  bool
 }
 
-func (c *contest) field(path Path, name string, v any, live map[string]any, ours *Set, sets []*Set) {
+func (c *contest) field(path fieldpath.Path, name string, v any, live map[string]any, ours *fieldpath.Set, sets []*fieldpath.Set) {
 	if len(sets) == 0 {
 		return
 	}
-	lv, has := live[name]
-	c.child(path, fieldpath.PathElement{FieldName: &name}, v, side{lv, has}, ours, sets)
+	c.child(path, fieldpath.Element{FieldName: &name}, v, fieldpath.FieldOf(live, name), ours, sets)
 }
 
 // child looks at the value at one element: at our set and those of others above
 // it.
-func (c *contest) child(path Path, pe fieldpath.PathElement, v any, live side, ours *Set, sets []*Set) {
-	held := slices.ContainsFunc(sets, func(s *Set) bool { return s.Members.Has(pe) })
-	sets = BelowEach(sets, pe)
+func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live fieldpath.Optional, ours *fieldpath.Set, sets []*fieldpath.Set) {
+	held := slices.ContainsFunc(sets, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
+	sets = fieldpath.BelowEach(sets, pe)
 	if ours != nil {
-		ours, _ = below(ours, pe)
+		ours, _ = fieldpath.Below(ours, pe)
 	}
 	if !held && len(sets) == 0 {
 		return // Nobody else holds anything here, nor below.
 	}
-	path = path.child(pe)
+	path = path.Child(pe)
 	switch v := v.(type) {
 	case map[string]any:
-		if lm, ok := live.value.(map[string]any); ok && shapeOf(with(sets, ours)...) == fields {
+		if lm, ok := live.Value.(map[string]any); ok && fieldpath.ShapeOf(with(sets, ours)...) == fieldpath.Fields {
 			for name, v := range v {
 				c.field(path, name, v, lm, ours, sets)
 			}
 			return
 		}
 	case []any:
-		if ll, ok := live.value.([]any); ok && c.items(path, v, ll, ours, sets) {
+		if ll, ok := live.Value.([]any); ok && c.items(path, v, ll, ours, sets) {
 			return
 		}
 	}
-	if !live.has || !equal(v, live.value) {
-		c.found = append(c.found, Conflict{Path: path, Yours: v, Live: live.value, HasLive: live.has})
+	if !live.Has || !fieldpath.Equal(v, live.Value) {
+		c.found = append(c.found, Conflict{Path: path, Yours: v, Live: live.Value, HasLive: live.Has})
 	}
 }
 
 // items looks at the items of a list. It tells whether the list is owned by
 // item, with one item a key.
-func (c *contest) items(path Path, list, live []any, ours *Set, sets []*Set) bool {
+func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	all := with(sets, ours)
-	if s := shapeOf(all...); s != keyed && s != values {
+	if s := fieldpath.ShapeOf(all...); s != fieldpath.Keyed && s != fieldpath.Values {
 		return false
 	}
-	x := ItemsOf(all...)
+	x := fieldpath.ItemsOf(all...)
 	if !x.Distinct(live) {
 		return false
 	}
@@ -112,16 +111,16 @@ func (c *contest) items(path Path, list, live []any, ours *Set, sets []*Set) boo
 	return true
 }
 
-func (c *contest) item(path Path, pe fieldpath.PathElement, item any, live []any, x Items, ours *Set, sets []*Set) {
-	at := side{}
-	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == Exact }); i >= 0 {
-		at = side{live[i], true}
+func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live []any, x fieldpath.Items, ours *fieldpath.Set, sets []*fieldpath.Set) {
+	at := fieldpath.Optional{}
+	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == fieldpath.Exact }); i >= 0 {
+		at = fieldpath.Present(live[i])
 	}
 	c.child(path, pe, item, at, ours, sets)
 }
 
 // with returns sets and ours, if there is one.
-func with(sets []*Set, ours *Set) []*Set {
+func with(sets []*fieldpath.Set, ours *fieldpath.Set) []*fieldpath.Set {
 	if ours == nil {
 		return sets
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -34,7 +35,7 @@ func Dropped(live, answer *unstructured.Unstructured, manager string, adoption A
 // below others first. The server removes such a one as a whole, with the defaults in it
 // that belong to nobody, so that it gets its own default again: {} in its place may not
 // be valid, nor a configMap of which but the mode is left. The metadata always stay.
-func Emptied(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]Path, error) {
+func Emptied(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]fieldpath.Path, error) {
 	d, err := drop(live, answer, manager, adoption)
 	if err != nil {
 		return nil, err
@@ -76,35 +77,35 @@ func drop(live, answer *unstructured.Unstructured, manager string, adoption Adop
 type dropper struct {
 	live, answer map[string]any
 	// now is what the manager holds after the apply, keepers what others do.
-	now     *Set
+	now     *fieldpath.Set
 	keepers []Entry
 	// pending is what the answer still has only since an adoption has yet to be made.
 	pending []Entry
 	changes []Change
-	emptied []Path
+	emptied []fieldpath.Path
 }
 
 // walk looks at the elements of what was held below a path.
-func (d *dropper) walk(path Path, held *Set) {
-	for _, pe := range elements(held) {
-		p := path.child(pe)
-		child, inner := below(held, pe)
+func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
+	for _, pe := range fieldpath.Elements(held) {
+		p := path.Child(pe)
+		child, inner := fieldpath.Below(held, pe)
 		switch {
-		case pe.FieldName == nil && held.Members.Has(pe) && !holds(d.now, p):
+		case pe.FieldName == nil && held.Members.Has(pe) && !fieldpath.Touches(d.now, p):
 			d.item(p, child)
 		case inner:
 			d.walk(p, child)
-			if pe.FieldName != nil && !isMetadata(p) && !holds(d.now, p) && len(HoldersOf(d.keepers, p)) == 0 {
+			if pe.FieldName != nil && !isMetadata(p) && !fieldpath.Touches(d.now, p) && len(HoldersOf(d.keepers, p)) == 0 {
 				d.emptied = append(d.emptied, p)
 			}
-		case !holds(d.now, p):
+		case !fieldpath.Touches(d.now, p):
 			d.leaf(p)
 		}
 	}
 }
 
 // item looks at a list item that we do not state any more.
-func (d *dropper) item(p Path, child *Set) {
+func (d *dropper) item(p fieldpath.Path, child *fieldpath.Set) {
 	d.leaf(p)
 	if child == nil || len(HoldersOf(d.keepers, p)) == 0 {
 		return
@@ -118,7 +119,7 @@ func (d *dropper) item(p Path, child *Set) {
 	})...)
 }
 
-func (d *dropper) leaf(p Path) {
+func (d *dropper) leaf(p fieldpath.Path) {
 	from, ok := p.Get(d.live)
 	if !ok {
 		return
@@ -129,14 +130,14 @@ func (d *dropper) leaf(p Path) {
 	case len(c.Owners) > 0:
 		c.To, c.Kind = to, Released
 	case !stays || len(HoldersOf(d.pending, p)) > 0:
-	case equal(from, to):
+	case fieldpath.Equal(from, to):
 		c.To, c.Kind = to, Released
 	default:
 		c.To, c.Kind = to, Changed
 	}
 	last := p[len(p)-1]
-	c.Atomic = last.FieldName != nil && isFilled(from)
+	c.Atomic = last.FieldName != nil && fieldpath.IsFilled(from)
 	d.changes = append(d.changes, c)
 }
 
-func isMetadata(p Path) bool { return len(p) == 1 && *p[0].FieldName == "metadata" }
+func isMetadata(p fieldpath.Path) bool { return len(p) == 1 && *p[0].FieldName == "metadata" }

@@ -2,13 +2,14 @@ package managedfields
 
 import (
 	"fmt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // Encode writes entries as metadata.managedFields has them.
 func Encode(entries []Entry) ([]any, error) {
 	out := make([]any, 0, len(entries))
 	for _, e := range entries {
-		tree, err := ToTree(e.Fields)
+		tree, err := fieldpath.ToTree(e.Fields)
 		if err != nil {
 			return nil, fmt.Errorf("metadata.managedFields of manager %q: %w", e.Manager, err)
 		}

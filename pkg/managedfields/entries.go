@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -62,25 +63,25 @@ func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
 	return entries, nil
 }
 
-func typedFields(f *metav1.ManagedFieldsEntry) (*Set, error) {
+func typedFields(f *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	if f.FieldsType != "FieldsV1" {
 		return nil, fmt.Errorf("fieldsType is %q, not FieldsV1", f.FieldsType)
 	}
 	if f.FieldsV1 == nil {
-		return NewSet(), nil
+		return fieldpath.NewSet(), nil
 	}
-	return FromJSON(f.FieldsV1.GetRawReader())
+	return fieldpath.FromJSON(f.FieldsV1.GetRawReader())
 }
 
 // Managed returns what a manager holds by applying the main resource. It is
 // empty, never nil, where the manager holds nothing.
-func Managed(entries []Entry, manager string) *Set {
+func Managed(entries []Entry, manager string) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Is(manager) })
 }
 
 // heldWhere returns what all entries of some sort hold; it is never nil.
-func heldWhere(entries []Entry, of func(Entry) bool) *Set {
-	set := NewSet()
+func heldWhere(entries []Entry, of func(Entry) bool) *fieldpath.Set {
+	set := fieldpath.NewSet()
 	for _, e := range entries {
 		switch {
 		case !of(e):
@@ -120,10 +121,10 @@ func Others(entries []Entry, manager string) []Entry {
 // something below it: equal values are shared, so there may be many. Entries of
 // another version than the path's are not told apart here; their APIVersion
 // says it.
-func Owners(entries []Entry, p Path) []Owner {
+func Owners(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {
-		if holds(e.Fields, p) {
+		if fieldpath.Touches(e.Fields, p) {
 			owners = append(owners, e.Owner)
 		}
 	}
@@ -135,10 +136,10 @@ func Owners(entries []Entry, p Path) []Owner {
 // It is for paths that somebody holds: those end at what is atomic, so who holds
 // a leaf above one has stated a parent that was empty ("labels: {}"), and nothing
 // of what others put into it.
-func HoldersOf(entries []Entry, p Path) []Owner {
+func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {
-		if holdsIn(e.Fields, p) {
+		if fieldpath.Holds(e.Fields, p) {
 			owners = append(owners, e.Owner)
 		}
 	}
@@ -170,22 +171,22 @@ func ownerOf(m map[string]any) Owner {
 	return o
 }
 
-func fieldsOf(m map[string]any) (*Set, error) {
+func fieldsOf(m map[string]any) (*fieldpath.Set, error) {
 	if t := m["fieldsType"]; t != "FieldsV1" {
 		return nil, fmt.Errorf("fieldsType is %v, not FieldsV1", t)
 	}
 	raw := m["fieldsV1"]
 	if raw == nil {
-		return NewSet(), nil
+		return fieldpath.NewSet(), nil
 	}
 	tree, ok := raw.(map[string]any)
 	if !ok {
 		return nil, errors.New("fieldsV1 is not a map")
 	}
-	return FromTree(tree)
+	return fieldpath.FromTree(tree)
 }
 
 // heldBy returns what one owner holds.
-func heldBy(entries []Entry, owner Owner) *Set {
+func heldBy(entries []Entry, owner Owner) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 func TestEntries(t *testing.T) {
-	got := entries(t, read(t, webLive))
+	got := fieldstest.Entries(t, fieldstest.Read(t, fieldstest.WebLive))
 	var texts []string
 	for _, e := range got {
 		texts = append(texts, e.String())
@@ -40,7 +41,7 @@ func TestEntriesNone(t *testing.T) {
 		"null":   `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, managedFields: null}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := entries(t, read(t, text)); len(got) != 0 {
+			if got := fieldstest.Entries(t, fieldstest.Read(t, text)); len(got) != 0 {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -61,7 +62,7 @@ func TestEntriesMalformed(t *testing.T) {
 		"no colons": `{manager: eve, operation: Update, fieldsType: FieldsV1, fieldsV1: {"spec": {}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := managedfields.Entries(read(t, `{metadata: {managedFields: [`+entry+`]}}`))
+			_, err := managedfields.Entries(fieldstest.Read(t, `{metadata: {managedFields: [`+entry+`]}}`))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -73,7 +74,7 @@ func TestEntriesMalformed(t *testing.T) {
 }
 
 func TestEntriesUnknownElement(t *testing.T) {
-	got := entries(t, read(t, `{metadata: {managedFields: [{manager: a, operation: Apply, fieldsType: FieldsV1, fieldsV1: {"x:new": {}, "f:a": {}}}]}}`))
+	got := fieldstest.Entries(t, fieldstest.Read(t, `{metadata: {managedFields: [{manager: a, operation: Apply, fieldsType: FieldsV1, fieldsV1: {"x:new": {}, "f:a": {}}}]}}`))
 	if diff := cmp.Diff(".a", got[0].Fields.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -82,35 +83,35 @@ func TestEntriesUnknownElement(t *testing.T) {
 // Edge case 6: what a manager holds by updates or on a subresource is not what
 // it applied.
 func TestManaged(t *testing.T) {
-	live := read(t, `
+	live := fieldstest.Read(t, `
 metadata:
   managedFields:
   - {manager: k8sconnect, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:data: {f:a: {}}}}
   - {manager: k8sconnect, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:data: {f:b: {}}}}
   - {manager: k8sconnect, operation: Apply, subresource: status, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:status: {f:c: {}}}}
 `)
-	all := entries(t, live)
-	if diff := cmp.Diff(".data.a", managedfields.Managed(all, us).String()); diff != "" {
+	all := fieldstest.Entries(t, live)
+	if diff := cmp.Diff(".data.a", managedfields.Managed(all, fieldstest.Us).String()); diff != "" {
 		t.Error(diff)
 	}
 	if got := managedfields.Managed(all, "nobody"); got == nil || !got.Empty() {
 		t.Errorf("nobody holds %v", got)
 	}
-	e, ok := managedfields.AppliedBy(all, us)
+	e, ok := managedfields.AppliedBy(all, fieldstest.Us)
 	if !ok || e.APIVersion != "v1" || e.Subresource != "" {
 		t.Errorf("applied: %v, %v", e, ok)
 	}
 	if _, ok := managedfields.AppliedBy(all, "nobody"); ok {
 		t.Error("nobody has applied")
 	}
-	if got := managedfields.Others(all, us); len(got) != 2 {
+	if got := managedfields.Others(all, fieldstest.Us); len(got) != 2 {
 		t.Errorf("others: %v", got)
 	}
 }
 
 // Edge case 10: all owners of a path, sorted, never only the last.
 func TestOwners(t *testing.T) {
-	all := entries(t, read(t, `
+	all := fieldstest.Entries(t, fieldstest.Read(t, `
 metadata:
   managedFields:
   - {manager: zoe, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:data: {f:a: {}}}}
@@ -133,7 +134,7 @@ metadata:
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, ownerTexts(managedfields.Owners(all, path(t, tt.path)))); diff != "" {
+			if diff := cmp.Diff(tt.want, fieldstest.OwnerTexts(managedfields.Owners(all, fieldstest.Path(t, tt.path)))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -141,7 +142,7 @@ metadata:
 }
 
 func TestSameOwners(t *testing.T) {
-	live := read(t, webLive)
+	live := fieldstest.Read(t, fieldstest.WebLive)
 	if !managedfields.SameOwners(live, live.DeepCopy()) {
 		t.Error("an object has other owners than itself")
 	}
@@ -158,7 +159,7 @@ func TestSameOwners(t *testing.T) {
 	if managedfields.SameOwners(live, touched) {
 		t.Error("another owner does not count")
 	}
-	if managedfields.SameOwners(live, read(t, dnsLive)) {
+	if managedfields.SameOwners(live, fieldstest.Read(t, fieldstest.DnsLive)) {
 		t.Error("other objects have the same owners")
 	}
 }

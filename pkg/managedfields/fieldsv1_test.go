@@ -8,9 +8,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -77,18 +78,18 @@ func TestFieldSetsAreReadBack(t *testing.T) {
 	names := []string{"a", "b", "", ".", "ä", "a.b/c", `"q"`, "\n\\", "k:{", "0"}
 	name := func() string { return names[r.IntN(len(names))] }
 	scalar := func() any { return []any{name(), int64(r.IntN(3)), 1.5, r.IntN(2) == 0, nil}[r.IntN(5)] }
-	element := func() fieldpath.PathElement {
+	element := func() fieldpath.Element {
 		switch r.IntN(6) {
 		case 0:
-			return fieldpath.KeyElementByFields("x", scalar(), "y"+name(), scalar())
+			return smd.KeyElementByFields("x", scalar(), "y"+name(), scalar())
 		case 1:
-			return fieldpath.KeyElementByFields(name(), name())
+			return smd.KeyElementByFields(name(), name())
 		case 2:
-			return fieldpath.ValueElement(value.NewValueInterface(scalar()))
+			return smd.ValueElement(value.NewValueInterface(scalar()))
 		case 3:
-			return fieldpath.IndexElement(r.IntN(3))
+			return smd.IndexElement(r.IntN(3))
 		default:
-			return fieldpath.FieldNameElement(name())
+			return fieldpath.FieldElement(name())
 		}
 	}
 	for range 2000 {
@@ -98,7 +99,7 @@ func TestFieldSetsAreReadBack(t *testing.T) {
 			for r.IntN(3) > 0 {
 				path = append(path, element())
 			}
-			want.Insert(path)
+			fieldpath.Insert(want, path)
 		}
 		text, err := want.ToJSON()
 		if err != nil {

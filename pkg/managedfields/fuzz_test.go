@@ -6,16 +6,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // Arbitrary objects with arbitrary managed fields: nothing panics, the
 // arguments stay as they are, and the promises between the functions hold.
 func FuzzObjects(f *testing.F) {
-	stories := [][2]string{{webLive, web}, {dnsLive, dns}, {confLive, conf}, {dbLive, db}, {oldLive, conf}, {web, webLive}}
+	stories := [][2]string{{fieldstest.WebLive, fieldstest.Web}, {fieldstest.DnsLive, fieldstest.Dns}, {fieldstest.ConfLive, fieldstest.Conf}, {fieldstest.DbLive, fieldstest.Db}, {fieldstest.OldLive, fieldstest.Conf}, {fieldstest.Web, fieldstest.WebLive}}
 	for _, s := range stories {
 		f.Add(asJSON(f, s[0]), asJSON(f, s[1]), `.spec.replicas`)
 	}
@@ -30,10 +31,10 @@ func FuzzObjects(f *testing.F) {
 		}
 		liveBefore, manifestBefore := live.DeepCopy(), manifest.DeepCopy()
 		all, err := managedfields.Entries(live)
-		sets := []*managedfields.Set{fieldpath.NewSet()}
+		sets := []*fieldpath.Set{fieldpath.NewSet()}
 		for _, e := range all {
 			sets = append(sets, e.Fields)
-			e.Fields.Iterate(func(p fieldpath.Path) { roundTrip(t, managedfields.Path(p)) })
+			fieldpath.Each(e.Fields, func(p fieldpath.Path) { roundTrip(t, p) })
 		}
 		for _, held := range sets {
 			checkProjections(t, live.Object, manifest.Object, held)
@@ -54,53 +55,53 @@ func asJSON(f *testing.F, text string) []byte {
 	return content
 }
 
-func roundTrip(t *testing.T, p managedfields.Path) {
-	again, err := managedfields.ParsePath(p.String())
+func roundTrip(t *testing.T, p fieldpath.Path) {
+	again, err := fieldpath.ParsePath(p.String())
 	if err != nil || !again.Equal(p) {
 		t.Fatalf("path %s is read as %s, %v", p, again, err)
 	}
 }
 
-func checkProjections(t *testing.T, a, b map[string]any, held *managedfields.Set) {
+func checkProjections(t *testing.T, a, b map[string]any, held *fieldpath.Set) {
 	cut := managedfields.Project(a, held)
 	if diff := cmp.Diff(cut, managedfields.Project(cut, held)); diff != "" {
 		t.Fatalf("projecting twice is another thing:\n%s", diff)
 	}
 	for _, object := range []map[string]any{a, cut} {
 		if got := managedfields.Compare(object, object, held); len(got) > 0 {
-			t.Fatalf("an object differs from itself: %v", changeTexts(got))
+			t.Fatalf("an object differs from itself: %v", fieldstest.ChangeTexts(got))
 		}
 	}
 	there := managedfields.Compare(cut, managedfields.Project(b, held), held)
 	back := managedfields.Compare(managedfields.Project(b, held), cut, held)
 	if len(there) != len(back) {
-		t.Fatalf("there %v, and back %v", changeTexts(there), changeTexts(back))
+		t.Fatalf("there %v, and back %v", fieldstest.ChangeTexts(there), fieldstest.ChangeTexts(back))
 	}
 }
 
 // checkVerdict: what is settled is clear of conflicts as well.
 func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
-	verdict, conflicts := managedfields.Judge(live, manifest, us)
+	verdict, conflicts := managedfields.Judge(live, manifest, fieldstest.Us)
 	if verdict != managedfields.Doubtful && len(conflicts) > 0 {
-		t.Fatalf("%v, with conflicts %v", verdict, conflictPaths(conflicts))
+		t.Fatalf("%v, with conflicts %v", verdict, fieldstest.ConflictPaths(conflicts))
 	}
 	if verdict != managedfields.Settled {
 		return
 	}
-	taken, err := managedfields.Taken(live, live, manifest, us)
+	taken, err := managedfields.Taken(live, live, manifest, fieldstest.Us)
 	if err != nil || len(taken) > 0 {
-		t.Fatalf("settled, yet something is taken: %v, %v", conflictPaths(taken), err)
+		t.Fatalf("settled, yet something is taken: %v, %v", fieldstest.ConflictPaths(taken), err)
 	}
-	dropped, err := managedfields.Dropped(live, live, us, managedfields.Adoption{})
+	dropped, err := managedfields.Dropped(live, live, fieldstest.Us, managedfields.Adoption{})
 	if err != nil || len(dropped) > 0 {
-		t.Fatalf("settled, yet something is dropped: %v, %v", changeTexts(dropped), err)
+		t.Fatalf("settled, yet something is dropped: %v, %v", fieldstest.ChangeTexts(dropped), err)
 	}
 }
 
 // checkChanges calls what takes two objects and a path.
 func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text string, readable bool) {
 	names := managedfields.From{Always: []string{managedfields.ClientSideApply, "kubectl-set"}}
-	adoption, err := managedfields.Adopt(live, us, names)
+	adoption, err := managedfields.Adopt(live, fieldstest.Us, names)
 	if (err == nil) != readable {
 		t.Fatalf("adopt: %v, though entries can be read: %v", err, readable)
 	}
@@ -109,25 +110,25 @@ func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text 
 		if err := unstructured.SetNestedSlice(moved.Object, adoption.Fields, "metadata", "managedFields"); err != nil {
 			t.Fatal(err)
 		}
-		again, err := managedfields.Adopt(moved, us, names)
+		again, err := managedfields.Adopt(moved, fieldstest.Us, names)
 		if err != nil || again.Fields != nil {
 			t.Fatalf("there is more to adopt after adoption: %v, %v", again, err)
 		}
 	}
-	_, _ = managedfields.Taken(live, manifest, manifest, us)
-	_, _ = managedfields.Dropped(live, manifest, us, adoption)
+	_, _ = managedfields.Taken(live, manifest, manifest, fieldstest.Us)
+	_, _ = managedfields.Dropped(live, manifest, fieldstest.Us, adoption)
 	causes := []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: text}}
-	managedfields.ConflictsFromStatus(causes, live, manifest, us)
-	p, err := managedfields.ParsePath(text)
+	managedfields.ConflictsFromStatus(causes, live, manifest, fieldstest.Us)
+	p, err := fieldpath.ParsePath(text)
 	if err != nil {
 		return
 	}
-	managedfields.Without(live, []managedfields.Path{p})
-	out, _, err := managedfields.Yield(manifest, live, us, []managedfields.Path{p}, nil)
+	managedfields.Without(live, []fieldpath.Path{p})
+	out, _, err := managedfields.Yield(manifest, live, fieldstest.Us, []fieldpath.Path{p}, nil)
 	if err != nil {
 		return
 	}
-	twice, _, err := managedfields.Yield(out, live, us, []managedfields.Path{p}, nil)
+	twice, _, err := managedfields.Yield(out, live, fieldstest.Us, []fieldpath.Path{p}, nil)
 	if err != nil || !cmp.Equal(out.Object, twice.Object) {
 		t.Fatalf("yielding %s twice is another thing (-once +twice): %v\n%s", p, err, cmp.Diff(out.Object, twice.Object))
 	}

@@ -1,13 +1,14 @@
 package managedfields
 
 import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"slices"
 )
 
 // Handover is a path that is not held by the same owners in two versions of an
 // object.
 type Handover struct {
-	Path Path
+	Path fieldpath.Path
 	// Before and After are all who hold exactly this path, sorted; one of them may
 	// be empty.
 	Before, After []Owner
@@ -21,7 +22,7 @@ type Handover struct {
 // of an object to another. When an owner last wrote does not count, at which
 // version its paths are written does.
 func Handovers(before, after []Entry) []Handover {
-	changed := NewSet()
+	changed := fieldpath.NewSet()
 	for _, e := range before {
 		changed = changed.Union(e.Fields.Difference(heldBy(after, e.Owner)))
 	}
@@ -29,7 +30,7 @@ func Handovers(before, after []Entry) []Handover {
 		changed = changed.Union(e.Fields.Difference(heldBy(before, e.Owner)))
 	}
 	var out []Handover
-	Each(changed, func(p Path) {
+	fieldpath.Each(changed, func(p fieldpath.Path) {
 		was, inside := exactly(before, p)
 		is, insideToo := exactly(after, p)
 		if !slices.EqualFunc(was, is, Owner.Equal) {
@@ -42,14 +43,14 @@ func Handovers(before, after []Entry) []Handover {
 
 // Fate returns what became of a path that some owners held, sorted: who holds it
 // in a later version of the object. Before and After may be the same.
-func Fate(p Path, before []Owner, after []Entry) Handover {
+func Fate(p fieldpath.Path, before []Owner, after []Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside}
 }
 
 // exactly returns, sorted and each once, the owners that hold the path itself,
 // and whether any of the entries holds something below it.
-func exactly(entries []Entry, p Path) (owners []Owner, inside bool) {
+func exactly(entries []Entry, p fieldpath.Path) (owners []Owner, inside bool) {
 	for _, e := range entries {
 		self, below := membership(e.Fields, p)
 		inside = inside || below
@@ -62,9 +63,9 @@ func exactly(entries []Entry, p Path) (owners []Owner, inside bool) {
 }
 
 // membership tells whether a set has the path itself, and any path below it.
-func membership(set *Set, p Path) (self, inside bool) {
+func membership(set *fieldpath.Set, p fieldpath.Path) (self, inside bool) {
 	for i, pe := range p {
-		child, ok := below(set, pe)
+		child, ok := fieldpath.Below(set, pe)
 		if i == len(p)-1 {
 			return set.Members.Has(pe), ok
 		}

@@ -1,6 +1,7 @@
 package managedfields
 
 import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -46,7 +47,7 @@ func Judge(live, manifest *unstructured.Unstructured, manager string) (Verdict, 
 type judge struct {
 	live, manifest map[string]any
 	manager        string
-	ours           *Set
+	ours           *fieldpath.Set
 	others         []Entry
 	// oneVersion: all entries are written at the manifest's version.
 	oneVersion bool
@@ -71,10 +72,10 @@ func (j *judge) comparable() bool {
 	}
 	live, _ := j.live["metadata"].(map[string]any)
 	for name, v := range meta {
-		if !isUnowned(name) || v == nil && name == "creationTimestamp" {
+		if !fieldpath.IsUnowned(name) || v == nil && name == "creationTimestamp" {
 			continue
 		}
-		if lv, has := live[name]; !has || name == "managedFields" || !equal(v, lv) {
+		if lv, has := live[name]; !has || name == "managedFields" || !fieldpath.Equal(v, lv) {
 			return false
 		}
 	}
@@ -103,7 +104,7 @@ func statesNothing(object map[string]any) bool {
 	}
 	meta, _ := object["metadata"].(map[string]any)
 	for name := range meta {
-		if !isUnowned(name) {
+		if !fieldpath.IsUnowned(name) {
 			return false
 		}
 	}
@@ -126,7 +127,7 @@ func (j *judge) read(entries []Entry) {
 		}
 	}
 	if j.ours == nil {
-		j.ours = NewSet()
+		j.ours = fieldpath.NewSet()
 	}
 }
 
@@ -143,7 +144,7 @@ func (j *judge) stated(f func(name string, v any, inMetadata bool) bool) bool {
 	}
 	meta, _ := j.manifest["metadata"].(map[string]any)
 	for name, v := range meta {
-		if !isUnowned(name) && !f(name, v, true) {
+		if !fieldpath.IsUnowned(name) && !f(name, v, true) {
 			return false
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // edits maps paths to values.
 type edits map[string]any
 
 // webOurs is what of the manifest of web is still ours.
-var webOurs = edits{".spec.replicas": absent, app + ".image": absent}
+var webOurs = edits{".spec.replicas": fieldstest.Absent, fieldstest.App + ".image": fieldstest.Absent}
 
 func with(all ...edits) edits {
 	out := edits{}
@@ -37,49 +38,49 @@ func TestJudge(t *testing.T) {
 		want                   managedfields.Verdict
 		conflicts              []string
 	}{
-		"as applied": {live: webLive, manifest: web, manifestEds: webOurs, want: settled},
+		"as applied": {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: webOurs, want: settled},
 		"others took two fields since (edge case 10)": {
-			live: webLive, manifest: web, want: doubtful, conflicts: []string{".spec.replicas", app + ".image"},
+			live: fieldstest.WebLive, manifest: fieldstest.Web, want: doubtful, conflicts: []string{".spec.replicas", fieldstest.App + ".image"},
 		},
 		"their values are ours now": {
-			live: webLive, manifest: web, manifestEds: edits{".spec.replicas": int64(5), app + ".image": "app:1.2"}, want: clearly,
+			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: edits{".spec.replicas": int64(5), fieldstest.App + ".image": "app:1.2"}, want: clearly,
 		},
 		"a label of ours more": {
-			live: webLive, manifest: web, manifestEds: with(webOurs, edits{".metadata.labels.tier": "x"}), want: clearly,
+			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.labels.tier": "x"}), want: clearly,
 		},
 		"a label of ours less": {
-			live: webLive, manifest: web, manifestEds: with(webOurs, edits{".metadata.labels": absent}), want: clearly,
+			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.labels": fieldstest.Absent}), want: clearly,
 		},
 		"drift in a field of ours": {
-			live: webLive, manifest: web, manifestEds: webOurs,
+			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: webOurs,
 			liveEdits: edits{`.metadata.labels["app.kubernetes.io/name"]`: "other"}, want: clearly,
 		},
 		"atomic selector differs (edge case 5)": {
-			live: webLive, manifest: web, manifestEds: webOurs,
+			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: webOurs,
 			liveEdits: edits{".spec.selector.theirs": "x"}, want: clearly,
 		},
 		"a field the server defaulted": {
-			live: webLive, manifest: web, manifestEds: with(webOurs, edits{app + ".imagePullPolicy": "IfNotPresent"}), want: clearly,
+			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{fieldstest.App + ".imagePullPolicy": "IfNotPresent"}), want: clearly,
 		},
-		"another kind":         {live: webLive, manifest: web, manifestEds: with(webOurs, edits{".kind": "DaemonSet"}), want: doubtful},
-		"no metadata":          {live: webLive, manifest: web, manifestEds: edits{".metadata": absent}, want: doubtful},
-		"name differs":         {live: webLive, manifest: web, manifestEds: with(webOurs, edits{".metadata.name": "other"}), want: doubtful},
-		"uid is the live one":  {live: webLive, manifest: web, manifestEds: with(webOurs, edits{".metadata.uid": "cc653f20-ec2e-4f77-8974-43e82656d73a"}), want: settled},
-		"uid is another":       {live: webLive, manifest: web, manifestEds: with(webOurs, edits{".metadata.uid": "x"}), want: doubtful},
-		"old resource version": {live: webLive, manifest: web, manifestEds: with(webOurs, edits{".metadata.resourceVersion": "1"}), want: doubtful},
-		"managed fields given": {live: webLive, manifest: web, manifestEds: with(webOurs, edits{".metadata.managedFields": []any{}}), want: doubtful},
-		"null for a timestamp": {live: webLive, manifest: web, manifestEds: with(webOurs, edits{".metadata.creationTimestamp": nil}), want: settled},
+		"another kind":         {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".kind": "DaemonSet"}), want: doubtful},
+		"no metadata":          {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: edits{".metadata": fieldstest.Absent}, want: doubtful},
+		"name differs":         {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.name": "other"}), want: doubtful},
+		"uid is the live one":  {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.uid": "cc653f20-ec2e-4f77-8974-43e82656d73a"}), want: settled},
+		"uid is another":       {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.uid": "x"}), want: doubtful},
+		"old resource version": {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.resourceVersion": "1"}), want: doubtful},
+		"managed fields given": {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.managedFields": []any{}}), want: doubtful},
+		"null for a timestamp": {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".metadata.creationTimestamp": nil}), want: settled},
 		"status, which the kind has apart": {
-			live: webLive, manifest: web, manifestEds: with(webOurs, edits{".status": map[string]any{"replicas": int64(9)}}), want: settled,
+			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: with(webOurs, edits{".status": map[string]any{"replicas": int64(9)}}), want: settled,
 		},
 		"another version (edge case 7)": {
-			live: webLive, manifest: web, liveEdits: edits{".apiVersion": "apps/v2"},
+			live: fieldstest.WebLive, manifest: fieldstest.Web, liveEdits: edits{".apiVersion": "apps/v2"},
 			manifestEds: with(webOurs, edits{".apiVersion": "apps/v2"}), want: doubtful,
 		},
 
-		"defaulted key is proven (edge case 3)": {live: dnsLive, manifest: dns, want: settled},
+		"defaulted key is proven (edge case 3)": {live: fieldstest.DnsLive, manifest: fieldstest.Dns, want: settled},
 		"defaulted key that was stated before (edge case 3)": {
-			live: dnsLive, manifest: `
+			live: fieldstest.DnsLive, manifest: `
 apiVersion: v1
 kind: Service
 metadata: {name: dns, namespace: prod}
@@ -89,7 +90,7 @@ spec:
 `, want: clearly,
 		},
 		"key stated that was defaulted before": {
-			live: dnsLive, manifest: `
+			live: fieldstest.DnsLive, manifest: `
 apiVersion: v1
 kind: Service
 metadata: {name: dns, namespace: prod}
@@ -99,7 +100,7 @@ spec:
 `, want: clearly,
 		},
 		"items in another order": {
-			live: dnsLive, manifest: `
+			live: fieldstest.DnsLive, manifest: `
 apiVersion: v1
 kind: Service
 metadata: {name: dns, namespace: prod}
@@ -109,7 +110,7 @@ spec:
 `, want: clearly,
 		},
 		"one item twice": {
-			live: dnsLive, manifest: `
+			live: fieldstest.DnsLive, manifest: `
 apiVersion: v1
 kind: Service
 metadata: {name: dns, namespace: prod}
@@ -119,44 +120,44 @@ spec:
 `, want: clearly,
 		},
 
-		"finalizer of ours among others' (edge case 2)": {live: confLive, manifest: conf, want: settled},
+		"finalizer of ours among others' (edge case 2)": {live: fieldstest.ConfLive, manifest: fieldstest.Conf, want: settled},
 		"finalizer of theirs too": {
-			live: confLive, manifest: conf, want: clearly,
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, want: clearly,
 			manifestEds: edits{".metadata.finalizers": []any{"example.com/theirs", "example.com/ours"}},
 		},
 		"label of theirs, equal": {
-			live: confLive, manifest: conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": "operator"}}, want: clearly,
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": "operator"}}, want: clearly,
 		},
 		"label of theirs, another": {
-			live: confLive, manifest: conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": "me"}},
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": "me"}},
 			want: doubtful, conflicts: []string{".metadata.labels.owner"},
 		},
 		"labels stated empty (edge case 13)": {
-			live: confLive, manifest: conf, manifestEds: edits{".metadata.labels": map[string]any{}}, want: clearly,
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{}}, want: clearly,
 		},
 		"label of theirs as null (edge case 16)": {
-			live: confLive, manifest: conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": nil}},
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": nil}},
 			want: doubtful, conflicts: []string{".metadata.labels.owner"},
 		},
 		"empty text is not absent (edge case 16)": {
-			live: confLive, manifest: conf, liveEdits: edits{".data.empty": absent}, want: clearly,
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, liveEdits: edits{".data.empty": fieldstest.Absent}, want: clearly,
 		},
 		"a manager that has applied nothing yet": {
-			live: confLive, manifest: conf, manager: "new", want: clearly,
+			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manager: "new", want: clearly,
 		},
 
-		"stringData (edge case 12)": {live: dbLive, manifest: db, want: settled},
+		"stringData (edge case 12)": {live: fieldstest.DbLive, manifest: fieldstest.Db, want: settled},
 		"stringData, drift (edge case 12)": {
-			live: dbLive, manifest: db, liveEdits: edits{".data.password": "b3RoZXI="}, want: doubtful,
+			live: fieldstest.DbLive, manifest: fieldstest.Db, liveEdits: edits{".data.password": "b3RoZXI="}, want: doubtful,
 		},
 		"stringData, another value (edge case 12)": {
-			live: dbLive, manifest: db, manifestEds: edits{".stringData.password": "other"}, want: doubtful,
+			live: fieldstest.DbLive, manifest: fieldstest.Db, manifestEds: edits{".stringData.password": "other"}, want: doubtful,
 		},
 		"stringData, another key (edge case 12)": {
-			live: dbLive, manifest: db, manifestEds: edits{".stringData.user": "me"}, want: doubtful,
+			live: fieldstest.DbLive, manifest: fieldstest.Db, manifestEds: edits{".stringData.user": "me"}, want: doubtful,
 		},
 		"stringData overruled by data": {
-			live: dbLive, manifest: db, manifestEds: edits{".data": map[string]any{"password": "b3RoZXI="}}, want: doubtful,
+			live: fieldstest.DbLive, manifest: fieldstest.Db, manifestEds: edits{".data": map[string]any{"password": "b3RoZXI="}}, want: doubtful,
 		},
 
 		"bare, nothing to own (edge case 17)": {
@@ -172,7 +173,7 @@ spec:
 			manifest: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: x}}`, want: doubtful,
 		},
 		"bare beside others": {
-			live: confLive, manifest: `{apiVersion: v1, kind: ConfigMap, metadata: {name: conf}}`, manager: "new", want: settled,
+			live: fieldstest.ConfLive, manifest: `{apiVersion: v1, kind: ConfigMap, metadata: {name: conf}}`, manager: "new", want: settled,
 		},
 		"malformed managed fields": {
 			live:     `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, managedFields: [{manager: m}]}}`,
@@ -181,9 +182,9 @@ spec:
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			live := edited(t, read(t, tt.live), tt.liveEdits)
-			manifest := edited(t, read(t, tt.manifest), tt.manifestEds)
-			manager := us
+			live := fieldstest.Edited(t, fieldstest.Read(t, tt.live), tt.liveEdits)
+			manifest := fieldstest.Edited(t, fieldstest.Read(t, tt.manifest), tt.manifestEds)
+			manager := fieldstest.Us
 			if tt.manager != "" {
 				manager = tt.manager
 			}
@@ -191,7 +192,7 @@ spec:
 			if got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
-			if diff := cmp.Diff(tt.conflicts, conflictPaths(conflicts)); diff != "" {
+			if diff := cmp.Diff(tt.conflicts, fieldstest.ConflictPaths(conflicts)); diff != "" {
 				t.Errorf("conflicts (-want +got):\n%s", diff)
 			}
 		})
@@ -200,14 +201,14 @@ spec:
 
 // Conflicts that are likely come with both values and all owners.
 func TestJudgeConflicts(t *testing.T) {
-	_, got := managedfields.Judge(read(t, webLive), read(t, web), us)
+	_, got := managedfields.Judge(fieldstest.Read(t, fieldstest.WebLive), fieldstest.Read(t, fieldstest.Web), fieldstest.Us)
 	if len(got) != 2 {
 		t.Fatal(got)
 	}
 	if got[0].Yours != int64(3) || got[0].Live != int64(5) || !got[0].HasLive {
 		t.Errorf("values: %+v", got[0])
 	}
-	if diff := cmp.Diff([]string{"kubectl (scale)"}, ownerTexts(got[0].Owners)); diff != "" {
+	if diff := cmp.Diff([]string{"kubectl (scale)"}, fieldstest.OwnerTexts(got[0].Owners)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -215,12 +216,12 @@ func TestJudgeConflicts(t *testing.T) {
 // Who else states stringData is in conflict with each apply of it, since it is
 // never live (edge case 12).
 func TestJudgeSharedStringData(t *testing.T) {
-	live := read(t, dbLive)
+	live := fieldstest.Read(t, fieldstest.DbLive)
 	fields := live.GetManagedFields()
 	other := *fields[0].DeepCopy()
 	other.Manager = "somebody"
 	live.SetManagedFields(append(fields, other))
-	if got, _ := managedfields.Judge(live, read(t, db), us); got != doubtful {
+	if got, _ := managedfields.Judge(live, fieldstest.Read(t, fieldstest.Db), fieldstest.Us); got != doubtful {
 		t.Errorf("got %v, want doubtful", got)
 	}
 }
@@ -239,9 +240,9 @@ metadata:
   - {manager: old, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:metadata: {f:annotations: {f:kubectl.kubernetes.io/last-applied-configuration: {}}}}}
 data: {a: "1"}
 `
-	manifest := read(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1"}}`)
-	for manager, want := range map[string]managedfields.Verdict{"kubectl": clearly, us: settled} {
-		live := read(t, text)
+	manifest := fieldstest.Read(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1"}}`)
+	for manager, want := range map[string]managedfields.Verdict{"kubectl": clearly, fieldstest.Us: settled} {
+		live := fieldstest.Read(t, text)
 		live.Object["metadata"].(map[string]any)["managedFields"].([]any)[0].(map[string]any)["manager"] = manager
 		if got, _ := managedfields.Judge(live, manifest, manager); got != want {
 			t.Errorf("%s: got %v, want %v", manager, got, want)
@@ -252,20 +253,20 @@ data: {a: "1"}
 // A set into which an Update entry was moved holds parents that no apply would:
 // the next apply changes who owns what.
 func TestJudgeAfterAdoption(t *testing.T) {
-	live := read(t, oldLive)
-	adoption, err := managedfields.Adopt(live, us, managedfields.From{Always: []string{managedfields.ClientSideApply}})
+	live := fieldstest.Read(t, fieldstest.OldLive)
+	adoption, err := managedfields.Adopt(live, fieldstest.Us, managedfields.From{Always: []string{managedfields.ClientSideApply}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	live.Object["metadata"].(map[string]any)["managedFields"] = adoption.Fields
-	manifest := read(t, `
+	manifest := fieldstest.Read(t, `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: old, namespace: prod, labels: {tier: a}}
 data: {dropped: "2", kept: "1"}
 `)
 	manifest.SetAnnotations(live.GetAnnotations())
-	if got, _ := managedfields.Judge(live, manifest, us); got != clearly {
+	if got, _ := managedfields.Judge(live, manifest, fieldstest.Us); got != clearly {
 		t.Errorf("got %v, want Clear", got)
 	}
 }

@@ -1,5 +1,7 @@
 package managedfields
 
+import "github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+
 // LastAppliedAnnotation holds what client-side apply last applied.
 const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -12,7 +14,9 @@ func lastApplied(object map[string]any) string {
 	return text
 }
 
-func annotationPath() Path { return Field("metadata", "annotations", LastAppliedAnnotation) }
+func annotationPath() fieldpath.Path {
+	return fieldpath.Field("metadata", "annotations", LastAppliedAnnotation)
+}
 
 // IsLastApplied reports whether the path is that of client-side apply's annotation.
-func IsLastApplied(p Path) bool { return p.Equal(annotationPath()) }
+func IsLastApplied(p fieldpath.Path) bool { return p.Equal(annotationPath()) }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // A list that is not empty is settled as a leaf of our entry only where it is known to
@@ -21,10 +22,10 @@ func TestLeafLists(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			head := "apiVersion: " + tt.version + "\nkind: Thing\nmetadata:\n  name: a\n"
 			spec := "spec: {" + tt.list + ": [a]}\n"
-			entry := "{manager: " + us + ", operation: Apply, apiVersion: " + tt.version +
+			entry := "{manager: " + fieldstest.Us + ", operation: Apply, apiVersion: " + tt.version +
 				", fieldsType: FieldsV1, fieldsV1: {'f:spec': {'f:" + tt.list + "': {}}}}"
-			live := read(t, head+"  managedFields:\n  - "+entry+"\n"+spec)
-			if got, _ := managedfields.Judge(live, read(t, head+spec), us); got != tt.want {
+			live := fieldstest.Read(t, head+"  managedFields:\n  - "+entry+"\n"+spec)
+			if got, _ := managedfields.Judge(live, fieldstest.Read(t, head+spec), fieldstest.Us); got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})

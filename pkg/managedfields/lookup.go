@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // Lookup reads many paths of one object, which must not change meanwhile. Unlike
@@ -20,13 +20,13 @@ func NewLookup(object map[string]any) *Lookup {
 }
 
 // Get returns what [Path.Get] does.
-func (l *Lookup) Get(p Path) (any, bool) { return p.GetBy(l.object, l.find) }
+func (l *Lookup) Get(p fieldpath.Path) (any, bool) { return p.GetBy(l.object, l.find) }
 
 // Same returns what [Path.Same] does.
-func (l *Lookup) Same(p Path, other *Lookup) bool {
+func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
 	was, hasWas := l.Get(p)
 	is, hasIs := other.Get(p)
-	return hasWas == hasIs && (!hasWas || equal(was, is))
+	return hasWas == hasIs && (!hasWas || fieldpath.Equal(was, is))
 }
 
 // fewItems are those of a list that is searched sooner than indexed.
@@ -47,11 +47,11 @@ type index struct {
 	partial bool
 }
 
-func (l *Lookup) find(list []any, pe fieldpath.PathElement) int {
+func (l *Lookup) find(list []any, pe fieldpath.Element) int {
 	if len(list) <= fewItems || pe.Index != nil || pe.Key == nil && pe.Value == nil {
-		return Find(list, pe)
+		return fieldpath.Find(list, pe)
 	}
-	x := ItemsNamed(pe)
+	x := fieldpath.ItemsNamed(pe)
 	names := x.Names()
 	name := longList{&list[0], strings.Join(names, "\x00")}
 	at, ok := l.lists[name]
@@ -60,12 +60,12 @@ func (l *Lookup) find(list []any, pe fieldpath.PathElement) int {
 		l.lists[name] = at
 	}
 	for _, i := range at.at[keyText(pe, names)] {
-		if x.Match(list[i], pe) == Exact {
+		if x.Match(list[i], pe) == fieldpath.Exact {
 			return i
 		}
 	}
 	if at.partial {
-		return Find(list, pe)
+		return fieldpath.Find(list, pe)
 	}
 	return -1
 }
@@ -92,13 +92,13 @@ func indexOf(list []any, names []string) index {
 	return out
 }
 
-func keyText(pe fieldpath.PathElement, names []string) string {
+func keyText(pe fieldpath.Element, names []string) string {
 	if len(names) == 0 {
 		return scalarText((*pe.Value).Unstructured())
 	}
 	var key strings.Builder
 	for _, name := range names {
-		value, _ := keyField(pe, name)
+		value, _ := fieldpath.KeyField(pe, name)
 		key.WriteString(scalarText(value) + "\x00")
 	}
 	return key.String()
@@ -113,7 +113,7 @@ func scalarText(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	}
-	if f, ok := asFloat(v); ok {
+	if f, ok := fieldpath.AsFloat(v); ok {
 		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -29,7 +30,7 @@ func TestLookup(t *testing.T) {
 	}
 	found := 0
 	for _, text := range paths {
-		path, err := managedfields.ParsePath(text)
+		path, err := fieldpath.ParsePath(text)
 		if err != nil {
 			t.Fatal(err)
 		}

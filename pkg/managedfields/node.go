@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strconv"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // Node is a field of an object with those who own it.
 type Node struct {
-	Path  Path
+	Path  fieldpath.Path
 	Value any
 	// Owners hold the path itself, sorted; what lies below has owners of its own.
 	Owners []Owner
@@ -25,7 +26,7 @@ type Node struct {
 
 // Ownable tells whether anybody can own the node's path. Nobody owns what the object
 // is called, and what the API server keeps for itself, such as the resource version.
-func (n Node) Ownable() bool { return !isIdentity(n.Path) }
+func (n Node) Ownable() bool { return !fieldpath.IsIdentity(n.Path) }
 
 // Walk calls visit for the nodes and for all below them, parents first.
 func Walk(nodes []Node, visit func(Node)) {
@@ -38,7 +39,7 @@ func Walk(nodes []Node, visit func(Node)) {
 // At returns the node at a path. Where the path leads into a value that is owned
 // as one, that is the node of this value. A list item may be named as [Path.Get]
 // allows, and by its position as well.
-func At(nodes []Node, p Path) (Node, bool) {
+func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	var at Node
 	for i, pe := range p {
 		next := childAt(nodes, pe)
@@ -52,18 +53,18 @@ func At(nodes []Node, p Path) (Node, bool) {
 }
 
 // contains tells whether there is something at a path in the node's value.
-func (n Node) contains(p Path) bool {
+func (n Node) contains(p fieldpath.Path) bool {
 	const field = "v"
-	if _, ok := p.in(n.Value); ok {
+	if _, ok := p.GetIn(n.Value); ok {
 		return true
 	}
-	_, ok := append(Field(field), p...).ByKey(map[string]any{field: n.Value})
+	_, ok := append(fieldpath.Field(field), p...).ByKey(map[string]any{field: n.Value})
 	return ok
 }
 
 // childAt returns the index of the node with the element at the end of its path,
 // or -1.
-func childAt(nodes []Node, pe fieldpath.PathElement) int {
+func childAt(nodes []Node, pe fieldpath.Element) int {
 	if len(nodes) == 0 {
 		return -1
 	}
@@ -74,7 +75,7 @@ func childAt(nodes []Node, pe fieldpath.PathElement) int {
 			}
 			return -1
 		}
-		pe = fieldpath.FieldNameElement(strconv.Itoa(*i)) // a key that looks like a number
+		pe = fieldpath.FieldElement(strconv.Itoa(*i)) // a key that looks like a number
 	}
 	if i := slices.IndexFunc(nodes, func(n Node) bool { return n.last().Equals(pe) }); i >= 0 || pe.Key == nil {
 		return i
@@ -83,10 +84,10 @@ func childAt(nodes []Node, pe fieldpath.PathElement) int {
 	for i, n := range nodes {
 		items[i] = n.Value
 	}
-	return Find(items, pe)
+	return fieldpath.Find(items, pe)
 }
 
-func (n Node) last() fieldpath.PathElement { return n.Path[len(n.Path)-1] }
+func (n Node) last() fieldpath.Element { return n.Path[len(n.Path)-1] }
 
 // FieldName returns the name of the node where it is a field of a map; else it is
 // an item of a list.

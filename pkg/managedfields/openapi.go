@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // types is a schema that is fetched when somebody asks.
@@ -16,7 +16,7 @@ type types struct {
 }
 
 // at returns the schema of the value at a path, nil if nothing is known of it.
-func (t *types) at(path []fieldpath.PathElement) *spec.Schema {
+func (t *types) at(path []fieldpath.Element) *spec.Schema {
 	if t == nil {
 		return nil
 	}

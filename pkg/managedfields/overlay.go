@@ -1,8 +1,8 @@
 package managedfields
 
 import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Moved returns what an apply makes of an object once what is adopted is the
@@ -20,7 +20,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	}
 	ours, _ := AppliedBy(entries, manager)
 	if ours.Fields == nil {
-		ours = Entry{Owner: Owner{Manager: manager, Operation: Apply, APIVersion: stated.GetAPIVersion()}, Fields: NewSet()}
+		ours = Entry{Owner: Owner{Manager: manager, Operation: Apply, APIVersion: stated.GetAPIVersion()}, Fields: fieldpath.NewSet()}
 	}
 	before, err := Entries(live)
 	if err != nil {
@@ -38,7 +38,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	if err != nil {
 		return nil, err
 	}
-	var gone []Path
+	var gone []fieldpath.Path
 	for _, c := range dropped {
 		// What nobody holds stays in the live object only until the apply.
 		if c.Kind == Removed || c.Kind == Released && len(c.Owners) == 0 {
@@ -58,7 +58,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 
 // overlay sets in a value what a set holds of another one, and returns what the
 // value is then.
-func overlay(to, from any, set *Set) any {
+func overlay(to, from any, set *fieldpath.Set) any {
 	switch from := from.(type) {
 	case map[string]any:
 		to, ok := to.(map[string]any)
@@ -66,7 +66,7 @@ func overlay(to, from any, set *Set) any {
 			to = map[string]any{}
 		}
 		for name, v := range from {
-			pe := fieldpath.PathElement{FieldName: &name}
+			pe := fieldpath.Element{FieldName: &name}
 			if next, held := overlayChild(to[name], v, pe, set); held {
 				to[name] = next
 			}
@@ -76,20 +76,20 @@ func overlay(to, from any, set *Set) any {
 		list, _ := to.([]any)
 		return overlayList(list, from, set)
 	default:
-		return clone(from)
+		return fieldpath.Clone(from)
 	}
 }
 
 // overlayChild overlays what is at one element of a set, if it is held.
-func overlayChild(to, from any, pe fieldpath.PathElement, set *Set) (any, bool) {
-	if child, inner := below(set, pe); inner && isContainer(from) {
+func overlayChild(to, from any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
+	if child, inner := fieldpath.Below(set, pe); inner && fieldpath.IsContainer(from) {
 		return overlay(to, from, child), true
 	}
-	return clone(from), set.Members.Has(pe)
+	return fieldpath.Clone(from), set.Members.Has(pe)
 }
 
-func overlayList(to, from []any, set *Set) []any {
-	x := ItemsOf(set)
+func overlayList(to, from []any, set *fieldpath.Set) []any {
+	x := fieldpath.ItemsOf(set)
 	for _, item := range from {
 		pe, ok := x.Held(item, from)
 		if !ok {
@@ -102,7 +102,7 @@ func overlayList(to, from []any, set *Set) []any {
 			continue
 		}
 		if cut, held := ProjectItem(item, pe, set); held {
-			to = append(to, clone(cut))
+			to = append(to, fieldpath.Clone(cut))
 		}
 	}
 	return to

@@ -6,12 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // Edge case 30: what the adopted manager held and the manifest does not state goes,
 // what the manifest states comes, and what others hold stays.
 func TestMoved(t *testing.T) {
-	live := read(t, `
+	live := fieldstest.Read(t, `
 apiVersion: v1
 kind: Service
 metadata:
@@ -26,7 +27,7 @@ spec:
   selector: {app: a, other: x}
   type: ClusterIP
 `)
-	stated := read(t, `
+	stated := fieldstest.Read(t, `
 apiVersion: v1
 kind: Service
 metadata:
@@ -47,7 +48,7 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := read(t, `
+	want := fieldstest.Read(t, `
 spec:
   clusterIP: 10.0.0.1
   ports: [{name: metrics, port: 90, protocol: TCP, targetPort: 9}, {name: http, port: 81, protocol: TCP}]
@@ -67,7 +68,7 @@ spec:
 // Edge case 30: a map that only the adopted manager held goes as a whole, so that
 // the server fills it in again; one that somebody else holds, too, stays.
 func TestMovedEmptied(t *testing.T) {
-	live := read(t, `
+	live := fieldstest.Read(t, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
@@ -77,7 +78,7 @@ metadata:
   - {manager: alice, operation: Update, apiVersion: apiextensions.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:kept": {".": {}}}}}
 spec: {conversion: {strategy: None}, kept: {a: b}, scope: Cluster}
 `)
-	stated := read(t, `
+	stated := fieldstest.Read(t, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:

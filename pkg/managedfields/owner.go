@@ -2,6 +2,7 @@ package managedfields
 
 import (
 	"cmp"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"time"
 )
 
@@ -64,7 +65,7 @@ func (o Owner) same(other Owner) bool {
 // Entry is an owner with the paths that it holds.
 type Entry struct {
 	Owner
-	Fields *Set
+	Fields *fieldpath.Set
 }
 
 // Equal tells whether both are one owner, whenever they last wrote.

@@ -1,6 +1,8 @@
 package managedfields
 
-import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+)
 
 // Project returns what of an object a field set holds. Atomic values come
 // whole; lists keep the order of the object; of a list item the fields of its
@@ -10,14 +12,14 @@ import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 //
 // The result has maps and lists of its own on the way to what is held, and
 // shares the rest with the object: do not change it in place.
-func Project(object map[string]any, set *Set) map[string]any {
+func Project(object map[string]any, set *fieldpath.Set) map[string]any {
 	out, _ := projectMap(object, set)
 	return out
 }
 
 // project cuts a value down to what lies below it in the set. It tells whether
 // anything of it is held.
-func project(v any, set *Set) (any, bool) {
+func project(v any, set *fieldpath.Set) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		return projectMap(v, set)
@@ -27,10 +29,10 @@ func project(v any, set *Set) (any, bool) {
 	return nil, false
 }
 
-func projectMap(m map[string]any, set *Set) (map[string]any, bool) {
+func projectMap(m map[string]any, set *fieldpath.Set) (map[string]any, bool) {
 	out := make(map[string]any)
 	for name, v := range m {
-		pe := fieldpath.PathElement{FieldName: &name}
+		pe := fieldpath.Element{FieldName: &name}
 		if cut, held := projectChild(v, pe, set); held {
 			out[name] = cut
 		}
@@ -39,24 +41,24 @@ func projectMap(m map[string]any, set *Set) (map[string]any, bool) {
 }
 
 // projectChild cuts down the value at one element of a set.
-func projectChild(v any, pe fieldpath.PathElement, set *Set) (any, bool) {
+func projectChild(v any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	member := set.Members.Has(pe)
 	below, ok := set.Children.Get(pe)
 	if !ok || below.Empty() {
 		return v, member
 	}
-	if !isContainer(v) {
+	if !fieldpath.IsContainer(v) {
 		return v, member
 	}
 	cut, held := project(v, below)
 	return cut, held || member
 }
 
-func projectList(list []any, set *Set) ([]any, bool) {
-	if shapeOf(set) == odd {
+func projectList(list []any, set *fieldpath.Set) ([]any, bool) {
+	if fieldpath.ShapeOf(set) == fieldpath.Odd {
 		return list, true // Positions mean nothing once an item is left out.
 	}
-	x := ItemsOf(set)
+	x := fieldpath.ItemsOf(set)
 	out := make([]any, 0, len(list))
 	for _, item := range list {
 		pe, ok := x.Held(item, list)
@@ -72,7 +74,7 @@ func projectList(list []any, set *Set) ([]any, bool) {
 
 // ProjectItem returns what of the list item at an element of a set the set holds, with the
 // fields of the item's key, and whether it holds anything of it.
-func ProjectItem(item any, pe fieldpath.PathElement, set *Set) (any, bool) {
+func ProjectItem(item any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	cut, held := projectChild(item, pe, set)
 	if !held {
 		return nil, false
@@ -81,7 +83,7 @@ func ProjectItem(item any, pe fieldpath.PathElement, set *Set) (any, bool) {
 }
 
 // withKey adds the fields of the item's key to what was cut out of it.
-func withKey(cut, item any, pe fieldpath.PathElement) any {
+func withKey(cut, item any, pe fieldpath.Element) any {
 	m, ok := cut.(map[string]any)
 	whole, isMap := item.(map[string]any)
 	if !ok || !isMap || pe.Key == nil {

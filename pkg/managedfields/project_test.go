@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 func TestProject(t *testing.T) {
@@ -103,9 +104,9 @@ func TestProject(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			held := set(t, tt.set...)
-			got := managedfields.Project(content(t, tt.object), held)
-			if diff := cmp.Diff(content(t, tt.want), got); diff != "" {
+			held := fieldstest.Set(t, tt.set...)
+			got := managedfields.Project(fieldstest.Content(t, tt.object), held)
+			if diff := cmp.Diff(fieldstest.Content(t, tt.want), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(got, managedfields.Project(got, held)); diff != "" {
@@ -118,9 +119,9 @@ func TestProject(t *testing.T) {
 // What others own never shows, and an injected sidecar moves nothing (edge cases
 // 2, 4).
 func TestProjectStory(t *testing.T) {
-	live := read(t, webLive)
-	got := managedfields.Project(live.Object, managedfields.Managed(entries(t, live), us))
-	want := content(t, `
+	live := fieldstest.Read(t, fieldstest.WebLive)
+	got := managedfields.Project(live.Object, managedfields.Managed(fieldstest.Entries(t, live), fieldstest.Us))
+	want := fieldstest.Content(t, `
 metadata: {labels: {app.kubernetes.io/name: web}}
 spec:
   selector: {matchLabels: {app: web}}
@@ -138,9 +139,9 @@ spec:
 }
 
 func TestProjectDoesNotChangeTheObject(t *testing.T) {
-	live := read(t, webLive)
+	live := fieldstest.Read(t, fieldstest.WebLive)
 	before := live.DeepCopy()
-	managedfields.Project(live.Object, managedfields.Managed(entries(t, live), us))
+	managedfields.Project(live.Object, managedfields.Managed(fieldstest.Entries(t, live), fieldstest.Us))
 	if diff := cmp.Diff(before.Object, live.Object); diff != "" {
 		t.Error(diff)
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -20,10 +21,10 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]Chang
 		return nil, err
 	}
 	var out []Change
-	Each(Managed(entries, manager).Leaves(), func(p Path) {
+	fieldpath.Each(Managed(entries, manager).Leaves(), func(p fieldpath.Path) {
 		from, stated := p.Get(sent.Object)
 		to, there := p.Get(answer.Object)
-		if !stated || !there || isContainer(from) || isContainer(to) || from == nil || equal(from, to) || sameText(from, to) {
+		if !stated || !there || fieldpath.IsContainer(from) || fieldpath.IsContainer(to) || from == nil || fieldpath.Equal(from, to) || sameText(from, to) {
 			return
 		}
 		out = append(out, Change{Path: p.Clone(), From: from, To: to, Kind: Changed})
@@ -56,7 +57,7 @@ func sameText(a, b any) bool {
 // as a text.
 func quantity(v any) (resource.Quantity, bool) {
 	text, ok := v.(string)
-	if f, isNumber := asFloat(v); isNumber {
+	if f, isNumber := fieldpath.AsFloat(v); isNumber {
 		text, ok = strconv.FormatFloat(f, 'f', -1, 64), true
 	}
 	if !ok {

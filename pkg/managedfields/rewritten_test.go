@@ -6,12 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // Edge case 15: what a mutating webhook makes of a field is recorded under the
 // name of who sent it. Edge case 11: the server's normal form is no rewriting.
 func TestRewritten(t *testing.T) {
-	held := entry(us, "Apply", `{f:spec: {f:mode: {}, f:cpu: {}, f:wait: {}, f:count: {}, f:list: {}, f:gone: {}}}`)
+	held := fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:mode: {}, f:cpu: {}, f:wait: {}, f:count: {}, f:list: {}, f:gone: {}}}`)
 	tests := map[string]struct {
 		sent, answered string
 		want           []string
@@ -32,8 +33,8 @@ func TestRewritten(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			head := "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n"
-			answer := read(t, head+"  managedFields:\n  - "+held+"\nspec: "+tt.answered)
-			changes, err := managedfields.Rewritten(answer, read(t, head+"spec: "+tt.sent), us)
+			answer := fieldstest.Read(t, head+"  managedFields:\n  - "+held+"\nspec: "+tt.answered)
+			changes, err := managedfields.Rewritten(answer, fieldstest.Read(t, head+"spec: "+tt.sent), fieldstest.Us)
 			if err != nil {
 				t.Fatal(err)
 			}

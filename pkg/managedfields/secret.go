@@ -3,7 +3,7 @@ package managedfields
 import (
 	"encoding/base64"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // isSecret tells whether the object is a Secret of the core group.
@@ -15,22 +15,22 @@ func (j *judge) isSecret() bool {
 // never live; the server puts its values into data. Applying it again is a no-op
 // if data has those values, and we hold the paths of stringData, alone: whoever
 // else holds one would be in conflict with every apply of it.
-func (s *settler) stringData(v any, set *Set) bool {
+func (s *settler) stringData(v any, set *fieldpath.Set) bool {
 	m, ok := v.(map[string]any)
-	pe := fieldpath.FieldNameElement("stringData")
-	child, held := below(set, pe)
+	pe := fieldpath.FieldElement("stringData")
+	child, held := fieldpath.Below(set, pe)
 	if !ok || !held || len(m) == 0 || set.Members.Has(pe) {
 		return false
 	}
 	for _, e := range s.others {
-		if holds(e.Fields, Path{pe}) {
+		if fieldpath.Touches(e.Fields, fieldpath.Path{pe}) {
 			return false
 		}
 	}
 	live, _ := s.live["data"].(map[string]any)
 	for name, v := range m {
 		text, ok := v.(string)
-		if !ok || !child.Members.Has(fieldpath.PathElement{FieldName: &name}) {
+		if !ok || !child.Members.Has(fieldpath.Element{FieldName: &name}) {
 			return false
 		}
 		if live[name] != any(base64.StdEncoding.EncodeToString([]byte(text))) {

@@ -1,7 +1,7 @@
 package managedfields
 
 import (
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // settled walks the manifest beside the manager's set: they must hold the same
@@ -31,7 +31,7 @@ func (j *judge) rewritesLastApplied() bool {
 type settler struct {
 	*judge
 	// path of the value that is looked at.
-	path Path
+	path fieldpath.Path
 	// matched counts the paths of the set that the manifest has confirmed.
 	matched int
 }
@@ -39,9 +39,9 @@ type settler struct {
 func (s *settler) top(name string, v any, inMetadata bool) bool {
 	set, live := s.ours, s.live
 	if inMetadata {
-		pe := fieldpath.FieldNameElement("metadata")
+		pe := fieldpath.FieldElement("metadata")
 		live, _ = s.live["metadata"].(map[string]any)
-		if set, _ = below(s.ours, pe); set == nil {
+		if set, _ = fieldpath.Below(s.ours, pe); set == nil {
 			return false
 		}
 		s.path = append(s.path[:0], pe)
@@ -60,63 +60,62 @@ func (s *settler) top(name string, v any, inMetadata bool) bool {
 // hasLeftover tells whether a field of metadata is both a member and a parent. A
 // set that was applied has no such path there: it was moved in from an Update
 // entry, and the next apply would drop it.
-func (s *settler) hasLeftover(name string, set *Set) bool {
-	pe := fieldpath.PathElement{FieldName: &name}
-	_, parent := below(set, pe)
+func (s *settler) hasLeftover(name string, set *fieldpath.Set) bool {
+	pe := fieldpath.Element{FieldName: &name}
+	_, parent := fieldpath.Below(set, pe)
 	return parent && set.Members.Has(pe)
 }
 
-func (s *settler) field(name string, v any, live map[string]any, set *Set) bool {
-	pe := fieldpath.PathElement{FieldName: &name}
+func (s *settler) field(name string, v any, live map[string]any, set *fieldpath.Set) bool {
+	pe := fieldpath.Element{FieldName: &name}
 	member := set.Members.Has(pe)
-	child, _ := below(set, pe)
-	if !member && child == nil && !isEmpty(v) {
+	child, _ := fieldpath.Below(set, pe)
+	if !member && child == nil && !fieldpath.IsEmpty(v) {
 		return false
 	}
-	lv, has := live[name]
 	s.path = append(s.path, pe)
-	ok := s.value(v, side{lv, has}, member, child)
+	ok := s.value(v, fieldpath.FieldOf(live, name), member, child)
 	s.path = s.path[:len(s.path)-1]
 	return ok
 }
 
 // value compares a value with what is live and with the set: whether its path
 // is a member, and what is below it.
-func (s *settler) value(v any, live side, member bool, child *Set) bool {
+func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
 	if member {
 		s.matched++
 	}
-	if live.value == nil && child == nil && s.leftOut(v, member) {
+	if live.Value == nil && child == nil && s.leftOut(v, member) {
 		return true
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		if child != nil {
-			lm, ok := live.value.(map[string]any)
+			lm, ok := live.Value.(map[string]any)
 			return ok && len(v) > 0 && s.fields(v, lm, child)
 		}
-		return member && live.has && s.whole(v, live.value)
+		return member && live.Has && s.whole(v, live.Value)
 	case []any:
 		switch {
 		case child != nil:
-			ll, ok := live.value.([]any)
+			ll, ok := live.Value.([]any)
 			return ok && len(v) > 0 && s.items(v, ll, child)
 		case !member:
 			// An empty list leaves a trace in the set only if it is atomic. That
 			// others hold items shows that it is not.
-			_, isList := live.value.([]any)
+			_, isList := live.Value.([]any)
 			return len(v) == 0 && isList && (s.othersBelow() || s.emptyByType())
 		}
-		return live.has && s.whole(v, live.value)
+		return live.Has && s.whole(v, live.Value)
 	case nil:
-		if child != nil || !member || live.value != nil {
+		if child != nil || !member || live.Value != nil {
 			return false
 		}
 		// The server stores no null for a field of a built-in kind, yet takes it
 		// for a new value each time, and a conflict with whoever stated it too.
-		return live.has || !s.othersHold()
+		return live.Has || !s.othersHold()
 	}
-	return member && child == nil && live.has && (equal(v, live.value) || s.scalarByType(v, live.value))
+	return member && child == nil && live.Has && (fieldpath.Equal(v, live.Value) || s.scalarByType(v, live.Value))
 }
 
 // whole compares a map or list that is a leaf of the set. It is atomic, or it
@@ -126,8 +125,8 @@ func (s *settler) whole(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same
 	}
-	if isEmpty(v) {
-		return equal(v, live) || s.othersBelow() && sameSort(v, live)
+	if fieldpath.IsEmpty(v) {
+		return fieldpath.Equal(v, live) || s.othersBelow() && sameSort(v, live)
 	}
 	if _, isMap := v.(map[string]any); isMap {
 		if last := s.path[len(s.path)-1]; last.FieldName != nil && !isAtomicMap(*last.FieldName) {
@@ -137,7 +136,7 @@ func (s *settler) whole(v, live any) bool {
 	if _, isList := v.([]any); isList && !s.isAtomicList() {
 		return false // The server would make us own its items (edge case 89).
 	}
-	return equal(v, live) && !s.othersBelow()
+	return fieldpath.Equal(v, live) && !s.othersBelow()
 }
 
 // isAtomicList tells whether the list at the current path is known to be atomic. A
@@ -159,7 +158,7 @@ func sameSort(a, b any) bool {
 	return aMap && bMap || aList && bList
 }
 
-func (s *settler) fields(m, live map[string]any, set *Set) bool {
+func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	for name, v := range m {
 		if !s.field(name, v, live, set) {
 			return false
@@ -173,7 +172,7 @@ func (s *settler) othersBelow() bool {
 	for _, e := range s.others {
 		set := e.Fields
 		for _, pe := range s.path {
-			if set, _ = below(set, pe); set == nil {
+			if set, _ = fieldpath.Below(set, pe); set == nil {
 				break
 			}
 		}
@@ -186,7 +185,7 @@ func (s *settler) othersBelow() bool {
 
 func (s *settler) othersHold() bool {
 	for _, e := range s.others {
-		if holds(e.Fields, s.path) {
+		if fieldpath.Touches(e.Fields, s.path) {
 			return true
 		}
 	}

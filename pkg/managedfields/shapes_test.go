@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // small stories: an object of a kind that only sets tell about.
 func TestJudgeShapes(t *testing.T) {
-	ours := func(fields string) string { return entry(us, "Apply", fields) }
+	ours := func(fields string) string { return fieldstest.Entry(fieldstest.Us, "Apply", fields) }
 	tests := map[string]struct {
 		entries  []string
 		live     string
@@ -16,7 +17,7 @@ func TestJudgeShapes(t *testing.T) {
 		want     managedfields.Verdict
 	}{
 		"own update holds it (edge case 6)": {
-			[]string{ours(`{f:data: {f:a: {}}}`), entry(us, "Update", `{f:data: {f:b: {}}}`)},
+			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Update", `{f:data: {f:b: {}}}`)},
 			`{a: "1", b: "2"}`, `{a: "1", b: "3"}`, doubtful,
 		},
 		"atomic or once empty: no name of an atomic map": {
@@ -26,22 +27,22 @@ func TestJudgeShapes(t *testing.T) {
 			[]string{ours(`{f:data: {f:selector: {}}}`)}, `{selector: {kind: Same}}`, `{selector: {kind: Same}}`, settled,
 		},
 		"atomic or once empty: others hold what is inside": {
-			[]string{ours(`{f:data: {f:selector: {}}}`), entry("them", "Update", `{f:data: {f:selector: {f:kind: {}}}}`)},
+			[]string{ours(`{f:data: {f:selector: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:selector: {f:kind: {}}}}`)},
 			`{selector: {kind: Same}}`, `{selector: {kind: Same}}`, clearly,
 		},
 		"empty still, others fill it (edge case 13)": {
-			[]string{ours(`{f:data: {f:m: {}}}`), entry("them", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
+			[]string{ours(`{f:data: {f:m: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			`{m: {x: x}}`, `{m: {}}`, settled,
 		},
 		"empty still, defaults fill it": {
 			[]string{ours(`{f:data: {f:m: {}}}`)}, `{m: {x: x}}`, `{m: {}}`, clearly,
 		},
 		"empty list where others made a map": {
-			[]string{ours(`{f:data: {f:a: {}}}`), entry("them", "Update", `{f:data: {f:l: {.: {}, f:x: {}}}}`)},
+			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:l: {.: {}, f:x: {}}}}`)},
 			`{a: "1", l: {x: x}}`, `{a: "1", l: []}`, doubtful,
 		},
 		"empty map where others made a list": {
-			[]string{ours(`{f:data: {f:m: {}}}`), entry("them", "Update", `{f:data: {f:m: {.: {}, 'v:"x"': {}}}}`)},
+			[]string{ours(`{f:data: {f:m: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:m: {.: {}, 'v:"x"': {}}}}`)},
 			`{m: [x]}`, `{m: {}}`, doubtful,
 		},
 		"empty map": {[]string{ours(`{f:data: {f:m: {}}}`)}, `{m: {}}`, `{m: {}}`, settled},
@@ -49,7 +50,7 @@ func TestJudgeShapes(t *testing.T) {
 			[]string{ours(`{f:data: {f:m: {}}}`)}, `{z: "1"}`, `{m: {}}`, clearly,
 		},
 		"empty list of items leaves no trace": {
-			[]string{ours(`{f:data: {f:a: {}}}`), entry("them", "Update", `{f:data: {f:l: {'v:"x"': {}}}}`)},
+			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:l: {'v:"x"': {}}}}`)},
 			`{a: "1", l: [x]}`, `{a: "1", l: []}`, settled,
 		},
 		"empty list that may be atomic": {
@@ -62,7 +63,7 @@ func TestJudgeShapes(t *testing.T) {
 			[]string{ours(`{f:data: {f:x: {}}}`)}, `{z: "1"}`, `{x: null}`, settled,
 		},
 		"null, not stored, and others state it too": {
-			[]string{ours(`{f:data: {f:x: {}}}`), entry("them", "Apply", `{f:data: {f:x: {}}}`)},
+			[]string{ours(`{f:data: {f:x: {}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:x: {}}}`)},
 			`{z: "1"}`, `{x: null}`, doubtful,
 		},
 		"null for a value (edge case 16)": {
@@ -75,7 +76,7 @@ func TestJudgeShapes(t *testing.T) {
 			[]string{ours(`{f:data: {f:memory: {}}}`)}, `{memory: 1Gi}`, `{memory: 1024Mi}`, clearly,
 		},
 		"quantity in other words, owned by others too (edge case 11)": {
-			[]string{ours(`{f:data: {f:memory: {}}}`), entry("them", "Apply", `{f:data: {f:memory: {}}}`)},
+			[]string{ours(`{f:data: {f:memory: {}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:memory: {}}}`)},
 			`{memory: 1Gi}`, `{memory: 1024Mi}`, doubtful,
 		},
 		"set of numbers": {
@@ -103,32 +104,32 @@ func TestJudgeShapes(t *testing.T) {
 			`{a: "1", z: "2"}`, `{a: "1"}`, doubtful,
 		},
 		"entry that holds nothing": {
-			[]string{ours(`{f:data: {f:a: {}}}`), entry("them", "Update", `{}`)}, `{a: "1"}`, `{a: "1"}`, clearly,
+			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{}`)}, `{a: "1"}`, `{a: "1"}`, clearly,
 		},
 		"top that was applied empty": {
 			[]string{ours(`{f:data: {}}`)}, `{a: "1"}`, `{a: "1"}`, clearly,
 		},
 		"others' item, another value (edge case 4)": {
-			[]string{entry("them", "Apply", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
 			`{env: [{name: A, value: "1"}]}`, `{env: [{name: B, value: "1"}, {name: A, value: "2"}]}`, doubtful,
 		},
 		"others' item, equal": {
-			[]string{entry("them", "Apply", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
 			`{env: [{name: A, value: "1"}]}`, `{env: [{name: B, value: "1"}, {name: A, value: "1"}]}`, clearly,
 		},
 		"others' item, part of its key left out (edge case 3)": {
-			[]string{entry("them", "Apply", `{f:data: {f:ports: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:name: {}, f:port: {}}}}}`)},
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:ports: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:name: {}, f:port: {}}}}}`)},
 			`{ports: [{port: 53, protocol: TCP, name: a}]}`, `{ports: [{port: 53, name: b}]}`, doubtful,
 		},
 		"others' item, twice in the live list": {
-			[]string{entry("them", "Update", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
+			[]string{fieldstest.Entry("them", "Update", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
 			`{env: [{name: A, value: "1"}, {name: A, value: "2"}]}`, `{env: [{name: A, value: "1"}]}`, doubtful,
 		},
 		"others' atomic list": {
-			[]string{entry("them", "Apply", `{f:data: {f:l: {}}}`)}, `{l: [a]}`, `{l: [b]}`, doubtful,
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:l: {}}}`)}, `{l: [a]}`, `{l: [b]}`, doubtful,
 		},
 		"text in the place of others' fields": {
-			[]string{entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, `{m: {x: x}}`, `{m: text}`, doubtful,
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, `{m: {x: x}}`, `{m: text}`, doubtful,
 		},
 	}
 	for name, tt := range tests {
@@ -141,10 +142,10 @@ func TestJudgeShapes(t *testing.T) {
 				}
 				text += e
 			}
-			live := read(t, head+", managedFields: ["+text+"]}\ndata: "+tt.live)
-			manifest := read(t, head+"}\ndata: "+tt.manifest)
-			if got, conflicts := managedfields.Judge(live, manifest, us); got != tt.want {
-				t.Errorf("got %v, want %v; conflicts %v", got, tt.want, conflictPaths(conflicts))
+			live := fieldstest.Read(t, head+", managedFields: ["+text+"]}\ndata: "+tt.live)
+			manifest := fieldstest.Read(t, head+"}\ndata: "+tt.manifest)
+			if got, conflicts := managedfields.Judge(live, manifest, fieldstest.Us); got != tt.want {
+				t.Errorf("got %v, want %v; conflicts %v", got, tt.want, fieldstest.ConflictPaths(conflicts))
 			}
 		})
 	}

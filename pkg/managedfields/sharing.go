@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Sharing says how an apply changes who owns fields whose values stay as they are.
@@ -45,7 +47,7 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 	}
 	out := Sharing{Dropped: was.Leaves().Difference(is).Size()}
 	counts := map[string]int{}
-	Each(is.Leaves().Difference(was), func(p Path) {
+	fieldpath.Each(is.Leaves().Difference(was), func(p fieldpath.Path) {
 		names := map[string]bool{}
 		for _, owner := range HoldersOf(others, p) {
 			names[owner.Manager] = true

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 func TestSharingOf(t *testing.T) {
@@ -17,29 +18,29 @@ func TestSharingOf(t *testing.T) {
 		}
 		return text + "data: {a: x, b: x, c: x}\n"
 	}
-	helm := entry("helm", "Apply", `{f:data: {f:a: {}, f:b: {}}}`)
-	flux := entry("flux", "Update", `{f:data: {f:a: {}}}`)
+	helm := fieldstest.Entry("helm", "Apply", `{f:data: {f:a: {}, f:b: {}}}`)
+	flux := fieldstest.Entry("flux", "Update", `{f:data: {f:a: {}}}`)
 	tests := map[string]struct{ live, answer, want string }{
 		"all of another's": {
-			object(helm), object(helm, entry(us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), "shared with helm: 2 fields",
+			object(helm), object(helm, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), "shared with helm: 2 fields",
 		},
 		"of two, and of nobody": {
-			object(helm, flux), object(helm, flux, entry(us, "Apply", `{f:data: {f:a: {}, f:c: {}}}`)),
+			object(helm, flux), object(helm, flux, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:c: {}}}`)),
 			"shared with flux: 1 field, shared with helm: 1 field, now owned: 1 field",
 		},
 		"let go": {
-			object(helm, entry(us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), object(helm, entry(us, "Apply", `{f:data: {f:a: {}}}`)),
+			object(helm, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), object(helm, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)),
 			"no longer owned: 1 field",
 		},
 		"nobody was entered": {
-			object(), object(entry("before-first-apply", "Update", `{f:data: {f:a: {}}}`), entry(us, "Apply", `{f:data: {f:a: {}}}`)),
+			object(), object(fieldstest.Entry("before-first-apply", "Update", `{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)),
 			"shared with before-first-apply: 1 field",
 		},
 		"nothing that can be counted": {object(helm), object(helm), "ownership written anew"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := managedfields.SharingOf(read(t, tt.live), read(t, tt.answer), us)
+			got, err := managedfields.SharingOf(fieldstest.Read(t, tt.live), fieldstest.Read(t, tt.answer), fieldstest.Us)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,9 +3,9 @@ package managedfields
 import (
 	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // ConflictsFromStatus returns the conflicts that the server answered to an
@@ -24,10 +24,10 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 		entries = nil // The conflict is no less true.
 	}
 	others := Others(entries, manager)
-	names := make(map[string][]Path)
+	names := make(map[string][]fieldpath.Path)
 	for _, e := range others {
-		Each(e.Fields, func(p Path) {
-			text := p.unquoted()
+		fieldpath.Each(e.Fields, func(p fieldpath.Path) {
+			text := p.Unquoted()
 			names[text] = append(names[text], p.Clone())
 		})
 	}
@@ -38,13 +38,13 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	if manifest != nil {
 		stated = manifest.Object
 	}
-	paths := NewSet()
+	paths := fieldpath.NewSet()
 	for _, cause := range causes {
 		if cause.Type != metav1.CauseTypeFieldManagerConflict {
 			continue
 		}
 		for _, p := range meantBy(cause.Field, names, stated, object) {
-			Insert(paths, p)
+			fieldpath.Insert(paths, p)
 		}
 	}
 	t := taking{live: object, answer: object, manifest: stated}
@@ -60,7 +60,7 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 
 // meantBy returns the paths that a cause's field may mean: held by somebody, else
 // those in the manifest or in the object, else what can be read from the text.
-func meantBy(field string, held map[string][]Path, objects ...map[string]any) []Path {
+func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
 		if stated := inObject(paths, objects[0]); len(stated) > 0 {
 			return stated
@@ -69,17 +69,17 @@ func meantBy(field string, held map[string][]Path, objects ...map[string]any) []
 	}
 	for _, object := range objects {
 		if p, ok := locate(object, field, nil); ok {
-			return []Path{p}
+			return []fieldpath.Path{p}
 		}
 	}
-	if p, err := ParsePath(field); err == nil {
-		return []Path{p}
+	if p, err := fieldpath.ParsePath(field); err == nil {
+		return []fieldpath.Path{p}
 	}
-	return []Path{Field(field)}
+	return []fieldpath.Path{fieldpath.Field(field)}
 }
 
-func inObject(paths []Path, object map[string]any) []Path {
-	var out []Path
+func inObject(paths []fieldpath.Path, object map[string]any) []fieldpath.Path {
+	var out []fieldpath.Path
 	for _, p := range paths {
 		if _, ok := p.Get(object); ok {
 			out = append(out, p)
@@ -89,7 +89,7 @@ func inObject(paths []Path, object map[string]any) []Path {
 }
 
 // locate finds the path in a value whose notation without quotes is text.
-func locate(v any, text string, path Path) (Path, bool) {
+func locate(v any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
 	if text == "" {
 		return path, len(path) > 0
 	}
@@ -100,7 +100,7 @@ func locate(v any, text string, path Path) (Path, bool) {
 			if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
 				continue
 			}
-			if p, ok := locate(below, rest, path.child(fieldpath.FieldNameElement(name))); ok {
+			if p, ok := locate(below, rest, path.Child(fieldpath.FieldElement(name))); ok {
 				return p, true
 			}
 		}
@@ -110,14 +110,14 @@ func locate(v any, text string, path Path) (Path, bool) {
 	return nil, false
 }
 
-func locateItem(list []any, text string, path Path) (Path, bool) {
-	pe, rest, ok := parseItem(text)
+func locateItem(list []any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
+	pe, rest, ok := fieldpath.ParseItem(text)
 	if !ok {
 		return nil, false
 	}
-	i := Find(list, pe)
+	i := fieldpath.Find(list, pe)
 	if i < 0 {
 		return nil, false
 	}
-	return locate(list[i], rest, path.child(pe))
+	return locate(list[i], rest, path.Child(pe))
 }

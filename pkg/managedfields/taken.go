@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -34,7 +35,7 @@ func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([
 		ours: Managed(after, manager), version: answer.GetAPIVersion(),
 	}
 	others := Others(before, manager)
-	paths := NewSet()
+	paths := fieldpath.NewSet()
 	for _, e := range Others(before, manager) {
 		t.from(e, after, paths)
 	}
@@ -48,13 +49,13 @@ func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([
 type taking struct {
 	live, answer, manifest map[string]any
 	// ours is what the manager holds after the apply.
-	ours    *Set
+	ours    *fieldpath.Set
 	version string
 }
 
 // from adds the paths that were taken from one entry.
-func (t *taking) from(e Entry, after []Entry, paths *Set) {
-	kept, vanished := NewSet(), true
+func (t *taking) from(e Entry, after []Entry, paths *fieldpath.Set) {
+	kept, vanished := fieldpath.NewSet(), true
 	for _, a := range after {
 		if a.same(e.Owner) {
 			kept, vanished = a.Fields, false
@@ -64,15 +65,15 @@ func (t *taking) from(e Entry, after []Entry, paths *Set) {
 	if e.APIVersion != t.version {
 		switch {
 		case !vanished:
-			Each(lost, func(p Path) { Insert(paths, p.Clone()) })
+			fieldpath.Each(lost, func(p fieldpath.Path) { fieldpath.Insert(paths, p.Clone()) })
 		case t.allChanged(lost):
-			Each(lost, func(p Path) { Insert(paths, t.stated(p).Clone()) })
+			fieldpath.Each(lost, func(p fieldpath.Path) { fieldpath.Insert(paths, t.stated(p).Clone()) })
 		}
 		return
 	}
-	Each(lost, func(p Path) {
-		if q := t.stated(p); q != nil && !Has(kept, q) {
-			Insert(paths, q.Clone())
+	fieldpath.Each(lost, func(p fieldpath.Path) {
+		if q := t.stated(p); q != nil && !fieldpath.Has(kept, q) {
+			fieldpath.Insert(paths, q.Clone())
 		}
 	})
 }
@@ -81,10 +82,10 @@ func (t *taking) from(e Entry, after []Entry, paths *Set) {
 // lost: the path itself, which may also be the parent of what we state, or the
 // atomic value around it, where the entry dates from before the value became
 // atomic. Nil if the manifest does not state it.
-func (t *taking) stated(p Path) Path {
+func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {
-		child, ok := below(set, pe)
+		child, ok := fieldpath.Below(set, pe)
 		if set.Members.Has(pe) && (i == len(p)-1 || !ok) {
 			return p[:i+1]
 		}
@@ -98,7 +99,7 @@ func (t *taking) stated(p Path) Path {
 
 // statedEmpty returns the path if the manifest has an empty list there, which
 // leaves no trace in our set where the list is owned by item.
-func (t *taking) statedEmpty(p Path) Path {
+func (t *taking) statedEmpty(p fieldpath.Path) fieldpath.Path {
 	if v, ok := p.Get(t.manifest); ok {
 		if list, isList := v.([]any); isList && len(list) == 0 {
 			return p
@@ -109,19 +110,19 @@ func (t *taking) statedEmpty(p Path) Path {
 
 // allChanged tells whether each path is one that we state now, or lies in what we
 // state as a whole, with another value than before.
-func (t *taking) allChanged(set *Set) bool {
+func (t *taking) allChanged(set *fieldpath.Set) bool {
 	all := true
-	Each(set, func(p Path) {
+	fieldpath.Each(set, func(p fieldpath.Path) {
 		was, hasWas := p.Get(t.live)
 		is, hasIs := p.Get(t.answer)
-		all = all && t.stated(p) != nil && (hasWas != hasIs || !equal(was, is))
+		all = all && t.stated(p) != nil && (hasWas != hasIs || !fieldpath.Equal(was, is))
 	})
 	return all
 }
 
-func (t *taking) conflicts(paths *Set, others []Entry) []Conflict {
+func (t *taking) conflicts(paths *fieldpath.Set, others []Entry) []Conflict {
 	var out []Conflict
-	Each(paths, func(p Path) {
+	fieldpath.Each(paths, func(p fieldpath.Path) {
 		c := Conflict{Path: p.Clone()}
 		c.Live, c.HasLive = c.Path.Get(t.live)
 		var stated bool
@@ -145,7 +146,7 @@ func withoutLastApplied(conflicts []Conflict, live *unstructured.Unstructured) [
 	}
 	out := conflicts[:0]
 	for _, c := range conflicts {
-		if v, ok := c.Path.Get(last.Object); !ok || !c.HasLive || !equal(v, c.Live) {
+		if v, ok := c.Path.Get(last.Object); !ok || !c.HasLive || !fieldpath.Equal(v, c.Live) {
 			out = append(out, c)
 		}
 	}

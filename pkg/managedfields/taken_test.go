@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // story is an object before and after a forced apply by us.
@@ -29,7 +30,7 @@ func (s story) object(t *testing.T, entries []string, data string) *unstructured
 	for _, e := range entries {
 		text += "\n  - " + e
 	}
-	u := read(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n  managedFields:"+text+"\ndata: "+data)
+	u := fieldstest.Read(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n  managedFields:"+text+"\ndata: "+data)
 	if s.lastApplied != "" {
 		u.SetAnnotations(map[string]string{managedfields.LastAppliedAnnotation: s.lastApplied})
 	}
@@ -42,120 +43,120 @@ func TestTaken(t *testing.T) {
 	}
 	tests := map[string]story{
 		"nothing": {
-			before: []string{entry("them", "Apply", `{f:data: {f:a: {}}}`)},
-			after:  []string{entry("them", "Apply", `{f:data: {f:a: {}}}`), entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:a: {}}}`)},
+			after:  []string{fieldstest.Entry("them", "Apply", `{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{a: "1"}`, answer: `{a: "1"}`, manifest: `{a: "1"}`,
 		},
 		"from one of two owners, who keeps the rest": {
-			before: []string{entry("them", "Apply", `{f:data: {f:a: {}, f:b: {}}}`), entry("they", "Update", `{f:data: {f:a: {}}}`)},
-			after:  []string{entry("them", "Apply", `{f:data: {f:b: {}}}`), entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:a: {}, f:b: {}}}`), fieldstest.Entry("they", "Update", `{f:data: {f:a: {}}}`)},
+			after:  []string{fieldstest.Entry("them", "Apply", `{f:data: {f:b: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{a: "1", b: "1"}`, answer: `{a: "2", b: "1"}`, manifest: `{a: "2"}`,
 			want: []string{".data.a"}, wantOwners: []string{"them (Apply)", "they (Update)"}, yours: "2", present: "1",
 		},
 		"what others stated empty is not theirs": {
-			before: []string{entry("them", "Apply", `{f:data: {f:m: {}}}`), entry("they", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
-			after:  []string{entry("them", "Apply", `{f:data: {f:m: {}}}`), entry(us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
+			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("they", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
+			after:  []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`, manifest: `{m: {x: "2"}}`,
 			want: []string{".data.m.x"}, wantOwners: []string{"they (Update)"}, yours: "2", present: "1",
 		},
 		"all of a map at another version, for another value (edge case 7)": {
 			before: []string{other("v2", `{f:data: {f:m: {.: {}, f:x: {}}}}`)},
-			after:  []string{entry(us, "Apply", `{f:data: {f:m: {}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: []}`, manifest: `{m: []}`,
 			want: []string{".data.m"}, wantOwners: []string{"them (Update)"}, yours: []any{}, present: map[string]any{"x": "1"},
 		},
 		"an empty list where others stated null (edge case 16)": {
-			before: []string{entry("them", "Update", `{f:data: {f:l: {}}}`)},
+			before: []string{fieldstest.Entry("them", "Update", `{f:data: {f:l: {}}}`)},
 			live:   `{l: null}`, answer: `{l: []}`, manifest: `{l: []}`,
 			want: []string{".data.l"}, wantOwners: []string{"them (Update)"}, yours: []any{}, null: true,
 		},
 		"from ourselves as updater (edge case 6)": {
-			before: []string{entry(us, "Update", `{f:data: {f:a: {}}}`)},
-			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			before: []string{fieldstest.Entry(fieldstest.Us, "Update", `{f:data: {f:a: {}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{a: "1"}`, answer: `{a: "2"}`, manifest: `{a: "2"}`,
-			want: []string{".data.a"}, wantOwners: []string{us + " (Update)"}, yours: "2", present: "1",
+			want: []string{".data.a"}, wantOwners: []string{fieldstest.Us + " (Update)"}, yours: "2", present: "1",
 		},
 		"a webhook rewrites what we state (edge case 15)": {
-			before: []string{entry("them", "Apply", `{f:data: {f:a: {}}}`)},
-			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:a: {}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{a: "rewritten"}`, answer: `{a: "rewritten"}`, manifest: `{a: "1"}`,
 			want: []string{".data.a"}, wantOwners: []string{"them (Apply)"}, yours: "1", present: "rewritten",
 		},
 		"key left to defaults (edge case 3)": {
-			before:   []string{entry("them", "Apply", `{f:data: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}}}}`)},
-			after:    []string{entry(us, "Apply", `{f:data: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}}}}`), entry("them", "Apply", `{f:data: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}}}}}`)},
+			before:   []string{fieldstest.Entry("them", "Apply", `{f:data: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}}}}`)},
+			after:    []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}, f:name: {}}}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:p: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:port: {}}}}}`)},
 			live:     `{p: [{port: 53, protocol: TCP, name: a}]}`,
 			answer:   `{p: [{port: 53, protocol: TCP, name: b}]}`,
 			manifest: `{p: [{port: 53, name: b}]}`,
 			want:     []string{`.data.p[port=53,protocol="TCP"].name`}, wantOwners: []string{"them (Apply)"}, yours: "b", present: "a",
 		},
 		"removed, not taken": {
-			before: []string{entry("them", "Update", `{f:data: {f:l: {'k:{"name":"x"}': {f:v: {}}}}}`), entry(us, "Apply", `{f:data: {f:l: {'k:{"name":"x"}': {.: {}, f:name: {}}}}}`)},
-			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			before: []string{fieldstest.Entry("them", "Update", `{f:data: {f:l: {'k:{"name":"x"}': {f:v: {}}}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:l: {'k:{"name":"x"}': {.: {}, f:name: {}}}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{l: [{name: x, v: "1"}]}`, answer: `{a: "1"}`, manifest: `{a: "1"}`,
 		},
 		"null of others becomes a parent of ours (edge case 16)": {
-			before: []string{entry("them", "Apply", `{f:data: {f:m: {}}}`)},
-			after:  []string{entry(us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
+			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
 			live:   `{}`, answer: `{m: {x: "1"}}`, manifest: `{m: {x: "1"}}`,
 			want: []string{".data.m"}, wantOwners: []string{"them (Apply)"}, yours: map[string]any{"x": "1"},
 		},
 		"granular once, atomic now": {
-			before: []string{entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
-			after:  []string{entry(us, "Apply", `{f:data: {f:m: {}}}`)},
+			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`, manifest: `{m: {x: "2"}}`,
 			want: []string{".data.m"}, wantOwners: []string{"them (Apply)"},
 			yours: map[string]any{"x": "2"}, present: map[string]any{"x": "1"},
 		},
 		"granular once, atomic now, equal": {
-			before: []string{entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
-			after:  []string{entry(us, "Apply", `{f:data: {f:m: {}}}`), entry("them", "Apply", `{f:data: {f:m: {}}}`)},
+			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:m: {}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "1"}}`, manifest: `{m: {x: "1"}}`,
 		},
 		"of another version, renamed (edge case 7)": {
 			before: []string{other("v1beta1", `{f:spec: {f:oldName: {}, f:z: {}}}`)},
-			after:  []string{other("v1beta1", `{f:spec: {f:z: {}}}`), entry(us, "Apply", `{f:data: {f:newName: {}}}`)},
+			after:  []string{other("v1beta1", `{f:spec: {f:z: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:newName: {}}}`)},
 			live:   `{newName: "1"}`, answer: `{newName: "2"}`, manifest: `{newName: "2"}`,
 			want: []string{".spec.oldName"}, wantOwners: []string{"them (Update)"},
 		},
 		"of a version that is no longer served (edge case 9)": {
 			before: []string{other("v1alpha1", `{f:data: {f:a: {}, f:b: {}}}`)},
-			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{a: "1", b: "1"}`, answer: `{a: "2", b: "1"}`, manifest: `{a: "2"}`,
 		},
 		"all of an entry of another version": {
 			before: []string{other("v1beta1", `{f:data: {f:a: {}}}`)},
-			after:  []string{entry(us, "Apply", `{f:data: {f:a: {}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
 			live:   `{a: "1"}`, answer: `{a: "2"}`, manifest: `{a: "2"}`,
 			want: []string{".data.a"}, wantOwners: []string{"them (Update)"}, yours: "2", present: "1",
 		},
 		"what client-side apply set, for the manager kubectl": {
 			manager:     "kubectl",
 			lastApplied: `{"apiVersion":"v1","kind":"Thing","data":{"a":"1","b":"other"}}`,
-			before:      []string{entry("kubectl-client-side-apply", "Update", `{f:data: {f:a: {}, f:b: {}}}`)},
-			after:       []string{entry("kubectl", "Apply", `{f:data: {f:a: {}, f:b: {}}}`)},
+			before:      []string{fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:a: {}, f:b: {}}}`)},
+			after:       []string{fieldstest.Entry("kubectl", "Apply", `{f:data: {f:a: {}, f:b: {}}}`)},
 			live:        `{a: "1", b: "1"}`, answer: `{a: "2", b: "2"}`, manifest: `{a: "2", b: "2"}`,
 			want: []string{".data.b"}, wantOwners: []string{"kubectl-client-side-apply (Update)"}, yours: "2", present: "1",
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			manager := us
+			manager := fieldstest.Us
 			if tt.manager != "" {
 				manager = tt.manager
 			}
-			manifest := read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a}\ndata: "+tt.manifest)
+			manifest := fieldstest.Read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a}\ndata: "+tt.manifest)
 			got, err := managedfields.Taken(tt.object(t, tt.before, tt.live), tt.object(t, tt.after, tt.answer), manifest, manager)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, conflictPaths(got)); diff != "" {
+			if diff := cmp.Diff(tt.want, fieldstest.ConflictPaths(got)); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
 			if len(got) == 0 {
 				return
 			}
-			if diff := cmp.Diff(tt.wantOwners, ownerTexts(got[0].Owners)); diff != "" {
+			if diff := cmp.Diff(tt.wantOwners, fieldstest.OwnerTexts(got[0].Owners)); diff != "" {
 				t.Errorf("owners (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]any{tt.yours, tt.present, tt.present != nil || tt.null}, []any{got[0].Yours, got[0].Live, got[0].HasLive}); diff != "" {
@@ -166,18 +167,18 @@ func TestTaken(t *testing.T) {
 }
 
 func TestTakenMalformed(t *testing.T) {
-	good, bad := read(t, confLive), read(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, managedFields: [{manager: m}]}}`)
-	if _, err := managedfields.Taken(bad, good, good, us); err == nil {
+	good, bad := fieldstest.Read(t, fieldstest.ConfLive), fieldstest.Read(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, managedFields: [{manager: m}]}}`)
+	if _, err := managedfields.Taken(bad, good, good, fieldstest.Us); err == nil {
 		t.Error("no error of the live object")
 	}
-	if _, err := managedfields.Taken(good, bad, good, us); err == nil {
+	if _, err := managedfields.Taken(good, bad, good, fieldstest.Us); err == nil {
 		t.Error("no error of the answer")
 	}
 }
 
 // The server's notation has no quotes, so that a path has to be recognised.
 func TestConflictsFromStatus(t *testing.T) {
-	live, manifest := read(t, webLive), read(t, web)
+	live, manifest := fieldstest.Read(t, fieldstest.WebLive), fieldstest.Read(t, fieldstest.Web)
 	live.SetAnnotations(map[string]string{"example.com/a.b": "x"})
 	cause := func(field string) metav1.StatusCause {
 		return metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: field, Message: `conflict with "somebody" using v1`}
@@ -189,7 +190,7 @@ func TestConflictsFromStatus(t *testing.T) {
 	}{
 		"held by somebody": {
 			[]metav1.StatusCause{cause(`.spec.template.spec.containers[name="app"].image`), cause(`.spec.replicas`)},
-			[]string{`.spec.replicas`, app + `.image`},
+			[]string{`.spec.replicas`, fieldstest.App + `.image`},
 			[]string{"kubectl (scale)"},
 		},
 		"two managers, one path": {
@@ -203,7 +204,7 @@ func TestConflictsFromStatus(t *testing.T) {
 		},
 		"list item of the object": {
 			[]metav1.StatusCause{cause(`.spec.template.spec.containers[name="app"].ports[containerPort=8080,protocol="TCP"].protocol`)},
-			[]string{app + `.ports[containerPort=8080,protocol="TCP"].protocol`},
+			[]string{fieldstest.App + `.ports[containerPort=8080,protocol="TCP"].protocol`},
 			nil,
 		},
 		"gone from both": {[]metav1.StatusCause{cause(`.spec.gone`)}, []string{`.spec.gone`}, nil},
@@ -214,25 +215,25 @@ func TestConflictsFromStatus(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := managedfields.ConflictsFromStatus(tt.causes, live, manifest, us)
-			if diff := cmp.Diff(tt.want, conflictPaths(got)); diff != "" {
+			got := managedfields.ConflictsFromStatus(tt.causes, live, manifest, fieldstest.Us)
+			if diff := cmp.Diff(tt.want, fieldstest.ConflictPaths(got)); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
 			if len(got) > 0 {
-				if diff := cmp.Diff(tt.owners, ownerTexts(got[0].Owners)); diff != "" {
+				if diff := cmp.Diff(tt.owners, fieldstest.OwnerTexts(got[0].Owners)); diff != "" {
 					t.Errorf("owners (-want +got):\n%s", diff)
 				}
 			}
 		})
 	}
 	// Two paths of one notation are held; the manifest states one of them.
-	twins := story{}.object(t, []string{entry("them", "Apply", `{f:data: {f:a.b: {}, f:a: {f:b: {}}}}`)}, `{a.b: "1", a: {b: "1"}}`)
-	twin := read(t, `{apiVersion: v1, kind: Thing, metadata: {name: a}, data: {a: {b: "2"}}}`)
-	got := managedfields.ConflictsFromStatus([]metav1.StatusCause{cause(".data.a.b")}, twins, twin, us)
-	if diff := cmp.Diff([]string{".data.a.b"}, conflictPaths(got)); diff != "" {
+	twins := story{}.object(t, []string{fieldstest.Entry("them", "Apply", `{f:data: {f:a.b: {}, f:a: {f:b: {}}}}`)}, `{a.b: "1", a: {b: "1"}}`)
+	twin := fieldstest.Read(t, `{apiVersion: v1, kind: Thing, metadata: {name: a}, data: {a: {b: "2"}}}`)
+	got := managedfields.ConflictsFromStatus([]metav1.StatusCause{cause(".data.a.b")}, twins, twin, fieldstest.Us)
+	if diff := cmp.Diff([]string{".data.a.b"}, fieldstest.ConflictPaths(got)); diff != "" {
 		t.Error(diff)
 	}
-	if got := managedfields.ConflictsFromStatus([]metav1.StatusCause{cause(".a")}, nil, nil, us); len(got) != 1 {
+	if got := managedfields.ConflictsFromStatus([]metav1.StatusCause{cause(".a")}, nil, nil, fieldstest.Us); len(got) != 1 {
 		t.Errorf("without objects: %v", got)
 	}
 }

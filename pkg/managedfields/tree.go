@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // Tree returns all fields of an object with those who own them, but managedFields
@@ -38,7 +38,7 @@ func rank(n Node) int {
 // holding is what an owner holds below some path.
 type holding struct {
 	owner Owner
-	set   *Set
+	set   *fieldpath.Set
 }
 
 type treeBuilder struct {
@@ -46,15 +46,15 @@ type treeBuilder struct {
 }
 
 // fields returns the nodes of a map.
-func (b *treeBuilder) fields(p Path, m map[string]any, held []holding) []Node {
+func (b *treeBuilder) fields(p fieldpath.Path, m map[string]any, held []holding) []Node {
 	nodes := make([]Node, 0, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if len(p) == 1 && *p[0].FieldName == "metadata" && name == "managedFields" {
 			continue
 		}
-		nodes = append(nodes, b.node(p, fieldpath.PathElement{FieldName: &name}, m[name], held))
+		nodes = append(nodes, b.node(p, fieldpath.Element{FieldName: &name}, m[name], held))
 	}
-	b.missing(p, held, func(pe fieldpath.PathElement) bool {
+	b.missing(p, held, func(pe fieldpath.Element) bool {
 		if pe.FieldName == nil {
 			return false
 		}
@@ -65,19 +65,19 @@ func (b *treeBuilder) fields(p Path, m map[string]any, held []holding) []Node {
 }
 
 // items returns the nodes of a list, whose items are told apart as its owners do.
-func (b *treeBuilder) items(p Path, list []any, held []holding) []Node {
-	all := NewSet()
+func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node {
+	all := fieldpath.NewSet()
 	for _, h := range held {
 		all = all.Union(h.set)
 	}
-	at := ItemsOf(all)
+	at := fieldpath.ItemsOf(all)
 	nodes := make([]Node, 0, len(list))
-	var found Set
+	var found fieldpath.Set
 	for i, item := range list {
 		pe, ok := at.Held(item, list)
 		if !ok {
 			if pe, _, ok = at.Element(item); !ok || pe.Key != nil && len(*pe.Key) == 0 {
-				pe = fieldpath.PathElement{Index: &i}
+				pe = fieldpath.Element{Index: &i}
 			}
 		}
 		n := b.node(p, pe, item, held)
@@ -91,7 +91,7 @@ func (b *treeBuilder) items(p Path, list []any, held []holding) []Node {
 
 // keyRank puts the fields of a key before all others. A name goes first, for it is
 // what people look for.
-func keyRank(n Node, at Items) int {
+func keyRank(n Node, at fieldpath.Items) int {
 	switch name := *n.last().FieldName; {
 	case !at.IsKey(name):
 		return 2
@@ -103,22 +103,22 @@ func keyRank(n Node, at Items) int {
 }
 
 // node returns one node, with what lies below it if anybody owns any of that.
-func (b *treeBuilder) node(p Path, pe fieldpath.PathElement, v any, held []holding) Node {
-	n := Node{Path: p.child(pe), Value: v, Owners: membersAt(held, pe)}
+func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held []holding) Node {
+	n := Node{Path: p.Child(pe), Value: v, Owners: membersAt(held, pe)}
 	below := heldBelow(held, pe)
-	sets := make([]*Set, len(below))
+	sets := make([]*fieldpath.Set, len(below))
 	for i, h := range below {
 		sets[i] = h.set
 	}
-	shape := shapeOf(sets...)
+	shape := fieldpath.ShapeOf(sets...)
 	switch v := v.(type) {
 	case map[string]any:
-		if shape == fields || len(n.Path) == 1 && *pe.FieldName == "metadata" {
+		if shape == fieldpath.Fields || len(n.Path) == 1 && *pe.FieldName == "metadata" {
 			n.Below = b.fields(n.Path, v, below)
 			return n
 		}
 	case []any:
-		if shape == keyed || shape == values {
+		if shape == fieldpath.Keyed || shape == fieldpath.Values {
 			n.Below = b.items(n.Path, v, below)
 			return n
 		}
@@ -129,26 +129,26 @@ func (b *treeBuilder) node(p Path, pe fieldpath.PathElement, v any, held []holdi
 
 // missing notes the paths that are held below p at elements that the object does
 // not have.
-func (b *treeBuilder) missing(p Path, held []holding, has func(fieldpath.PathElement) bool) {
-	sets := make([]*Set, len(held))
+func (b *treeBuilder) missing(p fieldpath.Path, held []holding, has func(fieldpath.Element) bool) {
+	sets := make([]*fieldpath.Set, len(held))
 	for i, h := range held {
 		sets[i] = h.set
 	}
-	for _, pe := range elements(sets...) {
+	for _, pe := range fieldpath.Elements(sets...) {
 		if has(pe) {
 			continue
 		}
 		if owners := membersAt(held, pe); len(owners) > 0 {
-			b.absent = append(b.absent, Node{Path: p.child(pe), Owners: owners, Absent: true})
+			b.absent = append(b.absent, Node{Path: p.Child(pe), Owners: owners, Absent: true})
 		}
-		b.missing(p.child(pe), heldBelow(held, pe), none)
+		b.missing(p.Child(pe), heldBelow(held, pe), none)
 	}
 }
 
-func none(fieldpath.PathElement) bool { return false }
+func none(fieldpath.Element) bool { return false }
 
 // membersAt returns, sorted, the owners of one element.
-func membersAt(held []holding, pe fieldpath.PathElement) []Owner {
+func membersAt(held []holding, pe fieldpath.Element) []Owner {
 	var owners []Owner
 	for _, h := range held {
 		if h.set.Members.Has(pe) {
@@ -160,7 +160,7 @@ func membersAt(held []holding, pe fieldpath.PathElement) []Owner {
 }
 
 // heldBelow returns what is held below one element.
-func heldBelow(held []holding, pe fieldpath.PathElement) []holding {
+func heldBelow(held []holding, pe fieldpath.Element) []holding {
 	var below []holding
 	for _, h := range held {
 		if set, ok := h.set.Children.Get(pe); ok && !set.Empty() {

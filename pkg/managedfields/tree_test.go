@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -152,7 +153,7 @@ spec: {args: [{x: 1}], ports: [{port: 80, protocol: TCP}, {port: 53, protocol: U
 		".nothing.at.all":                      "",
 		".metadata.managedFields":              "",
 	} {
-		p, err := ParsePath(text)
+		p, err := fieldpath.ParsePath(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +172,7 @@ func held(entries []Entry) []string {
 	owners := map[string][]Owner{}
 	for _, e := range entries {
 		for p := range e.Fields.All() {
-			text := Path(p).String()
+			text := fieldpath.Path(p).String()
 			owners[text] = append(owners[text], e.Owner)
 		}
 	}
@@ -200,8 +201,11 @@ func FuzzTree(f *testing.F) {
 		var entries []Entry
 		for manager, text := range map[string]string{"one": one, "other": other} {
 			var tree map[string]any
-			set := &Set{}
-			if json.Unmarshal([]byte(text), &tree) != nil || decodeFields(set, tree) != nil {
+			if json.Unmarshal([]byte(text), &tree) != nil {
+				return
+			}
+			set, err := fieldpath.FromTree(tree)
+			if err != nil {
 				return
 			}
 			entries = append(entries, Entry{Owner: Owner{Manager: manager, Operation: Apply}, Fields: set})

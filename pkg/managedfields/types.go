@@ -1,6 +1,7 @@
 package managedfields
 
 import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -36,12 +37,12 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	switch relationOf(schema) {
 	case granular:
 		// What was applied was empty, whatever others or the server put in since.
-		return isEmpty(v) && sameSort(v, live), true
+		return fieldpath.IsEmpty(v) && sameSort(v, live), true
 	case atomic:
 		if s.othersBelow() {
 			return false, true
 		}
-		return equal(v, live) || completes(v, live, schema) && !s.othersHold(), true
+		return fieldpath.Equal(v, live) || completes(v, live, schema) && !s.othersHold(), true
 	case unknownRelation:
 	}
 	return false, false

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // What a schema settles that the sets leave open. Whether it is so on a server is held
@@ -74,8 +75,8 @@ properties:
 				entries += `,{manager: o, operation: Update, apiVersion: test/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{` + tt.others + `}}}`
 			}
 			const head = "apiVersion: test/v1\nkind: Thing\nmetadata:\n  name: x\n  labels: {l: l}\n"
-			live := read(t, head+"  managedFields: "+entries+"]\nspec: "+tt.live+"\n")
-			manifest := read(t, head+"spec: "+tt.stated+"\n")
+			live := fieldstest.Read(t, head+"  managedFields: "+entries+"]\nspec: "+tt.live+"\n")
+			manifest := fieldstest.Read(t, head+"spec: "+tt.stated+"\n")
 			var s spec.Schema
 			if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
 				t.Fatal(err)

@@ -3,16 +3,17 @@ package managedfields
 import (
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // OwnersOfUnstated returns which of the entries' owners hold anything of an item
 // of a list that the manifest does not state, sorted.
-func OwnersOfUnstated(entries []Entry, list Path, manifest *unstructured.Unstructured) []Owner {
+func OwnersOfUnstated(entries []Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []Owner {
 	var owners []Owner
 	for _, e := range entries {
 		found := false
-		Each(e.Fields, func(p Path) {
+		fieldpath.Each(e.Fields, func(p fieldpath.Path) {
 			if found || len(p) <= len(list) || p[len(list)].FieldName != nil || !p.HasPrefix(list) {
 				return
 			}

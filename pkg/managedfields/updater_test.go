@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/merge"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // histories is how many objects, each with a random history, a test looks at.
@@ -54,15 +55,15 @@ func newHistory(t *testing.T, schema typed.ParseableType, seed uint64) (history,
 	}
 	last := map[string]map[string]any{} // what each manager applied
 	for range 1 + r.IntN(4) {
-		who := pick(r, us, us, "team-b", "edit")
+		who := pick(r, fieldstest.Us, fieldstest.Us, "team-b", "edit")
 		next := r.object()
 		switch {
 		case who == "edit" && len(u.managers) > 0:
 			next = r.edit(objectOf(u.live))
 		case last[who] != nil && r.one(2):
 			next = r.edit(last[who])
-		case last[us] != nil && r.one(2):
-			next = r.edit(last[us])
+		case last[fieldstest.Us] != nil && r.one(2):
+			next = r.edit(last[fieldstest.Us])
 		}
 		if who == "edit" {
 			u, err = u.update(who, next)
@@ -74,7 +75,7 @@ func newHistory(t *testing.T, schema typed.ParseableType, seed uint64) (history,
 		}
 		last[who] = next
 	}
-	manifest := last[us]
+	manifest := last[fieldstest.Us]
 	switch {
 	case manifest == nil:
 		manifest = r.object()
@@ -102,9 +103,9 @@ func (h history) wrong(t *testing.T, format string, args ...any) {
 func TestJudgeKeepsItsPromises(t *testing.T) {
 	verdicts := map[managedfields.Verdict]int{}
 	eachHistory(t, func(t *testing.T, h history) {
-		verdict, _ := managedfields.Judge(h.live, h.manifest, us)
+		verdict, _ := managedfields.Judge(h.live, h.manifest, fieldstest.Us)
 		verdicts[verdict]++
-		after, err := h.apply(us, h.manifest.Object, false)
+		after, err := h.apply(fieldstest.Us, h.manifest.Object, false)
 		var conflicts merge.Conflicts
 		switch {
 		case verdict == managedfields.Doubtful:
@@ -131,28 +132,28 @@ func TestTakenIsWhatWouldConflict(t *testing.T) {
 	met := 0
 	eachHistory(t, func(t *testing.T, h history) {
 		var conflicts merge.Conflicts
-		_, err := h.apply(us, h.manifest.Object, false)
-		forced, errForced := h.apply(us, h.manifest.Object, true)
+		_, err := h.apply(fieldstest.Us, h.manifest.Object, false)
+		forced, errForced := h.apply(fieldstest.Us, h.manifest.Object, true)
 		if errForced != nil || err != nil && !errors.As(err, &conflicts) || len(h.managers) == 0 {
 			return
 		}
-		taken, err := managedfields.Taken(h.live, forced.object(t), h.manifest, us)
+		taken, err := managedfields.Taken(h.live, forced.object(t), h.manifest, fieldstest.Us)
 		if err != nil {
 			h.wrong(t, "%v", err)
 			return
 		}
 		want, got := fieldpath.NewSet(), fieldpath.NewSet()
 		for _, c := range conflicts {
-			want.Insert(c.Path)
+			fieldpath.Insert(want, fieldpath.Path(c.Path))
 			met++
 		}
 		for _, c := range taken {
-			got.Insert(fieldpath.Path(c.Path))
+			fieldpath.Insert(got, c.Path)
 			if len(c.Owners) == 0 {
 				h.wrong(t, "%s is taken from nobody", c.Path)
 			}
-			if v, _ := c.Path.Get(h.manifest.Object); isMap(v) != isMap(c.Live) && h.ownedBelow(fieldpath.Path(c.Path)) {
-				want.Insert(fieldpath.Path(c.Path))
+			if v, _ := c.Path.Get(h.manifest.Object); isMap(v) != isMap(c.Live) && h.ownedBelow(c.Path) {
+				fieldpath.Insert(want, c.Path)
 			}
 		}
 		if !want.Equals(got) {
@@ -201,10 +202,10 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 		if err = errors.Join(err, errPresent); err != nil {
 			t.Fatal(err)
 		}
-		ours.Iterate(func(p fieldpath.Path) {
+		fieldpath.Each(ours, func(p fieldpath.Path) {
 			// Of a parent, what the manifest does not state leaves as it always does.
 			single := isLeaf(ours, p) && isLeaf(present, p)
-			if len(p) > 1 && *p[0].FieldName == "spec" && yield(t, h, managedfields.Path(p.Copy()), single) {
+			if len(p) > 1 && *p[0].FieldName == "spec" && yield(t, h, p.Clone(), single) {
 				yielded++
 			}
 		})
@@ -215,9 +216,9 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 }
 
 // yield yields one path. It returns false where there is nothing to yield.
-func yield(t *testing.T, h history, p managedfields.Path, single bool) bool {
+func yield(t *testing.T, h history, p fieldpath.Path, single bool) bool {
 	t.Helper()
-	body, yielded, err := managedfields.Yield(h.manifest, h.live, us, []managedfields.Path{p}, nil)
+	body, yielded, err := managedfields.Yield(h.manifest, h.live, fieldstest.Us, []fieldpath.Path{p}, nil)
 	if errors.As(err, new(*managedfields.KeyError)) {
 		return false
 	}
@@ -227,9 +228,9 @@ func yield(t *testing.T, h history, p managedfields.Path, single bool) bool {
 	if err != nil || len(yielded) == 0 {
 		return false
 	}
-	after, err := h.apply(us, body.Object, true)
+	after, err := h.apply(fieldstest.Us, body.Object, true)
 	if err != nil {
-		if _, refused := h.apply(us, h.manifest.Object, true); refused == nil {
+		if _, refused := h.apply(fieldstest.Us, h.manifest.Object, true); refused == nil {
 			h.wrong(t, "%s: yielding it makes the manifest invalid: %v", p, err)
 		}
 		return false

@@ -1,6 +1,7 @@
 package managedfields
 
 import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -8,7 +9,7 @@ import (
 // the object has nothing at any of them. Parents stay, empty or not, except those
 // in emptied (see [Emptied]), which go with all that is left in them: the defaults
 // that belong to nobody. The object is not changed.
-func Without(u *unstructured.Unstructured, paths []Path, emptied ...Path) *unstructured.Unstructured {
+func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {
 		if _, there := p.Get(u.Object); !there || len(p) == 0 {
@@ -17,14 +18,14 @@ func Without(u *unstructured.Unstructured, paths []Path, emptied ...Path) *unstr
 		if out == nil {
 			out = u.DeepCopy()
 		}
-		without(out.Object, p)
+		fieldpath.Delete(out.Object, p)
 	}
 	if out == nil {
 		return nil
 	}
 	for _, p := range emptied {
 		if _, there := p.Get(out.Object); there {
-			without(out.Object, p)
+			fieldpath.Delete(out.Object, p)
 		}
 	}
 	return out

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Yield returns the manifest as it is to be applied so that the paths are left
@@ -29,7 +29,7 @@ import (
 //
 // A field by which a list item is known can not be left out of the item: that is
 // a *KeyError. Other errors are those of [Entries].
-func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Path, schema func() *spec.Schema) (*unstructured.Unstructured, []Path, error) {
+func Yield(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() *spec.Schema) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if live == nil || manifest == nil || len(paths) == 0 {
 		return manifest, nil, nil
 	}
@@ -37,15 +37,15 @@ func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Pa
 	if err != nil {
 		return nil, nil, err
 	}
-	object, _ := clone(manifest.Object).(map[string]any)
-	root := node{stated: side{object, true}, live: side{live.Object, true}, ours: Managed(entries, manager)}
+	object, _ := fieldpath.Clone(manifest.Object).(map[string]any)
+	root := node{stated: fieldpath.Present(object), live: fieldpath.Present(live.Object), ours: Managed(entries, manager)}
 	root.others = holdersOf(Others(entries, manager))
 	if schema != nil {
 		root.types = &types{fetch: schema}
 	}
-	var yielded []Path
+	var yielded []fieldpath.Path
 	for _, p := range ownable(paths, object) {
-		if _, stated := p.Get(object); stated && !isIdentity(p) {
+		if _, stated := p.Get(object); stated && !fieldpath.IsIdentity(p) {
 			if isKey(p) {
 				return nil, nil, &KeyError{Path: p}
 			}
@@ -59,17 +59,17 @@ func Yield(manifest, live *unstructured.Unstructured, manager string, paths []Pa
 
 // ownable puts in the place of .metadata what somebody can own below it: the rest
 // is the object's identity.
-func ownable(paths []Path, manifest map[string]any) []Path {
+func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	metadata, _ := manifest["metadata"].(map[string]any)
-	var out []Path
+	var out []fieldpath.Path
 	for _, p := range paths {
 		if len(p) != 1 || p[0].FieldName == nil || *p[0].FieldName != "metadata" {
 			out = append(out, p)
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(metadata)) {
-			if !isUnowned(name) {
-				out = append(out, p.child(fieldpath.PathElement{FieldName: &name}))
+			if !fieldpath.IsUnowned(name) {
+				out = append(out, p.Child(fieldpath.Element{FieldName: &name}))
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func ownable(paths []Path, manifest map[string]any) []Path {
 
 // KeyError says that a path names what a list item is known by.
 type KeyError struct {
-	Path Path
+	Path fieldpath.Path
 }
 
 func (e *KeyError) Error() string {
@@ -91,10 +91,10 @@ func (e *KeyError) Hint() string {
 }
 
 // isKey tells whether a path names a field of the key of a list item.
-func isKey(p Path) bool {
+func isKey(p fieldpath.Path) bool {
 	if len(p) < 2 || p[len(p)-2].Key == nil || p[len(p)-1].FieldName == nil {
 		return false
 	}
-	_, is := keyField(p[len(p)-2], *p[len(p)-1].FieldName)
+	_, is := fieldpath.KeyField(p[len(p)-2], *p[len(p)-1].FieldName)
 	return is
 }

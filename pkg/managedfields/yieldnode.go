@@ -4,24 +4,24 @@ import (
 	"maps"
 	"slices"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // node is a path with what the manifest and the live object have there, and who
 // holds it.
 type node struct {
-	pe           fieldpath.PathElement
-	stated, live side
+	pe           fieldpath.Element
+	stated, live fieldpath.Optional
 	// ours is what we hold below the path, if anything; oursHere tells that we hold
 	// the path itself.
-	ours     *Set
+	ours     *fieldpath.Set
 	oursHere bool
 	others   []holder
 	// atomic: the value lies inside an atomic one.
 	atomic bool
 	// path is where the node is, and types knows what the kind is made of; nil if
 	// nobody does.
-	path  Path
+	path  fieldpath.Path
 	types *types
 }
 
@@ -33,7 +33,7 @@ type holder struct {
 	// here tells that one of them holds the path itself; below is what each of them
 	// holds below it, as far as that is anything.
 	here  bool
-	below []*Set
+	below []*fieldpath.Set
 }
 
 // holdersOf groups entries by API version.
@@ -51,18 +51,18 @@ func holdersOf(entries []Entry) []holder {
 }
 
 // down returns the node at an element below.
-func (n node) down(pe fieldpath.PathElement, stated, live side) node {
-	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole(), path: n.path.child(pe), types: n.types}
+func (n node) down(pe fieldpath.Element, stated, live fieldpath.Optional) node {
+	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole(), path: n.path.Child(pe), types: n.types}
 	if n.ours != nil {
 		next.oursHere = n.ours.Members.Has(pe)
 	}
 	if n.ours != nil {
-		next.ours, _ = below(n.ours, pe)
+		next.ours, _ = fieldpath.Below(n.ours, pe)
 	}
 	for _, h := range n.others {
 		at := holder{version: h.version}
-		at.here = slices.ContainsFunc(h.below, func(s *Set) bool { return s.Members.Has(pe) })
-		if at.below = BelowEach(h.below, pe); at.here || len(at.below) > 0 {
+		at.here = slices.ContainsFunc(h.below, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
+		if at.below = fieldpath.BelowEach(h.below, pe); at.here || len(at.below) > 0 {
 			next.others = append(next.others, at)
 		}
 	}
@@ -74,8 +74,8 @@ func (n node) othersHere() bool {
 }
 
 // sets returns all that is held below the path.
-func (n node) sets() []*Set {
-	var out []*Set
+func (n node) sets() []*fieldpath.Set {
+	var out []*fieldpath.Set
 	for _, h := range n.others {
 		out = append(out, h.below...)
 	}
@@ -86,9 +86,9 @@ func (n node) sets() []*Set {
 }
 
 // isWhole tells whether the value is held as one.
-func (n node) isWhole() bool { return (n.oursHere || n.othersHere()) && n.shape() == leaf }
+func (n node) isWhole() bool { return (n.oursHere || n.othersHere()) && n.shape() == fieldpath.Leaf }
 
-func (n node) shape() shape { return shapeOf(n.sets()...) }
+func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
 
 // isOurs tells whether we hold the path or something below it, so that the server
 // removes it with all that is in it when we do not state it any more.
@@ -104,19 +104,19 @@ func (n node) isKept() bool {
 // at yields what the rest of a path names below a node. It returns what the
 // node's value becomes in the manifest, whether anything is left of it, and whether
 // the manifest states the path at all.
-func (n node) at(rest Path) (v any, keep, found bool) {
+func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	if len(rest) == 0 {
 		v, keep = n.yield()
 		return v, keep, true
 	}
 	pe := rest[0]
-	switch v := n.stated.value.(type) {
+	switch v := n.stated.Value.(type) {
 	case map[string]any:
 		if pe.FieldName == nil {
 			break
 		}
 		name := *pe.FieldName
-		next, keep, found := n.down(pe, at(v, name), at(n.live.value, name)).at(rest[1:])
+		next, keep, found := n.down(pe, fieldpath.FieldOf(v, name), fieldpath.FieldOf(n.live.Value, name)).at(rest[1:])
 		if !found {
 			return v, true, false
 		}
@@ -126,21 +126,21 @@ func (n node) at(rest Path) (v any, keep, found bool) {
 			delete(v, name)
 		}
 		if len(v) == 0 && n.pe.Key != nil { // All of its key was default.
-			v = KeyOf(n.pe)
+			v = fieldpath.KeyOf(n.pe)
 		}
 		return v, len(v) > 0 || n.staysEmpty(), true
 	case []any:
-		i := n.statedItem(v, pe, ItemsNamed(pe))
+		i := n.statedItem(v, pe, fieldpath.ItemsNamed(pe))
 		if i < 0 {
 			break
 		}
-		live := side{}
-		if list, ok := n.live.value.([]any); ok {
-			if at := Find(list, pe); at >= 0 {
-				live = side{list[at], true}
+		live := fieldpath.Optional{}
+		if list, ok := n.live.Value.([]any); ok {
+			if at := fieldpath.Find(list, pe); at >= 0 {
+				live = fieldpath.Present(list[at])
 			}
 		}
-		next, keep, found := n.down(pe, side{v[i], true}, live).at(rest[1:])
+		next, keep, found := n.down(pe, fieldpath.Present(v[i]), live).at(rest[1:])
 		if !found {
 			return v, true, false
 		}
@@ -151,7 +151,7 @@ func (n node) at(rest Path) (v any, keep, found bool) {
 		}
 		return v, len(v) > 0 || n.staysEmpty(), true
 	}
-	return n.stated.value, true, false
+	return n.stated.Value, true, false
 }
 
 // staysEmpty tells whether a map or list of which the manifest states nothing any
@@ -160,7 +160,7 @@ func (n node) at(rest Path) (v any, keep, found bool) {
 // the object: it takes what it has emptied for null.
 func (n node) staysEmpty() bool {
 	switch {
-	case !isContainer(n.live.value):
+	case !fieldpath.IsContainer(n.live.Value):
 		return false
 	case n.atomic || n.isWhole():
 		return true
@@ -174,20 +174,20 @@ func (n node) staysEmpty() bool {
 // leavesSomething tells whether the live value has, or is, something that does not
 // go when we state nothing of it.
 func (n node) leavesSomething() bool {
-	if isEmpty(n.live.value) || n.ours == nil || len(n.others) > 0 {
+	if fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 {
 		return true
 	}
-	switch live := n.live.value.(type) {
+	switch live := n.live.Value.(type) {
 	case map[string]any:
 		for name := range live {
-			if !n.down(fieldpath.FieldNameElement(name), side{}, side{}).isOurs() {
+			if !n.down(fieldpath.FieldElement(name), fieldpath.Optional{}, fieldpath.Optional{}).isOurs() {
 				return true
 			}
 		}
 	case []any:
-		x := ItemsOf(n.ours)
+		x := fieldpath.ItemsOf(n.ours)
 		for _, item := range live {
-			if pe, _, ok := x.Element(item); !ok || !n.down(pe, side{}, side{}).isOurs() {
+			if pe, _, ok := x.Element(item); !ok || !n.down(pe, fieldpath.Optional{}, fieldpath.Optional{}).isOurs() {
 				return true
 			}
 		}
@@ -199,16 +199,16 @@ func (n node) leavesSomething() bool {
 // -1. An item that leaves out part of its key is that one only if the server's
 // defaults are the rest. Where we hold the element and not that part of its key, we left
 // it out before, so they are; where we hold it, the schema tells.
-func (n node) statedItem(list []any, pe fieldpath.PathElement, x Items) int {
+func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
 	i := x.Find(list, pe)
-	if i < 0 || x.Match(list[i], pe) == Exact || n.ours == nil {
+	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
 		return i
 	}
-	child, held := below(n.ours, pe)
+	child, held := fieldpath.Below(n.ours, pe)
 	if !held {
 		return i
 	}
-	if slices.ContainsFunc(Unproven(list[i], pe, child), func(name string) bool { return !n.defaultsTo(pe, name) }) {
+	if slices.ContainsFunc(fieldpath.Unproven(list[i], pe, child), func(name string) bool { return !n.defaultsTo(pe, name) }) {
 		return -1
 	}
 	return i
@@ -216,33 +216,33 @@ func (n node) statedItem(list []any, pe fieldpath.PathElement, x Items) int {
 
 // defaultsTo reports whether the server is known to supply a field of the key of a list
 // item, where an item of the node's list does not state it.
-func (n node) defaultsTo(pe fieldpath.PathElement, name string) bool {
-	field := fieldOf(n.types.at(n.path.child(pe)), name)
-	want, _ := keyField(pe, name)
-	return field != nil && field.Default != nil && equal(field.Default, want)
+func (n node) defaultsTo(pe fieldpath.Element, name string) bool {
+	field := fieldOf(n.types.at(n.path.Child(pe)), name)
+	want, _ := fieldpath.KeyField(pe, name)
+	return field != nil && field.Default != nil && fieldpath.Equal(field.Default, want)
 }
 
 // yield returns what to state for a path so that it keeps its live value, and
 // whether to state anything.
 func (n node) yield() (any, bool) {
 	shape := n.shape()
-	switch live := n.live.value.(type) {
+	switch live := n.live.Value.(type) {
 	case map[string]any:
-		if shape == fields && !n.atomic {
+		if shape == fieldpath.Fields && !n.atomic {
 			return n.fields(live)
 		}
 	case []any:
-		if (shape == keyed || shape == values) && !n.atomic {
+		if (shape == fieldpath.Keyed || shape == fieldpath.Values) && !n.atomic {
 			return n.items(live)
 		}
 	}
 	switch {
-	case !n.live.has:
+	case !n.live.Has:
 		return nil, false
 	case !n.atomic && n.isKept():
 		return nil, false
 	default:
-		return clone(n.live.value), true
+		return fieldpath.Clone(n.live.Value), true
 	}
 }
 
@@ -251,16 +251,16 @@ func (n node) yield() (any, bool) {
 // field of the item, as "kubectl set image" does, would be left with an item that
 // is not valid without it.
 func (n node) fields(live map[string]any) (any, bool) {
-	stated, _ := n.stated.value.(map[string]any)
+	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(live)) {
 		if n.pe.Key != nil {
-			if _, isKey := keyField(n.pe, name); isKey {
+			if _, isKey := fieldpath.KeyField(n.pe, name); isKey {
 				continue
 			}
 		}
-		next := n.down(fieldpath.FieldNameElement(name), at(stated, name), at(live, name))
-		if !next.stated.has && !next.isOurs() {
+		next := n.down(fieldpath.FieldElement(name), fieldpath.FieldOf(stated, name), fieldpath.FieldOf(live, name))
+		if !next.stated.Has && !next.isOurs() {
 			continue // Nothing that we apply reaches it.
 		}
 		if v, keep := next.yield(); keep {
@@ -271,7 +271,7 @@ func (n node) fields(live map[string]any) (any, bool) {
 		return nil, false
 	}
 	if n.pe.Key != nil {
-		for name, v := range KeyOf(n.pe) {
+		for name, v := range fieldpath.KeyOf(n.pe) {
 			if _, said := stated[name]; said || !n.isDefault(name) {
 				out[name] = v
 			}
@@ -283,25 +283,25 @@ func (n node) fields(live map[string]any) (any, bool) {
 // isDefault tells whether the manifest leaves a field of a list item's key to the
 // server, and did so before.
 func (n node) isDefault(name string) bool {
-	return n.stated.has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldNameElement(name)))
+	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
 }
 
 // items yields what is in a list, in its live order. Where the list would go with
 // what we hold of it, all of it has to be named.
 func (n node) items(live []any) (any, bool) {
-	stated, _ := n.stated.value.([]any)
-	x := ItemsOf(n.sets()...)
+	stated, _ := n.stated.Value.([]any)
+	x := fieldpath.ItemsOf(n.sets()...)
 	out := make([]any, 0, len(live))
 	for _, item := range live {
 		pe, _, ok := x.Element(item)
 		if !ok {
-			return clone(live), true
+			return fieldpath.Clone(live), true
 		}
-		next := n.down(pe, side{}, side{item, true})
+		next := n.down(pe, fieldpath.Optional{}, fieldpath.Present(item))
 		if i := n.statedItem(stated, pe, x); i >= 0 {
-			next.stated = side{stated[i], true}
+			next.stated = fieldpath.Present(stated[i])
 		}
-		if !next.stated.has && !next.isOurs() && (len(next.others) > 0 || n.isKept()) {
+		if !next.stated.Has && !next.isOurs() && (len(next.others) > 0 || n.isKept()) {
 			continue
 		}
 		if v, keep := next.yield(); keep {
@@ -320,8 +320,8 @@ func (n node) othersHoldItem() bool {
 }
 
 // hasKey tells whether a set holds all of the key of a list item.
-func (n node) hasKey(s *Set) bool {
-	return !slices.ContainsFunc(KeyNames(n.pe), func(name string) bool {
-		return !s.Members.Has(fieldpath.FieldNameElement(name))
+func (n node) hasKey(s *fieldpath.Set) bool {
+	return !slices.ContainsFunc(fieldpath.KeyNames(n.pe), func(name string) bool {
+		return !s.Members.Has(fieldpath.FieldElement(name))
 	})
 }

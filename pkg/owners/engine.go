@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -31,7 +32,7 @@ type Reader interface {
 type Engine struct {
 	Reader Reader
 	// Path cuts down what is told to what lies at or below it; empty is all.
-	Path managedfields.Path
+	Path fieldpath.Path
 	// Managers cut it down to the fields that one of these owns; nil is all.
 	Managers []string
 	// Status is told, too.
@@ -85,7 +86,7 @@ func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
 	if err != nil {
 		return owned, err
 	}
-	status := managedfields.Field("status")
+	status := fieldpath.Field("status")
 	if !e.Status && len(e.Managers) == 0 && !e.Path.HasPrefix(status) {
 		owned.Fields = slices.DeleteFunc(owned.Fields, func(n managedfields.Node) bool {
 			hidden := n.Path.Equal(status)
@@ -105,7 +106,7 @@ func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
 }
 
 // of tells the owners of an object's fields, or of those at a path.
-func of(u *unstructured.Unstructured, path managedfields.Path) (event.Owned, error) {
+func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
 		return event.Owned{}, err
@@ -141,7 +142,7 @@ func anyOwnable(fields []managedfields.Node) bool {
 	return found
 }
 
-func below(nodes []managedfields.Node, path managedfields.Path) []managedfields.Node {
+func below(nodes []managedfields.Node, path fieldpath.Path) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range nodes {
 		if n.Path.HasPrefix(path) {

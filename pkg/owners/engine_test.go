@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
@@ -143,9 +144,9 @@ func told(t *testing.T, e owners.Engine, refs ...object.Ref) ([]event.Owned, err
 	return all, err
 }
 
-func parsed(t *testing.T, text string) managedfields.Path {
+func parsed(t *testing.T, text string) fieldpath.Path {
 	t.Helper()
-	p, err := managedfields.ParsePath(text)
+	p, err := fieldpath.ParsePath(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 )
@@ -134,7 +135,7 @@ func TestStatusIsLeftOut(t *testing.T) {
 	}{
 		"unless asked":  {func(*owners.Engine) {}, false},
 		"asked":         {func(e *owners.Engine) { e.Status = true }, true},
-		"by its path":   {func(e *owners.Engine) { e.Path = managedfields.Field("status", "phase") }, true},
+		"by its path":   {func(e *owners.Engine) { e.Path = fieldpath.Field("status", "phase") }, true},
 		"by its writer": {func(e *owners.Engine) { e.Managers = []string{"kubelet"} }, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
@@ -100,7 +101,7 @@ func about(text string, owned event.Owned) bool {
 	if len(owned.Path) == 0 {
 		return true
 	}
-	path, err := managedfields.ParsePath(text)
+	path, err := fieldpath.ParsePath(text)
 	if err != nil { // It was cut, or is of a later version than we are: better to show it.
 		return true
 	}

@@ -6,14 +6,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
 // PathError says that an object has no such path, and that nobody owns it either.
 type PathError struct {
-	Path managedfields.Path
+	Path fieldpath.Path
 	// Nearest is the path that may have been meant; empty if none is near.
-	Nearest managedfields.Path
+	Nearest fieldpath.Path
 }
 
 func (e *PathError) Error() string { return fmt.Sprintf("there is no %s", e.Path) }
@@ -26,15 +27,15 @@ func (e *PathError) Hint() string {
 	return fmt.Sprintf("did you mean %s?", e.Nearest)
 }
 
-func newPathError(path managedfields.Path, candidates []managedfields.Path) *PathError {
+func newPathError(path fieldpath.Path, candidates []fieldpath.Path) *PathError {
 	nearest, _ := path.Nearest(candidates)
 	return &PathError{Path: path, Nearest: nearest}
 }
 
 // meant are all paths that may have been meant: those of the owners come first, for
 // their keys are right.
-func meant(u *unstructured.Unstructured, owned event.Owned) []managedfields.Path {
-	var paths []managedfields.Path
+func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
+	var paths []fieldpath.Path
 	see := func(n managedfields.Node) { paths = append(paths, n.Path) }
 	managedfields.Walk(owned.Fields, see)
 	managedfields.Walk(owned.Absent, see)
@@ -44,5 +45,5 @@ func meant(u *unstructured.Unstructured, owned event.Owned) []managedfields.Path
 			stated[name] = v
 		}
 	}
-	return append(paths, managedfields.StatedPaths(stated)...)
+	return append(paths, fieldpath.StatedPaths(stated)...)
 }

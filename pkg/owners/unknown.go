@@ -9,6 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -79,7 +80,7 @@ func onlyStatus(owned event.Owned) bool {
 		return false
 	}
 	only := true
-	status := managedfields.Field("status")
+	status := fieldpath.Field("status")
 	managedfields.Walk(asked, func(n managedfields.Node) {
 		if len(n.Below) == 0 && n.Ownable() && !n.Path.HasPrefix(status) {
 			only = false

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -160,7 +161,7 @@ func older(a, b string) bool {
 // FitUser cuts the name of a user to what a record keeps of it.
 func FitUser(name string) string { return cut(name, maxUser) }
 
-func pathText(p managedfields.Path) string { return cut(p.String(), maxPath) }
+func pathText(p fieldpath.Path) string { return cut(p.String(), maxPath) }
 
 func cut(text string, length int) string {
 	if len(text) <= length {

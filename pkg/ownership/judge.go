@@ -3,6 +3,7 @@ package ownership
 import (
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -178,7 +179,7 @@ func (j judge) changed(h managedfields.Handover) answer {
 }
 
 // both reports whether a path is in both objects.
-func (v *values) both(p managedfields.Path) bool {
+func (v *values) both(p fieldpath.Path) bool {
 	_, was := v.old.Get(p)
 	_, is := v.new.Get(p)
 	return was && is
@@ -186,7 +187,7 @@ func (v *values) both(p managedfields.Path) bool {
 
 // sameSort tells whether a path is a map in both objects, or a list in both. What
 // is in them is held path by path.
-func (v *values) sameSort(p managedfields.Path) bool {
+func (v *values) sameSort(p fieldpath.Path) bool {
 	was, _ := v.old.Get(p)
 	is, _ := v.new.Get(p)
 	_, wasMap := was.(map[string]any)

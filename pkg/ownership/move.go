@@ -3,6 +3,7 @@ package ownership
 import (
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -69,7 +70,7 @@ func movesSince(before []managedfields.Owner, after []managedfields.Entry) []mov
 }
 
 // holdsOthers reports whether a set has a path together with others below it.
-func holdsOthers(set *managedfields.Set) bool {
+func holdsOthers(set *fieldpath.Set) bool {
 	holds := false
 	for path := range set.All() { // It panics if it is left before its end.
 		for n := len(path) - 1; n > 0 && !holds; n-- {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -29,7 +30,7 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 		if e.Cut {
 			continue
 		}
-		path, err := managedfields.ParsePath(e.Path)
+		path, err := fieldpath.ParsePath(e.Path)
 		if err != nil { // It was too long to be kept.
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -103,7 +104,7 @@ func Apart(old, new Owners) ([]Transition, error) {
 
 // Values returns two versions of an object. They need to have their API version, and
 // at the paths what they have there; of lists on the way, all items with their keys.
-type Values func(paths []managedfields.Path) (old, new *unstructured.Unstructured, err error)
+type Values func(paths []fieldpath.Path) (old, new *unstructured.Unstructured, err error)
 
 // BetweenObjects returns what [Transitions] does of two objects, for who has their
 // owners already: what the objects say of managed fields does not count. Values are
@@ -138,8 +139,8 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 }
 
 // lost returns the paths that somebody does not hold any more.
-func lost(handovers []managedfields.Handover) []managedfields.Path {
-	var paths []managedfields.Path
+func lost(handovers []managedfields.Handover) []fieldpath.Path {
+	var paths []fieldpath.Path
 	for _, h := range handovers {
 		if len(without(h.Before, h.After)) > 0 {
 			paths = append(paths, h.Path)
@@ -152,7 +153,7 @@ func lost(handovers []managedfields.Handover) []managedfields.Path {
 func (o Owners) Entries() ([]managedfields.Entry, error) { return o.read(fieldSets{}) }
 
 // fieldSets are those that were read already.
-type fieldSets map[unique.Handle[string]]*managedfields.Set
+type fieldSets map[unique.Handle[string]]*fieldpath.Set
 
 func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {
 	out := make([]managedfields.Entry, 0, len(o.entries))

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -23,7 +24,7 @@ func taken(path, from, to string) ownership.Transition {
 		return []managedfields.Owner{{Manager: name, Operation: "Apply", APIVersion: "v1"}}
 	}
 	return ownership.Transition{
-		Path: managedfields.Field("spec", path), Kind: ownership.Taken, Before: owner(from), After: owner(to), Forced: true,
+		Path: fieldpath.Field("spec", path), Kind: ownership.Taken, Before: owner(from), After: owner(to), Forced: true,
 	}
 }
 
@@ -77,7 +78,7 @@ func TestRecordFolds(t *testing.T) {
 			want:  []string{".spec.a argo>flux ×2 0-1"},
 		},
 		"not notable": {
-			steps: []step{{ownership.Transition{Path: managedfields.Field("a"), Kind: ownership.Shared}, 0}},
+			steps: []step{{ownership.Transition{Path: fieldpath.Field("a"), Kind: ownership.Shared}, 0}},
 		},
 	}
 	for name, tt := range tests {
@@ -434,7 +435,7 @@ func TestEntryString(t *testing.T) {
 		taken("a", "flux", "argo"),
 		{Path: taken("a", "flux", "argo").Path, Kind: ownership.Lost, Before: taken("a", "flux", "argo").Before, After: taken("a", "flux", "argo").After},
 		{
-			Path: managedfields.Field("spec", "a"), Kind: ownership.Released,
+			Path: fieldpath.Field("spec", "a"), Kind: ownership.Released,
 			Before: []managedfields.Owner{{Manager: "flux", Operation: "Apply"}, {Manager: "hpa", Operation: "Update", Subresource: "scale"}},
 			After:  []managedfields.Owner{{Manager: "flux", Operation: "Apply"}},
 		},

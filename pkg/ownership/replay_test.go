@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -18,7 +19,7 @@ func ownedBy(entries []managedfields.Entry) state {
 	s := state{}
 	for _, e := range entries {
 		for p := range e.Fields.All() {
-			text := managedfields.Path(p).String()
+			text := fieldpath.Path(p).String()
 			s[text] = append(s[text], ownerText(e.Owner))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -59,7 +60,7 @@ const (
 // Transition is one path changing owners from one version of an object to the
 // next.
 type Transition struct {
-	Path managedfields.Path
+	Path fieldpath.Path
 	// Before and After are all owners of the path, sorted.
 	Before, After []managedfields.Owner
 	Kind          Kind

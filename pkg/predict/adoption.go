@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -139,7 +140,7 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	if err != nil {
 		return err
 	}
-	var gone []managedfields.Path
+	var gone []fieldpath.Path
 	for _, c := range dropped {
 		if c.Kind == managedfields.Removed {
 			gone = append(gone, c.Path)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -24,7 +24,7 @@ type Choice struct {
 	Namespace string
 	Name      string
 	// Path that is meant, and all below it. An empty path means every path.
-	Path managedfields.Path
+	Path fieldpath.Path
 }
 
 // ParseChoices reads [KIND/[NAMESPACE/]NAME:]PATH[,PATH…]. The word "all" for a
@@ -67,7 +67,7 @@ func parseChoice(text string) (Choice, error) {
 	if path == "all" {
 		return c, nil
 	}
-	p, err := managedfields.ParsePath(path)
+	p, err := fieldpath.ParsePath(path)
 	if err != nil {
 		return Choice{}, fmt.Errorf("%q: %w", text, err)
 	}
@@ -125,7 +125,7 @@ func (c Choice) Object() string {
 }
 
 // covers tells whether the choice speaks of the path.
-func (c Choice) covers(path managedfields.Path) bool {
+func (c Choice) covers(path fieldpath.Path) bool {
 	return len(c.Path) == 0 || path.HasPrefix(c.Path)
 }
 
@@ -142,10 +142,10 @@ func (c Choice) String() string {
 }
 
 // yieldedBy returns the paths that the object's own annotation yields.
-func yieldedBy(annotation string) ([]managedfields.Path, error) {
-	var paths []managedfields.Path
+func yieldedBy(annotation string) ([]fieldpath.Path, error) {
+	var paths []fieldpath.Path
 	for _, text := range splitList(annotation) {
-		path, err := managedfields.ParsePath(text)
+		path, err := fieldpath.ParsePath(text)
 		if err != nil {
 			return nil, fmt.Errorf("annotation %s: %w", YieldAnnotation, err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -109,8 +110,8 @@ func (p Predictor) forced(ctx context.Context, server Server, in *Prediction, bo
 }
 
 // samePaths returns the paths of which only the spelling is contested.
-func samePaths(conflicts []managedfields.Conflict) []managedfields.Path {
-	var paths []managedfields.Path
+func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
+	var paths []fieldpath.Path
 	for _, c := range conflicts {
 		if c.SameValue {
 			paths = append(paths, c.Path)

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -100,7 +101,7 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (st
 		if !indexed || cause.Type != metav1.CauseTypeFieldValueDuplicate && cause.Type != metav1.CauseTypeFieldValueRequired {
 			continue
 		}
-		path, err := managedfields.ParsePath(list)
+		path, err := fieldpath.ParsePath(list)
 		if err != nil {
 			continue
 		}

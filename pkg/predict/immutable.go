@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -21,7 +22,7 @@ func (p Predictor) unstated(in *Prediction, causes []metav1.StatusCause) string 
 	}
 	others := managedfields.Others(entries, p.Manager)
 	for _, cause := range causes {
-		path, err := managedfields.ParsePath("." + cause.Field)
+		path, err := fieldpath.ParsePath("." + cause.Field)
 		if err != nil {
 			continue
 		}
@@ -90,7 +91,7 @@ func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 // changes reports whether the manifest states another value of a field that the live
 // object has.
 func changes(in *Prediction, field string) bool {
-	path, err := managedfields.ParsePath("." + field)
+	path, err := fieldpath.ParsePath("." + field)
 	if err != nil {
 		return false
 	}

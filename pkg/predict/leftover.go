@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
@@ -19,7 +20,7 @@ import (
 
 // union is where a kind has one.
 type union struct {
-	path managedfields.Path
+	path fieldpath.Path
 	// discriminator is the field that says which member is meant, and members the
 	// value of it by which each member is. Without one, the member that is stated is
 	// meant, and all fields of the map but its name are members.
@@ -33,23 +34,23 @@ func strategies(kind schema.GroupKind) []union {
 	rolling := map[string]string{"rollingUpdate": "RollingUpdate"}
 	switch kind {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
-		return []union{{path: managedfields.Field("spec", "strategy"), discriminator: "type", members: rolling}}
+		return []union{{path: fieldpath.Field("spec", "strategy"), discriminator: "type", members: rolling}}
 	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
-		return []union{{path: managedfields.Field("spec", "updateStrategy"), discriminator: "type", members: rolling}}
+		return []union{{path: fieldpath.Field("spec", "updateStrategy"), discriminator: "type", members: rolling}}
 	default:
 		return nil
 	}
 }
 
 // podSpecs are where kinds have the pods that they make.
-func podSpec(kind schema.GroupKind) managedfields.Path {
+func podSpec(kind schema.GroupKind) fieldpath.Path {
 	switch kind {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"},
 		schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, schema.GroupKind{Group: "apps", Kind: "ReplicaSet"},
 		schema.GroupKind{Kind: "ReplicationController"}:
-		return managedfields.Field("spec", "template", "spec")
+		return fieldpath.Field("spec", "template", "spec")
 	case schema.GroupKind{Group: "batch", Kind: "CronJob"}:
-		return managedfields.Field("spec", "jobTemplate", "spec", "template", "spec")
+		return fieldpath.Field("spec", "jobTemplate", "spec", "template", "spec")
 	default:
 		return nil
 	}
@@ -62,7 +63,7 @@ func unions(item plan.Item) []union {
 	if spec == nil {
 		return all
 	}
-	volumes := append(slices.Clip(spec), managedfields.Field("volumes")...)
+	volumes := append(slices.Clip(spec), fieldpath.Field("volumes")...)
 	list, _ := volumes.Get(item.Object.Object)
 	items, _ := list.([]any)
 	for _, v := range items {
@@ -76,7 +77,7 @@ func unions(item plan.Item) []union {
 
 // leftovers returns the members that the live object has and nobody owns, of unions
 // for which the manifest means another one.
-func leftovers(in *Prediction) ([]managedfields.Path, error) {
+func leftovers(in *Prediction) ([]fieldpath.Path, error) {
 	all := unions(in.Item)
 	if len(all) == 0 {
 		return nil, nil
@@ -85,10 +86,10 @@ func leftovers(in *Prediction) ([]managedfields.Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []managedfields.Path
+	var out []fieldpath.Path
 	for _, u := range all {
 		for _, name := range u.unmeant(in) {
-			member := append(slices.Clip(u.path), managedfields.Field(name)...)
+			member := append(slices.Clip(u.path), fieldpath.Field(name)...)
 			if len(managedfields.HoldersOf(entries, member)) == 0 {
 				out = append(out, member)
 			}
@@ -117,7 +118,7 @@ func (u union) unmeant(in *Prediction) []string {
 	return names
 }
 
-func mapAt(p managedfields.Path, object map[string]any) map[string]any {
+func mapAt(p fieldpath.Path, object map[string]any) map[string]any {
 	v, _ := p.Get(object)
 	m, _ := v.(map[string]any)
 	return m
@@ -128,7 +129,7 @@ func mapAt(p managedfields.Path, object map[string]any) map[string]any {
 func waitsForLeftovers(in *Prediction, refusal error) bool {
 	causes := Causes(refusal)
 	return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
-		return !slices.ContainsFunc(in.Adoption.Claimed, func(member managedfields.Path) bool {
+		return !slices.ContainsFunc(in.Adoption.Claimed, func(member fieldpath.Path) bool {
 			// The server names list items by position, and so says no more than the list.
 			list, _, _ := strings.Cut(member[:len(member)-1].String(), "[")
 			return strings.HasPrefix("."+cause.Field, list)

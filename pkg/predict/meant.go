@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
@@ -60,7 +61,7 @@ func meantForOthers() []meant {
 
 // left returns what the item states and something in the cluster is meant to set and
 // has set, to another value. It is not contested, unless the user takes it by name.
-func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []managedfields.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
+func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
 	rows := slices.DeleteFunc(meantForOthers(), func(m meant) bool { return !m.speaksOf(item) })
 	if len(rows) == 0 || live == nil {
 		return nil, nil
@@ -71,7 +72,7 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	}
 	others := managedfields.Others(entries, p.Manager)
 	var out []managedfields.Conflict
-	for _, path := range managedfields.StatedPaths(item.Object.Object) {
+	for _, path := range fieldpath.StatedPaths(item.Object.Object) {
 		i := slices.IndexFunc(rows, func(m meant) bool { return m.field == fieldOf(path) })
 		if i < 0 || path.Same(item.Object.Object, live.Object) || p.namedByTake(item, path) ||
 			slices.ContainsFunc(yielded, path.HasPrefix) {
@@ -94,7 +95,7 @@ func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*
 	if len(in.Left) == 0 {
 		return manifest, nil
 	}
-	paths := make([]managedfields.Path, len(in.Left))
+	paths := make([]fieldpath.Path, len(in.Left))
 	for i, c := range in.Left {
 		paths[i] = c.Path
 	}
@@ -123,14 +124,14 @@ func (m meant) setBy(owners []managedfields.Owner) bool {
 
 // namedByTake reports whether the user takes the path, and says so of this path and not
 // of all that is contested.
-func (p Predictor) namedByTake(item plan.Item, path managedfields.Path) bool {
+func (p Predictor) namedByTake(item plan.Item, path fieldpath.Path) bool {
 	return slices.ContainsFunc(p.Take, func(c Choice) bool {
 		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && c.covers(path)
 	})
 }
 
 // fieldOf returns the names of the fields on a path.
-func fieldOf(p managedfields.Path) string {
+func fieldOf(p fieldpath.Path) string {
 	var names []string
 	for _, pe := range p {
 		if pe.FieldName != nil {

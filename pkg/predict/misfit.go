@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -136,7 +136,7 @@ func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 // find returns the field at a path as the server writes it, and the keys and positions
 // that lead there; nothing if the object has no such field.
 func find(value any, text string) ([]any, any) {
-	path, err := managedfields.ParsePath(text)
+	path, err := fieldpath.ParsePath(text)
 	if err != nil {
 		return nil, nil
 	}
@@ -183,7 +183,7 @@ func find(value any, text string) ([]any, any) {
 // have.
 func nearField(ctx context.Context, server Server, in *Prediction, said string) string {
 	publisher, ok := server.(schemas)
-	path, err := managedfields.ParsePath(said)
+	path, err := fieldpath.ParsePath(said)
 	if !ok || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {
 		return ""
 	}

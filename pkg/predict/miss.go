@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -20,9 +21,9 @@ type Miss struct {
 type PositionError struct {
 	// Said is where it was said: "--take", or an annotation.
 	Said string
-	Path managedfields.Path
+	Path fieldpath.Path
 	// Key is the path by the item's key; nil where the item is not known.
-	Key managedfields.Path
+	Key fieldpath.Path
 }
 
 func (e *PositionError) Error() string {
@@ -80,7 +81,7 @@ func (p Predictor) said(item plan.Item) []said {
 func (p Predictor) Misses(items []plan.Item) []Miss {
 	var misses []Miss
 	hit, open := map[string]bool{}, map[string]said{}
-	near := map[string]managedfields.Path{}
+	near := map[string]fieldpath.Path{}
 	for _, item := range items {
 		for _, s := range p.said(item) {
 			body := withoutStringData(item.Object).Object
@@ -88,7 +89,7 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 				hit[s.text()] = true
 				continue
 			}
-			meant, _ := s.Path.Nearest(managedfields.StatedPaths(body))
+			meant, _ := s.Path.Nearest(fieldpath.StatedPaths(body))
 			if s.by == YieldAnnotation {
 				misses = append(misses, Miss{item.Ref, s.unstated("the object does not state it", meant)})
 				continue
@@ -117,7 +118,7 @@ func ordered(flag string, choices []Choice) []string {
 	return texts
 }
 
-func (s said) unstated(why string, meant managedfields.Path) string {
+func (s said) unstated(why string, meant fieldpath.Path) string {
 	text := s.text() + " has no effect: " + why
 	if meant != nil {
 		text += "; did you mean " + meant.String() + "?"
@@ -129,7 +130,7 @@ func (s said) unstated(why string, meant managedfields.Path) string {
 // do not reach it. Unlike the input, the conflicts have the keys that the server
 // knows.
 func (p Predictor) NearMisses(in *Prediction) []Miss {
-	paths := make([]managedfields.Path, len(in.Conflicts))
+	paths := make([]fieldpath.Path, len(in.Conflicts))
 	for i, c := range in.Conflicts {
 		paths[i] = c.Path
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -59,7 +60,7 @@ type Prediction struct {
 	Adoption managedfields.Adoption
 	// Yielded are the paths that the user leaves to their owners; Left are values that
 	// something in the cluster is meant to set, and keeps.
-	Yielded []managedfields.Path
+	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 
 	// Answer is the server's to a dry run; nil until Ask, and with Unchecked.
@@ -157,14 +158,14 @@ func (p Predictor) Check(item plan.Item) error {
 }
 
 // yields collects the paths of the item that flags and its annotation yield.
-func (p Predictor) yields(item plan.Item) ([]managedfields.Path, error) {
+func (p Predictor) yields(item plan.Item) ([]fieldpath.Path, error) {
 	paths, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 	}
 	// Who takes the very path that the annotation yields means it for this run. Who
 	// takes all that is above it need not know of the annotation.
-	paths = slices.DeleteFunc(paths, func(path managedfields.Path) bool {
+	paths = slices.DeleteFunc(paths, func(path fieldpath.Path) bool {
 		return slices.ContainsFunc(p.Take, func(c Choice) bool {
 			return c.Names(item.Ref, item.Kind) && c.Path.Equal(path)
 		})
@@ -297,7 +298,7 @@ func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []ma
 }
 
 // takes tells whether the user takes the path of the item.
-func (p Predictor) takes(item plan.Item, path managedfields.Path) bool {
+func (p Predictor) takes(item plan.Item, path fieldpath.Path) bool {
 	return slices.ContainsFunc(p.Take, func(c Choice) bool {
 		return c.Names(item.Ref, item.Kind) && c.covers(path)
 	})

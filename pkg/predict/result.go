@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -66,7 +67,7 @@ func (p *Prediction) NoChange() bool {
 // cut to the union of what the manager owned and what it owns then.
 type View struct {
 	Before, After map[string]any
-	Set           *managedfields.Set
+	Set           *fieldpath.Set
 }
 
 // View returns the managed projection before the apply and after it. answer is
@@ -77,7 +78,7 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 	if err != nil {
 		return View{}, err
 	}
-	set = set.Union(managedfields.EmptyLists(in.Body.Object))
+	set = set.Union(fieldpath.EmptyLists(in.Body.Object))
 	var view View
 	if in.Live != nil {
 		before, err := p.owned(in.Live, in.Adoption.Adopted...)
@@ -98,9 +99,9 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 
 // owned returns what the manager has applied of an object, and what the other
 // owners named hold.
-func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.Owner) (*managedfields.Set, error) {
+func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.Owner) (*fieldpath.Set, error) {
 	if u == nil {
-		return &managedfields.Set{}, nil
+		return &fieldpath.Set{}, nil
 	}
 	entries, err := managedfields.Entries(u)
 	if err != nil {

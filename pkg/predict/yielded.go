@@ -3,7 +3,7 @@ package predict
 import (
 	"fmt"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -11,7 +11,7 @@ import (
 // written.
 type YieldError struct {
 	Ref  object.Ref
-	Path managedfields.Path
+	Path fieldpath.Path
 }
 
 func (e *YieldError) Error() string {

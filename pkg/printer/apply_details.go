@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -118,7 +119,7 @@ func changesLeft(left []managedfields.Conflict) []managedfields.Change {
 	return changes
 }
 
-func pathsOf(paths []managedfields.Path) []managedfields.Change {
+func pathsOf(paths []fieldpath.Path) []managedfields.Change {
 	changes := make([]managedfields.Change, len(paths))
 	for i, path := range paths {
 		changes[i].Path = path

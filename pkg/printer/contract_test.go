@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
@@ -185,7 +186,7 @@ func TestUnchangedObjects(t *testing.T) {
 func TestTakeovers(t *testing.T) {
 	const csa = managedfields.ClientSideApply
 	annotation := managedfields.Change{
-		Path: managedfields.Field("metadata", "annotations", managedfields.LastAppliedAnnotation), From: "{}", Kind: managedfields.Removed,
+		Path: fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation), From: "{}", Kind: managedfields.Removed,
 	}
 	events := []event.Event{event.Planned{Phases: []event.Phase{{Name: "all", Total: 59}}}, event.PhaseStarted{}}
 	for i := range 58 {
@@ -199,7 +200,7 @@ func TestTakeovers(t *testing.T) {
 	for i := range 12 {
 		key := fmt.Sprintf("k%02d", i)
 		changed.Taken = append(changed.Taken, managedfields.Change{
-			Path: managedfields.Field("data", key), From: "a", To: "b", Kind: managedfields.Contested,
+			Path: fieldpath.Field("data", key), From: "a", To: "b", Kind: managedfields.Contested,
 			Owners: []managedfields.Owner{{Manager: csa, Operation: managedfields.Update}},
 		})
 		want += "    taken    .data." + key + "  from kubectl-client-side-apply (Update): a → b\n"
@@ -263,7 +264,7 @@ func TestLargeConflict(t *testing.T) {
 	}
 	conflict := func(yours, live []any) event.Applied {
 		return event.Applied{Ref: config("a"), Action: event.InConflict, Conflicts: []managedfields.Conflict{{
-			Path: managedfields.Field("rules"), Yours: yours, Live: live, HasLive: true,
+			Path: fieldpath.Field("rules"), Yours: yours, Live: live, HasLive: true,
 			Owners: []managedfields.Owner{{Manager: "flux", Operation: managedfields.Apply}},
 		}}}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -15,7 +16,7 @@ const masked = "***"
 // annotation that goes. It holds the whole object once more, as client-side apply
 // last saw it, and goes whenever an object is adopted: nobody wants to read it.
 func foldLastApplied(before, after map[string]any) map[string]any {
-	path := managedfields.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
+	path := fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
 	was, _ := path.Get(before)
 	last, ok := was.(string)
 	if _, stays := path.Get(after); !ok || stays || last == masked {
@@ -31,5 +32,5 @@ func foldLastApplied(before, after map[string]any) map[string]any {
 
 // isLastApplied tells whether a change is that of a last-applied annotation.
 func isLastApplied(c managedfields.Change) bool {
-	return c.Path.Equal(managedfields.Field("metadata", "annotations", managedfields.LastAppliedAnnotation))
+	return c.Path.Equal(fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation))
 }

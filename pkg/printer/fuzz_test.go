@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
@@ -150,7 +151,7 @@ func (s *seed) event() event.Event {
 		return event.Applied{
 			Ref: s.ref(), Action: s.action(), Err: s.err(), Source: object.Source{File: s.text(), Line: s.number(9)},
 			Conflicts: s.conflicts(), Removed: s.changes(), Released: s.changes(), Taken: s.changes(),
-			Yielded: []managedfields.Path{s.path()}, Adopted: []string{s.text()}, DryRun: s.number(2) == 1,
+			Yielded: []fieldpath.Path{s.path()}, Adopted: []string{s.text()}, DryRun: s.number(2) == 1,
 		}
 	case 4:
 		return event.Compared{
@@ -195,8 +196,8 @@ func (s *seed) err() error {
 	}
 }
 
-func (s *seed) path() managedfields.Path {
-	return managedfields.Field(s.text(), s.text())
+func (s *seed) path() fieldpath.Path {
+	return fieldpath.Field(s.text(), s.text())
 }
 
 func (s *seed) conflicts() []managedfields.Conflict {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
@@ -75,9 +75,9 @@ func ago(d time.Duration) time.Time { return noon().Add(-d) }
 
 func columns(n int) func() int { return func() int { return n } }
 
-func path(t *testing.T, text string) managedfields.Path {
+func path(t *testing.T, text string) fieldpath.Path {
 	t.Helper()
-	p, err := managedfields.ParsePath(text)
+	p, err := fieldpath.ParsePath(text)
 	if err != nil {
 		t.Fatal(err)
 	}

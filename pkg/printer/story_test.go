@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -96,7 +97,7 @@ func applyStory(t *testing.T) []event.Event {
 			Taken: []managedfields.Change{
 				{Path: path(t, ".data.level"), From: "5", To: "3", Kind: managedfields.Contested, Owners: []managedfields.Owner{editor(), flux()}},
 			},
-			Yielded: []managedfields.Path{path(t, ".data.size")},
+			Yielded: []fieldpath.Path{path(t, ".data.size")},
 			Adopted: []string{"kubectl-client-side-apply"},
 		},
 		event.Applied{Ref: tls, Action: event.Created},

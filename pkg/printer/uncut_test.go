@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
@@ -17,7 +18,7 @@ func TestNothingIsCutInALog(t *testing.T) {
 	err, name := errors.New(long), config("a")
 	owner := managedfields.Owner{Manager: "m" + strings.Repeat("n", 120) + "o", Operation: managedfields.Update}
 	contested := []managedfields.Conflict{{
-		Path: managedfields.Field("data", "k"), Yours: long, Live: "live " + long, HasLive: true, Owners: []managedfields.Owner{owner},
+		Path: fieldpath.Field("data", "k"), Yours: long, Live: "live " + long, HasLive: true, Owners: []managedfields.Owner{owner},
 	}}
 	for verb, test := range map[string]struct {
 		make   func(printer.Options) (*printer.Printer, error)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
@@ -56,7 +57,7 @@ func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 			}
 		}
 		changed := event.Compared{Ref: config("a"), Action: event.Update, Reason: hostile(random), Changes: []managedfields.Change{
-			{Path: managedfields.Field("data", "a"), From: hostile(random), To: hostile(random), Kind: managedfields.Changed},
+			{Path: fieldpath.Field("data", "a"), From: hostile(random), To: hostile(random), Kind: managedfields.Changed},
 		}}
 		harmless(t, run(t, printer.ForDiff, printer.Options{Format: printer.YAML}, []event.Event{changed}).out)
 		harmless(t, run(t, printer.ForDiff, printer.Options{Format: printer.KYAML}, []event.Event{changed}).out)

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/recorder"
@@ -120,7 +121,7 @@ func taken(path string, from, to int) ownership.Transition {
 	owner := func(n int) []managedfields.Owner {
 		return []managedfields.Owner{{Manager: []string{"argo", "flux", "helm"}[n], Operation: "Apply", APIVersion: "v1"}}
 	}
-	return ownership.Transition{Path: managedfields.Field("spec", path), Kind: ownership.Taken, Before: owner(from), After: owner(to), Forced: true}
+	return ownership.Transition{Path: fieldpath.Field("spec", path), Kind: ownership.Taken, Before: owner(from), After: owner(to), Forced: true}
 }
 
 // save lets the leader store how far all is settled.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -86,7 +87,7 @@ func taken(path string) ownership.Transition {
 	owner := func(name string) []managedfields.Owner {
 		return []managedfields.Owner{{Manager: name, Operation: "Apply", APIVersion: "v1"}}
 	}
-	return ownership.Transition{Path: managedfields.Field("spec", path), Kind: ownership.Taken, Before: owner("a"), After: owner("b")}
+	return ownership.Transition{Path: fieldpath.Field("spec", path), Kind: ownership.Taken, Before: owner("a"), After: owner("b")}
 }
 
 func (tr *trial) stored(notes []note) {

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -69,7 +70,7 @@ func isName(t reflect.Type) bool {
 	switch {
 	case t.Kind() == reflect.String:
 		return t != reflect.TypeFor[string]()
-	case t == reflect.TypeFor[managedfields.Path](), t == reflect.TypeFor[managedfields.Owner]():
+	case t == reflect.TypeFor[fieldpath.Path](), t == reflect.TypeFor[managedfields.Owner]():
 		return true
 	}
 	return t.PkgPath() == reflect.TypeFor[object.Ref]().PkgPath()

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -52,7 +53,7 @@ func TestDeepMasksEveryTextOfAnEvent(t *testing.T) {
 		Ref: web, Action: event.Failed, Reason: "was " + canary,
 		Err: fmt.Errorf("a: %w", &hinted{errors.New(canary), "try " + canary}),
 		Conflicts: []managedfields.Conflict{
-			{Path: managedfields.Field("data"), Yours: map[string]any{canary: []any{canary}}, Live: canary, HasLive: true},
+			{Path: fieldpath.Field("data"), Yours: map[string]any{canary: []any{canary}}, Live: canary, HasLive: true},
 		},
 	}
 	before := fmt.Sprintf("%#v", result.Conflicts)

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -77,7 +78,7 @@ func Object(u *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // names returns the field names of a path up to the first list.
-func names(p managedfields.Path) []string {
+func names(p fieldpath.Path) []string {
 	var out []string
 	for _, pe := range p {
 		if pe.FieldName == nil {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -104,7 +105,7 @@ type judged struct {
 }
 
 func TestChangesAndConflicts(t *testing.T) {
-	p := func(names ...string) managedfields.Path { return managedfields.Field(names...) }
+	p := func(names ...string) fieldpath.Path { return fieldpath.Field(names...) }
 	changes := []managedfields.Change{
 		{Path: p("data", "a"), From: "eA==", To: "eQ==", Kind: managedfields.Changed},
 		{Path: p("stringData", "b"), To: "new", Kind: managedfields.Added},

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -43,7 +44,7 @@ func TestAudit(t *testing.T) {
 func TestAuditBounded(t *testing.T) {
 	var transitions []ownership.Transition
 	for n := range 5000 {
-		tr := ownership.Transition{Path: managedfields.Field("spec", fmt.Sprint(n)+strings.Repeat("ü", 1000)), Kind: ownership.Taken}
+		tr := ownership.Transition{Path: fieldpath.Field("spec", fmt.Sprint(n)+strings.Repeat("ü", 1000)), Kind: ownership.Taken}
 		for m := range 50 {
 			tr.Before = append(tr.Before, managedfields.Owner{Manager: fmt.Sprint(m) + strings.Repeat("m\n", 300), Operation: "Apply"})
 		}

@@ -8,7 +8,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -38,7 +38,7 @@ func (j takings) judge(r *request) (out findings, err error) {
 	if before.Equal(after) {
 		return out, nil
 	}
-	transitions, err := ownership.BetweenObjects(before, after, func(paths []managedfields.Path) (old, now *unstructured.Unstructured, err error) {
+	transitions, err := ownership.BetweenObjects(before, after, func(paths []fieldpath.Path) (old, now *unstructured.Unstructured, err error) {
 		return readBoth(&r.OldObject, &r.Object, wantedFor(paths))
 	})
 	if err != nil {

@@ -1,6 +1,8 @@
 package webhook
 
-import "github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+)
 
 // wanted is what is to be read of a value: of a map the fields that it names, of a
 // list those of each item. Nil is all of it.
@@ -11,7 +13,7 @@ type wanted struct {
 
 // wantedFor returns what to read of an object so that there is the same at the paths
 // as in all of it.
-func wantedFor(paths []managedfields.Path) *wanted {
+func wantedFor(paths []fieldpath.Path) *wanted {
 	root := &wanted{}
 	root.field("apiVersion").whole = true
 	for _, p := range paths {
@@ -20,7 +22,7 @@ func wantedFor(paths []managedfields.Path) *wanted {
 	return root
 }
 
-func (w *wanted) add(p managedfields.Path) {
+func (w *wanted) add(p fieldpath.Path) {
 	for _, element := range p {
 		switch {
 		case element.FieldName != nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -35,7 +35,7 @@ func TestWantedIsEnough(t *testing.T) {
 			old, now := subjectOf(t, tt.old), subjectOf(t, tt.now)
 			before, after := ownership.Compact(old.metadata.ManagedFields), ownership.Compact(now.metadata.ManagedFields)
 			between := func(all bool) (texts []string) {
-				transitions, err := ownership.BetweenObjects(before, after, func(paths []managedfields.Path) (_, _ *unstructured.Unstructured, err error) {
+				transitions, err := ownership.BetweenObjects(before, after, func(paths []fieldpath.Path) (_, _ *unstructured.Unstructured, err error) {
 					w := wantedFor(paths)
 					if all {
 						w = nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -49,7 +50,7 @@ const (
 // takeover is all that one party lost to another in a request.
 type takeover struct {
 	from, by string
-	paths    []managedfields.Path
+	paths    []fieldpath.Path
 }
 
 // takeovers gathers the paths that were taken from others than oneself: to the
@@ -133,7 +134,7 @@ func owners(list []managedfields.Owner) string {
 
 // pathList says as many paths as there is room for, at least one, and how many
 // more there are.
-func pathList(paths []managedfields.Path, room int) string {
+func pathList(paths []fieldpath.Path, room int) string {
 	rest := func(said int) string {
 		if said == len(paths) {
 			return ""
@@ -153,7 +154,7 @@ func pathList(paths []managedfields.Path, room int) string {
 
 // pathText says a path in a number of characters: what is lost first are its first
 // elements, as the last tell most.
-func pathText(p managedfields.Path, room int) string {
+func pathText(p fieldpath.Path, room int) string {
 	room = max(room, pathLength)
 	whole := text.Printable(p.String())
 	if length(whole) <= room || len(p) < 2 {

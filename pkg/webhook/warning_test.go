@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -16,7 +17,7 @@ import (
 // took is a path going from one owner to another, each written as
 // manager/operation/subresource.
 func took(path, from, to string) ownership.Transition {
-	p, err := managedfields.ParsePath(path)
+	p, err := fieldpath.ParsePath(path)
 	if err != nil {
 		panic(err)
 	}
@@ -97,7 +98,7 @@ func TestOwnersWarnings(t *testing.T) {
 			},
 		},
 		"not taken": {
-			[]ownership.Transition{{Path: managedfields.Field("spec"), Kind: ownership.Released, Before: ownersFrom("a")}},
+			[]ownership.Transition{{Path: fieldpath.Field("spec"), Kind: ownership.Released, Before: ownersFrom("a")}},
 			nil,
 		},
 	}

@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -208,7 +208,7 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 // and the paths keep their values. It returns 1 if the server took what is left
 // of the manifest.
 func (s *subject) yield(t *testing.T, where string, live, manifest *unstructured.Unstructured, taken []managedfields.Conflict) int {
-	var paths []managedfields.Path
+	var paths []fieldpath.Path
 	for _, c := range taken {
 		paths = append(paths, c.Path)
 	}

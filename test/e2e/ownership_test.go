@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -199,7 +199,7 @@ func liveOwners(t *testing.T, u *unstructured.Unstructured) map[string][]string 
 	owners := map[string][]string{}
 	for _, e := range entries {
 		for p := range e.Fields.All() {
-			path := managedfields.Path(p).String()
+			path := fieldpath.Path(p).String()
 			owners[path] = append(owners[path], ownerText(e.Owner))
 		}
 	}

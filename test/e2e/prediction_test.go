@@ -18,7 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -276,7 +276,7 @@ func (p *prediction) happened(t *testing.T, what string, d verdict) {
 		return
 	}
 	for _, c := range d.Changes {
-		path, err := managedfields.ParsePath(c.Path)
+		path, err := fieldpath.ParsePath(c.Path)
 		if err != nil {
 			t.Errorf("%s: %s: %v", what, d, err)
 			continue

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
@@ -23,7 +24,7 @@ func checkTree(t *testing.T, where string, live *unstructured.Unstructured) (hel
 	want := map[string][]managedfields.Owner{}
 	for _, e := range entries {
 		for p := range e.Fields.All() {
-			text := managedfields.Path(p).String()
+			text := fieldpath.Path(p).String()
 			want[text] = append(want[text], e.Owner)
 			slices.SortFunc(want[text], managedfields.Owner.Compare)
 		}

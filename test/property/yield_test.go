@@ -8,8 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
@@ -28,13 +28,13 @@ func TestYield(t *testing.T) {
 			t.Fatal(err)
 		}
 		stated := fieldpath.NewSet()
-		managedfields.Managed(entries, us).Iterate(func(p fieldpath.Path) {
+		fieldpath.Each(managedfields.Managed(entries, us), func(p fieldpath.Path) {
 			for n := 2; n <= len(p); n++ { // the parents too
-				stated.Insert(p[:n].Copy())
+				fieldpath.Insert(stated, p[:n].Clone())
 			}
 		})
-		stated.Iterate(func(p fieldpath.Path) {
-			switch h.yields(t, managedfields.Path(p.Copy())) {
+		fieldpath.Each(stated, func(p fieldpath.Path) {
+			switch h.yields(t, p.Clone()) {
 			case kept:
 				yielded++
 			case refusedByServer:
@@ -67,8 +67,8 @@ const (
 )
 
 // yields yields one path, and looks at what it is then.
-func (h *history) yields(t *testing.T, p managedfields.Path) outcome {
-	body, yielded, err := managedfields.Yield(h.manifest, h.live, us, []managedfields.Path{p}, h.Published)
+func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
+	body, yielded, err := managedfields.Yield(h.manifest, h.live, us, []fieldpath.Path{p}, h.Published)
 	if errors.As(err, new(*managedfields.KeyError)) {
 		return notYielded
 	}
@@ -96,7 +96,7 @@ func (h *history) yields(t *testing.T, p managedfields.Path) outcome {
 	return kept
 }
 
-func sameAt(p managedfields.Path, a, b *unstructured.Unstructured) bool {
+func sameAt(p fieldpath.Path, a, b *unstructured.Unstructured) bool {
 	was, had := p.Get(a.Object)
 	is, has := p.Get(b.Object)
 	return had == has && reflect.DeepEqual(was, is)
@@ -113,7 +113,7 @@ func (h *history) severalVersions() bool {
 func TestYieldedIsKept(t *testing.T) {
 	kept, refused := 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
-		stated := managedfields.StatedPaths(h.manifest.Object)
+		stated := fieldpath.StatedPaths(h.manifest.Object)
 		if len(stated) == 0 {
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -42,7 +43,7 @@ func largest() *ownership.Record {
 		for n := range 10 {
 			version++
 			tr := ownership.Transition{
-				Path: managedfields.Field("data", fmt.Sprint(entry)+strings.Repeat("ü", 400)), Kind: ownership.Taken,
+				Path: fieldpath.Field("data", fmt.Sprint(entry)+strings.Repeat("ü", 400)), Kind: ownership.Taken,
 				Before: owners(100 + n%2), After: owners(100 + 1 - n%2), Forced: true,
 			}
 			if entry%2 == 1 {

@@ -1,4 +1,4 @@
-package managedfields
+package fieldpath
 
 import (
 	"encoding/json"
@@ -9,20 +9,20 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // FromTree reads a fieldsV1 as untyped clients have it, and means the same as [FromJSON] of
 // its text.
 func FromTree(tree map[string]any) (*Set, error) {
-	set := fieldpath.NewSet()
+	set := smd.NewSet()
 	return set, decodeFields(set, tree)
 }
 
 // FromJSON reads the text of a fieldsV1, as the API server does.
 func FromJSON(text io.Reader) (*Set, error) {
-	set := fieldpath.NewSet()
+	set := smd.NewSet()
 	if err := set.FromJSON(text); err != nil {
 		return nil, fmt.Errorf("fieldsV1: %w", err)
 	}
@@ -53,7 +53,7 @@ func decodeFields(set *Set, tree map[string]any) error {
 			continue
 		}
 		pe, err := decodeElement(key)
-		if errors.Is(err, fieldpath.ErrUnknownPathElementType) {
+		if errors.Is(err, smd.ErrUnknownPathElementType) {
 			continue
 		}
 		if err != nil {
@@ -81,19 +81,19 @@ func decodeFields(set *Set, tree map[string]any) error {
 // decodeElement reads one key of a fieldsV1. Most are names of fields, and most keys
 // of list items are one text that is spelt as it is, for which no JSON reader is
 // needed.
-func decodeElement(key string) (fieldpath.PathElement, error) {
+func decodeElement(key string) (Element, error) {
 	if name, ok := strings.CutPrefix(key, "f:"); ok {
-		return fieldpath.PathElement{FieldName: &name}, nil
+		return Element{FieldName: &name}, nil
 	}
 	if text, ok := strings.CutPrefix(key, `k:{"`); ok {
 		name, v, found := strings.Cut(text, `":"`)
 		v, ends := strings.CutSuffix(v, `"}`)
 		if found && ends && isPlain(name) && strings.IndexFunc(v, isSpecial) < 0 {
-			return fieldpath.KeyElement(value.Field{Name: name, Value: value.NewValueInterface(v)}), nil
+			return smd.KeyElement(value.Field{Name: name, Value: value.NewValueInterface(v)}), nil
 		}
 	}
-	return fieldpath.DeserializePathElement(key)
+	return smd.DeserializePathElement(key)
 }
 
-// isSpecial tells whether a character means more than itself in a JSON text.
+// isSpecial reports whether a character means more than itself in a JSON text.
 func isSpecial(r rune) bool { return r == '"' || r == '\\' || r < ' ' || r == utf8.RuneError }

@@ -1,9 +1,7 @@
-package managedfields
+package fieldpath
 
 import (
 	"strings"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -52,7 +50,7 @@ func (p Path) skips(c Path) int {
 	return len(c) - len(p)
 }
 
-func alike(a, b fieldpath.PathElement) bool {
+func alike(a, b Element) bool {
 	if a.FieldName == nil || b.FieldName == nil {
 		return a.FieldName == nil && b.FieldName == nil
 	}

@@ -1,23 +1,23 @@
-package managedfields
+package fieldpath
 
 import (
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Set is the paths that an owner holds.
-type Set = fieldpath.Set
+type Set = smd.Set
 
 // NewSet returns the set of these paths.
 func NewSet(paths ...Path) *Set {
-	set := fieldpath.NewSet()
+	set := smd.NewSet()
 	for _, p := range paths {
 		Insert(set, p)
 	}
 	return set
 }
 
-// below returns what a set holds below an element, if it holds anything there.
-func below(set *Set, pe fieldpath.PathElement) (*Set, bool) {
+// Below returns what a set holds below an element, if it holds anything there.
+func Below(set *Set, pe Element) (*Set, bool) {
 	child, ok := set.Children.Get(pe)
 	if !ok || child.Empty() {
 		return nil, false
@@ -28,17 +28,17 @@ func below(set *Set, pe fieldpath.PathElement) (*Set, bool) {
 // Each calls visit with every path of a set, in order. The path is valid during the call
 // only.
 func Each(set *Set, visit func(Path)) {
-	set.Iterate(func(p fieldpath.Path) { visit(Path(p)) })
+	set.Iterate(func(p smd.Path) { visit(Path(p)) })
 }
 
 // Insert adds a path to a set.
-func Insert(set *Set, p Path) { set.Insert(fieldpath.Path(p)) }
+func Insert(set *Set, p Path) { set.Insert(smd.Path(p)) }
 
 // Has reports whether a set has the path itself.
-func Has(set *Set, p Path) bool { return set.Has(fieldpath.Path(p)) }
+func Has(set *Set, p Path) bool { return set.Has(smd.Path(p)) }
 
-// holds tells whether a set has the path, a leaf above it, or any path below.
-func holds(set *Set, p Path) bool {
+// Touches reports whether a set has the path, a leaf above it, or any path below.
+func Touches(set *Set, p Path) bool {
 	for i, pe := range p {
 		child, below := set.Children.Get(pe)
 		if set.Members.Has(pe) && (i == len(p)-1 || !below) {
@@ -52,8 +52,8 @@ func holds(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
-// holdsIn tells whether a set has the path, or any path below.
-func holdsIn(set *Set, p Path) bool {
+// Holds reports whether a set has the path, or any path below.
+func Holds(set *Set, p Path) bool {
 	for i, pe := range p {
 		if i == len(p)-1 && set.Members.Has(pe) {
 			return true
@@ -68,10 +68,10 @@ func holdsIn(set *Set, p Path) bool {
 }
 
 // BelowEach returns what the sets hold below an element, as far as they hold anything there.
-func BelowEach(sets []*Set, pe fieldpath.PathElement) []*Set {
+func BelowEach(sets []*Set, pe Element) []*Set {
 	var out []*Set
 	for _, set := range sets {
-		if child, ok := below(set, pe); ok {
+		if child, ok := Below(set, pe); ok {
 			out = append(out, child)
 		}
 	}

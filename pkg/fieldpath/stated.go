@@ -1,10 +1,8 @@
-package managedfields
+package fieldpath
 
 import (
 	"maps"
 	"slices"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // StatedPaths returns the paths of all that an object states, parents before what
@@ -13,8 +11,8 @@ import (
 func StatedPaths(object map[string]any) []Path {
 	var out []Path
 	var walk func(p Path, v any)
-	below := func(p Path, pe fieldpath.PathElement, v any) {
-		if next := p.child(pe); !isIdentity(next) || len(next) == 1 && *pe.FieldName == "metadata" {
+	below := func(p Path, pe Element, v any) {
+		if next := p.Child(pe); !IsIdentity(next) || len(next) == 1 && *pe.FieldName == "metadata" {
 			out = append(out, next)
 			walk(next, v)
 		}
@@ -23,7 +21,7 @@ func StatedPaths(object map[string]any) []Path {
 		switch v := v.(type) {
 		case map[string]any:
 			for _, name := range slices.Sorted(maps.Keys(v)) {
-				below(p, fieldpath.PathElement{FieldName: &name}, v[name])
+				below(p, Element{FieldName: &name}, v[name])
 			}
 		case []any:
 			for _, item := range v {
@@ -40,7 +38,7 @@ func StatedPaths(object map[string]any) []Path {
 func EmptyLists(object map[string]any) *Set {
 	out := NewSet()
 	for _, p := range StatedPaths(object) {
-		if v, _ := p.Get(object); isList(v) && isEmpty(v) {
+		if v, _ := p.Get(object); isList(v) && IsEmpty(v) {
 			Insert(out, p)
 		}
 	}

@@ -1,4 +1,4 @@
-package managedfields
+package fieldpath
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
@@ -18,20 +18,20 @@ import (
 //	.metadata.labels["app.kubernetes.io/name"]
 //	.metadata.finalizers[="example.com/cleanup"]
 //	.spec.ports[port=53,protocol="UDP"].targetPort
-type Path fieldpath.Path
+type Path smd.Path
 
 // Field returns the path of a field that lies below maps only.
 func Field(names ...string) Path {
 	p := make(Path, len(names))
 	for i, name := range names {
-		p[i] = fieldpath.FieldNameElement(name)
+		p[i] = FieldElement(name)
 	}
 	return p
 }
 
 // Item returns the path of the item of a list that is known by one field of text.
 func (p Path) Item(key, text string) Path {
-	return p.child(fieldpath.KeyElement(value.Field{Name: key, Value: value.NewValueInterface(text)}))
+	return p.Child(smd.KeyElement(value.Field{Name: key, Value: value.NewValueInterface(text)}))
 }
 
 // String returns the text form. Two paths have one text only if they are equal.
@@ -43,22 +43,22 @@ func (p Path) String() string {
 	return string(b)
 }
 
-// unquoted returns the notation in which the API server names paths: it has no quotes, so
+// Unquoted returns the notation in which the API server names paths: it has no quotes, so
 // that several paths may have one text.
-func (p Path) unquoted() string { return fieldpath.Path(p).String() }
+func (p Path) Unquoted() string { return smd.Path(p).String() }
 
-// Equal tells whether both paths name the same field; numbers in keys are
+// Equal reports whether both paths name the same field; numbers in keys are
 // compared by value.
 func (p Path) Equal(other Path) bool {
-	return fieldpath.Path(p).Equals(fieldpath.Path(other))
+	return smd.Path(p).Equals(smd.Path(other))
 }
 
 // Compare orders paths element by element, a field before what lies below it.
 func (p Path) Compare(other Path) int {
-	return fieldpath.Path(p).Compare(fieldpath.Path(other))
+	return smd.Path(p).Compare(smd.Path(other))
 }
 
-// HasPrefix tells whether p is prefix, or lies below it.
+// HasPrefix reports whether p is prefix, or lies below it.
 func (p Path) HasPrefix(prefix Path) bool {
 	return len(p) >= len(prefix) && p[:len(prefix)].Equal(prefix)
 }
@@ -66,13 +66,13 @@ func (p Path) HasPrefix(prefix Path) bool {
 // Clone returns a copy that shares no elements with p.
 func (p Path) Clone() Path { return slices.Clone(p) }
 
-// child returns p with one more element. It never shares memory with another
+// Child returns p with one more element. It never shares memory with another
 // child of p.
-func (p Path) child(pe fieldpath.PathElement) Path {
+func (p Path) Child(pe Element) Path {
 	return append(slices.Clip(p), pe)
 }
 
-func appendElement(b []byte, pe fieldpath.PathElement) []byte {
+func appendElement(b []byte, pe Element) []byte {
 	switch {
 	case pe.FieldName != nil:
 		return appendField(b, *pe.FieldName)
@@ -131,7 +131,7 @@ func appendScalar(b []byte, v any) []byte {
 	return append(b, text...)
 }
 
-// isPlain tells whether a name needs no quotes.
+// isPlain reports whether a name needs no quotes.
 func isPlain(name string) bool {
 	return name != "" && strings.IndexFunc(name, isOdd) < 0
 }

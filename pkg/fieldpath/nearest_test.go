@@ -1,13 +1,14 @@
-package managedfields_test
+package fieldpath_test
 
 import (
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 func TestNearest(t *testing.T) {
-	object := read(t, `
+	object := fieldstest.Read(t, `
 kind: Deployment
 metadata:
   name: web
@@ -34,11 +35,11 @@ spec:
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, err := managedfields.ParsePath(tt.path)
+			p, err := fieldpath.ParsePath(tt.path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, ok := p.Nearest(managedfields.StatedPaths(object.Object))
+			got, ok := p.Nearest(fieldpath.StatedPaths(object.Object))
 			if got.String() != tt.want || ok != (tt.want != "") {
 				t.Errorf("Nearest(%s) = %s, %v, want %q", tt.path, got, ok, tt.want)
 			}
@@ -48,7 +49,7 @@ spec:
 
 // Edge case 4: what somebody names by position gets the key that stands there.
 func TestByKey(t *testing.T) {
-	object := read(t, `
+	object := fieldstest.Read(t, `
 data: {"0": a}
 metadata: {finalizers: [example.com/x]}
 spec:
@@ -65,7 +66,7 @@ spec:
 		".spec.containers[7].image":                "",
 		".spec.containers[0].image":                "",
 	} {
-		p, err := managedfields.ParsePath(text)
+		p, err := fieldpath.ParsePath(text)
 		if err != nil {
 			t.Fatal(err)
 		}

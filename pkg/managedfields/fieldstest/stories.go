@@ -1,21 +1,21 @@
-package managedfields_test
+package fieldstest
 
 import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/json"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-const us = "k8sconnect"
+const Us = "k8sconnect"
 
-// read returns the object that a YAML text describes, as a client would get it:
+// Read returns the object that a YAML text describes, as a client would get it:
 // integers are int64.
-func read(t testing.TB, text string) *unstructured.Unstructured {
+func Read(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	content, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -28,13 +28,13 @@ func read(t testing.TB, text string) *unstructured.Unstructured {
 	return &u
 }
 
-// edited returns the object with some paths set to other values; nil as a value
+// Edited returns the object with some paths set to other values; nil as a value
 // is null, and absent removes.
-func edited(t testing.TB, u *unstructured.Unstructured, edits map[string]any) *unstructured.Unstructured {
+func Edited(t testing.TB, u *unstructured.Unstructured, edits map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	u = u.DeepCopy()
 	for path, v := range edits {
-		p, err := managedfields.ParsePath(path)
+		p, err := fieldpath.ParsePath(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func edited(t testing.TB, u *unstructured.Unstructured, edits map[string]any) *u
 		if !ok || !isMap {
 			t.Fatalf("%s has no parent in the object", path)
 		}
-		if v == absent {
+		if v == Absent {
 			delete(m, *p[len(p)-1].FieldName)
 			continue
 		}
@@ -52,10 +52,10 @@ func edited(t testing.TB, u *unstructured.Unstructured, edits map[string]any) *u
 	return u
 }
 
-// absent stands for no value.
-var absent = struct{ absent bool }{true}
+// Absent stands for no value.
+var Absent = struct{ absent bool }{true}
 
-func entries(t testing.TB, u *unstructured.Unstructured) []managedfields.Entry {
+func Entries(t testing.TB, u *unstructured.Unstructured) []managedfields.Entry {
 	t.Helper()
 	entries, err := managedfields.Entries(u)
 	if err != nil {
@@ -64,26 +64,26 @@ func entries(t testing.TB, u *unstructured.Unstructured) []managedfields.Entry {
 	return entries
 }
 
-func path(t testing.TB, text string) managedfields.Path {
+func Path(t testing.TB, text string) fieldpath.Path {
 	t.Helper()
-	p, err := managedfields.ParsePath(text)
+	p, err := fieldpath.ParsePath(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func paths(t testing.TB, texts ...string) []managedfields.Path {
+func Paths(t testing.TB, texts ...string) []fieldpath.Path {
 	t.Helper()
-	out := make([]managedfields.Path, len(texts))
+	out := make([]fieldpath.Path, len(texts))
 	for i, text := range texts {
-		out[i] = path(t, text)
+		out[i] = Path(t, text)
 	}
 	return out
 }
 
-// conflictPaths shows conflicts by path alone.
-func conflictPaths(conflicts []managedfields.Conflict) []string {
+// ConflictPaths shows conflicts by path alone.
+func ConflictPaths(conflicts []managedfields.Conflict) []string {
 	var out []string
 	for _, c := range conflicts {
 		out = append(out, c.Path.String())
@@ -91,8 +91,8 @@ func conflictPaths(conflicts []managedfields.Conflict) []string {
 	return out
 }
 
-// changeTexts shows changes as "kind path".
-func changeTexts(changes []managedfields.Change) []string {
+// ChangeTexts shows changes as "kind path".
+func ChangeTexts(changes []managedfields.Change) []string {
 	var out []string
 	for _, c := range changes {
 		out = append(out, string(c.Kind)+" "+c.Path.String())
@@ -100,7 +100,7 @@ func changeTexts(changes []managedfields.Change) []string {
 	return out
 }
 
-func ownerTexts(owners []managedfields.Owner) []string {
+func OwnerTexts(owners []managedfields.Owner) []string {
 	var out []string
 	for _, o := range owners {
 		out = append(out, o.String())
@@ -108,18 +108,18 @@ func ownerTexts(owners []managedfields.Owner) []string {
 	return out
 }
 
-// content returns what a YAML text describes, be it an object or not.
-func content(t testing.TB, text string) map[string]any {
+// Content returns what a YAML text describes, be it an object or not.
+func Content(t testing.TB, text string) map[string]any {
 	t.Helper()
-	return read(t, text).Object
+	return Read(t, text).Object
 }
 
-// set returns the field set with these paths.
-func set(t testing.TB, texts ...string) *managedfields.Set {
+// Set returns the field set with these paths.
+func Set(t testing.TB, texts ...string) *fieldpath.Set {
 	t.Helper()
-	s := &managedfields.Set{}
-	for _, p := range paths(t, texts...) {
-		s.Insert(fieldpath.Path(p))
+	s := &fieldpath.Set{}
+	for _, p := range Paths(t, texts...) {
+		fieldpath.Insert(s, p)
 	}
 	return s
 }
@@ -130,7 +130,7 @@ func set(t testing.TB, texts ...string) *managedfields.Set {
 // set the image, an injector put a sidecar before the container, and the
 // controller wrote its status.
 const (
-	web = `
+	Web = `
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: prod, labels: {app.kubernetes.io/name: web}}
@@ -146,7 +146,7 @@ spec:
         args: [--verbose]
         ports: [{containerPort: 8080}]
 `
-	webLive = `
+	WebLive = `
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -232,7 +232,7 @@ status: {replicas: 5}
 // dns is a Service that k8sconnect applied; the manifest leaves the protocol of
 // one port to the server.
 const (
-	dns = `
+	Dns = `
 apiVersion: v1
 kind: Service
 metadata: {name: dns, namespace: prod}
@@ -242,7 +242,7 @@ spec:
   - {name: dns, port: 53, protocol: UDP}
   - {name: dns-tcp, port: 53}
 `
-	dnsLive = `
+	DnsLive = `
 apiVersion: v1
 kind: Service
 metadata:
@@ -272,13 +272,13 @@ spec:
 // conf is a ConfigMap that k8sconnect applied; an operator added a finalizer and
 // a label.
 const (
-	conf = `
+	Conf = `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: conf, namespace: prod, finalizers: [example.com/ours]}
 data: {app.conf: "a=1\n", empty: ""}
 `
-	confLive = `
+	ConfLive = `
 apiVersion: v1
 kind: ConfigMap
 data: {app.conf: "a=1\n", empty: ""}
@@ -310,13 +310,13 @@ metadata:
 
 // db is a Secret that k8sconnect applied with stringData.
 const (
-	db = `
+	Db = `
 apiVersion: v1
 kind: Secret
 metadata: {name: db, namespace: prod}
 stringData: {password: hunter2}
 `
-	dbLive = `
+	DbLive = `
 apiVersion: v1
 kind: Secret
 data: {password: aHVudGVyMg==}
@@ -336,7 +336,7 @@ type: Opaque
 
 // old is a ConfigMap that kubectl applied on the client side; an operator added
 // a key.
-const oldLive = `
+const OldLive = `
 apiVersion: v1
 kind: ConfigMap
 data: {dropped: "2", kept: "1", theirs: "3"}
@@ -366,9 +366,9 @@ metadata:
   namespace: prod
 `
 
-// entry writes one entry of managed fields for small stories.
-func entry(manager, operation, fields string) string {
+// Entry writes one entry of managed fields for small stories.
+func Entry(manager, operation, fields string) string {
 	return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
 }
 
-const app = `.spec.template.spec.containers[name="app"]`
+const App = `.spec.template.spec.containers[name="app"]`

@@ -1,14 +1,12 @@
-package managedfields
+package fieldpath
 
 import (
 	"slices"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// without removes one path from a value, and returns what the value is then: a
+// Delete removes one path from a value, and returns what the value is then: a
 // list that lost an item is another slice.
-func without(v any, p Path) any {
+func Delete(v any, p Path) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if p[0].FieldName == nil {
@@ -18,17 +16,17 @@ func without(v any, p Path) any {
 		if len(p) == 1 {
 			delete(v, name)
 		} else if below, ok := v[name]; ok {
-			v[name] = without(below, p[1:])
+			v[name] = Delete(below, p[1:])
 		}
 		return v
 	case []any:
-		i := Find(v, fieldpath.PathElement(p[0]))
+		i := Find(v, Element(p[0]))
 		switch {
 		case i < 0:
 		case len(p) == 1:
 			return slices.Delete(v, i, i+1)
 		default:
-			v[i] = without(v[i], p[1:])
+			v[i] = Delete(v[i], p[1:])
 		}
 		return v
 	default:
@@ -36,8 +34,8 @@ func without(v any, p Path) any {
 	}
 }
 
-// set puts a value at a path whose parents are there.
-func set(v any, p Path, to any) {
+// Put puts a value at a path whose parents are there.
+func Put(v any, p Path, to any) {
 	switch v := v.(type) {
 	case map[string]any:
 		switch {
@@ -45,11 +43,11 @@ func set(v any, p Path, to any) {
 		case len(p) == 1:
 			v[*p[0].FieldName] = to
 		default:
-			set(v[*p[0].FieldName], p[1:], to)
+			Put(v[*p[0].FieldName], p[1:], to)
 		}
 	case []any:
 		if i := Find(v, p[0]); i >= 0 && len(p) > 1 {
-			set(v[i], p[1:], to)
+			Put(v[i], p[1:], to)
 		}
 	}
 }

@@ -1,17 +1,17 @@
-package managedfields
+package fieldpath
 
 import (
 	"slices"
 	"strconv"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Positional tells whether the path names an item of a list by its position, as
+// Positional reports whether the path names an item of a list by its position, as
 // no owner does (edge case 4).
 func (p Path) Positional() bool {
-	return slices.ContainsFunc(p, func(pe fieldpath.PathElement) bool { return pe.Index != nil })
+	return slices.ContainsFunc(p, func(pe Element) bool { return pe.Index != nil })
 }
 
 // ByKey returns a positional path with the keys of the items that stand at its
@@ -25,38 +25,38 @@ func (p Path) ByKey(object map[string]any) (Path, bool) {
 		case map[string]any:
 			if pe.Index != nil { // A key that looks like a number: .data[0]
 				name := strconv.Itoa(*pe.Index)
-				pe = fieldpath.PathElement{FieldName: &name}
+				pe = Element{FieldName: &name}
 			}
 		case []any:
 			if i := pe.Index; i != nil && *i >= 0 && *i < len(c) {
 				pe = likelyElement(c[*i])
 			}
 		}
-		out = out.child(pe)
+		out = out.Child(pe)
 		var ok bool
-		if v, ok = (Path{pe}).in(v); !ok {
+		if v, ok = (Path{pe}).GetIn(v); !ok {
 			return nil, false
 		}
 	}
 	return out, true
 }
 
-// in returns the value at the path in any value.
-func (p Path) in(v any) (any, bool) {
+// GetIn returns the value at the path in any value.
+func (p Path) GetIn(v any) (any, bool) {
 	const field = "v"
 	return append(Field(field), p...).Get(map[string]any{field: v})
 }
 
 // likelyElement returns the element under which an owner would hold a list item,
 // as far as that can be told without a schema.
-func likelyElement(item any) fieldpath.PathElement {
+func likelyElement(item any) Element {
 	m, ok := item.(map[string]any)
 	if !ok {
-		return fieldpath.ValueElement(value.NewValueInterface(item))
+		return smd.ValueElement(value.NewValueInterface(item))
 	}
 	for _, name := range []string{"containerPort", "port", "mountPath", "devicePath", "name", "key", "type", "ip", "uid"} {
 		v, has := m[name]
-		if !has || isContainer(v) {
+		if !has || IsContainer(v) {
 			continue
 		}
 		key := value.FieldList{{Name: name, Value: value.NewValueInterface(v)}}
@@ -67,7 +67,7 @@ func likelyElement(item any) fieldpath.PathElement {
 			}
 			key = append(key, value.Field{Name: "protocol", Value: value.NewValueInterface(protocol)})
 		}
-		return fieldpath.PathElement{Key: &key}
+		return Element{Key: &key}
 	}
-	return fieldpath.PathElement{Key: &value.FieldList{}}
+	return Element{Key: &value.FieldList{}}
 }

@@ -1,22 +1,20 @@
-package managedfields
+package fieldpath
 
 import (
 	"slices"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Index finds the items of a list by their elements.
 type Index struct {
 	// Elements are those of the items, in the order of the list.
-	Elements []fieldpath.PathElement
+	Elements []Element
 	sorted   []int
 }
 
 // Index returns the index of a list, and whether it has one: every item has an element,
 // and no two have the same.
 func (x Items) Index(list []any) (Index, bool) {
-	out := Index{Elements: make([]fieldpath.PathElement, len(list)), sorted: make([]int, len(list))}
+	out := Index{Elements: make([]Element, len(list)), sorted: make([]int, len(list))}
 	for i, item := range list {
 		pe, _, ok := x.Element(item)
 		if !ok {
@@ -34,8 +32,8 @@ func (x Items) Index(list []any) (Index, bool) {
 }
 
 // Find returns the position of the item with an element, and whether there is one.
-func (x Index) Find(pe fieldpath.PathElement) (int, bool) {
-	n, ok := slices.BinarySearchFunc(x.sorted, pe, func(i int, pe fieldpath.PathElement) int {
+func (x Index) Find(pe Element) (int, bool) {
+	n, ok := slices.BinarySearchFunc(x.sorted, pe, func(i int, pe Element) int {
 		return x.Elements[i].Compare(pe)
 	})
 	if !ok {
@@ -45,8 +43,8 @@ func (x Index) Find(pe fieldpath.PathElement) (int, bool) {
 }
 
 // Common returns, in the order of x, the elements that other has too.
-func (x Index) Common(other Index) []fieldpath.PathElement {
-	var out []fieldpath.PathElement
+func (x Index) Common(other Index) []Element {
+	var out []Element
 	for _, pe := range x.Elements {
 		if _, ok := other.Find(pe); ok {
 			out = append(out, pe)
@@ -56,7 +54,7 @@ func (x Index) Common(other Index) []fieldpath.PathElement {
 }
 
 // Keys shows elements as values: a set item as itself, a keyed one as its key.
-func Keys(els []fieldpath.PathElement) []any {
+func Keys(els []Element) []any {
 	out := make([]any, len(els))
 	for i, pe := range els {
 		if pe.Value != nil {
@@ -111,12 +109,12 @@ func sameKey(a, b any, names []string) bool {
 	am, aMap := a.(map[string]any)
 	bm, bMap := b.(map[string]any)
 	if !aMap || !bMap {
-		return equal(a, b)
+		return Equal(a, b)
 	}
 	for _, name := range names {
 		av, aHas := am[name]
 		bv, bHas := bm[name]
-		if aHas != bHas || !equal(av, bv) {
+		if aHas != bHas || !Equal(av, bv) {
 			return false
 		}
 	}

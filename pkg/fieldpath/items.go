@@ -1,34 +1,34 @@
-package managedfields
+package fieldpath
 
 import (
 	"slices"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // Items tells the items of one list apart by the elements that field sets have for them.
 // Everything that has to know which item a path means asks here.
 type Items struct {
-	elements []fieldpath.PathElement // sorted
+	elements []Element // sorted
 	names    []string
 }
 
 // ItemsOf returns the items of a list below which these sets are; nil is an empty set.
 func ItemsOf(sets ...*Set) Items {
-	els := elements(sets...)
+	els := Elements(sets...)
 	return Items{elements: els, names: keyNames(els)}
 }
 
 // ItemsNamed returns the items of a list of which nothing is known but one element.
-func ItemsNamed(pe fieldpath.PathElement) Items {
-	one := []fieldpath.PathElement{pe}
+func ItemsNamed(pe Element) Items {
+	one := []Element{pe}
 	return Items{elements: one, names: keyNames(one)}
 }
 
 // keyNames returns the names of the fields that make up the keys of a list. A
 // key may lack a name: the item had no such field, and there is no default.
-func keyNames(elements []fieldpath.PathElement) []string {
+func keyNames(elements []Element) []string {
 	var names []string
 	for _, pe := range elements {
 		if pe.Key == nil {
@@ -47,13 +47,13 @@ func keyNames(elements []fieldpath.PathElement) []string {
 // Element returns the element of a list item as far as the item says it, and whether it
 // says all of the key. An item that says nothing of it, since all of its key is default,
 // has an element without a key. Where no key is known, no map has an element.
-func (x Items) Element(item any) (pe fieldpath.PathElement, complete, ok bool) {
+func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	m, isMap := item.(map[string]any)
 	if !isMap {
-		if item == nil || isContainer(item) {
+		if item == nil || IsContainer(item) {
 			return pe, false, false
 		}
-		return fieldpath.ValueElement(value.NewValueInterface(item)), true, true
+		return smd.ValueElement(value.NewValueInterface(item)), true, true
 	}
 	key := make(value.FieldList, 0, len(x.names))
 	for _, name := range x.names {
@@ -61,7 +61,7 @@ func (x Items) Element(item any) (pe fieldpath.PathElement, complete, ok bool) {
 			key = append(key, value.Field{Name: name, Value: value.NewValueInterface(v)})
 		}
 	}
-	return fieldpath.PathElement{Key: &key}, len(key) == len(x.names), len(x.names) > 0
+	return Element{Key: &key}, len(key) == len(x.names), len(x.names) > 0
 }
 
 // Match says how well a list item fits an element.
@@ -81,9 +81,9 @@ const (
 )
 
 // Match compares a list item with an element.
-func (x Items) Match(item any, pe fieldpath.PathElement) Match {
+func (x Items) Match(item any, pe Element) Match {
 	if pe.Value != nil {
-		if item == nil || isContainer(item) || !equal(item, (*pe.Value).Unstructured()) {
+		if item == nil || IsContainer(item) || !Equal(item, (*pe.Value).Unstructured()) {
 			return NoMatch
 		}
 		return Exact
@@ -94,11 +94,11 @@ func (x Items) Match(item any, pe fieldpath.PathElement) Match {
 	}
 	result, said := Exact, 0
 	for _, name := range x.names {
-		want, inKey := keyField(pe, name)
+		want, inKey := KeyField(pe, name)
 		got, inItem := m[name]
 		switch {
 		case inKey && inItem:
-			if !equal(got, want) {
+			if !Equal(got, want) {
 				return NoMatch
 			}
 			said++
@@ -118,8 +118,8 @@ func (x Items) Match(item any, pe fieldpath.PathElement) Match {
 }
 
 // Possible returns the elements to which the server's defaults may complete an item.
-func (x Items) Possible(item any) []fieldpath.PathElement {
-	var out []fieldpath.PathElement
+func (x Items) Possible(item any) []Element {
+	var out []Element
 	for _, pe := range x.elements {
 		if m := x.Match(item, pe); m == Bare || m == Partial {
 			out = append(out, pe)
@@ -131,18 +131,18 @@ func (x Items) Possible(item any) []fieldpath.PathElement {
 // Identify returns the element under which the sets speak of an item: the one that the
 // item names itself, else the only one that the server's defaults may complete it to and
 // that is accepted.
-func (x Items) Identify(item any, accept func(fieldpath.PathElement) bool) (fieldpath.PathElement, bool) {
+func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
 		return pe, false
 	}
-	if _, found := slices.BinarySearchFunc(x.elements, pe, fieldpath.PathElement.Compare); found {
+	if _, found := slices.BinarySearchFunc(x.elements, pe, Element.Compare); found {
 		return pe, true
 	}
 	if complete {
 		return pe, false
 	}
-	possible := slices.DeleteFunc(x.Possible(item), func(pe fieldpath.PathElement) bool { return !accept(pe) })
+	possible := slices.DeleteFunc(x.Possible(item), func(pe Element) bool { return !accept(pe) })
 	if len(possible) != 1 {
 		return pe, false
 	}
@@ -151,8 +151,8 @@ func (x Items) Identify(item any, accept func(fieldpath.PathElement) bool) (fiel
 
 // Held is [Items.Identify] for an item of a list of which nothing else is known: an element
 // that another item of the list fits exactly is that item's.
-func (x Items) Held(item any, list []any) (fieldpath.PathElement, bool) {
-	return x.Identify(item, func(pe fieldpath.PathElement) bool {
+func (x Items) Held(item any, list []any) (Element, bool) {
+	return x.Identify(item, func(pe Element) bool {
 		return !slices.ContainsFunc(list, func(other any) bool { return x.Match(other, pe) == Exact })
 	})
 }
@@ -160,11 +160,11 @@ func (x Items) Held(item any, list []any) (fieldpath.PathElement, bool) {
 // Unproven returns the fields of an element's key that a list item does not state and that
 // a set of paths below the element holds. Whoever holds them stated them, so nothing shows
 // that they are the server's defaults.
-func Unproven(item any, pe fieldpath.PathElement, below *Set) []string {
+func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
 		_, stated := m[name]
-		return stated || !below.Members.Has(fieldpath.FieldNameElement(name))
+		return stated || !below.Members.Has(FieldElement(name))
 	})
 }
 
@@ -175,7 +175,7 @@ func (x Items) IsKey(name string) bool { return slices.Contains(x.names, name) }
 // list of values.
 func (x Items) Names() []string { return x.names }
 
-func keyField(pe fieldpath.PathElement, name string) (any, bool) {
+func KeyField(pe Element, name string) (any, bool) {
 	for _, f := range *pe.Key {
 		if f.Name == name {
 			return f.Value.Unstructured(), true
@@ -187,7 +187,7 @@ func keyField(pe fieldpath.PathElement, name string) (any, bool) {
 // Find returns the position of the one item that an element names, or -1.
 // An item that matches exactly goes before those that may match, and these before
 // those that say nothing; of either there must be only one.
-func (x Items) Find(list []any, pe fieldpath.PathElement) int {
+func (x Items) Find(list []any, pe Element) int {
 	best, at, several := NoMatch, -1, false
 	for i, item := range list {
 		m := x.Match(item, pe)
@@ -208,7 +208,7 @@ func (x Items) Find(list []any, pe fieldpath.PathElement) int {
 
 // Find returns the position of the value at one element of a path, in a list of
 // which nothing is known but that element.
-func Find(list []any, pe fieldpath.PathElement) int {
+func Find(list []any, pe Element) int {
 	switch {
 	case pe.Index != nil:
 		if i := *pe.Index; i >= 0 && i < len(list) {
@@ -222,7 +222,7 @@ func Find(list []any, pe fieldpath.PathElement) int {
 }
 
 // KeyOf returns the fields of an element's key.
-func KeyOf(pe fieldpath.PathElement) map[string]any {
+func KeyOf(pe Element) map[string]any {
 	key := make(map[string]any, len(*pe.Key))
 	for _, f := range *pe.Key {
 		key[f.Name] = f.Value.Unstructured()
@@ -232,7 +232,7 @@ func KeyOf(pe fieldpath.PathElement) map[string]any {
 
 // KeyNames returns the names of the fields of an element's key, in its order; none where it
 // has no key.
-func KeyNames(pe fieldpath.PathElement) []string {
+func KeyNames(pe Element) []string {
 	if pe.Key == nil {
 		return nil
 	}

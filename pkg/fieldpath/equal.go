@@ -1,12 +1,12 @@
-package managedfields
+package fieldpath
 
 import "encoding/json"
 
-// equal compares two JSON values as the API server does when it looks for
+// Equal compares two JSON values as the API server does when it looks for
 // conflicts: numbers by value whatever their Go type, lists in order, and null,
 // absent and empty as three different things. Texts are compared as texts: a
 // quantity in another spelling is another value.
-func equal(a, b any) bool {
+func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case string:
 		b, ok := b.(string)
@@ -25,7 +25,7 @@ func equal(a, b any) bool {
 			return false
 		}
 		for i := range a {
-			if !equal(a[i], b[i]) {
+			if !Equal(a[i], b[i]) {
 				return false
 			}
 		}
@@ -39,7 +39,7 @@ func equalMaps(a, b map[string]any) bool {
 		return false
 	}
 	for k, va := range a {
-		if vb, ok := b[k]; !ok || !equal(va, vb) {
+		if vb, ok := b[k]; !ok || !Equal(va, vb) {
 			return false
 		}
 	}
@@ -52,8 +52,8 @@ func equalNumbers(a, b any) bool {
 	if aInt && bInt {
 		return ai == bi
 	}
-	af, aOK := asFloat(a)
-	bf, bOK := asFloat(b)
+	af, aOK := AsFloat(a)
+	bf, bOK := AsFloat(b)
 	return aOK && bOK && af == bf
 }
 
@@ -72,7 +72,7 @@ func asInt(v any) (int64, bool) {
 	return 0, false
 }
 
-func asFloat(v any) (float64, bool) {
+func AsFloat(v any) (float64, bool) {
 	if i, ok := asInt(v); ok {
 		return float64(i), true
 	}
@@ -88,8 +88,8 @@ func asFloat(v any) (float64, bool) {
 	return 0, false
 }
 
-// isEmpty tells whether v is a map or list with nothing in it.
-func isEmpty(v any) bool {
+// IsEmpty reports whether v is a map or list with nothing in it.
+func IsEmpty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		return len(v) == 0
@@ -99,11 +99,11 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// isFilled reports whether v is a map or a list with something in it.
-func isFilled(v any) bool { return isContainer(v) && !isEmpty(v) }
+// IsFilled reports whether v is a map or a list with something in it.
+func IsFilled(v any) bool { return IsContainer(v) && !IsEmpty(v) }
 
-// isContainer tells whether v is a map or a list.
-func isContainer(v any) bool {
+// IsContainer reports whether v is a map or a list.
+func IsContainer(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:
 		return true
@@ -111,9 +111,9 @@ func isContainer(v any) bool {
 	return false
 }
 
-// clone copies maps and lists, so that the copy can be changed. Unlike
+// Clone copies maps and lists, so that the copy can be changed. Unlike
 // runtime.DeepCopyJSONValue it takes whatever it meets.
-func clone(v any) any {
+func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if v == nil {
@@ -121,7 +121,7 @@ func clone(v any) any {
 		}
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			out[k] = clone(e)
+			out[k] = Clone(e)
 		}
 		return out
 	case []any:
@@ -130,22 +130,9 @@ func clone(v any) any {
 		}
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = clone(e)
+			out[i] = Clone(e)
 		}
 		return out
 	}
 	return v
-}
-
-// side is a value, or its absence.
-type side struct {
-	value any
-	has   bool
-}
-
-// at returns what a map has under a name.
-func at(v any, name string) side {
-	m, _ := v.(map[string]any)
-	below, has := m[name]
-	return side{below, has}
 }

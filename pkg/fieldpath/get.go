@@ -1,6 +1,4 @@
-package managedfields
-
-import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+package fieldpath
 
 // Get returns the value at the path in an object, and whether there is one. A
 // list item that leaves part of its key to the server's defaults is found where
@@ -8,7 +6,7 @@ import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
 
 // GetBy is [Path.Get] with another search for the item of a list that an element names.
-func (p Path) GetBy(object map[string]any, find func([]any, fieldpath.PathElement) int) (any, bool) {
+func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, bool) {
 	var v any = object
 	for _, pe := range p {
 		switch c := v.(type) {
@@ -33,9 +31,9 @@ func (p Path) GetBy(object map[string]any, find func([]any, fieldpath.PathElemen
 	return v, true
 }
 
-// Same tells whether two objects have the same value at the path, or both none.
+// Same reports whether two objects have the same value at the path, or both none.
 func (p Path) Same(a, b map[string]any) bool {
 	was, hasWas := p.Get(a)
 	is, hasIs := p.Get(b)
-	return hasWas == hasIs && (!hasWas || equal(was, is))
+	return hasWas == hasIs && (!hasWas || Equal(was, is))
 }

@@ -1,9 +1,10 @@
-package managedfields_test
+package fieldpath_test
 
 import (
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // Edge case 1: keys with dots; edge case 2: set items; edge case 4: list items
@@ -45,14 +46,14 @@ func TestParsePath(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, err := managedfields.ParsePath(tt.text)
+			p, err := fieldpath.ParsePath(tt.text)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := p.String(); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
-			again, err := managedfields.ParsePath(p.String())
+			again, err := fieldpath.ParsePath(p.String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +86,7 @@ func TestParsePathErrors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, err := managedfields.ParsePath(tt.text)
+			p, err := fieldpath.ParsePath(tt.text)
 			if err == nil {
 				t.Fatalf("read as %s", p)
 			}
@@ -97,23 +98,23 @@ func TestParsePathErrors(t *testing.T) {
 }
 
 func TestPathRelations(t *testing.T) {
-	image := path(t, `.spec.containers[name="app"].image`)
-	if !image.HasPrefix(path(t, `.spec.containers[name="app"]`)) || !image.HasPrefix(image) || !image.HasPrefix(nil) {
+	image := fieldstest.Path(t, `.spec.containers[name="app"].image`)
+	if !image.HasPrefix(fieldstest.Path(t, `.spec.containers[name="app"]`)) || !image.HasPrefix(image) || !image.HasPrefix(nil) {
 		t.Error("a path does not have its own prefixes")
 	}
-	if image.HasPrefix(path(t, `.spec.containers[name="sidecar"]`)) || path(t, `.spec`).HasPrefix(image) {
+	if image.HasPrefix(fieldstest.Path(t, `.spec.containers[name="sidecar"]`)) || fieldstest.Path(t, `.spec`).HasPrefix(image) {
 		t.Error("a path has a prefix that is none")
 	}
-	if path(t, `.spec`).Compare(path(t, `.spec.a`)) >= 0 || path(t, `.b`).Compare(path(t, `.a.c`)) <= 0 {
+	if fieldstest.Path(t, `.spec`).Compare(fieldstest.Path(t, `.spec.a`)) >= 0 || fieldstest.Path(t, `.b`).Compare(fieldstest.Path(t, `.a.c`)) <= 0 {
 		t.Error("paths are out of order")
 	}
-	if !managedfields.Field("metadata", "labels", "a.b/c").Equal(path(t, `.metadata.labels["a.b/c"]`)) {
+	if !fieldpath.Field("metadata", "labels", "a.b/c").Equal(fieldstest.Path(t, `.metadata.labels["a.b/c"]`)) {
 		t.Error("Field is another path than ParsePath's")
 	}
 }
 
 func TestPathGet(t *testing.T) {
-	object := content(t, `
+	object := fieldstest.Content(t, `
 spec:
   ports: [{port: 53, protocol: TCP, name: a}, {port: 53, name: b}, {port: 80, name: c}]
   args: [v, w]
@@ -140,7 +141,7 @@ data: {app.conf: text}
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, has := path(t, tt.path).Get(object)
+			got, has := fieldstest.Path(t, tt.path).Get(object)
 			if got != tt.want || has != tt.has {
 				t.Errorf("got %v, %v, want %v, %v", got, has, tt.want, tt.has)
 			}

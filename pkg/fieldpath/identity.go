@@ -1,8 +1,8 @@
-package managedfields
+package fieldpath
 
-// isUnowned tells whether a field of metadata is one that the API server strips
+// IsUnowned reports whether a field of metadata is one that the API server strips
 // from every field set.
-func isUnowned(name string) bool {
+func IsUnowned(name string) bool {
 	switch name {
 	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName",
 		"generation", "managedFields", "resourceVersion":
@@ -11,9 +11,9 @@ func isUnowned(name string) bool {
 	return false
 }
 
-// isIdentity tells whether a path belongs to the identity of the object, which
+// IsIdentity reports whether a path belongs to the identity of the object, which
 // nobody owns and no manifest can do without.
-func isIdentity(p Path) bool {
+func IsIdentity(p Path) bool {
 	if len(p) == 0 || p[0].FieldName == nil {
 		return true
 	}
@@ -21,7 +21,7 @@ func isIdentity(p Path) bool {
 	case "apiVersion", "kind":
 		return true
 	case "metadata":
-		return len(p) == 1 || p[1].FieldName != nil && isUnowned(*p[1].FieldName)
+		return len(p) == 1 || p[1].FieldName != nil && IsUnowned(*p[1].FieldName)
 	}
 	return false
 }

@@ -1,9 +1,9 @@
-package managedfields_test
+package fieldpath_test
 
 import (
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // Whatever is read as a path is written as a path that is read as the same.
@@ -15,13 +15,13 @@ func FuzzParsePath(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := managedfields.ParsePath(text)
+		p, err := fieldpath.ParsePath(text)
 		if err != nil {
 			return
 		}
-		again, err := managedfields.ParsePath(p.String())
+		again, err := fieldpath.ParsePath(p.String())
 		if err != nil {
-			t.Fatalf("%q is written as %q, which can not be read: %v", text, p, err)
+			t.Fatalf("%q is written as %q, which cannot be read: %v", text, p, err)
 		}
 		if !again.Equal(p) || again.String() != p.String() {
 			t.Fatalf("%q is written as %q, which is read as %q", text, p, again)

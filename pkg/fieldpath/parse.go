@@ -1,4 +1,4 @@
-package managedfields
+package fieldpath
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
@@ -26,9 +26,9 @@ func ParsePath(s string) (Path, error) {
 	return path, nil
 }
 
-// parseItem reads the element of a list item at the beginning of a text, and returns what
+// ParseItem reads the element of a list item at the beginning of a text, and returns what
 // follows it.
-func parseItem(text string) (pe fieldpath.PathElement, rest string, ok bool) {
+func ParseItem(text string) (pe Element, rest string, ok bool) {
 	p := parser{text: text}
 	if !p.take('[') {
 		return pe, text, false
@@ -76,93 +76,93 @@ func (p *parser) path() (Path, error) {
 	return path, nil
 }
 
-func (p *parser) element(first bool) (fieldpath.PathElement, error) {
+func (p *parser) element(first bool) (Element, error) {
 	dotted := p.take('.')
 	switch {
 	case p.take('['):
 		return p.bracket()
 	case !dotted && !first:
-		return fieldpath.PathElement{}, errStart
+		return Element{}, errStart
 	}
 	name, ok, err := p.quoted()
 	if err != nil {
-		return fieldpath.PathElement{}, err
+		return Element{}, err
 	}
 	if !ok {
 		name = p.until(".[]\"'=, \t\r\n")
 	}
 	switch {
 	case !ok && name == "":
-		return fieldpath.PathElement{}, errName
+		return Element{}, errName
 	case !ok && name == "*":
 		p.pos--
-		return fieldpath.PathElement{}, errWildcard
+		return Element{}, errWildcard
 	}
-	return fieldpath.FieldNameElement(name), nil
+	return FieldElement(name), nil
 }
 
 // bracket reads what follows "[": a quoted field, a key, a value or an index.
-func (p *parser) bracket() (fieldpath.PathElement, error) {
+func (p *parser) bracket() (Element, error) {
 	p.space()
 	if p.take('=') {
 		v, err := p.value("]")
 		if err != nil {
-			return fieldpath.PathElement{}, err
+			return Element{}, err
 		}
-		return fieldpath.ValueElement(value.NewValueInterface(v)), p.close()
+		return smd.ValueElement(value.NewValueInterface(v)), p.close()
 	}
 	if strings.HasPrefix(p.text[p.pos:], "{}") {
 		p.pos += 2
-		return fieldpath.PathElement{Key: &value.FieldList{}}, p.close()
+		return Element{Key: &value.FieldList{}}, p.close()
 	}
 	start := p.pos
 	name, quoted, err := p.name("=,]")
 	if err != nil {
-		return fieldpath.PathElement{}, err
+		return Element{}, err
 	}
 	if p.peek('=') {
 		return p.key(name)
 	}
 	if err := p.close(); err != nil {
-		return fieldpath.PathElement{}, err
+		return Element{}, err
 	}
 	if !quoted {
 		switch i, err := strconv.Atoi(name); {
 		case err == nil:
-			return fieldpath.IndexElement(i), nil
+			return smd.IndexElement(i), nil
 		case name == "*":
 			p.pos = start
-			return fieldpath.PathElement{}, errWildcard
+			return Element{}, errWildcard
 		}
 	}
-	return fieldpath.FieldNameElement(name), nil
+	return FieldElement(name), nil
 }
 
 // key reads the rest of a key whose first name has been read.
-func (p *parser) key(name string) (fieldpath.PathElement, error) {
+func (p *parser) key(name string) (Element, error) {
 	var fields value.FieldList
 	for {
 		if !p.take('=') {
-			return fieldpath.PathElement{}, errEquals
+			return Element{}, errEquals
 		}
 		for _, f := range fields {
 			if f.Name == name {
-				return fieldpath.PathElement{}, errTwice
+				return Element{}, errTwice
 			}
 		}
 		v, err := p.value(",]")
 		if err != nil {
-			return fieldpath.PathElement{}, err
+			return Element{}, err
 		}
 		fields = append(fields, value.Field{Name: name, Value: value.NewValueInterface(v)})
 		p.space()
 		if !p.take(',') {
 			fields.Sort()
-			return fieldpath.PathElement{Key: &fields}, p.close()
+			return Element{Key: &fields}, p.close()
 		}
 		p.space()
 		if name, _, err = p.name("=,]"); err != nil {
-			return fieldpath.PathElement{}, err
+			return Element{}, err
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package managedfields_test
+package fieldstest
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// deployment returns a Deployment as it is and as it was applied.
-func deployment(containers, variables int) (live, manifest *unstructured.Unstructured) {
+// Deployment returns a Deployment as it is and as it was applied.
+func Deployment(containers, variables int) (live, manifest *unstructured.Unstructured) {
 	var stated, present []any
 	held := map[string]any{}
 	for c := range containers {
@@ -55,7 +55,7 @@ func deployment(containers, variables int) (live, manifest *unstructured.Unstruc
 		".": map[string]any{}, `k:{"type":"Available"}`: map[string]any{".": map[string]any{}, "f:type": map[string]any{}, "f:status": map[string]any{}},
 	}}}
 	live = build(present, map[string]any{"name": "web", "namespace": "prod", "managedFields": []any{
-		map[string]any{"manager": us, "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields, "time": "2026-11-21T02:34:57Z"},
+		map[string]any{"manager": Us, "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields, "time": "2026-11-21T02:34:57Z"},
 		map[string]any{"manager": "kube-controller-manager", "operation": "Update", "subresource": "status", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": status, "time": "2026-11-21T02:34:57Z"},
 	}})
 	return live, build(stated, map[string]any{"name": "web", "namespace": "prod"})
