@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -120,17 +120,15 @@ func (c *Client) Established(ctx context.Context, definition string) error {
 		case err != nil:
 			return err
 		}
-		names, message := conditionOf(live, "NamesAccepted")
-		established, why := conditionOf(live, "Established")
+		names := object.ConditionOf(live, "NamesAccepted")
+		established := object.ConditionOf(live, "Established")
 		switch pause := pauses.Step(); {
-		case established == "True":
+		case established.Status == "True":
 			return nil
-		case names == "False":
-			return &NotEstablishedError{Definition: definition, Message: message}
+		case names.Status == "False":
+			return &NotEstablishedError{Definition: definition, Message: names.Message}
 		case time.Since(began)+pause > c.timeout:
-			if why == "" {
-				why = "the API server has not looked at it yet"
-			}
+			why := cmp.Or(established.Message, "the API server has not looked at it yet")
 			return &NotEstablishedError{Definition: definition, Message: why}
 		default:
 			if err := sleep(ctx, pause); err != nil {
@@ -138,16 +136,4 @@ func (c *Client) Established(ctx context.Context, definition string) error {
 			}
 		}
 	}
-}
-
-// conditionOf returns status and message of one condition.
-func conditionOf(u *unstructured.Unstructured, kind string) (status, message string) {
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range conditions {
-		if m, _ := c.(map[string]any); m["type"] == kind {
-			status, _ = m["status"].(string)
-			message, _ = m["message"].(string)
-		}
-	}
-	return status, message
 }

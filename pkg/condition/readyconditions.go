@@ -3,6 +3,7 @@ package condition
 import (
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -26,18 +27,14 @@ type statusCondition struct {
 // conditionsAt reads the conditions at a path, as far as they look like some.
 func conditionsAt(obj map[string]any, generation int64, path string) []statusCondition {
 	var out []statusCondition
-	for _, m := range mapsAt(obj, path) {
-		c := statusCondition{
-			kind: textAt(m, "type"), status: textAt(m, "status"),
-			reason: textAt(m, "reason"), message: textAt(m, "message"),
-			path: path, when: timeAt(m, "lastTransitionTime"), updated: timeAt(m, "lastUpdateTime"),
-		}
-		// Some copy conditions from other objects, whose generation may be higher.
-		c.generation, _ = wholeAt(m, "observedGeneration")
-		c.old = c.generation > 0 && c.generation < generation
-		if c.kind != "" {
-			out = append(out, c)
-		}
+	list, _ := at(obj, path)
+	for _, c := range object.ConditionsIn(list) {
+		out = append(out, statusCondition{
+			kind: c.Type, status: c.Status, reason: c.Reason, message: c.Message,
+			path: path, when: c.Changed, updated: c.Updated, generation: c.ObservedGeneration,
+			// Some copy conditions from other objects, whose generation may be higher.
+			old: c.ObservedGeneration > 0 && c.ObservedGeneration < generation,
+		})
 	}
 	return out
 }

@@ -1,11 +1,14 @@
 package condition
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -39,63 +42,29 @@ func (s *conditionType) reads() reads {
 func (s *conditionType) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
 	value := Value{Expr: "condition " + s.wantType}
-	found := conditionOf(inner, s.wantType)
-	if found == nil {
+	list := object.ConditionsIn(inner["conditions"])
+	i := slices.IndexFunc(list, func(c object.Condition) bool { return strings.EqualFold(c.Type, s.wantType) })
+	if i < 0 {
 		value.Absent = true
 		return Verdict{Reason: "Absent", Message: "there is no condition " + s.wantType, Values: []Value{value}}
 	}
-	is, _ := found["status"].(string)
-	reason, _ := found["reason"].(string)
-	message, _ := found["message"].(string)
-	value.Value = is
-	out := Verdict{Met: strings.EqualFold(is, s.want), Reason: reason, Message: message, Values: []Value{value}}
-	if out.Reason == "" {
-		out.Reason = "Condition"
-	}
-	generation := number(meta(obj)["generation"])
+	found := list[i]
+	value.Value = found.Status
+	out := Verdict{Met: strings.EqualFold(found.Status, s.want), Reason: cmp.Or(found.Reason, "Condition"), Message: found.Message, Values: []Value{value}}
 	// What the condition says of itself counts before what the status says of all of
 	// them, as for kubectl.
-	observed := found["observedGeneration"]
-	if observed == nil {
-		observed = inner["observedGeneration"]
+	observed, says := found.ObservedGeneration, found.Observes
+	if !says {
+		observed, says = object.WholeNumber(inner["observedGeneration"])
 	}
-	if n := number(observed); observed != nil && n < generation {
+	if generation, _ := object.WholeNumber(meta(obj)["generation"]); says && observed < generation {
 		out.Met, out.Reason = false, "StaleStatus"
-		out.Message = fmt.Sprintf("%s is %s, but of generation %d, and the object is at %d", s.wantType, is, n, generation)
+		out.Message = fmt.Sprintf("%s is %s, but of generation %d, and the object is at %d", s.wantType, found.Status, observed, generation)
 	}
 	return out
-}
-
-// conditionOf returns one of status.conditions.
-func conditionOf(status map[string]any, wanted string) map[string]any {
-	list, _ := status["conditions"].([]any)
-	for _, item := range list {
-		c, _ := item.(map[string]any)
-		if t, _ := c["type"].(string); strings.EqualFold(t, wanted) {
-			return c
-		}
-	}
-	return nil
 }
 
 func meta(obj map[string]any) map[string]any {
 	m, _ := obj["metadata"].(map[string]any)
 	return m
-}
-
-// number reads a generation, which some write as text (helm#32615); 0 if it is
-// none.
-func number(v any) int64 {
-	switch n := v.(type) {
-	case int64:
-		return n
-	case float64:
-		return int64(n)
-	case string:
-		var out int64
-		if _, err := fmt.Sscanf(n, "%d", &out); err == nil {
-			return out
-		}
-	}
-	return 0
 }

@@ -134,7 +134,7 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	case e.Wait:
 		t.asked = time.Now()
 		t.moved = t.asked
-		if t.live == nil || newer(live, t.live) {
+		if t.live == nil || object.Newer(live.GetResourceVersion(), t.live.GetResourceVersion()) {
 			e.see(t, live)
 		}
 	case live.GetDeletionTimestamp() == nil:
@@ -143,13 +143,4 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 		t.keep(live)
 		e.finish(t, event.Deleted{Action: event.Remains})
 	}
-}
-
-// newer tells whether a comes after b, as far as that can be told (KEP-5504).
-func newer(a, b *unstructured.Unstructured) bool {
-	av, bv := a.GetResourceVersion(), b.GetResourceVersion()
-	if len(av) != len(bv) {
-		return len(av) > len(bv)
-	}
-	return av > bv
 }

@@ -32,22 +32,15 @@ func markOf(u *unstructured.Unstructured) mark {
 	own, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "finalizers") // a namespace's
 	m.finalizers = append(u.GetFinalizers(), own...)
 	m.phase, _, _ = unstructured.NestedString(u.Object, "status", "phase")
-	for _, c := range conditionsOf(u) {
-		m.conditions = append(m.conditions, fmt.Sprintf("%v is %v (%v)", c["type"], c["status"], c["reason"]))
+	for _, c := range object.Conditions(u) {
+		said := c.Type + " is " + c.Status
+		if c.Reason != "" {
+			said += " (" + c.Reason + ")"
+		}
+		m.conditions = append(m.conditions, said)
 	}
 	slices.Sort(m.conditions)
 	return m
-}
-
-func conditionsOf(u *unstructured.Unstructured) []map[string]any {
-	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	var conditions []map[string]any
-	for _, item := range list {
-		if c, ok := item.(map[string]any); ok {
-			conditions = append(conditions, c)
-		}
-	}
-	return conditions
 }
 
 // text tells marks apart.
@@ -94,19 +87,16 @@ func (m mark) step(next mark) string {
 // heldBy reads how many objects the namespace controller has found in a namespace.
 // It says so in the text of a condition and nowhere else.
 func heldBy(u *unstructured.Unstructured) int {
-	for _, c := range conditionsOf(u) {
-		text, _ := c["message"].(string)
-		if c["type"] != "NamespaceContentRemaining" || c["status"] != "True" {
-			continue
-		}
-		n := 0
-		for _, found := range regexp.MustCompile(`has (\d+) resource instances`).FindAllStringSubmatch(text, -1) {
-			one, _ := strconv.Atoi(found[1])
-			n += one
-		}
-		return n
+	c := object.ConditionOf(u, "NamespaceContentRemaining")
+	if c.Status != "True" {
+		return -1
 	}
-	return -1
+	n := 0
+	for _, found := range regexp.MustCompile(`has (\d+) resource instances`).FindAllStringSubmatch(c.Message, -1) {
+		one, _ := strconv.Atoi(found[1])
+		n += one
+	}
+	return n
 }
 
 // see takes in a new version of an object that is going. The engine is locked.

@@ -100,7 +100,7 @@ func TestProgress(t *testing.T) {
 		}
 		same(t, []string{
 			"finalizer x/1 is gone", "finalizer x/2 is gone",
-			"condition Ready is true (<nil>)", "condition Ready is false (<nil>)",
+			"condition Ready is true", "condition Ready is false",
 		}, texts)
 	})
 }

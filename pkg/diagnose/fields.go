@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -70,34 +68,4 @@ func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 		}
 	}
 	return maps
-}
-
-// Condition is one of .status.conditions, in whatever kind.
-type Condition struct {
-	Type, Status, Reason, Message string
-	// ObservedGeneration is 0 where the condition does not say.
-	ObservedGeneration int64
-}
-
-// Conditions reads the conditions of an object, as far as they look like some.
-func Conditions(u *unstructured.Unstructured) []Condition {
-	var out []Condition
-	for _, m := range Items(u, "status", "conditions") {
-		text := func(field string) string { s, _ := m[field].(string); return s }
-		c := Condition{Type: text("type"), Status: text("status"), Reason: text("reason"), Message: text("message")}
-		c.ObservedGeneration, _ = object.WholeNumber(m["observedGeneration"])
-		if c.Type != "" {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// ConditionOf returns the condition of a type; an empty one where there is none.
-func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
-	all := Conditions(u)
-	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {
-		return all[i]
-	}
-	return Condition{}
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Add notes a transition, and reports whether the record is another one for it. It
@@ -109,7 +109,7 @@ func (e *Entry) follow(earlier Entry) {
 		*e = earlier
 	}
 	i := len(seen)
-	for i > 0 && older(version, seen[i-1]) {
+	for i > 0 && object.Newer(seen[i-1], version) {
 		i--
 	}
 	seen = slices.Insert(seen, i, version)
@@ -122,7 +122,7 @@ func (e *Entry) follow(earlier Entry) {
 // object all at once.
 func (r *Record) Covers(version string) bool {
 	for _, e := range r.Entries {
-		if older(version, e.version()) {
+		if object.Newer(e.version(), version) {
 			return true
 		}
 	}
@@ -132,7 +132,7 @@ func (r *Record) Covers(version string) bool {
 // forgot tells whether an occurrence at a resource version would be older than
 // all that the entry remembers.
 func (e Entry) forgot(version string) bool {
-	return len(e.ResourceVersions) == maxSeen && older(version, e.ResourceVersions[0])
+	return len(e.ResourceVersions) == maxSeen && object.Newer(e.ResourceVersions[0], version)
 }
 
 // version is the resource version at which it last happened.
@@ -146,16 +146,13 @@ func (e Entry) version() string {
 // before tells whether an entry last happened before another did. Clocks of
 // several writers differ; resource versions do not.
 func (e Entry) before(other Entry) bool {
-	if order, err := resourceversion.CompareResourceVersion(e.version(), other.version()); err == nil && order != 0 {
-		return order < 0
+	switch {
+	case object.Newer(other.version(), e.version()):
+		return true
+	case object.Newer(e.version(), other.version()):
+		return false
 	}
 	return e.Last.Before(&other.Last)
-}
-
-// older tells whether a resource version is known to be the earlier one.
-func older(a, b string) bool {
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order < 0
 }
 
 // FitUser cuts the name of a user to what a record keeps of it.

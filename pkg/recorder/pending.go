@@ -4,8 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -31,7 +30,7 @@ type loss struct {
 
 func (l loss) and(other loss) loss {
 	sum := l.count + other.count
-	if order, err := resourceversion.CompareResourceVersion(l.version, other.version); l.count == 0 || err == nil && order < 0 {
+	if l.count == 0 || object.Newer(other.version, l.version) {
 		l = other
 	}
 	l.count = sum

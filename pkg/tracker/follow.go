@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -173,7 +174,7 @@ func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return provenOlder(page.ResourceVersion, seen), versioned(page.ResourceVersion)
+	return object.Newer(seen, page.ResourceVersion), versioned(page.ResourceVersion)
 }
 
 func (f *follower) mark() mark {

@@ -14,7 +14,7 @@ import (
 func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 	services, sure := d.List(diagnose.KindOf("apiregistration.k8s.io/v1", "APIService"), "")
 	for _, u := range services {
-		if diagnose.ConditionOf(u, "Available").Status == "True" || diagnose.Text(u, "spec", "service", "name") == "" {
+		if object.ConditionOf(u, "Available").Status == "True" || diagnose.Text(u, "spec", "service", "name") == "" {
 			continue
 		}
 		found = append(found, d.deadAPI(u))
@@ -28,7 +28,7 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      APIServiceUnavailable,
 		Message:   "the aggregated API " + text.Excerpt(u.GetName()) + " does not answer, so nobody can tell what of its kinds is in the namespace",
-		Evidence:  append([]string{"Available: " + said(diagnose.ConditionOf(u, "Available"))}, b.Evidence...),
+		Evidence:  append([]string{"Available: " + said(object.ConditionOf(u, "Available"))}, b.Evidence...),
 		Next:      command.Kubectl("delete") + " " + diagnose.On(ref),
 		Risk:      "its API is gone until it is registered again; objects that its server keeps of this namespace are not deleted with it",
 		BlockedBy: ref,

@@ -32,7 +32,7 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	c.sure = sure
 	c.add(objects)
 	found := c.causes(d)
-	t := diagnose.ConditionOf(live, "Terminating")
+	t := object.ConditionOf(live, "Terminating")
 	failed := t.Status == "True" && slices.Contains(failures, t.Reason) && slices.Contains(live.GetFinalizers(), cleanup)
 	switch {
 	case c.total() > 0:
@@ -106,7 +106,7 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 		at = "service " + s.Name + " -n " + s.Namespace
 	}
 	failure := d.unlisted(crd)
-	if terminatingFailure := diagnose.ConditionOf(crd, "Terminating"); terminatingFailure.Reason == "InstanceDeletionFailed" && ofConversion(terminatingFailure.Message) {
+	if terminatingFailure := object.ConditionOf(crd, "Terminating"); terminatingFailure.Reason == "InstanceDeletionFailed" && ofConversion(terminatingFailure.Message) {
 		failure = append(failure, "Terminating: "+said(terminatingFailure))
 	}
 	if !b.Dead && len(failure) == 0 {

@@ -49,7 +49,7 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	var failures []string
 	for _, kind := range []corev1.NamespaceConditionType{corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure} {
-		if c := diagnose.ConditionOf(live, string(kind)); c.Status == "True" {
+		if c := object.ConditionOf(live, string(kind)); c.Status == "True" {
 			failures = append(failures, string(kind)+": "+text.Excerpt(c.Message))
 		}
 	}
@@ -63,7 +63,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	switch {
 	case len(found) > 0 || !sure:
 		return found
-	case diagnose.ConditionOf(live, string(corev1.NamespaceDeletionGVParsingFailure)).Status == "True":
+	case object.ConditionOf(live, string(corev1.NamespaceDeletionGVParsingFailure)).Status == "True":
 		return []finding{d.unreadable(failures)}
 	}
 	return []finding{stale(live, failures, "every APIService is available by now", "the namespace controller")}
@@ -90,7 +90,7 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 	for _, kind := range []corev1.NamespaceConditionType{
 		corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining, corev1.NamespaceDeletionContentFailure,
 	} {
-		if c := diagnose.ConditionOf(live, string(kind)); c.Status == "True" {
+		if c := object.ConditionOf(live, string(kind)); c.Status == "True" {
 			said = append(said, string(kind)+": "+text.Excerpt(c.Message))
 		}
 	}
@@ -133,7 +133,7 @@ func replaceList(finalizers []string) string {
 // undeleted is about what the namespace controller could not even ask to go away:
 // something refuses its deletion.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
-	failure := diagnose.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
+	failure := object.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
 	if failure.Status != "True" || len(c.present) == 0 {
 		return nil
 	}

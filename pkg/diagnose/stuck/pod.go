@@ -121,7 +121,7 @@ func (d *diagnosis) node(called string) node {
 		}
 		return node{code: NodeGone, how: "is not there any more", evidence: []string{"node " + text.Excerpt(called) + " does not exist"}}
 	}
-	ready := diagnose.ConditionOf(u, "Ready")
+	ready := object.ConditionOf(u, "Ready")
 	if ready.Status == "True" || ready.Status == "" {
 		return node{}
 	}

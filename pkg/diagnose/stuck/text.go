@@ -10,7 +10,7 @@ import (
 )
 
 // said is a condition as evidence.
-func said(c diagnose.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
+func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
 // removal is the command that removes one finalizer.
 func removal(ref object.Ref, finalizer string) string {

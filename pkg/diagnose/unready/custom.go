@@ -75,7 +75,7 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 func saying(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	var found []finding
-	for _, c := range diagnose.Conditions(u) {
+	for _, c := range object.Conditions(u) {
 		if c.ObservedGeneration > 0 && c.ObservedGeneration < u.GetGeneration() {
 			continue // It is about an older version (edge case 47).
 		}
@@ -103,7 +103,7 @@ func saying(u *unstructured.Unstructured) []finding {
 }
 
 // told is what a condition says, in parentheses and after a colon.
-func told(c diagnose.Condition) string {
+func told(c object.Condition) string {
 	said := ""
 	if c.Reason != "" {
 		said = " (" + text.Excerpt(c.Reason) + ")"

@@ -17,7 +17,7 @@ import (
 func (v *view) definition(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	var found []finding
-	if c := diagnose.ConditionOf(u, "NamesAccepted"); c.Status == "False" {
+	if c := object.ConditionOf(u, "NamesAccepted"); c.Status == "False" {
 		cause := event.Cause{
 			Code:     "NamesConflict",
 			Message:  name(r) + " is not served: another definition of its group has one of its names (" + text.Excerpt(c.Reason) + ")",
@@ -30,7 +30,7 @@ func (v *view) definition(u *unstructured.Unstructured) []finding {
 		}
 		found = append(found, finding{Cause: cause, rank: root})
 	}
-	if c := diagnose.ConditionOf(u, "NonStructuralSchema"); c.Status == "True" {
+	if c := object.ConditionOf(u, "NonStructuralSchema"); c.Status == "True" {
 		found = append(found, finding{rank: root, Cause: event.Cause{
 			Code:      "SchemaNotStructural",
 			Message:   name(r) + " has a schema that is not structural: " + text.Excerpt(c.Message),
@@ -39,7 +39,7 @@ func (v *view) definition(u *unstructured.Unstructured) []finding {
 			BlockedBy: r,
 		}})
 	}
-	if c := diagnose.ConditionOf(u, "KubernetesAPIApprovalPolicyConformant"); c.Status == "False" {
+	if c := object.ConditionOf(u, "KubernetesAPIApprovalPolicyConformant"); c.Status == "False" {
 		found = append(found, finding{rank: direct, Cause: event.Cause{
 			Code:      "GroupProtected",
 			Message:   name(r) + " is in a group of Kubernetes' own without the approval that those need",
@@ -48,7 +48,7 @@ func (v *view) definition(u *unstructured.Unstructured) []finding {
 			BlockedBy: r,
 		}})
 	}
-	if c := diagnose.ConditionOf(u, "Established"); c.Status != "True" && len(found) == 0 && u.GetDeletionTimestamp() == nil {
+	if c := object.ConditionOf(u, "Established"); c.Status != "True" && len(found) == 0 && u.GetDeletionTimestamp() == nil {
 		cause := event.Cause{Code: "NotEstablished", Message: name(r) + " is not established yet", Next: describe(r)}
 		if c.Type != "" {
 			cause.Evidence = []string{line(c)}
@@ -95,7 +95,7 @@ func definedNames(definition *unstructured.Unstructured, path ...string) []strin
 // apiService tells why an aggregated API does not answer, down to the Pods behind it.
 func (v *view) apiService(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
-	available := diagnose.ConditionOf(u, "Available")
+	available := object.ConditionOf(u, "Available")
 	if available.Status == "True" {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (v *view) autoscaler(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	var found []finding
 	for _, kind := range []string{"AbleToScale", "ScalingActive"} {
-		c := diagnose.ConditionOf(u, kind)
+		c := object.ConditionOf(u, kind)
 		if c.Status != "False" {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Bounds of what is looked at for one object.
@@ -75,7 +76,7 @@ func (t *telling) Add(u *unstructured.Unstructured) {
 		return
 	case phase == string(corev1.PodFailed): // Evicted ones stay around by the thousand.
 		number, most = &t.failed, keepFailed
-	case diagnose.ConditionOf(u, string(corev1.PodReady)).Status == "True":
+	case object.ConditionOf(u, string(corev1.PodReady)).Status == "True":
 		number, most = &t.ready, keepReady
 	}
 	if *number++; *number <= most {

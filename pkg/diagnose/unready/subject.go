@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -42,7 +41,7 @@ func (v *view) namespace() []finding {
 		return nil
 	}
 	var evidence []string
-	for _, c := range diagnose.Conditions(u) {
+	for _, c := range object.Conditions(u) {
 		if c.Status == "True" {
 			evidence = append(evidence, line(c))
 		}
@@ -66,7 +65,7 @@ func silentKind(u *unstructured.Unstructured) bool {
 func name(r object.Ref) string { return r.String() }
 
 // line is a condition as evidence.
-func line(c diagnose.Condition) string {
+func line(c object.Condition) string {
 	said := "condition " + text.Excerpt(c.Type) + "=" + text.Excerpt(c.Status)
 	if c.Reason != "" {
 		said += " (" + text.Excerpt(c.Reason) + ")"

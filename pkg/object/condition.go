@@ -1,0 +1,55 @@
+package object
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Condition is one of .status.conditions, in whatever kind.
+type Condition struct {
+	Type, Status, Reason, Message string
+	// ObservedGeneration is the generation that it was written for. Observes reports
+	// whether it says so at all.
+	ObservedGeneration int64
+	Observes           bool
+	// Changed is when Status last became another, Updated when the condition was last
+	// written at all, which few kinds tell; zero where it does not say.
+	Changed, Updated time.Time
+}
+
+// Conditions reads the conditions of an object, as far as they look like some.
+func Conditions(u *unstructured.Unstructured) []Condition {
+	status, _ := u.Object["status"].(map[string]any)
+	return ConditionsIn(status["conditions"])
+}
+
+// ConditionOf returns the condition of a type; an empty one where there is none.
+func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
+	all := Conditions(u)
+	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {
+		return all[i]
+	}
+	return Condition{}
+}
+
+// ConditionsIn reads a list of conditions as JSON has it, wherever it stands: a Gateway
+// has one for each listener, a route one for each parent.
+func ConditionsIn(list any) []Condition {
+	items, _ := list.([]any)
+	var out []Condition
+	for _, item := range items {
+		m, _ := item.(map[string]any)
+		field := func(name string) string { s, _ := m[name].(string); return s }
+		c := Condition{Type: field("type"), Status: field("status"), Reason: field("reason"), Message: field("message")}
+		if c.Type == "" {
+			continue
+		}
+		c.ObservedGeneration, c.Observes = WholeNumber(m["observedGeneration"])
+		c.Changed, _ = time.Parse(time.RFC3339, field("lastTransitionTime"))
+		c.Updated, _ = time.Parse(time.RFC3339, field("lastUpdateTime"))
+		out = append(out, c)
+	}
+	return out
+}
