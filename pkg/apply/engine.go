@@ -43,25 +43,12 @@ type Server interface {
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
-// DryRun says how much of a run is only tried.
-type DryRun string
-
-// The dry runs.
-const (
-	// DryRunNone writes.
-	DryRunNone DryRun = ""
-	// DryRunServer asks the server what would happen and writes nothing.
-	DryRunServer DryRun = "server"
-	// DryRunClient only reads, and tells what would be sent.
-	DryRunClient DryRun = "client"
-)
-
 // Engine carries out plans. Server and Emit are needed; one Engine is for one
 // run.
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
-	DryRun    DryRun
+	DryRun    object.DryRun
 	// PastConflicts goes on past objects in conflict: what does not need them is
 	// written. Otherwise nothing is, from the first phase that has a conflict on.
 	PastConflicts bool
@@ -185,7 +172,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 		return false
 	}
 	do := e.write
-	if e.DryRun == DryRunServer {
+	if e.DryRun == object.DryRunServer {
 		do = e.try
 	}
 	e.each(ctx, targets, do)

@@ -385,11 +385,11 @@ func TestInterruptedRunTellsWhatMayHaveArrived(t *testing.T) {
 
 func TestDryRunsWriteNothing(t *testing.T) {
 	tests := map[string]struct {
-		dryRun DryRun
+		dryRun object.DryRun
 		calls  []string
 	}{
-		"server": {DryRunServer, []string{"try a"}},
-		"client": {DryRunClient, nil},
+		"server": {object.DryRunServer, []string{"try a"}},
+		"client": {object.DryRunClient, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

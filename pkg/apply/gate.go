@@ -36,7 +36,7 @@ func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
 
 // await hands those objects that are meant, and that were applied, to whoever waits.
 func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(object.Key) bool) error {
-	if e.Wait == nil || e.DryRun != DryRunNone || ctx.Err() != nil {
+	if e.Wait == nil || e.DryRun != object.DryRunNone || ctx.Err() != nil {
 		return nil
 	}
 	if e.waited == nil {

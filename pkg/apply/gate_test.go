@@ -21,7 +21,7 @@ func TestWait(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fail   string // the object that does not become ready
 		reject string // the object that the server refuses
-		dryRun DryRun
+		dryRun object.DryRun
 		waited []string // one entry a call
 		want   []string
 		err    error
@@ -49,7 +49,7 @@ func TestWait(t *testing.T) {
 			err:    &IncompleteError{Outcome{Rejected: 1}},
 		},
 		"a dry run waits for nothing": {
-			dryRun: DryRunServer,
+			dryRun: object.DryRunServer,
 			want:   []string{"a created", "b created", "c created"},
 		},
 	} {

@@ -19,7 +19,7 @@ import (
 
 // finish reports the end of one object and remembers it for those that need it.
 func (e *Engine) finish(a event.Applied) {
-	a.DryRun = e.DryRun != DryRunNone
+	a.DryRun = e.DryRun != object.DryRunNone
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	key := a.Ref.Key()

@@ -142,7 +142,7 @@ func (e *Engine) created(item plan.Item) (object.Key, bool) {
 // Elsewhere it asks once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
 	kind, err := e.Server.Kind(ctx, item.GVK)
-	if e.DryRun != DryRunNone {
+	if e.DryRun != object.DryRunNone {
 		if _, ok := e.created(item); ok && err != nil {
 			return kind, errUnchecked
 		}
@@ -187,7 +187,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error 
 		return err
 	case len(item.OnlyIn) > 0:
 		return &otherVersionError{gvk: item.GVK, versions: item.OnlyIn}
-	case plan.Builtin(item.GVK.Group), e.DryRun != DryRunNone, meant(err) != "":
+	case plan.Builtin(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
 		return err
 	}
 	out := &unservedError{err: err, kind: item.GVK.Kind, waited: e.AwaitKinds}
@@ -289,7 +289,7 @@ const definitionKind = "CustomResourceDefinition"
 // redefined tells whether the kind was known although this run had to create its
 // definition: then a cache remembers one that is gone.
 func (e *Engine) redefined(item plan.Item) bool {
-	if item.Kind.Resource == "" || e.DryRun != DryRunNone {
+	if item.Kind.Resource == "" || e.DryRun != object.DryRunNone {
 		return false
 	}
 	e.mu.Lock()

@@ -146,7 +146,7 @@ func (e *Engine) predictor(item plan.Item) predict.Predictor {
 // ask asks the server about the targets of which the live object alone does not
 // tell enough. It returns those that are left to write.
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
-	if e.DryRun == DryRunClient {
+	if e.DryRun == object.DryRunClient {
 		for _, t := range targets {
 			e.guess(t)
 		}

@@ -14,9 +14,9 @@ import (
 // whyAbsent says why an object may not be there: its namespace is not, or another
 // name was meant. It says nothing where that cannot be read.
 func whyAbsent(client *cluster.Client) func(context.Context, object.Kind, object.Ref) string {
-	const patience = 5 * time.Second
+	const lookupTimeout = 5 * time.Second
 	return func(ctx context.Context, kind object.Kind, ref object.Ref) string {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
 		if kind.Namespaced && ref.Namespace != "" {
 			namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: ref.Namespace}

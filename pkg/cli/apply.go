@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
@@ -103,7 +104,7 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	dryRun, dryRunErr := dryRunOf(f.dryRun)
 	print, printErr := c.printing(streams, f.output)
 	print.PastConflicts = f.goOn
-	print.DryRun, print.Unasked = dryRun != apply.DryRunNone, dryRun == apply.DryRunClient
+	print.DryRun, print.Unasked = dryRun != object.DryRunNone, dryRun == object.DryRunClient
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
 		inputOptions: in,
@@ -118,7 +119,7 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	if !f.serverSide {
 		sideErr = errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
 	}
-	if f.output == printer.Manifests && dryRun != apply.DryRunClient {
+	if f.output == printer.Manifests && dryRun != object.DryRunClient {
 		dryRunErr = errors.Join(dryRunErr, errNothingApplied)
 	}
 	if f.concurrency < 0 {
@@ -131,19 +132,19 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 }
 
 // errNoDryRun: the flag was given without its value.
-var errNoDryRun error = &hintedError{
-	err:  errors.New("--dry-run needs a value"),
-	hint: "--dry-run=server asks the server what would happen, --dry-run=client only compares",
+var errNoDryRun error = &object.HintedError{
+	Err:    errors.New("--dry-run needs a value"),
+	Advice: "--dry-run=server asks the server what would happen, --dry-run=client only compares",
 }
 
-func dryRunOf(text string) (apply.DryRun, error) {
+func dryRunOf(text string) (object.DryRun, error) {
 	switch text {
 	case "none":
-		return apply.DryRunNone, nil
+		return object.DryRunNone, nil
 	case "server":
-		return apply.DryRunServer, nil
+		return object.DryRunServer, nil
 	case "client":
-		return apply.DryRunClient, nil
+		return object.DryRunClient, nil
 	default:
 		if strings.HasPrefix(text, "-") { // It took the next flag for its value.
 			return "", errNoDryRun

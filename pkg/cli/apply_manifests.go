@@ -15,9 +15,9 @@ import (
 
 // errNothingApplied: manifests were asked for without the word that nothing is to be
 // applied.
-var errNothingApplied error = &hintedError{
-	err:  errors.New("-o manifests prints manifests and applies nothing"),
-	hint: "give --dry-run=client as well; -o objects prints what was applied",
+var errNothingApplied error = &object.HintedError{
+	Err:    errors.New("-o manifests prints manifests and applies nothing"),
+	Advice: "give --dry-run=client as well; -o objects prints what was applied",
 }
 
 // print puts the manifests in order and prints them, by what is known without a server:

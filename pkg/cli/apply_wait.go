@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -65,9 +66,9 @@ func (f *awaitFlags) toAwaited() (awaited, error) {
 func parseOwnGoal(text string) (ownGoal, error) {
 	parts := regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)((?:/[^/:\s]+){0,2}):(.+)$`).FindStringSubmatch(text)
 	if parts == nil {
-		return ownGoal{}, &hintedError{
-			err:  fmt.Errorf("%q: not KIND[/NAME]:CONDITION", text),
-			hint: "such as Service/web:has(self.status.loadBalancer.ingress)",
+		return ownGoal{}, &object.HintedError{
+			Err:    fmt.Errorf("%q: not KIND[/NAME]:CONDITION", text),
+			Advice: "such as Service/web:has(self.status.loadBalancer.ingress)",
 		}
 	}
 	own := ownGoal{which: predict.Choice{Kind: strings.ToLower(parts[1])}, text: strings.TrimSuffix(text, ":"+parts[3])}

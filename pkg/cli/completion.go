@@ -90,10 +90,12 @@ func (c *connection) completeConfig(names func(api.Config) []string) cobra.Compl
 	}
 }
 
+// completionTimeout is how long the server may be asked: somebody's shell waits.
+const completionTimeout = 3 * time.Second
+
 // completeNamespaces asks the server, but not for long: somebody's shell waits.
 func (c *connection) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const patience = 3 * time.Second
-	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	names, err := c.namespaces(ctx)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +15,7 @@ import (
 // verbs that take them. It does not wait for a server for long: somebody's shell
 // waits.
 func (c *connection) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	const patience = 3 * time.Second
-	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	if named := cmd.Flags().Lookup("filename"); named != nil && named.Changed {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -127,7 +127,7 @@ func (f *deleteFlags) toOptions(cmd *cobra.Command, c *connection, args []string
 	o := &deleteOptions{
 		targets: targets,
 		engine: deletion.Engine{
-			Propagation: propagation, GracePeriod: grace, DryRun: deletion.DryRun(dryRun), Wait: f.wait,
+			Propagation: propagation, GracePeriod: grace, DryRun: dryRun, Wait: f.wait,
 			IgnoreAbsent: f.ignoreAbsent || !given("ignore-not-found") && len(targets.types) > 0,
 			StuckAfter:   f.stuckAfter, Timeout: limits.of, Finalizer: f.finalizer,
 		},

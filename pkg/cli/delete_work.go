@@ -37,7 +37,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 	}
 	o.limits.check(phases, o.out.Print)
 	patient := *c
-	patient.serverTimeout = max(c.serverTimeout, patience)
+	patient.serverTimeout = max(c.serverTimeout, toleratedOutage)
 	if client, err = patient.connect(ctx, o.run, pace, o.out.Print); err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 	return o.engine.Run(ctx, phases)
 }
 
-// patience is how long a delete that is under way lets an API server be away.
-const patience = 5 * time.Minute
+// toleratedOutage is how long a delete that is under way lets an API server be away.
+const toleratedOutage = 5 * time.Minute
 
 // phases settles which objects are meant, and in what order they go.
 func (o *deleteOptions) phases(ctx context.Context, c *connection, client *cluster.Client) ([]deletion.Phase, error) {
@@ -113,16 +113,16 @@ func (f *deleteFlags) checkFinalizer(t targets, streams genericiooptions.IOStrea
 	case f.finalizer == "":
 		return nil
 	case len(t.named) == 0:
-		return &hintedError{
-			err:  errors.New("--remove-finalizer needs the names of the objects"),
-			hint: "name each as TYPE/NAME; a finalizer is never removed from whatever a selector or a file happens to hold",
+		return &object.HintedError{
+			Err:    errors.New("--remove-finalizer needs the names of the objects"),
+			Advice: "name each as TYPE/NAME; a finalizer is never removed from whatever a selector or a file happens to hold",
 		}
 	case f.dryRun != "none":
 		return errors.New("--remove-finalizer and --dry-run exclude each other")
 	case !f.yes && !canAsk(streams):
-		return &hintedError{
-			err:  errors.New("--remove-finalizer has to be confirmed, and there is no terminal to ask on"),
-			hint: "give --yes if you know what the finalizer was there for",
+		return &object.HintedError{
+			Err:    errors.New("--remove-finalizer has to be confirmed, and there is no terminal to ask on"),
+			Advice: "give --yes if you know what the finalizer was there for",
 		}
 	}
 	return nil

@@ -94,22 +94,22 @@ func (c *connection) expectedContext() error {
 	for _, want := range wanted {
 		switch {
 		case name == "":
-			return &hintedError{
-				err:  fmt.Errorf("no context is in use, but %s expects one", want),
-				hint: "choose one with --context; where there is no kubeconfig, as in a pod, guard with --" + expectClusterFlag,
+			return &object.HintedError{
+				Err:    fmt.Errorf("no context is in use, but %s expects one", want),
+				Advice: "choose one with --context; where there is no kubeconfig, as in a pod, guard with --" + expectClusterFlag,
 			}
 		case !matches(want.value, name):
-			return &hintedError{
-				err:  fmt.Errorf("wrong context: %q is not what %s expects; nothing was sent to it", name, want),
-				hint: contextHint(raw, want),
+			return &object.HintedError{
+				Err:    fmt.Errorf("wrong context: %q is not what %s expects; nothing was sent to it", name, want),
+				Advice: contextHint(raw, want),
 			}
 		}
 	}
 	for _, f := range []string{"server", "cluster"} {
 		if c.flags.Lookup(f).Changed {
-			return &hintedError{
-				err:  fmt.Errorf("--%s overrides the cluster of context %q, so its name does not tell which cluster is meant, as %s expects", f, name, wanted[0]),
-				hint: "leave out --" + f + ", or guard with --" + expectClusterFlag + " alone",
+			return &object.HintedError{
+				Err:    fmt.Errorf("--%s overrides the cluster of context %q, so its name does not tell which cluster is meant, as %s expects", f, name, wanted[0]),
+				Advice: "leave out --" + f + ", or guard with --" + expectClusterFlag + " alone",
 			}
 		}
 	}
@@ -166,23 +166,23 @@ func (c *connection) expectedCluster(ctx context.Context, client *cluster.Client
 	live, err := client.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: name})
 	switch {
 	case apierrors.IsForbidden(err):
-		return &hintedError{
-			err:  fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err),
-			hint: "the guard needs the permission to get the namespace " + name + ", and nothing else was asked for",
+		return &object.HintedError{
+			Err:    fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err),
+			Advice: "the guard needs the permission to get the namespace " + name + ", and nothing else was asked for",
 		}
 	case apierrors.IsNotFound(err):
-		return &hintedError{
-			err:  fmt.Errorf("cannot tell whether this is the cluster that %s expects: it has no namespace %s", wanted[0], name),
-			hint: "guard with --" + expectContextFlag + " instead",
+		return &object.HintedError{
+			Err:    fmt.Errorf("cannot tell whether this is the cluster that %s expects: it has no namespace %s", wanted[0], name),
+			Advice: "guard with --" + expectContextFlag + " instead",
 		}
 	case err != nil:
 		return fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err)
 	}
 	for _, want := range wanted {
 		if string(live.GetUID()) != want.value {
-			return &hintedError{
-				err:  fmt.Errorf("wrong cluster: its UID is %s, not what %s expects; nothing else was asked of it", live.GetUID(), want),
-				hint: "see which cluster this is: " + command.Kubectl("cluster-info"),
+			return &object.HintedError{
+				Err:    fmt.Errorf("wrong cluster: its UID is %s, not what %s expects; nothing else was asked of it", live.GetUID(), want),
+				Advice: "see which cluster this is: " + command.Kubectl("cluster-info"),
 			}
 		}
 	}

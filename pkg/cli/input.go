@@ -99,9 +99,9 @@ func filenames(given []string) []string {
 }
 
 // errBroken ends the faults of an input that also holds sound objects.
-var errBroken error = &hintedError{
-	err:  errors.New("nothing was done: the input has to be mended first"),
-	hint: "--skip-invalid leaves out what is at fault, and does the rest",
+var errBroken error = &object.HintedError{
+	Err:    errors.New("nothing was done: the input has to be mended first"),
+	Advice: "--skip-invalid leaves out what is at fault, and does the rest",
 }
 
 // read reads the manifests, and says on stderr which files hold none; what keeps it

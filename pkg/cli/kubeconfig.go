@@ -15,6 +15,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // restConfig says where the server is and who we are.
@@ -30,9 +31,9 @@ func (c *connection) restConfig() (*rest.Config, error) {
 	// server has listened for years.
 	if raw, err := c.config.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 &&
 		*c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
-		return nil, &hintedError{
-			err: errors.New("no cluster is configured: no kubeconfig was found"),
-			hint: "name one with --kubeconfig or KUBECONFIG; looked at: " +
+		return nil, &object.HintedError{
+			Err: errors.New("no cluster is configured: no kubeconfig was found"),
+			Advice: "name one with --kubeconfig or KUBECONFIG; looked at: " +
 				strings.Join(c.config.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), ", "),
 		}
 	}
@@ -56,9 +57,9 @@ func checkAddress(config *rest.Config) error {
 	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
 		return nil
 	}
-	return &hintedError{
-		err:  fmt.Errorf("kubeconfig: the server's address %q is no https URL", config.Host),
-		hint: "see: " + command.Kubectl("config", "view") + " --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
+	return &object.HintedError{
+		Err:    fmt.Errorf("kubeconfig: the server's address %q is no https URL", config.Host),
+		Advice: "see: " + command.Kubectl("config", "view") + " --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
 	}
 }
 
@@ -80,9 +81,9 @@ func (c *connection) explain(err error) error {
 		{"--user", *c.config.AuthInfoName, slices.Sorted(maps.Keys(raw.AuthInfos))},
 	} {
 		if given.value != "" && !slices.Contains(given.known, given.value) {
-			return &hintedError{
-				err:  fmt.Errorf("kubeconfig: %w", err),
-				hint: given.flag + " can be: " + orNone(given.known),
+			return &object.HintedError{
+				Err:    fmt.Errorf("kubeconfig: %w", err),
+				Advice: given.flag + " can be: " + orNone(given.known),
 			}
 		}
 	}

@@ -101,13 +101,13 @@ func (f *ownersFlags) toOptions(c *connection, args []string, streams genericioo
 func (o *ownersOptions) name(args []string) error {
 	const hint = "name it as TYPE/NAME, or as TYPE NAME"
 	if len(args) == 0 {
-		return &hintedError{err: errors.New("which object? None is named"), hint: hint}
+		return &object.HintedError{Err: errors.New("which object? None is named"), Advice: hint}
 	}
 	if err := o.targets.read(args); err != nil {
 		return err
 	}
 	if len(o.targets.types) > 0 {
-		return &hintedError{err: fmt.Errorf("which %s? No name is given", args[0]), hint: hint}
+		return &object.HintedError{Err: fmt.Errorf("which %s? No name is given", args[0]), Advice: hint}
 	}
 	return nil
 }

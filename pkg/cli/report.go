@@ -54,18 +54,6 @@ func (e *usageError) Hint() string {
 	return "see: " + e.command + " --help"
 }
 
-// hintedError is an error with what can be done about it.
-type hintedError struct {
-	err  error
-	hint string
-}
-
-func (e *hintedError) Error() string { return e.err.Error() }
-
-func (e *hintedError) Unwrap() error { return e.err }
-
-func (e *hintedError) Hint() string { return e.hint }
-
 // status reports what a run ended with and returns the status to exit with. What is said
 // passes through say.
 func status(streams genericiooptions.IOStreams, say func(string) string, err error) int {

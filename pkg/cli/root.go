@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -99,7 +100,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 // one line.
 func (r *root) misuse(args []string, err error) error {
 	if hint := foreignHint(err); hint != "" {
-		return &hintedError{err: err, hint: hint}
+		return &object.HintedError{Err: err, Advice: hint}
 	}
 	if hintOf(err) != "" {
 		return err
@@ -113,7 +114,7 @@ func (r *root) misuse(args []string, err error) error {
 	const near = 2
 	at.SuggestionsMinimumDistance = near
 	if similar := at.SuggestionsFor(rest[0]); len(similar) > 0 {
-		return &hintedError{err: err, hint: "did you mean " + strings.Join(similar, " or ") + "?"}
+		return &object.HintedError{Err: err, Advice: "did you mean " + strings.Join(similar, " or ") + "?"}
 	}
 	return err
 }

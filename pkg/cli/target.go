@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/fields"
@@ -73,9 +74,9 @@ func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStream
 	case f.recursive:
 		return t, errors.New("-R goes with -f")
 	case len(args) == 0:
-		return t, &hintedError{
-			err:  errors.New("which objects? None are named"),
-			hint: "name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or give -f FILENAME or -k DIRECTORY",
+		return t, &object.HintedError{
+			Err:    errors.New("which objects? None are named"),
+			Advice: "name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or give -f FILENAME or -k DIRECTORY",
 		}
 	case f.all && t.labels != "":
 		return t, errors.New("--all and -l exclude each other: all, or those that match?")
@@ -92,14 +93,14 @@ func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStream
 	case len(t.named) > 0 && t.fields != "":
 		return t, fmt.Errorf("--%s goes with a TYPE alone, not with the name %q", fieldSelectorFlag, t.named[0].Name)
 	case len(t.named) > 0 && f.allNamespaces:
-		return t, &hintedError{
-			err:  fmt.Errorf("-A goes with -l, --all or --field-selector: %q may be the name of many objects", t.named[0].Name),
-			hint: "name the namespace with -n",
+		return t, &object.HintedError{
+			Err:    fmt.Errorf("-A goes with -l, --all or --field-selector: %q may be the name of many objects", t.named[0].Name),
+			Advice: "name the namespace with -n",
 		}
 	case len(t.named) == 0 && !selecting:
-		return t, &hintedError{
-			err:  fmt.Errorf("which %s? No name is given", strings.Join(t.types, ", ")),
-			hint: "give names, or -l SELECTOR, --field-selector SELECTOR or --all",
+		return t, &object.HintedError{
+			Err:    fmt.Errorf("which %s? No name is given", strings.Join(t.types, ", ")),
+			Advice: "give names, or -l SELECTOR, --field-selector SELECTOR or --all",
 		}
 	}
 	return t, nil
@@ -134,11 +135,11 @@ func (t *targets) read(args []string) error {
 	case slashes == len(args):
 		return t.readPairs(args)
 	case looksLikeFile(args[0]):
-		return &hintedError{err: fmt.Errorf("unexpected argument %q", args[0]), hint: "manifests are named with -f or -k"}
+		return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", args[0]), Advice: "manifests are named with -f or -k"}
 	case slashes > 0:
-		return &hintedError{
-			err:  errors.New("TYPE/NAME and TYPE NAME do not mix"),
-			hint: "write each object as TYPE/NAME, or one TYPE and then names",
+		return &object.HintedError{
+			Err:    errors.New("TYPE/NAME and TYPE NAME do not mix"),
+			Advice: "write each object as TYPE/NAME, or one TYPE and then names",
 		}
 	}
 	types, err := typesOf(args[0])
@@ -165,13 +166,13 @@ func (t *targets) readPairs(args []string) error {
 		typ, name, _ := strings.Cut(arg, "/")
 		switch {
 		case looksLikeFile(arg):
-			return &hintedError{err: fmt.Errorf("unexpected argument %q", arg), hint: "manifests are named with -f or -k"}
+			return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", arg), Advice: "manifests are named with -f or -k"}
 		case strings.Contains(typ, ","):
 			return fmt.Errorf("%q: a name has one TYPE", arg)
 		case typ == "", name == "":
 			return fmt.Errorf("%q: not TYPE/NAME", arg)
 		case strings.Contains(name, "/"):
-			return &hintedError{err: fmt.Errorf("%q: not TYPE/NAME", arg), hint: "the namespace is named with -n"}
+			return &object.HintedError{Err: fmt.Errorf("%q: not TYPE/NAME", arg), Advice: "the namespace is named with -n"}
 		}
 		if err := t.name(typ, name); err != nil {
 			return err

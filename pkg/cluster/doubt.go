@@ -58,9 +58,9 @@ func (c *Client) unlisted(ctx context.Context, gvk schema.GroupVersionKind, know
 	case elsewhere.Empty():
 		return &NoKindError{GVK: gvk}
 	}
-	return &NoKindError{GVK: gvk, Err: &hintedError{
-		err:  fmt.Errorf("it does in %s", elsewhere),
-		hint: "its objects are still there, under that version",
+	return &NoKindError{GVK: gvk, Err: &object.HintedError{
+		Err:    fmt.Errorf("it does in %s", elsewhere),
+		Advice: "its objects are still there, under that version",
 	}}
 }
 

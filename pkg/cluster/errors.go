@@ -57,7 +57,7 @@ func (e *NoKindError) Meant() string { return e.Near }
 
 // Hint says what may be missing.
 func (e *NoKindError) Hint() string {
-	if known, ok := errors.AsType[*hintedError](e.Err); ok {
+	if known, ok := errors.AsType[*object.HintedError](e.Err); ok {
 		return known.Hint()
 	}
 	if e.Near != "" {
@@ -217,18 +217,6 @@ func (e *underwayError) Unwrap() error { return e.err }
 // MayBeWritten marks errors of writes of which nobody knows whether they arrived.
 func (e *underwayError) MayBeWritten() bool { return true }
 
-// hintedError is an error with what can be done about it.
-type hintedError struct {
-	err  error
-	hint string
-}
-
-func (e *hintedError) Error() string { return e.err.Error() }
-
-func (e *hintedError) Unwrap() error { return e.err }
-
-func (e *hintedError) Hint() string { return e.hint }
-
 // explain makes an error that is final what the caller sees: with a hint where we
 // know what helps, and told apart where no request came through.
 func explain(err error) error {
@@ -246,5 +234,5 @@ func explain(err error) error {
 	default:
 		return err
 	}
-	return &hintedError{err: err, hint: hint}
+	return &object.HintedError{Err: err, Advice: hint}
 }

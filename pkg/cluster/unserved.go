@@ -55,11 +55,11 @@ func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) erro
 		hint = "take it out of the manifests"
 	default:
 		if refused := c.kinds.refusedOf(gvk); refused != nil {
-			none.Err = &hintedError{err: refused, hint: refused.Hint()}
+			none.Err = &object.HintedError{Err: refused, Advice: refused.Hint()}
 		}
 		return none
 	}
-	none.Err = &hintedError{err: errors.New(strings.Join(said, "; ")), hint: hint}
+	none.Err = &object.HintedError{Err: errors.New(strings.Join(said, "; ")), Advice: hint}
 	return none
 }
 

@@ -32,12 +32,12 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 		e.askUnseen(ctx, t)
 		return
 	}
-	if e.DryRun == DryRunClient {
+	if e.DryRun == object.DryRunClient {
 		e.end(t, event.Deleted{Action: event.Gone})
 		return
 	}
 	how := object.Deletion{
-		UID: t.uid, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == DryRunServer,
+		UID: t.uid, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer,
 	}
 	for range attempts {
 		live, err := e.Server.Delete(ctx, t.kind, t.Ref, how)
@@ -129,7 +129,7 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	defer e.mu.Unlock()
 	switch {
 	case t.done: // The watch was faster.
-	case live == nil, e.DryRun == DryRunServer:
+	case live == nil, e.DryRun == object.DryRunServer:
 		e.finish(t, event.Deleted{Action: event.Gone})
 	case e.Wait:
 		t.asked = time.Now()

@@ -46,19 +46,6 @@ type Explainer interface {
 	Explain(ctx context.Context, kind object.Kind, live *unstructured.Unstructured) ([]event.Cause, error)
 }
 
-// DryRun says how much of a run is only tried.
-type DryRun string
-
-// The dry runs.
-const (
-	// DryRunNone deletes.
-	DryRunNone DryRun = ""
-	// DryRunServer asks the server what would happen.
-	DryRunServer DryRun = "server"
-	// DryRunClient only looks what is there.
-	DryRunClient DryRun = "client"
-)
-
 const (
 	// blindFor is how long nothing but errors may come before nobody can tell any
 	// more.
@@ -79,7 +66,7 @@ type Engine struct {
 	Propagation metav1.DeletionPropagation
 	// GracePeriod in seconds; nil is each object's own.
 	GracePeriod *int64
-	DryRun      DryRun
+	DryRun      object.DryRun
 	// Wait until everything is gone.
 	Wait bool
 	// IgnoreAbsent makes objects that are not there no failure.
@@ -208,7 +195,7 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 }
 
 // keepsWatch tells whether anybody wants to see the objects go.
-func (e *Engine) keepsWatch() bool { return e.Wait && e.DryRun == DryRunNone }
+func (e *Engine) keepsWatch() bool { return e.Wait && e.DryRun == object.DryRunNone }
 
 // each runs do for all targets side by side. The server's client keeps the pace,
 // so the bound here only limits memory.

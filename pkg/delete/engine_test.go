@@ -401,7 +401,7 @@ func leavesItsSelection(t *testing.T, by object.Selection) {
 }
 
 func TestDryRun(t *testing.T) {
-	for mode, calls := range map[DryRun]int{DryRunClient: 1, DryRunServer: 2} {
+	for mode, calls := range map[object.DryRun]int{object.DryRunClient: 1, object.DryRunServer: 2} {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake(config("a", "x/hold"))

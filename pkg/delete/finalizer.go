@@ -14,28 +14,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// refusal is why a finalizer stays.
-type refusal struct{ text, hint string }
-
-func (r *refusal) Error() string { return r.text }
-
-// Hint says what to do instead.
-func (r *refusal) Hint() string { return r.hint }
-
 // refuse says why the finalizer is not removed from an object; nil if it may be.
 func refuse(live *unstructured.Unstructured, finalizer string) error {
 	switch {
 	case live == nil || live.GetDeletionTimestamp() == nil:
-		return &refusal{
-			text: "is not being deleted, so its finalizer " + finalizer + " stays",
-			hint: "delete it first; a finalizer is there to be removed by its controller",
+		return &object.HintedError{
+			Err:    errors.New("is not being deleted, so its finalizer " + finalizer + " stays"),
+			Advice: "delete it first; a finalizer is there to be removed by its controller",
 		}
 	case !slices.Contains(live.GetFinalizers(), finalizer):
 		has := "it has none"
 		if all := live.GetFinalizers(); len(all) > 0 {
 			has = "it has " + strings.Join(all, ", ")
 		}
-		return &refusal{text: "has no finalizer " + finalizer, hint: has}
+		return &object.HintedError{Err: errors.New("has no finalizer " + finalizer), Advice: has}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (e *Engine) finish(t *target, d event.Deleted) {
 		return
 	}
 	t.done, t.result = true, d.Action
-	d.Ref, d.Source, d.DryRun = t.Ref, t.Source, e.DryRun != DryRunNone
+	d.Ref, d.Source, d.DryRun = t.Ref, t.Source, e.DryRun != object.DryRunNone
 	switch d.Action {
 	case event.Unknown:
 		e.outcome.Unknown++

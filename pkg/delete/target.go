@@ -121,23 +121,10 @@ func (e *Engine) absent(t *target, reason string) {
 	}
 	var err error = apierrors.NewNotFound(resource, t.Ref.Name)
 	if reason != "" {
-		err = &absentError{err: err, hint: reason}
+		err = &object.HintedError{Err: err, Advice: reason}
 	}
 	e.finish(t, event.Deleted{Action: event.Failed, Err: err})
 }
-
-// absentError is NotFound with a hint.
-type absentError struct {
-	err  error
-	hint string
-}
-
-func (e *absentError) Error() string { return e.err.Error() }
-
-func (e *absentError) Unwrap() error { return e.err }
-
-// Hint says why it is not there.
-func (e *absentError) Hint() string { return e.hint }
 
 func itemsOf(targets []*target) []Item {
 	items := make([]Item, len(targets))

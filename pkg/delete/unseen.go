@@ -16,7 +16,7 @@ const acceptedUnseen = "its deletion was accepted; whether it is gone can not be
 // the same: somebody named it, and who may delete need not be allowed to look.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
-		e.Finalizer == "" && e.DryRun != DryRunClient
+		e.Finalizer == "" && e.DryRun != object.DryRunClient
 }
 
 // askUnseen asks for the deletion of a target that we may not look at. No UID binds
@@ -24,7 +24,7 @@ func (e *Engine) mayAskUnseen(t *target) bool {
 // by a dry run that is bound to it, the server tells whether that object is still
 // there.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
-	how := object.Deletion{Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == DryRunServer}
+	how := object.Deletion{Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}
 	live, err := e.Server.Delete(ctx, t.kind, t.Ref, how)
 	switch {
 	case apierrors.IsNotFound(err), isUnserved(err):

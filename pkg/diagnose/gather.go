@@ -16,8 +16,8 @@ import (
 const (
 	// sideBySide is how many requests are under way at once.
 	sideBySide = 24
-	// patience is how long one read may take.
-	patience = 4 * time.Second
+	// readTimeout is how long one read may take.
+	readTimeout = 4 * time.Second
 	// budget is how many requests one explanation, or one survey, may take.
 	budget = 600
 	// rounds is how often the rules may ask for more.
@@ -30,8 +30,8 @@ type Gatherer struct {
 	Reader Reader
 	// Now is the time; nil is the clock.
 	Now func() time.Time
-	// Patience is how long one read may take; 0 means 4 seconds.
-	Patience time.Duration
+	// ReadTimeout is how long one read may take; 0 means 4 seconds.
+	ReadTimeout time.Duration
 	// Budget is how many requests one explanation may take; 0 means 600. What is
 	// beyond it is told as not read.
 	Budget int
@@ -120,7 +120,7 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	g.mu.Lock()
 	g.sent++
 	g.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(g.Patience, patience), ErrSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(g.ReadTimeout, readTimeout), ErrSlow)
 	defer cancel()
 	sel := object.Selection{Namespace: q.Namespace, Name: q.Name, Labels: q.Labels}
 	ref := object.Ref{GVK: q.GVK, Namespace: q.Namespace, Name: q.Name}

@@ -178,9 +178,9 @@ func (p Predictor) yields(item plan.Item) ([]fieldpath.Path, error) {
 	return paths, nil
 }
 
-// patience is how a prediction starts again because the object changed between
+// conflictBackoff is how a prediction starts again because the object changed between
 // the read and the dry run: a controller that fills in a status takes a moment.
-func patience() wait.Backoff {
+func conflictBackoff() wait.Backoff {
 	return wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8}
 }
 
@@ -188,7 +188,7 @@ func patience() wait.Backoff {
 // object, and fills in Answer, Conflicts and Taken. It returns the server's
 // refusal as it is.
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
-	for again := patience(); ; {
+	for again := conflictBackoff(); ; {
 		answer, err := p.dryRun(ctx, server, in)
 		heldUp, isHeldUp := errors.AsType[*heldUpError](err)
 		switch {

@@ -48,8 +48,8 @@ type admission struct {
 	intake *intake
 	// draining is set when connections are to go elsewhere.
 	draining *atomic.Bool
-	// patience is for how long a review may come; 0 is readTimeout.
-	patience time.Duration
+	// readTimeout is for how long a review may come; 0 is readTimeout.
+	readTimeout time.Duration
 }
 
 // judge returns what there is to say of a request. Its error is that of an object that
@@ -109,7 +109,7 @@ func (a *admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// Who sends no further is not waited for. The error is that of a connection that
 	// has no deadlines, as in tests.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.patience, readTimeout)))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.readTimeout, readTimeout)))
 	body := a.intake.reader(http.MaxBytesReader(nil, r.Body, maxReview))
 	defer body.release()
 	review, err := readReview(body, r.ContentLength)

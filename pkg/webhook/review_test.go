@@ -80,7 +80,7 @@ func TestFaultsAllow(t *testing.T) {
 // memory.
 func TestReviewThatDoesNotCome(t *testing.T) {
 	a := newAdmission(t, func(*request) (findings, error) { return findings{}, nil })
-	a.patience = 50 * time.Millisecond
+	a.readTimeout = 50 * time.Millisecond
 	server := httptest.NewServer(a)
 	defer server.Close()
 	c, err := net.Dial("tcp", server.Listener.Addr().String())

@@ -29,8 +29,8 @@ type Facts struct {
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	f := Facts{Object: live, Now: time.Now(), known: diagnose.NewFacts(live)}
 	g := diagnose.Gatherer{
-		Reader:   reader,
-		Patience: time.Hour, // The caller's time is the limit.
+		Reader:      reader,
+		ReadTimeout: time.Hour, // The caller's time is the limit.
 		// What is read by itself is bounded by the Pods that are looked at in detail. A
 		// list of all nodes, or claims, may be much longer.
 		WorthList: 100,
