@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	deletion "github.com/k8sconnect/kubectl-k8sconnect/pkg/delete"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	deletion "github.com/k8sconnect/kubectl-k8sconnect/pkg/delete"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
