@@ -3,9 +3,15 @@ package tracker
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -50,13 +56,17 @@ func (t *Tracker) discover(ctx context.Context) {
 		if err != nil {
 			t.opts.Log.Error(err, "find the kinds that there are")
 		}
-		now = absent.keep(now, known, time.Now())
+		now = absent.keep(now, known, time.Now(), func(k kind) bool { return t.isServed(ctx, k) })
 		if now != nil {
 			t.watchAll(ctx, known, now, known == nil)
 			known = now
 		}
 		if err == nil {
-			t.forgetPromises(&absent, time.Now())
+			t.forgetPromises(ctx, &absent, time.Now())
+		}
+		if names := absent.takeContradicted(); len(names) > 0 {
+			err = fmt.Errorf("the answer lacks kinds that there are: %s", strings.Join(names, ", "))
+			t.opts.Log.Error(err, "find the kinds that there are")
 		}
 		after := discoverEvery
 		switch {
@@ -95,14 +105,40 @@ func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed
 }
 
 // forgetPromises drops what the checkpoint says of kinds that are no more.
-func (t *Tracker) forgetPromises(absent *absent, now time.Time) {
+func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.Time) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	for name := range t.loaded.Resources {
-		if absent.gone(schema.ParseGroupResource(name), now) {
-			delete(t.loaded.Resources, name)
+	names := slices.Sorted(maps.Keys(t.loaded.Resources))
+	t.mu.Unlock()
+	for _, name := range names {
+		resource := schema.ParseGroupResource(name)
+		if !absent.gone(resource, now, func() bool { return t.isDefined(ctx, resource) }) {
+			continue
 		}
+		t.mu.Lock()
+		delete(t.loaded.Resources, name)
+		t.mu.Unlock()
 	}
+}
+
+// isServed asks for the objects of a kind that an answer lacks. That it is not served is
+// believed only if that is what is said; what we may not list is left to its definition.
+func (t *Tracker) isServed(ctx context.Context, k kind) bool {
+	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})
+	if apierrors.IsForbidden(err) {
+		return t.isDefined(ctx, k.resource.GroupResource())
+	}
+	return !apierrors.IsNotFound(err)
+}
+
+// isDefined asks whether there is a definition of a kind, whatever is served of it. What
+// only the checkpoint knows has no version to be asked for.
+func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool {
+	if !strings.Contains(name.Group, ".") {
+		return false // It is Kubernetes' own, and not defined by an object.
+	}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	found, err := t.opts.Metadata.Resource(definitions).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name.String()})
+	return err != nil || len(found.Items) > 0
 }
 
 // watchAll starts and ends watches.

@@ -101,10 +101,13 @@ func hasOwn(found []*metav1.APIResourceList) bool {
 // lack; since when.
 type absent struct {
 	since map[schema.GroupResource]time.Time
+	// contradicted are those that are served all the same.
+	contradicted []string
 }
 
-// gone notes that an answer lacks a kind, and reports whether it is gone.
-func (a *absent) gone(name schema.GroupResource, now time.Time) bool {
+// gone notes that an answer lacks a kind, and reports whether it is gone: all answers have
+// lacked it for a while, and it is not served either, which is asked only then.
+func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bool) bool {
 	if a.since == nil {
 		a.since = map[schema.GroupResource]time.Time{}
 	}
@@ -116,18 +119,32 @@ func (a *absent) gone(name schema.GroupResource, now time.Time) bool {
 	if now.Sub(since) < goneAfter {
 		return false
 	}
+	if served() {
+		a.since[name] = now
+		a.contradicted = append(a.contradicted, name.String())
+		return false
+	}
 	delete(a.since, name)
 	return true
 }
 
+// takeContradicted returns the kinds that answers lack although they are served, and
+// forgets them.
+func (a *absent) takeContradicted() []string {
+	names := a.contradicted
+	a.contradicted = nil
+	slices.Sort(names)
+	return names
+}
+
 // keep returns the kinds of an answer, with those that were there before and are not
 // known to be gone.
-func (a *absent) keep(found, before kinds, now time.Time) kinds {
+func (a *absent) keep(found, before kinds, now time.Time, served func(kind) bool) kinds {
 	for name := range found {
 		delete(a.since, name)
 	}
 	for name, k := range before {
-		if _, there := found[name]; !there && !a.gone(name, now) {
+		if _, there := found[name]; !there && !a.gone(name, now, func() bool { return served(k) }) {
 			found[name] = k
 		}
 	}

@@ -144,12 +144,15 @@ func TestAbsent(t *testing.T) {
 		found   kinds
 		seconds int
 		want    int
+		// served: the API server answers for the kind, though it does not name it.
+		served bool
 	}{
-		{less(), 0, 3}, {less(), 4, 3}, {all, 5, 3}, // It is there again.
-		{less(), 6, 3}, {less(), 10, 3}, {less(), 11, 2},
+		{less(), 0, 3, false}, {less(), 4, 3, false}, {all, 5, 3, false}, // It is there again.
+		{less(), 6, 3, false}, {less(), 10, 3, false}, {less(), 11, 3, true}, {less(), 12, 3, false}, {less(), 17, 2, false},
 	} {
-		if got := a.keep(step.found, all, at(step.seconds)); len(got) != step.want {
-			t.Errorf("step %d: %d kinds, want %d", i, len(got), step.want)
+		got := a.keep(step.found, all, at(step.seconds), func(kind) bool { return step.served })
+		if told := a.takeContradicted(); len(got) != step.want || (len(told) > 0) != step.served {
+			t.Errorf("step %d: %d kinds, want %d; told of %v", i, len(got), step.want, told)
 		}
 	}
 	if hasOwn([]*metav1.APIResourceList{resources("apps/v1", "deployments")}) || hasOwn([]*metav1.APIResourceList{resources("v1", "configmaps")}) ||
