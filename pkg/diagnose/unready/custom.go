@@ -204,6 +204,10 @@ func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
 	if manager == "kube-controller-manager" || strings.HasSuffix(u.GroupVersionKind().Group, ".k8s.io") {
 		return f // It is part of the control plane, mostly no workload.
 	}
+	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
+		// Whoever may not list these finds no controller by leases, roles and webhooks.
+		return unknown(f)
+	}
 	s := v.Controller(u, "")
 	for _, w := range s.Workloads {
 		if state := v.State(w.Workload); state.Health != diagnose.Runs {
@@ -217,15 +221,30 @@ func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
 		f.BlockedBy = s.Lease.Ref
 		f.Evidence = append(f.Evidence, s.Lease.String(v.Now), "the workload of its controller was not found; it may run outside the cluster")
 		return f
-	case f.Code == "NoController":
-		f.Message += "; is one installed, and does it look at this namespace?"
 	}
 	if _, sure := v.Workloads(); !sure {
-		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: Deployments may not be listed")
-	} else if !s.Sure {
+		return unknown(f)
+	}
+	f = asking(f)
+	if !s.Sure {
 		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: not all that would tell may be listed")
 	} else if manager != "" {
 		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet seems to be "+text.Excerpt(manager))
+	}
+	return f
+}
+
+// unknown says that the controller could not be looked for.
+func unknown(f finding) finding {
+	f = asking(f)
+	f.Evidence = append(f.Evidence, "whether its controller runs is unknown: Deployments may not be listed")
+	return f
+}
+
+// asking adds to the finding that nobody wrote a status what that may be for.
+func asking(f finding) finding {
+	if f.Code == "NoController" {
+		f.Message += "; is one installed, and does it look at this namespace?"
 	}
 	return f
 }

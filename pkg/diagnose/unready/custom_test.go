@@ -46,7 +46,7 @@ func TestCustom(t *testing.T) {
 		"whether the controller runs is unknown (edge case 67)": {
 			facts:    widget(by, `, status: {observedGeneration: 2}`) + crd,
 			unread:   []string{"Deployment.apps/"},
-			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not looked at its latest change yet", "NotAllowed: what is the matter with these is unknown, because they may not be read: deployments, deployments in prod"},
+			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not looked at its latest change yet", "NotAllowed: what is the matter with these is unknown, because they may not be read: deployments"},
 			evidence: []string{"whether its controller runs is unknown: Deployments may not be listed"},
 			next:     "kubectl describe widget.example.com/w -n prod",
 		},

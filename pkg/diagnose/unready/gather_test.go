@@ -171,3 +171,30 @@ func TestGatherNeverReadsSecrets(t *testing.T) {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 }
+
+// TestGatherControllerUnlisted: whoever may not list workloads is told so, once, and nothing
+// else is asked for that would only lead to one.
+func TestGatherControllerUnlisted(t *testing.T) {
+	forbidden := diagnosetest.Forbidden("these")
+	const stale = `, generation: 3, managedFields: [{manager: widget-operator, operation: Update, subresource: status, time: "2026-01-01T11:55:00Z"}]`
+	live := diagnosetest.Read(t, widget(stale, ", status: {observedGeneration: 2}"))[0]
+	for name, failing := range map[string]map[string]error{
+		"may list": nil,
+		"may not":  {"Deployment": forbidden, "StatefulSet": forbidden, "DaemonSet": forbidden},
+	} {
+		m := &diagnosetest.Memory{Objects: []*unstructured.Unstructured{live}, Answers: diagnosetest.Answers{Failing: failing}}
+		causes := unready.Diagnose(gather(t, m, live))
+		asked := strings.Join(m.Asked(), "\n")
+		t.Logf("%s: %d requests", name, len(m.Asked()))
+		if strings.Contains(asked, "ClusterRole") != (failing == nil) || strings.Contains(asked, "Lease") != (failing == nil) {
+			t.Errorf("%s: asked\n%s", name, asked)
+		}
+		if failing == nil {
+			continue
+		}
+		last := causes[len(causes)-1]
+		if want := "because they may not be read: daemonsets, deployments, statefulsets"; last.Code != "NotAllowed" || !strings.HasSuffix(last.Message, want) {
+			t.Errorf("%s: %+v", name, last)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -65,10 +66,20 @@ func (v *view) unreadRefs() []unread {
 	return all
 }
 
+// whats names what was to be read, each kind once: who may not list one in the cluster is
+// not told again of its namespaces and objects.
 func whats(all []unread) []string {
+	everywhere := map[schema.GroupKind]bool{}
+	for _, u := range all {
+		if u.ref.Namespace == "" && u.ref.Name == "" {
+			everywhere[u.ref.GVK.GroupKind()] = true
+		}
+	}
 	var out []string
 	for _, u := range all {
-		out = append(out, what(u.ref))
+		if !everywhere[u.ref.GVK.GroupKind()] || u.ref.Namespace == "" && u.ref.Name == "" {
+			out = append(out, what(u.ref))
+		}
 	}
 	slices.Sort(out)
 	return out
