@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
 // target is one object that is still to be dealt with in this phase.
@@ -107,7 +108,7 @@ func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.U
 		e.fail(ctx, item, predict.DeniedRead(item, err))
 		return nil
 	}
-	p, err := e.predictor(item).Judge(item, live)
+	p, err := e.predictor(item).Evaluate(item, live)
 	if err != nil {
 		e.fail(ctx, item, err)
 		return nil
@@ -119,7 +120,7 @@ func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.U
 		}
 		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it goes with it"})
 	}
-	if p.Verdict == managedfields.Settled {
+	if p.Verdict == settle.Settled {
 		e.finish(event.Applied{
 			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,
 			Yielded: p.Yielded, Left: p.Left, Object: e.shown(live),
@@ -154,7 +155,7 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	}
 	var doubtful []*target
 	for _, t := range targets {
-		if t.Verdict == managedfields.Doubtful {
+		if t.Verdict == settle.Doubtful {
 			doubtful = append(doubtful, t)
 		}
 	}
@@ -179,7 +180,7 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 // predict asks the server what the apply would make of the target.
 func (e *Engine) predict(ctx context.Context, t *target) error {
 	err := e.Predictor.Ask(ctx, e.Server, &t.Prediction)
-	if conflict, ok := errors.AsType[*managedfields.ConflictError](err); ok {
+	if conflict, ok := errors.AsType[*predict.ConflictError](err); ok {
 		t.Conflicts = conflict.Conflicts
 		t.refusal = e.Predictor.ExplainConflict(ctx, e.Server, &t.Prediction, conflict)
 		return nil

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
 // attempts bounds how often one object is judged anew because it changed between
@@ -78,7 +78,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	live, readErr := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 	if readErr == nil {
-		if now, judgeErr := e.Predictor.Judge(t.Item, live); judgeErr == nil && now.Verdict == managedfields.Settled {
+		if now, judgeErr := e.Predictor.Evaluate(t.Item, live); judgeErr == nil && now.Verdict == settle.Settled {
 			e.accepted(ctx, t, live)
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
 // predictFlags are the flags that decide about ownership, the same for apply and
@@ -39,15 +40,15 @@ func (f *predictFlags) add(flags *pflag.FlagSet) {
 
 // from returns whose fields become ours. Moving away from client-side apply is a
 // migration, which happens once; whoever names a manager wants it in this run.
-func (f *predictFlags) from() managedfields.From {
+func (f *predictFlags) from() adopt.From {
 	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
 	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {
-		return managedfields.From{Once: names}
+		return adopt.From{Once: names}
 	}
 	if len(names) == 0 {
-		return managedfields.From{}
+		return adopt.From{}
 	}
-	return managedfields.From{Always: names, Once: []string{managedfields.ClientSideApply}}
+	return adopt.From{Always: names, Once: []string{managedfields.ClientSideApply}}
 }
 
 const adoptFromFlag = "adopt-from"

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -128,11 +128,11 @@ func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item,
 	e.mu.Lock()
 	e.known[item.Key()] = live != nil
 	e.mu.Unlock()
-	p, err := e.Predictor.Judge(item, live)
+	p, err := e.Predictor.Evaluate(item, live)
 	switch {
 	case err != nil:
 		e.cannotTell(ctx, item, err)
-	case p.Verdict == managedfields.Settled:
+	case p.Verdict == settle.Settled:
 		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Left: p.Left})
 	default:
 		asks.Go(func() error {
@@ -152,7 +152,7 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 		}
 	}
 	err := e.Predictor.Ask(ctx, e.Server, p)
-	if conflict, ok := errors.AsType[*managedfields.ConflictError](err); ok {
+	if conflict, ok := errors.AsType[*predict.ConflictError](err); ok {
 		p.Conflicts = conflict.Conflicts
 		e.nearMisses(p)
 		e.compared(contestedOnly(p, e.Predictor.ExplainConflict(ctx, e.Server, p, conflict)))

@@ -1,8 +1,9 @@
 package managedfields
 
 import (
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // Conflict is a contested path: we would set it to another value than its
@@ -53,6 +54,6 @@ type Change struct {
 	Atomic bool
 }
 
-func sortConflicts(conflicts []Conflict) {
+func SortConflicts(conflicts []Conflict) {
 	slices.SortFunc(conflicts, func(a, b Conflict) int { return a.Path.Compare(b.Path) })
 }

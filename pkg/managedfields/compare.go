@@ -74,7 +74,7 @@ func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, afte
 	c.changes = append(c.changes, change)
 }
 
-// inside compares what lies below a path, and tells whether that says all there
+// inside compares what lies below a path, and reports whether that says all there
 // is to say of the path.
 func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional, below *fieldpath.Set, shape fieldpath.Shape) bool {
 	b, bMap := before.Value.(map[string]any)

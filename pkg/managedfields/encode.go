@@ -2,6 +2,7 @@ package managedfields
 
 import (
 	"fmt"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 

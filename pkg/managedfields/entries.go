@@ -6,9 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // Entries reads metadata.managedFields. An object without any has no entries;
@@ -186,7 +187,7 @@ func fieldsOf(m map[string]any) (*fieldpath.Set, error) {
 	return fieldpath.FromTree(tree)
 }
 
-// heldBy returns what one owner holds.
-func heldBy(entries []Entry, owner Owner) *fieldpath.Set {
+// HeldBy returns what one owner holds.
+func HeldBy(entries []Entry, owner Owner) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
 }

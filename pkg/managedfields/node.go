@@ -24,7 +24,7 @@ type Node struct {
 	Absent bool
 }
 
-// Ownable tells whether anybody can own the node's path. Nobody owns what the object
+// Ownable reports whether anybody can own the node's path. Nobody owns what the object
 // is called, and what the API server keeps for itself, such as the resource version.
 func (n Node) Ownable() bool { return !fieldpath.IsIdentity(n.Path) }
 
@@ -52,7 +52,7 @@ func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	return at, len(p) > 0
 }
 
-// contains tells whether there is something at a path in the node's value.
+// contains reports whether there is something at a path in the node's value.
 func (n Node) contains(p fieldpath.Path) bool {
 	const field = "v"
 	if _, ok := p.GetIn(n.Value); ok {

@@ -2,8 +2,9 @@ package managedfields
 
 import (
 	"cmp"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
 // Operations by which an owner came to hold a path.
@@ -24,7 +25,7 @@ type Owner struct {
 	Operation   string
 	Subresource string
 	// APIVersion is the version at which the owner's paths are written. Paths of
-	// two versions can not be compared.
+	// two versions cannot be compared.
 	APIVersion string
 	// Time of the owner's last change; zero where the entry has none, as the
 	// horizontal pod autoscaler's through /scale.
@@ -37,7 +38,7 @@ func (o Owner) String() string {
 	return o.Manager + " (" + cmp.Or(o.Subresource, o.Operation) + ")"
 }
 
-// Is tells whether the owner is what a manager holds by applying the main
+// Is reports whether the owner is what a manager holds by applying the main
 // resource. A manager's updates and its subresources are owners of their own.
 func (o Owner) Is(manager string) bool {
 	return o.Manager == manager && o.Operation == Apply && o.Subresource == ""
@@ -54,10 +55,10 @@ func (o Owner) Compare(other Owner) int {
 	)
 }
 
-// same tells whether both are one entry in two versions of an object. An
+// SameEntry reports whether both are one entry in two versions of an object. An
 // applier keeps its entry when it goes to another version, an updater does not:
 // so the API server identifies them.
-func (o Owner) same(other Owner) bool {
+func (o Owner) SameEntry(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation && o.Subresource == other.Subresource &&
 		(o.Operation == Apply || o.APIVersion == other.APIVersion)
 }
@@ -68,7 +69,7 @@ type Entry struct {
 	Fields *fieldpath.Set
 }
 
-// Equal tells whether both are one owner, whenever they last wrote.
+// Equal reports whether both are one owner, whenever they last wrote.
 func (o Owner) Equal(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation &&
 		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion

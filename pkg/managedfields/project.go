@@ -17,7 +17,7 @@ func Project(object map[string]any, set *fieldpath.Set) map[string]any {
 	return out
 }
 
-// project cuts a value down to what lies below it in the set. It tells whether
+// project cuts a value down to what lies below it in the set. It reports whether
 // anything of it is held.
 func project(v any, set *fieldpath.Set) (any, bool) {
 	switch v := v.(type) {

@@ -2,8 +2,8 @@ package managedfields
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// SameOwners tells whether the same owners hold the same paths in both objects,
-// whenever they last changed them. Objects whose entries can not be read have
+// SameOwners reports whether the same owners hold the same paths in both objects,
+// whenever they last changed them. Objects whose entries cannot be read have
 // not.
 func SameOwners(a, b *unstructured.Unstructured) bool {
 	left, err := Entries(a)
@@ -17,7 +17,7 @@ func SameOwners(a, b *unstructured.Unstructured) bool {
 	for _, l := range left {
 		found := false
 		for _, r := range right {
-			if r.same(l.Owner) && r.APIVersion == l.APIVersion && r.Fields.Equals(l.Fields) {
+			if r.SameEntry(l.Owner) && r.APIVersion == l.APIVersion && r.Fields.Equals(l.Fields) {
 				found = true
 				break
 			}

@@ -43,7 +43,7 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 		others = Others(after, manager)
 	}
 	if mine, has := AppliedBy(before, manager); has && mine.APIVersion != answer.GetAPIVersion() {
-		return Sharing{}, nil // Paths of two versions can not be compared.
+		return Sharing{}, nil // Paths of two versions cannot be compared.
 	}
 	out := Sharing{Dropped: was.Leaves().Difference(is).Size()}
 	counts := map[string]int{}

@@ -22,13 +22,13 @@ type judge struct {
 }
 
 type values struct {
-	old, new *managedfields.Lookup
+	old, new *Lookup
 	// version is that of both objects. Paths of entries of other versions name
 	// nothing in them.
 	version string
 }
 
-func (j judge) all(handovers []managedfields.Handover) []Transition {
+func (j judge) all(handovers []Handover) []Transition {
 	out := make([]Transition, 0, len(handovers))
 	for _, h := range handovers {
 		out = append(out, j.judge(h))
@@ -36,7 +36,7 @@ func (j judge) all(handovers []managedfields.Handover) []Transition {
 	return out
 }
 
-func (j judge) judge(h managedfields.Handover) Transition {
+func (j judge) judge(h Handover) Transition {
 	t := Transition{Path: h.Path, Before: h.Before, After: h.After}
 	lost, gained := t.Lost(), t.Gained()
 	switch {
@@ -52,7 +52,7 @@ func (j judge) judge(h managedfields.Handover) Transition {
 }
 
 // loss judges a path that somebody does not hold any more.
-func (j judge) loss(h managedfields.Handover, lost, gained []managedfields.Owner) (Kind, Why) {
+func (j judge) loss(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
 	moved, byOneTool := j.moved(h, lost)
 	switch {
 	case j.reset:
@@ -89,7 +89,7 @@ func (j judge) loss(h managedfields.Handover, lost, gained []managedfields.Owner
 
 // stays reports whether all who lost a path hold it by other means: a manager whose
 // updates became a part of what it applies has let go of nothing.
-func stays(h managedfields.Handover, lost []managedfields.Owner) bool {
+func stays(h Handover, lost []managedfields.Owner) bool {
 	return !slices.ContainsFunc(lost, func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == l.Manager })
 	})
@@ -107,7 +107,7 @@ func updatesSubresource(o managedfields.Owner) bool {
 // where it is in both objects with another value. An owner that goes to another
 // version takes nothing from itself (edge case 7), and what vanished without anybody
 // gaining it may have been dropped with its version (edge case 9).
-func (j judge) across(h managedfields.Handover, lost, gained []managedfields.Owner) (Kind, Why) {
+func (j judge) across(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
 	others := slices.ContainsFunc(explained(lost, gained), func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(gained, func(g managedfields.Owner) bool { return isSameAtOther(l, g) })
 	})
@@ -126,7 +126,7 @@ func isSameAtOther(o, other managedfields.Owner) bool {
 // crossesVersions reports whether who lost a path and who has it now do not speak of
 // it at one version (edge case 7). What was lost at another version than the object's
 // may have been dropped with that version (edge case 9).
-func (j judge) crossesVersions(h managedfields.Handover, lost, gained []managedfields.Owner) bool {
+func (j judge) crossesVersions(h Handover, lost, gained []managedfields.Owner) bool {
 	version, now := lost[0].APIVersion, h.After
 	if j.values != nil {
 		version, now = j.values.version, gained
@@ -147,7 +147,7 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 
 // abandoned judges a path that nobody holds any more. Without values it counts as
 // removed, as it is but for what the server sets to a default at once.
-func (j judge) abandoned(h managedfields.Handover) Kind {
+func (j judge) abandoned(h Handover) Kind {
 	if j.values != nil {
 		if _, there := j.values.new.Get(h.Path); there {
 			return Released
@@ -166,7 +166,7 @@ const (
 )
 
 // changed tells whether the value at a path is another one.
-func (j judge) changed(h managedfields.Handover) answer {
+func (j judge) changed(h Handover) answer {
 	switch {
 	case j.values == nil && h.Inner:
 		return no // There is nothing to it but that it is there.

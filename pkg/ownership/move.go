@@ -82,7 +82,7 @@ func holdsOthers(set *fieldpath.Set) bool {
 
 // moved reports whether all who lost a path had it moved to somebody who holds it
 // now, and whether each of them to another name of itself.
-func (j judge) moved(h managedfields.Handover, lost []managedfields.Owner) (moved, byOneTool bool) {
+func (j judge) moved(h Handover, lost []managedfields.Owner) (moved, byOneTool bool) {
 	moved, byOneTool = true, true
 	for _, l := range lost {
 		if isKubectl(l) && slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == kubectlLastApplied }) {

@@ -34,7 +34,7 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 		if err != nil { // It was too long to be kept.
 			continue
 		}
-		h := managedfields.Fate(path, owners(e.To), entries)
+		h := Fate(path, owners(e.To), entries)
 		if slices.EqualFunc(h.Before, h.After, managedfields.Owner.Equal) {
 			continue
 		}

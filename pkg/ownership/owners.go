@@ -126,7 +126,7 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 	if err != nil {
 		return nil, fmt.Errorf("new version: %w", err)
 	}
-	handovers := managedfields.Handovers(was, is)
+	handovers := Handovers(was, is)
 	var old, new *unstructured.Unstructured
 	if paths := lost(handovers); values != nil && len(paths) > 0 {
 		if old, new, err = values(paths); err != nil {
@@ -139,7 +139,7 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 }
 
 // lost returns the paths that somebody does not hold any more.
-func lost(handovers []managedfields.Handover) []fieldpath.Path {
+func lost(handovers []Handover) []fieldpath.Path {
 	var paths []fieldpath.Path
 	for _, h := range handovers {
 		if len(without(h.Before, h.After)) > 0 {

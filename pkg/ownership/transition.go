@@ -115,13 +115,13 @@ func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new object: %w", err)
 	}
-	return judgeOf(before, after, old, new).all(managedfields.Handovers(before, after)), nil
+	return judgeOf(before, after, old, new).all(Handovers(before, after)), nil
 }
 
 func judgeOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) judge {
 	j := judge{reset: len(after) == 0 && len(before) > 0, moves: movesOf(before, after)}
 	if old != nil && new != nil && old.GetAPIVersion() == new.GetAPIVersion() {
-		j.values = &values{old: managedfields.NewLookup(old.Object), new: managedfields.NewLookup(new.Object), version: new.GetAPIVersion()}
+		j.values = &values{old: NewLookup(old.Object), new: NewLookup(new.Object), version: new.GetAPIVersion()}
 	}
 	return j
 }

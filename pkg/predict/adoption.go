@@ -12,11 +12,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
 // heldUpError says that the apply is not valid as long as an adopted manager
 // still owns its fields: an item of a list that goes keeps the name or number
-// that another one gets. A dry run can not move ownership first.
+// that another one gets. A dry run cannot move ownership first.
 type heldUpError struct {
 	conflicts []managedfields.Conflict
 	// alone is what the server makes of the manifest as a new object; nil where it
@@ -52,7 +53,7 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 }
 
 // first says what has to happen before an apply.
-func first(a managedfields.Adoption) string {
+func first(a adopt.Adoption) string {
 	if len(a.Adopted) > 0 {
 		return "what " + a.Adopted[0].Manager + " owns is adopted"
 	}
@@ -60,7 +61,7 @@ func first(a managedfields.Adoption) string {
 }
 
 func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, alone *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	moved, err := managedfields.Moved(in.Live, alone, p.Manager, in.Adoption)
+	moved, err := adopt.Moved(in.Live, alone, p.Manager, in.Adoption)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 	return answer, unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// heldUp tells whether the server refuses an apply only because what is to be
+// heldUp reports whether the server refuses an apply only because what is to be
 // adopted is not ours yet; nil if it does not look so. That the manifest is valid
 // as a new object shows it, and so does what is left behind of a list in the
 // adopted managers' hands: a second object of its kind the server may refuse for
@@ -91,7 +92,7 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 	return nil
 }
 
-// waitsForAdopted tells whether all that is left behind in the lists that the
+// waitsForAdopted reports whether all that is left behind in the lists that the
 // refusal names is the adopted managers'.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	_, owners := p.leftBehindBy(in, Causes(refusal))
@@ -132,11 +133,11 @@ func twinName(name string) string {
 }
 
 // afterAdoption predicts what becomes of the fields that an adopted manager
-// holds and the manifest does not state. A dry run can not move their ownership
+// holds and the manifest does not state. A dry run cannot move their ownership
 // first, so they are taken out of the answer, and the server is asked to
 // complete what is left with its defaults.
 func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
-	dropped, err := managedfields.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
+	dropped, err := adopt.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {
 		return err
 	}
@@ -146,12 +147,12 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 			gone = append(gone, c.Path)
 		}
 	}
-	emptied, err := managedfields.Emptied(in.Live, in.Answer, p.Manager, in.Adoption)
+	emptied, err := adopt.Emptied(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {
 		return err
 	}
 	answer := in.Answer
-	if without := managedfields.Without(answer, gone, emptied...); without != nil {
+	if without := adopt.Without(answer, gone, emptied...); without != nil {
 		answer, err = server.Update(ctx, in.Item.Kind, without, object.Write{
 			Manager: p.Manager, Validation: p.Validation, DryRun: true,
 		})

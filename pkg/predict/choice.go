@@ -97,7 +97,7 @@ func splitChoice(text string) (object, path string) {
 	return text, ""
 }
 
-// Names tells whether the choice speaks of the object.
+// Names reports whether the choice speaks of the object.
 func (c Choice) Names(ref object.Ref, as object.Kind) bool {
 	if c.Kind == "" {
 		return true
@@ -124,7 +124,7 @@ func (c Choice) Object() string {
 	}
 }
 
-// covers tells whether the choice speaks of the path.
+// covers reports whether the choice speaks of the path.
 func (c Choice) covers(path fieldpath.Path) bool {
 	return len(c.Path) == 0 || path.HasPrefix(c.Path)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
 // contested returns what others own and the apply would change, by the answer to
@@ -21,7 +22,7 @@ import (
 // the body takes on the live spelling, so that the path becomes shared and nobody
 // is robbed (edge case 84). Where that cannot be done, the conflict says so.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
-	suggested, err := managedfields.Taken(in.Live, in.Answer, in.Body, p.Manager)
+	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +41,11 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 	spelt, body := in.Answer, in.Body
 	left := conflicts
 	for range rounds {
-		body = managedfields.Align(body, in.Live, samePaths(left))
+		body = Align(body, in.Live, samePaths(left))
 		if body == nil {
 			break
 		}
-		if verdict, _ := managedfields.Judge(in.Live, body, p.Manager); verdict == managedfields.Settled && sameContent(in.Live, spelt) {
+		if verdict, _ := settle.Evaluate(in.Live, body, p.Manager); verdict == settle.Settled && sameContent(in.Live, spelt) {
 			in.Body, in.Answer = body, in.Live
 			return nil, nil
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Permissions is what tells whether we may do something.
+// Permissions is what reports whether we may do something.
 type Permissions interface {
-	// Permitted tells whether we may do what verb says with the object.
+	// Permitted reports whether we may do what verb says with the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 }
 

@@ -2,8 +2,8 @@
 // anything is written: nothing, something nobody minds, or something contested,
 // and by whom.
 //
-//	p := predictor.Judge(item, live) // from the live object alone
-//	if p.Verdict == managedfields.Doubtful {
+//	p := predictor.Evaluate(item, live) // from the live object alone
+//	if p.Verdict == settle.Doubtful {
 //		err = predictor.Ask(ctx, server, &p) // a forced dry run
 //	}
 //

@@ -57,11 +57,11 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	return &RefusedError{Err: err, Advice: advice}
 }
 
-// lenient tells whether the user wants fields to pass that are not known.
+// lenient reports whether the user wants fields to pass that are not known.
 func (p Predictor) lenient() bool { return p.Validation == "Warn" || p.Validation == "Ignore" }
 
-// unexplained tells whether the server answered with an internal error and no
-// reason, as it does where it can not read a manifest by the kind's schema.
+// unexplained reports whether the server answered with an internal error and no
+// reason, as it does where it cannot read a manifest by the kind's schema.
 func unexplained(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&
@@ -70,7 +70,7 @@ func unexplained(err error) bool {
 
 // ExplainConflict explains why nothing would be gained by taking all that is
 // contested; nil where the server would accept that.
-func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *managedfields.ConflictError) error {
+func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *ConflictError) error {
 	if conflict.Refusal == nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (st
 			continue
 		}
 		var names []string
-		for _, owner := range managedfields.OwnersOfUnstated(managedfields.Others(entries, p.Manager), path, in.Body) {
+		for _, owner := range OwnersOfUnstated(managedfields.Others(entries, p.Manager), path, in.Body) {
 			names = append(names, owner.Manager)
 		}
 		slices.Sort(names)

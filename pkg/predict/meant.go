@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
 // meant is a field that something in the cluster is meant to set, whatever a manifest
@@ -99,7 +100,7 @@ func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*
 	for i, c := range in.Left {
 		paths[i] = c.Path
 	}
-	without, _, err := managedfields.Yield(manifest, in.Live, p.Manager, paths, p.schemaOf(in.Item))
+	without, _, err := yield.Paths(manifest, in.Live, p.Manager, paths, p.schemaOf(in.Item))
 	return without, err
 }
 

@@ -59,7 +59,7 @@ func TestLeft(t *testing.T) {
 				}
 				p.Take = choices
 			}
-			got, err := p.Judge(plan.Item{Ref: object.RefOf(manifest), Object: manifest}, live)
+			got, err := p.Evaluate(plan.Item{Ref: object.RefOf(manifest), Object: manifest}, live)
 			if err != nil {
 				t.Fatal(err)
 			}

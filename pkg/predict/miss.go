@@ -52,7 +52,7 @@ func (s said) text() string {
 	return s.by + "=" + s.String()
 }
 
-// anyObject tells whether the choice was made without a word on the object.
+// anyObject reports whether the choice was made without a word on the object.
 func (s said) anyObject() bool { return s.Kind == "" && s.by != YieldAnnotation }
 
 // said returns the choices that have a path, those of the item's own annotation

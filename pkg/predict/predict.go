@@ -16,6 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
 // Server is what a prediction may need of a cluster.
@@ -33,7 +36,7 @@ type Predictor struct {
 	Take, Yield []Choice
 	// AdoptFrom says whose fields become ours, so that what is not in the manifest
 	// leaves the object.
-	AdoptFrom managedfields.From
+	AdoptFrom adopt.From
 	// Validation is the server's field validation: Strict, Warn or Ignore.
 	Validation string
 	// Locate finds a field in the file that a manifest was read from; nil if nothing can.
@@ -55,9 +58,9 @@ type Prediction struct {
 	// Stated is the manifest without what is yielded, as it is spelt there.
 	Stated *unstructured.Unstructured
 	// Verdict is what the live object alone tells.
-	Verdict managedfields.Verdict
+	Verdict settle.Verdict
 	// Adoption is what has to happen to the managed fields first; mostly nothing.
-	Adoption managedfields.Adoption
+	Adoption adopt.Adoption
 	// Yielded are the paths that the user leaves to their owners; Left are values that
 	// something in the cluster is meant to set, and keeps.
 	Yielded []fieldpath.Path
@@ -65,7 +68,7 @@ type Prediction struct {
 
 	// Answer is the server's to a dry run; nil until Ask, and with Unchecked.
 	Answer *unstructured.Unstructured
-	// Unchecked is set when the server can not be asked what the apply makes of
+	// Unchecked is set when the server cannot be asked what the apply makes of
 	// the object, and says why.
 	Unchecked string
 	// Conflicts are contested and nobody said what to do; Taken are contested and
@@ -81,16 +84,16 @@ type Prediction struct {
 	interrupted bool
 }
 
-// Judge tells what the live object alone tells of applying the item. A nil live
+// Evaluate says what the live object alone tells of applying the item. A nil live
 // object means that there is none.
-func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
+func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
 	paths, err := p.yields(item)
 	if err != nil {
 		return out, err
 	}
 	if live != nil {
-		if out.Adoption, err = managedfields.Adopt(live, p.Manager, p.AdoptFrom); err != nil {
+		if out.Adoption, err = adopt.Plan(live, p.Manager, p.AdoptFrom); err != nil {
 			return out, err
 		}
 		if out.Left, err = p.left(item, live, paths, out.Adoption.Adopted); err != nil {
@@ -101,13 +104,13 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if body, err = p.leave(body, &out); err != nil {
 		return out, err
 	}
-	out.Body, out.Yielded, err = managedfields.Yield(body, live, p.Manager, paths, p.schemaOf(item))
+	out.Body, out.Yielded, err = yield.Paths(body, live, p.Manager, paths, p.schemaOf(item))
 	if err != nil {
 		return out, err
 	}
 	out.Stated = out.Body
 	if live == nil {
-		out.Verdict = managedfields.Clear
+		out.Verdict = settle.Clear
 		return out, nil
 	}
 	claimed, err := leftovers(&out)
@@ -117,26 +120,26 @@ func (p Predictor) Judge(item plan.Item, live *unstructured.Unstructured) (Predi
 	if out.Adoption, err = out.Adoption.Claim(live, claimed); err != nil {
 		return out, err
 	}
-	out.halfAdopted = managedfields.HalfAdopted(live, out.Body, p.Manager)
-	out.interrupted = !out.halfAdopted && managedfields.Interrupted(live, p.Manager)
+	out.halfAdopted = adopt.HalfAdopted(live, out.Body, p.Manager)
+	out.interrupted = !out.halfAdopted && adopt.Interrupted(live, p.Manager)
 	if !out.Adopts() {
-		out.Verdict, _ = managedfields.Judge(live, out.Body, p.Manager)
+		out.Verdict, _ = settle.Evaluate(live, out.Body, p.Manager)
 		p.settleByTypes(&out)
 	}
-	if len(out.Yielded) > 0 && out.Verdict == managedfields.Clear {
+	if len(out.Yielded) > 0 && out.Verdict == settle.Clear {
 		// What is yielded has to keep its value: only the server's answer shows it.
-		out.Verdict = managedfields.Doubtful
+		out.Verdict = settle.Doubtful
 	}
 	return out, nil
 }
 
 // settleByTypes looks again, with the kind's schema, at what is not settled without.
 func (p Predictor) settleByTypes(in *Prediction) {
-	if p.Schema == nil || in.Verdict == managedfields.Settled {
+	if p.Schema == nil || in.Verdict == settle.Settled {
 		return
 	}
-	if managedfields.SettledByTypes(in.Live, in.Body, p.Manager, p.schemaOf(in.Item)) {
-		in.Verdict = managedfields.Settled
+	if settle.BySchema(in.Live, in.Body, p.Manager, p.schemaOf(in.Item)) {
+		in.Verdict = settle.Settled
 	}
 }
 
@@ -218,7 +221,7 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 	}
 }
 
-// Refresh reads the live object again and judges anew.
+// Refresh reads the live object again and evaluates it anew.
 func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) error {
 	live, err := server.Get(ctx, in.Item.Kind, in.Item.Ref)
 	if apierrors.IsNotFound(err) {
@@ -227,7 +230,7 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	if err != nil {
 		return err
 	}
-	*in, err = p.Judge(in.Item, live)
+	*in, err = p.Evaluate(in.Item, live)
 	return err
 }
 
@@ -241,7 +244,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
 		if open := p.open(in, conflicts); len(open) > 0 && !in.takesOver() {
-			return nil, &managedfields.ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
+			return nil, &ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
 		if in.Adopts() {
 			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
@@ -297,7 +300,7 @@ func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []ma
 	return out
 }
 
-// takes tells whether the user takes the path of the item.
+// takes reports whether the user takes the path of the item.
 func (p Predictor) takes(item plan.Item, path fieldpath.Path) bool {
 	return slices.ContainsFunc(p.Take, func(c Choice) bool {
 		return c.Names(item.Ref, item.Kind) && c.covers(path)

@@ -12,9 +12,10 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// Same tells whether two answers about one object have the same content and the
+// Same reports whether two answers about one object have the same content and the
 // same owners. When somebody touched a field is neither.
 func Same(a, b *unstructured.Unstructured) bool {
 	return sameContent(a, b) && managedfields.SameOwners(a, b)
@@ -46,7 +47,7 @@ func (p *Prediction) Adopts() bool { return p.Adoption.Fields != nil }
 // takesOver reports whether other managers are among those whose fields become ours.
 func (p *Prediction) takesOver() bool { return len(p.Adoption.Adopted) > 0 }
 
-// adopted tells whether the conflict vanishes with the adoption: all who own the
+// adopted reports whether the conflict vanishes with the adoption: all who own the
 // path let go of it.
 func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	for _, owner := range c.Owners {
@@ -57,7 +58,7 @@ func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	return len(c.Owners) > 0
 }
 
-// NoChange tells whether the server's answer has the content and the owners of
+// NoChange reports whether the server's answer has the content and the owners of
 // the live object, so that the apply need not be sent.
 func (p *Prediction) NoChange() bool {
 	return p.Live != nil && p.Answer != nil && !p.Adopts() && Same(p.Live, p.Answer)
@@ -144,10 +145,10 @@ func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]ma
 	if in.Live == nil || answer == nil {
 		return nil, nil
 	}
-	return managedfields.Dropped(in.Live, answer, p.Manager, in.Adoption)
+	return adopt.Dropped(in.Live, answer, p.Manager, in.Adoption)
 }
 
-// IsContested tells whether an error is the server's refusal of an apply because
+// IsContested reports whether an error is the server's refusal of an apply because
 // others own what it would change.
 func IsContested(err error) bool {
 	return slices.ContainsFunc(Causes(err), func(c metav1.StatusCause) bool {
@@ -157,7 +158,7 @@ func IsContested(err error) bool {
 
 // Contested reads such a refusal.
 func (p Predictor) Contested(refusal error, live, body *unstructured.Unstructured) []managedfields.Conflict {
-	return managedfields.ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
+	return ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
 }
 
 // Causes returns the details of a server's refusal, if it gave any.

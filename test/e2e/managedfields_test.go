@@ -23,6 +23,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -162,10 +165,10 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 		t.Errorf("%s, %s: %v", s.ref, what, err)
 		return counts{}
 	}
-	verdict, _ := managedfields.Judge(live, manifest, manager)
+	verdict, _ := settle.Evaluate(live, manifest, manager)
 	byTypes := 0
-	if verdict != managedfields.Settled && managedfields.SettledByTypes(live, manifest, manager, s.schemaOf) {
-		verdict, byTypes = managedfields.Settled, 1
+	if verdict != settle.Settled && settle.BySchema(live, manifest, manager, s.schemaOf) {
+		verdict, byTypes = settle.Settled, 1
 	}
 	where := fmt.Sprintf("%s, %s", s.ref, what)
 	if held, absent := checkTree(t, where, live); absent > 0 {
@@ -174,7 +177,7 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 	causes := conflictCauses(refusal)
 	total := counts{judged: 1, byTypes: byTypes}
 	switch verdict {
-	case managedfields.Settled:
+	case settle.Settled:
 		total.settled = 1
 		if refusal != nil {
 			t.Errorf("%s: settled, but the server answers: %v", where, refusal)
@@ -184,12 +187,12 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 			t.Errorf("%s: settled, but an apply changes owners (-live +answer):\n%s", where,
 				cmp.Diff(live.GetManagedFields(), answer.GetManagedFields()))
 		}
-	case managedfields.Clear:
+	case settle.Clear:
 		total.clear = 1
 		if len(causes) > 0 {
 			t.Errorf("%s: clear, but the server answers: %v", where, refusal)
 		}
-	case managedfields.Doubtful:
+	case settle.Doubtful:
 	}
 	if err != nil {
 		return total // Invalid: there is nothing to be compared with.
@@ -212,7 +215,7 @@ func (s *subject) yield(t *testing.T, where string, live, manifest *unstructured
 	for _, c := range taken {
 		paths = append(paths, c.Path)
 	}
-	rest, _, err := managedfields.Yield(manifest, live, manager, paths, s.schemaOf)
+	rest, _, err := yield.Paths(manifest, live, manager, paths, s.schemaOf)
 	if err != nil {
 		t.Errorf("%s: %v", where, err)
 		return 0
@@ -237,7 +240,7 @@ func (s *subject) yield(t *testing.T, where string, live, manifest *unstructured
 // compareTaken compares the conflicts of a forced dry run with those of the
 // refusal without force.
 func (s *subject) compareTaken(t *testing.T, where string, live, answer, manifest *unstructured.Unstructured, causes []metav1.StatusCause) []managedfields.Conflict {
-	taken, err := managedfields.Taken(live, answer, manifest, manager)
+	taken, err := predict.Taken(live, answer, manifest, manager)
 	if err != nil {
 		t.Errorf("%s: %v", where, err)
 		return nil
@@ -260,7 +263,7 @@ func (s *subject) compareTaken(t *testing.T, where string, live, answer, manifes
 		t.Errorf("%s: conflicts (-server +taken):\n%s", where, diff)
 		return nil
 	}
-	read := managedfields.ConflictsFromStatus(causes, live, manifest, manager)
+	read := predict.ConflictsFromStatus(causes, live, manifest, manager)
 	if diff := cmp.Diff(texts(taken), texts(read)); diff != "" {
 		t.Errorf("%s: conflicts (-taken +from status):\n%s", where, diff)
 	}

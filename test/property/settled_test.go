@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
 func gvk(version string) schema.GroupVersionKind {
@@ -25,16 +26,16 @@ func (h *history) ask(t *testing.T, body *unstructured.Unstructured, force bool)
 
 // Settled is a no-op, and Clear meets no conflict.
 func TestVerdict(t *testing.T) {
-	verdicts := map[managedfields.Verdict]int{}
+	verdicts := map[settle.Verdict]int{}
 	cases := eachHistory(t, func(t *testing.T, h *history) {
-		verdict, _ := managedfields.Judge(h.live, h.manifest, us)
+		verdict, _ := settle.Evaluate(h.live, h.manifest, us)
 		verdicts[verdict]++
 		answer, err := h.ask(t, h.manifest, false)
 		switch {
-		case verdict == managedfields.Doubtful:
+		case verdict == settle.Doubtful:
 		case len(causes(err)) > 0:
 			t.Errorf("%v, but %v", verdict, err)
-		case verdict == managedfields.Clear:
+		case verdict == settle.Clear:
 		case err != nil:
 			t.Errorf("settled, but refused: %v", err)
 		case !sameContent(h.live, answer):
@@ -45,7 +46,7 @@ func TestVerdict(t *testing.T) {
 		}
 	})
 	t.Log(verdicts)
-	if cases >= 300 && (verdicts[managedfields.Settled] < cases/20 || verdicts[managedfields.Clear] < cases/20) {
+	if cases >= 300 && (verdicts[settle.Settled] < cases/20 || verdicts[settle.Clear] < cases/20) {
 		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
 	}
 }
@@ -61,7 +62,7 @@ func TestTaken(t *testing.T) {
 		if err != nil || len(h.live.GetManagedFields()) == 0 {
 			return
 		}
-		taken, err := managedfields.Taken(h.live, answer, h.manifest, us)
+		taken, err := predict.Taken(h.live, answer, h.manifest, us)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
 // Whatever is yielded keeps the value it has, whoever owns it and whatever lies
@@ -68,8 +69,8 @@ const (
 
 // yields yields one path, and looks at what it is then.
 func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
-	body, yielded, err := managedfields.Yield(h.manifest, h.live, us, []fieldpath.Path{p}, h.Published)
-	if errors.As(err, new(*managedfields.KeyError)) {
+	body, yielded, err := yield.Paths(h.manifest, h.live, us, []fieldpath.Path{p}, h.Published)
+	if errors.As(err, new(*yield.KeyError)) {
 		return notYielded
 	}
 	if err != nil {

@@ -372,3 +372,17 @@ func Entry(manager, operation, fields string) string {
 }
 
 const App = `.spec.template.spec.containers[name="app"]`
+
+// Thing returns an object of a kind that only sets tell about, with these entries and data.
+func Thing(t testing.TB, lastApplied string, entries []string, data string) *unstructured.Unstructured {
+	t.Helper()
+	text := ""
+	for _, e := range entries {
+		text += "\n  - " + e
+	}
+	u := Read(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n  managedFields:"+text+"\ndata: "+data)
+	if lastApplied != "" {
+		u.SetAnnotations(map[string]string{managedfields.LastAppliedAnnotation: lastApplied})
+	}
+	return u
+}

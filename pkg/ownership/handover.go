@@ -1,0 +1,80 @@
+package ownership
+
+import (
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Handover is a path that is not held by the same owners in two versions of an
+// object.
+type Handover struct {
+	Path fieldpath.Path
+	// Before and After are all who hold exactly this path, sorted; one of them may
+	// be empty.
+	Before, After []managedfields.Owner
+	// Inner is set where somebody holds paths below as well: the path is a list
+	// item, or a map whose fields are owned one by one, and holding it says
+	// nothing of the values in it.
+	Inner bool
+}
+
+// Handovers returns, sorted by path, the paths that change hands from one version
+// of an object to another. When an owner last wrote does not count, at which
+// version its paths are written does.
+func Handovers(before, after []managedfields.Entry) []Handover {
+	changed := fieldpath.NewSet()
+	for _, e := range before {
+		changed = changed.Union(e.Fields.Difference(managedfields.HeldBy(after, e.Owner)))
+	}
+	for _, e := range after {
+		changed = changed.Union(e.Fields.Difference(managedfields.HeldBy(before, e.Owner)))
+	}
+	var out []Handover
+	fieldpath.Each(changed, func(p fieldpath.Path) {
+		was, inside := exactly(before, p)
+		is, insideToo := exactly(after, p)
+		if !slices.EqualFunc(was, is, managedfields.Owner.Equal) {
+			out = append(out, Handover{Path: p.Clone(), Before: was, After: is, Inner: inside || insideToo})
+		}
+	})
+	slices.SortFunc(out, func(a, b Handover) int { return a.Path.Compare(b.Path) })
+	return out
+}
+
+// Fate returns what became of a path that some owners held, sorted: who holds it
+// in a later version of the object. Before and After may be the same.
+func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
+	is, inside := exactly(after, p)
+	return Handover{Path: p, Before: before, After: is, Inner: inside}
+}
+
+// exactly returns, sorted and each once, the owners that hold the path itself,
+// and whether any of the entries holds something below it.
+func exactly(entries []managedfields.Entry, p fieldpath.Path) (owners []managedfields.Owner, inside bool) {
+	for _, e := range entries {
+		self, below := membership(e.Fields, p)
+		inside = inside || below
+		if self {
+			owners = append(owners, e.Owner)
+		}
+	}
+	slices.SortFunc(owners, managedfields.Owner.Compare)
+	return slices.CompactFunc(owners, managedfields.Owner.Equal), inside
+}
+
+// membership reports whether a set has the path itself, and any path below it.
+func membership(set *fieldpath.Set, p fieldpath.Path) (self, inside bool) {
+	for i, pe := range p {
+		child, ok := fieldpath.Below(set, pe)
+		if i == len(p)-1 {
+			return set.Members.Has(pe), ok
+		}
+		if !ok {
+			return false, false
+		}
+		set = child
+	}
+	return false, false
+}

@@ -1,0 +1,234 @@
+// Package adopt works out how a manager takes over fields that others hold, or that nobody
+// does: what becomes of managed fields, and what then leaves the object. It is all values;
+// whoever calls it writes.
+package adopt
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// From says whose fields a manager takes over.
+type From struct {
+	// Once are managers whose fields are migrated: they are taken over only while the
+	// manager has no Apply entry of its own. Whatever they write after that is a
+	// foreign write.
+	Once []string
+	// Always are managers that somebody named for this run. They are taken over
+	// whenever they hold something.
+	Always []string
+}
+
+// Adoption is what is to become of an object's managed fields so that a manager
+// takes over what others hold.
+type Adoption struct {
+	// Fields is the new value of metadata.managedFields; nil if nothing changes.
+	Fields []any
+	// Adopted are the owners whose paths move into the manager's Apply entry.
+	Adopted []managedfields.Owner
+	// Left are owners that stay as they are, because their paths are written at
+	// another version than the manager's.
+	Left []managedfields.Owner
+	// Claimed are paths that nobody owned, and that the manager takes to let go of.
+	Claimed []fieldpath.Path
+
+	adopter adopter
+	claimed *fieldpath.Set
+}
+
+// Plan works out how a manager takes over what others hold on the main resource,
+// by updates or by applying: it all moves into the manager's Apply entry, so that
+// what the manifest does not state leaves the object with the next apply (KEP-2155,
+// k/k#99003; edge case 30). Without an entry of its own, the manager gets one at the
+// newest version among theirs. The status is never taken over: the manifest would
+// not state it.
+//
+// Who adopts [ClientSideApply] also adopts [BeforeFirstApply], though of that
+// only what the last-applied annotation states. The rest of that entry is
+// nobody's configuration: defaults, finalizers, allocated addresses. The API server
+// makes the entry at the manager's own first apply, so having applied does not rule
+// it out. What rules it out then is that it no longer holds the annotation:
+// somebody has written another one since, and it speaks for them.
+func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption, error) {
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return Adoption{}, err
+	}
+	target, exists := managedfields.AppliedBy(entries, manager)
+	a := adopter{manager: manager, from: from.Always, live: live.Object}
+	if !exists {
+		a.from = slices.Concat(from.Always, from.Once)
+		target = managedfields.Entry{Owner: managedfields.Owner{Manager: manager, Operation: managedfields.Apply}, Fields: fieldpath.NewSet()}
+	}
+	a.untracked = slices.Contains(a.from, managedfields.ClientSideApply) ||
+		slices.Contains(from.Once, managedfields.ClientSideApply) && holdsLastApplied(entries, managedfields.BeforeFirstApply)
+	if !exists {
+		target.APIVersion = a.newest(entries)
+	}
+	result := Adoption{adopter: a}
+	kept := make([]managedfields.Entry, 0, len(entries)+1)
+	for _, e := range entries {
+		set := a.takes(e)
+		switch {
+		case e.Is(manager):
+			continue
+		case set.Empty():
+		case e.APIVersion != target.APIVersion:
+			result.Left = append(result.Left, e.Owner)
+		default:
+			result.Adopted = append(result.Adopted, e.Owner)
+			target.Fields = target.Fields.Union(set)
+			if e.Time.After(target.Time) {
+				target.Time = e.Time
+			}
+			if e.Fields = e.Fields.Difference(set); e.Fields.Empty() {
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	slices.SortFunc(result.Adopted, managedfields.Owner.Compare)
+	slices.SortFunc(result.Left, managedfields.Owner.Compare)
+	if len(result.Adopted) == 0 {
+		return result, nil
+	}
+	result.Fields, err = managedfields.Encode(append([]managedfields.Entry{target}, kept...))
+	return result, err
+}
+
+// LetGo returns the managed fields of the server's answer to a dry run without what
+// the adopted managers still hold there. What the manager holds is left as it is:
+// it is what the manifest states.
+func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
+	entries, err := managedfields.Entries(answer)
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]managedfields.Entry, 0, len(entries))
+	for _, e := range entries {
+		if slices.ContainsFunc(a.Adopted, e.Equal) {
+			e.Fields = e.Fields.Difference(a.adopter.takes(e))
+		}
+		if !e.Fields.Empty() {
+			kept = append(kept, e)
+		}
+	}
+	return managedfields.Encode(kept)
+}
+
+// Underway is Fields with the mark of a takeover that is not over: the manager's entry
+// has no time. Every apply that changes something gives it one.
+func (a Adoption) Underway() []any {
+	out := slices.Clone(a.Fields)
+	for i, entry := range out {
+		m, _ := entry.(map[string]any)
+		if m["manager"] == a.adopter.manager && m["operation"] == managedfields.Apply && m["subresource"] == nil {
+			m = maps.Clone(m)
+			delete(m, "time")
+			out[i] = m
+		}
+	}
+	return out
+}
+
+// Interrupted reports whether a manager took over values that its manifest changes, and
+// was stopped before it applied: see [Adoption.Underway].
+func Interrupted(live *unstructured.Unstructured, manager string) bool {
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return false
+	}
+	ours, ok := managedfields.AppliedBy(entries, manager)
+	return ok && ours.Time.IsZero()
+}
+
+// HalfAdopted reports whether a manager took over from client-side apply and was
+// stopped before it applied: its Apply entry then holds the last-applied annotation,
+// which leaves the object with the apply.
+func HalfAdopted(live, manifest *unstructured.Unstructured, manager string) bool {
+	if live == nil {
+		return false
+	}
+	if _, stated := managedfields.LastAppliedPath().Get(manifest.Object); stated {
+		return false
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return false
+	}
+	ours, ok := managedfields.AppliedBy(entries, manager)
+	return ok && fieldpath.Holds(ours.Fields, managedfields.LastAppliedPath())
+}
+
+// holdsLastApplied reports whether an entry of a manager holds the last-applied
+// annotation.
+func holdsLastApplied(entries []managedfields.Entry, manager string) bool {
+	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool {
+		return e.Manager == manager && fieldpath.Holds(e.Fields, managedfields.LastAppliedPath())
+	})
+}
+
+type adopter struct {
+	manager string
+	from    []string
+	// untracked: of before-first-apply, what the last-applied annotation states.
+	untracked bool
+	live      map[string]any
+}
+
+// takes returns what of an entry is to be taken over.
+func (a adopter) takes(e managedfields.Entry) *fieldpath.Set {
+	none := fieldpath.NewSet()
+	switch {
+	case e.Subresource != "" || e.Is(a.manager):
+		return none
+	case e.Manager == managedfields.BeforeFirstApply && a.untracked:
+		return a.stated(e.Fields)
+	case !slices.Contains(a.from, e.Manager):
+		return none
+	}
+	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
+}
+
+// stated returns what of a set the last-applied annotation states, and the
+// annotation.
+func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	var last map[string]any
+	if json.Unmarshal([]byte(managedfields.LastApplied(a.live)), &last) != nil {
+		return out
+	}
+	fieldpath.Each(set, func(p fieldpath.Path) {
+		if _, stated := p.Get(last); stated || managedfields.IsLastApplied(p) {
+			fieldpath.Insert(out, p.Clone())
+		}
+	})
+	return out
+}
+
+// newest returns the newest version at which there is something to take over.
+func (a adopter) newest(entries []managedfields.Entry) string {
+	var newest string
+	for _, e := range entries {
+		if a.takes(e).Empty() {
+			continue
+		}
+		if newest == "" || version.CompareKubeAwareVersionStrings(versionOf(e.APIVersion), versionOf(newest)) > 0 {
+			newest = e.APIVersion
+		}
+	}
+	return newest
+}
+
+// versionOf cuts the group off an apiVersion.
+func versionOf(apiVersion string) string {
+	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
+}

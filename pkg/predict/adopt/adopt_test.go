@@ -1,0 +1,314 @@
+package adopt_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+)
+
+// Edge case 30: what client-side apply left behind becomes ours.
+func TestAdopt(t *testing.T) {
+	v := func(manager, operation, version, more, fields string) string {
+		return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: ` + version + more + `, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
+	}
+	csa := adopt.From{Once: []string{managedfields.ClientSideApply}}
+	named := func(names ...string) adopt.From {
+		return adopt.From{Always: names, Once: csa.Once}
+	}
+	const last = `{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a"},"data":{"a":"1"}}`
+	tests := map[string]struct {
+		entries       []string
+		from          adopt.From
+		lastApplied   string
+		want          []string
+		adopted, left []string
+	}{
+		"nothing to adopt": {
+			entries: []string{v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`), v("them", "Update", "v1", "", `{f:data: {f:b: {}}}`)},
+			from:    csa,
+		},
+		"into our entry": {
+			entries: []string{
+				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {.: {}, f:a: {}, f:b: {}}}`),
+				v("them", "Update", "v1", "", `{f:data: {f:c: {}}}`),
+			},
+			from:    named(managedfields.ClientSideApply),
+			want:    []string{fieldstest.Us + " (Apply) v1: .data .data.a .data.b", "them (Update) v1: .data.c"},
+			adopted: []string{"kubectl-client-side-apply (Update)"},
+		},
+		"no entry yet": {
+			entries: []string{v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`)},
+			from:    csa,
+			want:    []string{fieldstest.Us + " (Apply) v1: .data.b"},
+			adopted: []string{"kubectl-client-side-apply (Update)"},
+		},
+		"no entry yet, the newest version (edge case 7)": {
+			entries: []string{
+				v("kubectl-client-side-apply", "Update", "apps/v1beta1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "apps/v1", "", `{f:data: {f:b: {}}}`),
+			},
+			from:    csa,
+			want:    []string{fieldstest.Us + " (Apply) apps/v1: .data.b", "kubectl-client-side-apply (Update) apps/v1beta1: .data.a"},
+			adopted: []string{"kubectl-client-side-apply (Update)"},
+			left:    []string{"kubectl-client-side-apply (Update)"},
+		},
+		"at another version only (edge case 7)": {
+			entries: []string{
+				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1beta1", "", `{f:data: {f:b: {}}}`),
+			},
+			from: named(managedfields.ClientSideApply),
+			left: []string{"kubectl-client-side-apply (Update)"},
+		},
+		"an applier, an updater, and no subresource": {
+			entries: []string{
+				v("helm", "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("helm", "Update", "v1", "", `{f:data: {f:b: {}}}`),
+				v("helm", "Update", "v1", ", subresource: scale", `{f:spec: {f:replicas: {}}}`),
+			},
+			from:    named("helm"),
+			want:    []string{fieldstest.Us + " (Apply) v1: .data.a .data.b", "helm (scale) v1: .spec.replicas"},
+			adopted: []string{"helm (Apply)", "helm (Update)"},
+		},
+		"our own updates, if named (edge case 6)": {
+			entries: []string{v(fieldstest.Us, "Update", "v1", "", `{f:data: {f:b: {}}}`), v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`)},
+			from:    named(fieldstest.Us),
+			want:    []string{fieldstest.Us + " (Apply) v1: .data.a .data.b"},
+			adopted: []string{fieldstest.Us + " (Update)"},
+		},
+		"never the status": {
+			entries: []string{v("operator", "Update", "v1", "", `{f:data: {f:b: {}}, f:status: {f:phase: {}}}`)},
+			from:    named("operator"),
+			want:    []string{fieldstest.Us + " (Apply) v1: .data.b", "operator (Update) v1: .status.phase"},
+			adopted: []string{"operator (Update)"},
+		},
+		"nothing but status": {
+			entries: []string{v("operator", "Update", "v1", "", `{f:status: {f:phase: {}}}`)},
+			from:    named("operator"),
+		},
+		"before-first-apply: what was applied, no more (edge case 9)": {
+			entries: []string{v("before-first-apply", "Update", "v1", "",
+				`{f:data: {.: {}, f:a: {}, f:b: {}}, f:metadata: {f:annotations: {.: {}, f:kubectl.kubernetes.io/last-applied-configuration: {}}, f:finalizers: {.: {}, 'v:"x"': {}}}}`)},
+			from: csa, lastApplied: last,
+			want: []string{
+				fieldstest.Us + ` (Apply) v1: .data .data.a .metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`,
+				`before-first-apply (Update) v1: .data.b .metadata.annotations .metadata.finalizers .metadata.finalizers[="x"]`,
+			},
+			adopted: []string{"before-first-apply (Update)"},
+		},
+		"before-first-apply without client-side apply (edge case 9)": {
+			entries: []string{v("before-first-apply", "Update", "v1", "", `{f:data: {f:a: {}}}`)},
+			from:    csa,
+		},
+		"what client-side apply writes after our own apply is foreign": {
+			entries: []string{
+				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`),
+			},
+			from: csa,
+		},
+		"so it is when another manager is named": {
+			entries: []string{
+				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`),
+				v("helm", "Update", "v1", "", `{f:data: {f:c: {}}}`),
+			},
+			from: named("helm"),
+			want: []string{
+				fieldstest.Us + " (Apply) v1: .data.a .data.c", "kubectl-client-side-apply (Update) v1: .data.b",
+			},
+			adopted: []string{"helm (Update)"},
+		},
+		"left at another version, it is not taken up later": {
+			entries: []string{
+				v(fieldstest.Us, "Apply", "apps/v1", "", `{f:data: {f:b: {}}}`),
+				v("kubectl-client-side-apply", "Update", "apps/v1beta1", "", `{f:data: {f:a: {}}}`),
+			},
+			from: csa,
+		},
+		"before-first-apply, which our own apply made (edge case 9)": {
+			entries: []string{
+				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("before-first-apply", "Update", "v1", "",
+					`{f:data: {f:a: {}, f:b: {}}, f:metadata: {f:annotations: {f:kubectl.kubernetes.io/last-applied-configuration: {}}}}`),
+			},
+			from: csa, lastApplied: last,
+			want: []string{
+				fieldstest.Us + ` (Apply) v1: .data.a .metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`,
+				`before-first-apply (Update) v1: .data.b`,
+			},
+			adopted: []string{"before-first-apply (Update)"},
+		},
+		"before-first-apply, and the annotation is somebody's of today": {
+			entries: []string{
+				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
+				v("before-first-apply", "Update", "v1", "", `{f:data: {f:a: {}, f:b: {}}}`),
+				v("kubectl-client-side-apply", "Update", "v1", "",
+					`{f:metadata: {f:annotations: {f:kubectl.kubernetes.io/last-applied-configuration: {}}}}`),
+			},
+			from: csa, lastApplied: last,
+		},
+		"nobody named": {
+			entries: []string{v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`)},
+		},
+		"no managed fields (edge case 17)": {from: csa},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			live := fieldstest.Thing(t, tt.lastApplied, tt.entries, `{a: "1", b: "1"}`)
+			got, err := adopt.Plan(live, fieldstest.Us, tt.from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.adopted, fieldstest.OwnerTexts(got.Adopted)); diff != "" {
+				t.Errorf("adopted (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.left, fieldstest.OwnerTexts(got.Left)); diff != "" {
+				t.Errorf("left (-want +got):\n%s", diff)
+			}
+			if (got.Fields == nil) != (tt.want == nil) {
+				t.Fatalf("fields: %v", got.Fields)
+			}
+			if got.Fields == nil {
+				return
+			}
+			live.Object["metadata"].(map[string]any)["managedFields"] = got.Fields
+			var texts []string
+			for _, e := range fieldstest.Entries(t, live) {
+				text := e.String() + " " + e.APIVersion + ":"
+				for p := range e.Fields.All() {
+					text += " " + fieldpath.Path(p).String()
+				}
+				texts = append(texts, text)
+			}
+			if diff := cmp.Diff(tt.want, texts); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is adopted is as new as the newest that went into it.
+func TestAdoptTime(t *testing.T) {
+	got, err := adopt.Plan(fieldstest.Read(t, fieldstest.OldLive), fieldstest.Us, adopt.From{Always: []string{managedfields.ClientSideApply}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := got.Fields[0].(map[string]any)
+	if first["manager"] != fieldstest.Us || first["time"] != "2026-11-21T02:35:25Z" {
+		t.Errorf("got %v at %v", first["manager"], first["time"])
+	}
+}
+
+// Edge case 33: what leaves the manifest is removed, or kept by others.
+func TestDropped(t *testing.T) {
+	tests := map[string]struct {
+		before, after []string
+		live, answer  string
+		from          []string
+		want          []string
+		owners        []string // of the first change
+	}{
+		"nothing": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)}, after: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
+			live: `{a: "1"}`, answer: `{a: "1"}`,
+		},
+		"removed": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)}, after: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)},
+			live: `{a: "1", b: "1"}`, answer: `{a: "1"}`, want: []string{"removed .data.b"},
+		},
+		"kept by others": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:b: {}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:b: {}}}`)},
+			live:   `{a: "1", b: "1"}`, answer: `{a: "1", b: "1"}`,
+			want: []string{"released .data.b"}, owners: []string{"them (Update)"},
+		},
+		"another default": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:replicas: {}}}`)},
+			live:   `{replicas: 5}`, answer: `{replicas: 1}`, want: []string{"changed .data.replicas"},
+		},
+		"the same default": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:replicas: {}}}`)},
+			live:   `{replicas: 1}`, answer: `{replicas: 1}`, want: []string{"released .data.replicas"},
+		},
+		"stated as a whole now": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, after: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
+			live: `{m: {x: "1"}}`, answer: `{m: {}}`,
+		},
+		"list item (edge case 4)": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}}}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:l: {'k:{"name":"b"}': {.: {}, f:name: {}}}}}`)},
+			live:   `{l: [{name: a, v: "1"}, {name: b}]}`, answer: `{l: [{name: b}]}`, want: []string{`removed .data.l[name="a"]`},
+		},
+		"list item that others keep in part (edge case 26)": {
+			before: []string{
+				fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}, f:w: {}}}}}`),
+				fieldstest.Entry("them", "Apply", `{f:data: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}}}}}`),
+			},
+			after: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}}}}}`)},
+			live:  `{l: [{name: a, v: "1", w: "1"}]}`, answer: `{l: [{name: a, v: "1"}]}`,
+			want: []string{`released .data.l[name="a"]`, `removed .data.l[name="a"].w`}, owners: []string{"them (Apply)"},
+		},
+		"set item (edge case 2)": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:l: {'v:"x"': {}}}}`)},
+			live:   `{l: [x, z]}`, answer: `{l: [z]}`, want: []string{`removed .data.l[="x"]`},
+		},
+		"what was not live": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:gone: {}}}`)}, live: `{a: "1"}`, answer: `{a: "1"}`,
+		},
+		"to be adopted (edge case 30)": {
+			before: []string{fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {.: {}, f:a: {}, f:b: {}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`), fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {.: {}, f:a: {}, f:b: {}}}`)},
+			live:   `{a: "1", b: "1"}`, answer: `{a: "1", b: "1"}`, from: []string{managedfields.ClientSideApply},
+			want: []string{"removed .data.b"},
+		},
+		"to be adopted, and shared (edge case 30)": {
+			before: []string{fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:b: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:b: {}}}`)},
+			after:  []string{fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:b: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:b: {}}}`)},
+			live:   `{b: "1"}`, answer: `{b: "1"}`, from: []string{managedfields.ClientSideApply},
+			want: []string{"released .data.b"}, owners: []string{"them (Update)"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			live := fieldstest.Thing(t, "", tt.before, tt.live)
+			adoption, err := adopt.Plan(live, fieldstest.Us, adopt.From{Always: tt.from})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := adopt.Dropped(live, fieldstest.Thing(t, "", tt.after, tt.answer), fieldstest.Us, adoption)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, fieldstest.ChangeTexts(got)); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			if len(got) > 0 {
+				if diff := cmp.Diff(tt.owners, fieldstest.OwnerTexts(got[0].Owners)); diff != "" {
+					t.Errorf("owners (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestWithout(t *testing.T) {
+	u := fieldstest.Read(t, `{spec: {a: 1, b: {c: 1}, l: [{name: x, v: 1}, {name: z}], f: [p, q]}}`)
+	before := u.DeepCopy()
+	got := adopt.Without(u, fieldstest.Paths(t, ".spec.a", ".spec.b.c", `.spec.l[name="x"].v`, `.spec.l[name="z"]`, `.spec.f[="p"]`, ".spec.none"))
+	if diff := cmp.Diff(fieldstest.Content(t, `{spec: {b: {}, l: [{name: x}], f: [q]}}`), got.Object); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before.Object, u.Object); diff != "" {
+		t.Errorf("the object was changed:\n%s", diff)
+	}
+	if got := adopt.Without(u, fieldstest.Paths(t, ".spec.none")); got != nil {
+		t.Errorf("nothing to remove: %v", got)
+	}
+}

@@ -1,0 +1,111 @@
+package adopt
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Moved returns what an apply makes of an object once what is adopted is the
+// manager's own: what the manager holds then and stated does not state is gone, and
+// what stated states is set. What is left to do for the server is to fill in its
+// defaults.
+//
+// Stated is the server's own form of the manifest, with the manager's entry in its
+// managed fields: its answer to the creation of such an object, which tells the
+// keys of list items. The live object is not changed.
+func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
+	entries, err := managedfields.Entries(stated)
+	if err != nil {
+		return nil, err
+	}
+	ours, _ := managedfields.AppliedBy(entries, manager)
+	if ours.Fields == nil {
+		ours = managedfields.Entry{Owner: managedfields.Owner{Manager: manager, Operation: managedfields.Apply, APIVersion: stated.GetAPIVersion()}, Fields: fieldpath.NewSet()}
+	}
+	before, err := managedfields.Entries(live)
+	if err != nil {
+		return nil, err
+	}
+	after, err := managedfields.Encode(append([]managedfields.Entry{ours}, managedfields.Others(before, manager)...))
+	if err != nil {
+		return nil, err
+	}
+	as := live.DeepCopy()
+	if err := unstructured.SetNestedSlice(as.Object, after, "metadata", "managedFields"); err != nil {
+		return nil, err
+	}
+	dropped, err := Dropped(live, as, manager, adoption)
+	if err != nil {
+		return nil, err
+	}
+	var gone []fieldpath.Path
+	for _, c := range dropped {
+		// What nobody holds stays in the live object only until the apply.
+		if c.Kind == managedfields.Removed || c.Kind == managedfields.Released && len(c.Owners) == 0 {
+			gone = append(gone, c.Path)
+		}
+	}
+	emptied, err := Emptied(live, as, manager, adoption)
+	if err != nil {
+		return nil, err
+	}
+	if without := Without(as, gone, emptied...); without != nil {
+		as = without
+	}
+	overlay(as.Object, stated.Object, ours.Fields)
+	return as, nil
+}
+
+// overlay sets in a value what a set holds of another one, and returns what the
+// value is then.
+func overlay(to, from any, set *fieldpath.Set) any {
+	switch from := from.(type) {
+	case map[string]any:
+		to, ok := to.(map[string]any)
+		if !ok {
+			to = map[string]any{}
+		}
+		for name, v := range from {
+			pe := fieldpath.Element{FieldName: &name}
+			if next, held := overlayChild(to[name], v, pe, set); held {
+				to[name] = next
+			}
+		}
+		return to
+	case []any:
+		list, _ := to.([]any)
+		return overlayList(list, from, set)
+	default:
+		return fieldpath.Clone(from)
+	}
+}
+
+// overlayChild overlays what is at one element of a set, if it is held.
+func overlayChild(to, from any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
+	if child, inner := fieldpath.Below(set, pe); inner && fieldpath.IsContainer(from) {
+		return overlay(to, from, child), true
+	}
+	return fieldpath.Clone(from), set.Members.Has(pe)
+}
+
+func overlayList(to, from []any, set *fieldpath.Set) []any {
+	x := fieldpath.ItemsOf(set)
+	for _, item := range from {
+		pe, ok := x.Held(item, from)
+		if !ok {
+			continue
+		}
+		if i := x.Find(to, pe); i >= 0 {
+			if next, held := overlayChild(to[i], item, pe, set); held {
+				to[i] = next
+			}
+			continue
+		}
+		if cut, held := managedfields.ProjectItem(item, pe, set); held {
+			to = append(to, fieldpath.Clone(cut))
+		}
+	}
+	return to
+}

@@ -1,0 +1,51 @@
+package predict
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// ConflictError says that an object was not applied because others own paths
+// that its manifest states with another value.
+type ConflictError struct {
+	Ref object.Ref
+	// Conflicts, sorted by path; at least one.
+	Conflicts []managedfields.Conflict
+	// Refusal is why the server would refuse the object also if all of it were
+	// taken; nil where it would not, or was not asked.
+	Refusal error
+}
+
+// Error names the object and the paths, without their values.
+func (e *ConflictError) Error() string {
+	if len(e.Conflicts) == 1 {
+		c := e.Conflicts[0]
+		return fmt.Sprintf("conflict on %s: %s is owned by %s", e.Ref.Resource(), c.Path, ownerNames(c.Owners))
+	}
+	paths := make([]string, len(e.Conflicts))
+	for i, c := range e.Conflicts {
+		paths[i] = c.Path.String()
+	}
+	return fmt.Sprintf("conflict on %s: %d paths are owned by others: %s",
+		e.Ref.Resource(), len(paths), strings.Join(paths, ", "))
+}
+
+// Hint names the ways out.
+func (e *ConflictError) Hint() string {
+	return fmt.Sprintf("for each path, take it with --take=%[1]s:PATH, leave it with --yield=%[1]s:PATH, "+
+		"or put the live value into the manifest", e.Ref.Resource())
+}
+
+func ownerNames(owners []managedfields.Owner) string {
+	if len(owners) == 0 {
+		return "somebody else"
+	}
+	names := make([]string, len(owners))
+	for i, o := range owners {
+		names[i] = o.String()
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,119 @@
+// Package openapi reads off a kind's published schema what the API server goes by when it
+// merges: what is declared at a path, and whether a map or a list is one field or many. The
+// schema is data that is handed in.
+package openapi
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+)
+
+// Schema is a kind's schema, with its references resolved, that is fetched when somebody
+// asks. A nil one knows nothing.
+type Schema struct {
+	// Fetch returns the schema; nil if it is not known. It is called once.
+	Fetch func() *spec.Schema
+	asked bool
+	root  *spec.Schema
+}
+
+// At returns the schema of the value at a path, nil if nothing is known of it.
+func (t *Schema) At(path []fieldpath.Element) *spec.Schema {
+	if t == nil {
+		return nil
+	}
+	if !t.asked {
+		t.root, t.asked = t.Fetch(), true
+	}
+	s := t.root
+	for _, pe := range path {
+		if s == nil {
+			return nil
+		}
+		if pe.FieldName != nil {
+			s = Field(s, *pe.FieldName)
+		} else {
+			s = Items(s)
+		}
+	}
+	return s
+}
+
+// BuiltIn reports whether the kind is one that is compiled into the API server.
+func (t *Schema) BuiltIn() bool {
+	root := t.At(nil)
+	return root != nil && IsBuiltIn(root)
+}
+
+// IsBuiltIn reports whether a schema is that of a type of Kubernetes itself.
+func IsBuiltIn(s *spec.Schema) bool { return strings.HasPrefix(s.ID, "io.k8s.api.") }
+
+// Field returns the schema of a field, nil where it is not declared.
+func Field(s *spec.Schema, name string) *spec.Schema {
+	if s == nil {
+		return nil
+	}
+	if field, ok := s.Properties[name]; ok {
+		return &field
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Schema
+	}
+	return nil
+}
+
+// Items returns the schema of the items of a list, nil where it is not declared.
+func Items(s *spec.Schema) *spec.Schema {
+	if s == nil || s.Items == nil {
+		return nil
+	}
+	return s.Items.Schema
+}
+
+// Relation says who may own what of a map or a list.
+type Relation int
+
+const (
+	// Unknown: the schema says nothing of it.
+	Unknown Relation = iota
+	// Granular: each of its fields or items has owners of its own.
+	Granular
+	// Atomic: it is one field with all that is in it.
+	Atomic
+)
+
+// RelationOf reads off the schema what the API server goes by.
+func RelationOf(s *spec.Schema) Relation {
+	if s == nil {
+		return Unknown
+	}
+	switch {
+	case slices.Contains(s.Type, "array"):
+		return listRelation(s)
+	case !slices.Contains(s.Type, "object"):
+		return Unknown
+	case s.Extensions["x-kubernetes-map-type"] == any("atomic"):
+		return Atomic
+	case len(s.Properties) == 0 && s.AdditionalProperties == nil:
+		return Unknown // Of what is in it, nothing is declared.
+	}
+	return Granular
+}
+
+func listRelation(s *spec.Schema) Relation {
+	switch kind, declared := s.Extensions["x-kubernetes-list-type"]; {
+	case declared && kind == any("atomic"):
+		return Atomic
+	case declared:
+		return Granular
+	}
+	// Kinds from before server-side apply say it for kubectl's patches.
+	if _, merged := s.Extensions["x-kubernetes-patch-strategy"]; merged {
+		return Granular
+	}
+	return Atomic
+}

@@ -1,0 +1,125 @@
+package predict
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// ConflictsFromStatus returns the conflicts that the server answered to an
+// apply, sorted by path: each path once, with all its owners in the live object.
+// Owners come from the object's managed fields, never from the wording of a
+// message; a path that nobody holds there, since the object has changed, has none.
+// Of an object without entries, all belongs to [BeforeFirstApply], as the server
+// enters it then.
+//
+// The server names paths in a notation without quotes, which cannot be parsed
+// for sure. So the paths that may be meant are written in that notation, and
+// compared.
+func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructured.Unstructured, manager string) []managedfields.Conflict {
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		entries = nil // The conflict is no less true.
+	}
+	others := managedfields.Others(entries, manager)
+	names := make(map[string][]fieldpath.Path)
+	for _, e := range others {
+		fieldpath.Each(e.Fields, func(p fieldpath.Path) {
+			text := p.Unquoted()
+			names[text] = append(names[text], p.Clone())
+		})
+	}
+	var object, stated map[string]any
+	if live != nil {
+		object = live.Object
+	}
+	if manifest != nil {
+		stated = manifest.Object
+	}
+	paths := fieldpath.NewSet()
+	for _, cause := range causes {
+		if cause.Type != metav1.CauseTypeFieldManagerConflict {
+			continue
+		}
+		for _, p := range meantBy(cause.Field, names, stated, object) {
+			fieldpath.Insert(paths, p)
+		}
+	}
+	t := taking{live: object, answer: object, manifest: stated}
+	conflicts := t.conflicts(paths, others)
+	if live != nil && len(entries) == 0 && err == nil {
+		owner := managedfields.Owner{Manager: managedfields.BeforeFirstApply, Operation: managedfields.Update, APIVersion: live.GetAPIVersion()}
+		for i := range conflicts {
+			conflicts[i].Owners = []managedfields.Owner{owner}
+		}
+	}
+	return conflicts
+}
+
+// meantBy returns the paths that a cause's field may mean: held by somebody, else
+// those in the manifest or in the object, else what can be read from the text.
+func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
+	if paths := held[field]; len(paths) > 0 {
+		if stated := inObject(paths, objects[0]); len(stated) > 0 {
+			return stated
+		}
+		return paths
+	}
+	for _, object := range objects {
+		if p, ok := locate(object, field, nil); ok {
+			return []fieldpath.Path{p}
+		}
+	}
+	if p, err := fieldpath.ParsePath(field); err == nil {
+		return []fieldpath.Path{p}
+	}
+	return []fieldpath.Path{fieldpath.Field(field)}
+}
+
+func inObject(paths []fieldpath.Path, object map[string]any) []fieldpath.Path {
+	var out []fieldpath.Path
+	for _, p := range paths {
+		if _, ok := p.Get(object); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// locate finds the path in a value whose notation without quotes is text.
+func locate(v any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
+	if text == "" {
+		return path, len(path) > 0
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, below := range v {
+			rest, ok := strings.CutPrefix(text, "."+name)
+			if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+				continue
+			}
+			if p, ok := locate(below, rest, path.Child(fieldpath.FieldElement(name))); ok {
+				return p, true
+			}
+		}
+	case []any:
+		return locateItem(v, text, path)
+	}
+	return nil, false
+}
+
+func locateItem(list []any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
+	pe, rest, ok := fieldpath.ParseItem(text)
+	if !ok {
+		return nil, false
+	}
+	i := fieldpath.Find(list, pe)
+	if i < 0 {
+		return nil, false
+	}
+	return locate(list[i], rest, path.Child(pe))
+}

@@ -1,0 +1,70 @@
+package predict
+
+import (
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Rewritten returns the paths that the manager has applied and that the server's
+// answer has another value of than what was sent: something in the cluster, a
+// mutating webhook mostly, rewrites them as they are written, and it is recorded
+// under our name (k/k#129960; edge case 15). From is what was sent, To what was
+// answered. Other ways to write the same (quantities, durations; edge case 11)
+// are no rewriting.
+func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
+	entries, err := managedfields.Entries(answer)
+	if err != nil {
+		return nil, err
+	}
+	var out []managedfields.Change
+	fieldpath.Each(managedfields.Managed(entries, manager).Leaves(), func(p fieldpath.Path) {
+		from, stated := p.Get(sent.Object)
+		to, there := p.Get(answer.Object)
+		if !stated || !there || fieldpath.IsContainer(from) || fieldpath.IsContainer(to) || from == nil || fieldpath.Equal(from, to) || sameText(from, to) {
+			return
+		}
+		out = append(out, managedfields.Change{Path: p.Clone(), From: from, To: to, Kind: managedfields.Changed})
+	})
+	return out, nil
+}
+
+// sameText reports whether two scalars are two ways to write one quantity or one
+// duration.
+func sameText(a, b any) bool {
+	if x, ok := quantity(a); ok {
+		if y, ok := quantity(b); ok && x.Cmp(y) == 0 {
+			return true
+		}
+	}
+	x, isText := a.(string)
+	y, isTextToo := b.(string)
+	if !isText || !isTextToo {
+		return false
+	}
+	d, err := time.ParseDuration(x)
+	if err != nil {
+		return false
+	}
+	e, err := time.ParseDuration(y)
+	return err == nil && d == e
+}
+
+// quantity reads a text or a number: "cpu: 1" is a quantity, which the server keeps
+// as a text.
+func quantity(v any) (resource.Quantity, bool) {
+	text, ok := v.(string)
+	if f, isNumber := fieldpath.AsFloat(v); isNumber {
+		text, ok = strconv.FormatFloat(f, 'f', -1, 64), true
+	}
+	if !ok {
+		return resource.Quantity{}, false
+	}
+	q, err := resource.ParseQuantity(text)
+	return q, err == nil
+}

@@ -1,0 +1,50 @@
+package predict_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// Edge case 15: what a mutating webhook makes of a field is recorded under the
+// name of who sent it. Edge case 11: the server's normal form is no rewriting.
+func TestRewritten(t *testing.T) {
+	held := fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:mode: {}, f:cpu: {}, f:wait: {}, f:count: {}, f:list: {}, f:gone: {}}}`)
+	tests := map[string]struct {
+		sent, answered string
+		want           []string
+	}{
+		"as sent":                {`{mode: mine, count: 3}`, `{mode: mine, count: 3}`, nil},
+		"another value":          {`{mode: mine}`, `{mode: enforced}`, []string{".spec.mode"}},
+		"another number":         {`{count: 3}`, `{count: 5}`, []string{".spec.count"}},
+		"a quantity":             {`{cpu: 1000m}`, `{cpu: "1"}`, nil},
+		"a whole number":         {`{cpu: 1}`, `{cpu: "1"}`, nil},
+		"a fraction":             {`{cpu: 0.5}`, `{cpu: 500m}`, nil},
+		"a number, changed":      {`{cpu: 1}`, `{cpu: "2"}`, []string{".spec.cpu"}},
+		"another quantity":       {`{cpu: 1000m}`, `{cpu: "2"}`, []string{".spec.cpu"}},
+		"a duration":             {`{wait: 60s}`, `{wait: 1m0s}`, nil},
+		"defaults in an atomic":  {`{list: [{a: x}]}`, `{list: [{a: x, b: y}]}`, nil},
+		"dropped by the server":  {`{gone: x}`, `{}`, nil},
+		"nobody sent it, server": {`{}`, `{mode: default}`, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			head := "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n"
+			answer := fieldstest.Read(t, head+"  managedFields:\n  - "+held+"\nspec: "+tt.answered)
+			changes, err := predict.Rewritten(answer, fieldstest.Read(t, head+"spec: "+tt.sent), fieldstest.Us)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range changes {
+				got = append(got, c.Path.String())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

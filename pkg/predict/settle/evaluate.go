@@ -1,0 +1,157 @@
+// Package settle answers from the live object alone whether applying a manifest needs the
+// server: [Settled] and [Clear] are promises, [Doubtful] means that only a dry run knows.
+package settle
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+)
+
+// Evaluate says what can be said of applying a manifest as a manager from the live
+// object alone, both at one apiVersion.
+//
+// [Settled] promises that the apply is a no-op: the manager's Apply entry holds
+// exactly the paths that the manifest states, and every value is the live one.
+// [Clear] promises that an apply without force meets no conflict, as long as
+// the live object stays as it is: nobody else holds a path that the manifest
+// would set to another value. Everything else is [Doubtful], with the conflicts
+// that are likely, as far as the sets show them; only a dry run knows.
+//
+// The promises rest on the object's managed fields and on the rules of
+// structured-merge-diff's Updater. They do not see a schema that turned from
+// atomic to granular or back since the last write.
+func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdict, []managedfields.Conflict) {
+	if live == nil || manifest == nil {
+		return Doubtful, nil
+	}
+	j := evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
+	if !j.comparable() {
+		return Doubtful, nil
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return Doubtful, nil
+	}
+	if len(entries) == 0 {
+		return j.unowned(), nil
+	}
+	j.setEntries(entries)
+	if j.settled() {
+		return Settled, nil
+	}
+	conflicts, sure := j.contested()
+	if sure && len(conflicts) == 0 {
+		return Clear, nil
+	}
+	return Doubtful, conflicts
+}
+
+type evaluation struct {
+	live, manifest map[string]any
+	manager        string
+	ours           *fieldpath.Set
+	others         []managedfields.Entry
+	// oneVersion: all entries are written at the manifest's version.
+	oneVersion bool
+	// types are asked where the sets leave doubt; nil where nothing is known of them.
+	types *openapi.Schema
+	// statusApart: the kind has a status subresource, so that status is dropped
+	// from what is applied to the main resource.
+	statusApart bool
+}
+
+// comparable reports whether manifest and live object are of one version, and the
+// manifest asks nothing of the fields that managed fields never speak of.
+func (j *evaluation) comparable() bool {
+	for _, name := range []string{"apiVersion", "kind"} {
+		if s, ok := j.manifest[name].(string); !ok || s == "" || j.live[name] != any(s) {
+			return false
+		}
+	}
+	meta, ok := j.manifest["metadata"].(map[string]any)
+	if !ok {
+		return false
+	}
+	live, _ := j.live["metadata"].(map[string]any)
+	for name, v := range meta {
+		if !fieldpath.IsUnowned(name) || v == nil && name == "creationTimestamp" {
+			continue
+		}
+		if lv, has := live[name]; !has || name == "managedFields" || !fieldpath.Equal(v, lv) {
+			return false
+		}
+	}
+	return true
+}
+
+// unowned evaluates an object without managed fields (edge case 17). Either the manifest
+// states nothing, as that of a ServiceAccount, a Namespace or a Secret that has but a
+// name: then nothing of the object changes, whatever the server put into it. Or
+// somebody cleared the entries; then the server would first enter all that the object
+// holds as its manager "before-first-apply". (It would do that for a manifest that
+// states nothing as well, once; it owns nothing of value, and nobody misses it.)
+func (j *evaluation) unowned() Verdict {
+	if statesNothing(j.manifest) {
+		return Settled
+	}
+	return Doubtful
+}
+
+// statesNothing reports whether an object has no field that could be owned.
+func statesNothing(object map[string]any) bool {
+	for name := range object {
+		if name != "apiVersion" && name != "kind" && name != "metadata" {
+			return false
+		}
+	}
+	meta, _ := object["metadata"].(map[string]any)
+	for name := range meta {
+		if !fieldpath.IsUnowned(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func (j *evaluation) setEntries(entries []managedfields.Entry) {
+	j.oneVersion, j.others = true, make([]managedfields.Entry, 0, len(entries))
+	for _, e := range entries {
+		if e.APIVersion != j.manifest["apiVersion"] {
+			j.oneVersion = false
+		}
+		if e.Subresource == "status" {
+			j.statusApart = true
+		}
+		if e.Is(j.manager) {
+			j.ours = e.Fields
+		} else {
+			j.others = append(j.others, e)
+		}
+	}
+	if j.ours == nil {
+		j.ours = fieldpath.NewSet()
+	}
+}
+
+// stated calls f for each field at the top of the manifest, and of its metadata,
+// that an owner can hold, until f returns false.
+func (j *evaluation) stated(f func(name string, v any, inMetadata bool) bool) bool {
+	for name, v := range j.manifest {
+		switch {
+		case name == "apiVersion" || name == "kind" || name == "metadata":
+		case name == "status" && j.statusApart:
+		case !f(name, v, false):
+			return false
+		}
+	}
+	meta, _ := j.manifest["metadata"].(map[string]any)
+	for name, v := range meta {
+		if !fieldpath.IsUnowned(name) && !f(name, v, true) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,89 @@
+package settle_test
+
+import (
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+)
+
+// What a schema settles that the sets leave open. Whether it is so on a server is held
+// by TestManagedFields in test/e2e, over real manifests and random edits.
+func TestSettledByTypes(t *testing.T) {
+	const schema = `
+id: io.k8s.api.test.v1.Thing
+type: object
+properties:
+  spec:
+    id: io.k8s.api.test.v1.ThingSpec
+    type: object
+    properties:
+      selector: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: string}}
+      free: {type: object, additionalProperties: {type: string}}
+      open: {type: object}
+      args: {type: array, items: {type: string}}
+      set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+      rules:
+        type: array
+        x-kubernetes-list-type: atomic
+        items:
+          type: object
+          properties: {port: {type: integer}, weight: {type: integer, default: 1}, mode: {type: string}}
+      cpu: {id: io.k8s.apimachinery.pkg.api.resource.Quantity}
+      text: {type: string}
+      flag: {type: boolean}
+`
+	for name, tt := range map[string]struct {
+		stated, live, ours, others string
+		want                       bool
+	}{
+		"an atomic map":                       {stated: "{selector: {a: b}}", live: "{selector: {a: b}}", ours: `"f:selector":{}`, want: true},
+		"an atomic map that gained a key":     {stated: "{selector: {a: b}}", live: "{selector: {a: b, c: d}}", ours: `"f:selector":{}`},
+		"an atomic map that others hold in":   {stated: "{selector: {a: b}}", live: "{selector: {a: b}}", ours: `"f:selector":{}`, others: `"f:selector":{"f:a":{}}`},
+		"a granular map held as one":          {stated: "{free: {a: b}}", live: "{free: {a: b}}", ours: `"f:free":{}`},
+		"a granular map, filled since":        {stated: "{free: {}}", live: "{free: {a: b}}", ours: `"f:free":{}`, want: true},
+		"a map of which nothing is said":      {stated: "{open: {a: b}}", live: "{open: {a: b}}", ours: `"f:open":{}`},
+		"a list that is atomic by itself":     {stated: "{args: [a]}", live: "{args: [a]}", ours: `"f:args":{}`, want: true},
+		"a set held as one":                   {stated: "{set: [a]}", live: "{set: [a]}", ours: `"f:set":{}`},
+		"an empty set with items of others":   {stated: "{set: [], text: t}", live: "{set: [a], text: t}", ours: `"f:text":{}`, want: true},
+		"an empty set that is not there":      {stated: "{set: [], text: t}", live: "{text: t}", ours: `"f:text":{}`, want: true},
+		"an atomic list with a default":       {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}]}", ours: `"f:rules":{}`, want: true},
+		"and one whose default was changed":   {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 2}]}", ours: `"f:rules":{}`},
+		"and one whose default is not live":   {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1}]}", ours: `"f:rules":{}`, want: true},
+		"and one with what is no default":     {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1, mode: x}]}", ours: `"f:rules":{}`},
+		"and one that somebody shares":        {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}]}", ours: `"f:rules":{}`, others: `"f:rules":{}`},
+		"and one that is longer by now":       {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}, {port: 2, weight: 1}]}", ours: `"f:rules":{}`},
+		"a number that is a quantity":         {stated: "{cpu: 1}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, want: true},
+		"a quantity in another spelling":      {stated: "{cpu: 1000m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, want: true},
+		"a quantity that somebody shares":     {stated: "{cpu: 1000m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, others: `"f:cpu":{}`},
+		"another quantity":                    {stated: "{cpu: 1001m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`},
+		"a text that looks like a quantity":   {stated: "{text: 1000m}", live: "{text: '1'}", ours: `"f:text":{}`},
+		"a zero that is not written out":      {stated: "{flag: false}", live: "{}", ours: `"f:flag":{}`, want: true},
+		"a zero that we did not state before": {stated: "{flag: false}", live: "{}"},
+		"no zero":                             {stated: "{flag: true}", live: "{}", ours: `"f:flag":{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fields := `"f:metadata":{"f:labels":{"f:l":{}}}`
+			if tt.ours != "" {
+				fields += `,"f:spec":{` + tt.ours + `}`
+			}
+			entries := `[{manager: us, operation: Apply, apiVersion: test/v1, fieldsType: FieldsV1, fieldsV1: {` + fields + `}}`
+			if tt.others != "" {
+				entries += `,{manager: o, operation: Update, apiVersion: test/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{` + tt.others + `}}}`
+			}
+			const head = "apiVersion: test/v1\nkind: Thing\nmetadata:\n  name: x\n  labels: {l: l}\n"
+			live := fieldstest.Read(t, head+"  managedFields: "+entries+"]\nspec: "+tt.live+"\n")
+			manifest := fieldstest.Read(t, head+"spec: "+tt.stated+"\n")
+			var s spec.Schema
+			if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
+				t.Fatal(err)
+			}
+			if got := settle.BySchema(live, manifest, "us", func() *spec.Schema { return &s }); got != tt.want {
+				t.Errorf("settled %v, want %v", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package settle
+
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// settled walks the manifest beside the manager's set: they must hold the same
+// paths, and the live object the same values.
+func (j *evaluation) settled() bool {
+	if !j.oneVersion || j.rewritesLastApplied() {
+		return false
+	}
+	for _, e := range j.others {
+		if e.Fields.Empty() { // The next apply would drop it.
+			return false
+		}
+	}
+	s := settler{evaluation: j}
+	if !j.stated(s.top) {
+		return false
+	}
+	return s.matched == j.ours.Size()
+}
+
+// rewritesLastApplied reports whether the API server would change the annotation
+// of client-side apply, as it does for the manager "kubectl" alone.
+func (j *evaluation) rewritesLastApplied() bool {
+	return j.manager == "kubectl" && managedfields.LastApplied(j.live) != ""
+}
+
+type settler struct {
+	*evaluation
+	// path of the value that is looked at.
+	path fieldpath.Path
+	// matched counts the paths of the set that the manifest has confirmed.
+	matched int
+}
+
+func (s *settler) top(name string, v any, inMetadata bool) bool {
+	set, live := s.ours, s.live
+	if inMetadata {
+		pe := fieldpath.FieldElement("metadata")
+		live, _ = s.live["metadata"].(map[string]any)
+		if set, _ = fieldpath.Below(s.ours, pe); set == nil {
+			return false
+		}
+		s.path = append(s.path[:0], pe)
+		if s.hasLeftover(name, set) {
+			return false
+		}
+	} else {
+		s.path = s.path[:0]
+		if name == "stringData" && s.isSecret() {
+			return s.stringData(v, set)
+		}
+	}
+	return s.field(name, v, live, set)
+}
+
+// hasLeftover reports whether a field of metadata is both a member and a parent. A
+// set that was applied has no such path there: it was moved in from an Update
+// entry, and the next apply would drop it.
+func (s *settler) hasLeftover(name string, set *fieldpath.Set) bool {
+	pe := fieldpath.Element{FieldName: &name}
+	_, parent := fieldpath.Below(set, pe)
+	return parent && set.Members.Has(pe)
+}
+
+func (s *settler) field(name string, v any, live map[string]any, set *fieldpath.Set) bool {
+	pe := fieldpath.Element{FieldName: &name}
+	member := set.Members.Has(pe)
+	child, _ := fieldpath.Below(set, pe)
+	if !member && child == nil && !fieldpath.IsEmpty(v) {
+		return false
+	}
+	s.path = append(s.path, pe)
+	ok := s.value(v, fieldpath.FieldOf(live, name), member, child)
+	s.path = s.path[:len(s.path)-1]
+	return ok
+}
+
+// value compares a value with what is live and with the set: whether its path
+// is a member, and what is below it.
+func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
+	if member {
+		s.matched++
+	}
+	if live.Value == nil && child == nil && s.leftOut(v, member) {
+		return true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if child != nil {
+			lm, ok := live.Value.(map[string]any)
+			return ok && len(v) > 0 && s.fields(v, lm, child)
+		}
+		return member && live.Has && s.whole(v, live.Value)
+	case []any:
+		switch {
+		case child != nil:
+			ll, ok := live.Value.([]any)
+			return ok && len(v) > 0 && s.items(v, ll, child)
+		case !member:
+			// An empty list leaves a trace in the set only if it is atomic. That
+			// others hold items shows that it is not.
+			_, isList := live.Value.([]any)
+			return len(v) == 0 && isList && (s.othersBelow() || s.emptyByType())
+		}
+		return live.Has && s.whole(v, live.Value)
+	case nil:
+		if child != nil || !member || live.Value != nil {
+			return false
+		}
+		// The server stores no null for a field of a built-in kind, yet takes it
+		// for a new value each time, and a conflict with whoever stated it too.
+		return live.Has || !s.othersHold()
+	}
+	return member && child == nil && live.Has && (fieldpath.Equal(v, live.Value) || s.scalarByType(v, live.Value))
+}
+
+// whole compares a map or list that is a leaf of the set. It is atomic, or it
+// was empty when it was applied. If it is granular, then others' paths below it
+// may show that; if nobody's do, a map has to be known as atomic.
+func (s *settler) whole(v, live any) bool {
+	if same, sure := s.wholeByType(v, live); sure {
+		return same
+	}
+	if fieldpath.IsEmpty(v) {
+		return fieldpath.Equal(v, live) || s.othersBelow() && sameSort(v, live)
+	}
+	if _, isMap := v.(map[string]any); isMap {
+		if last := s.path[len(s.path)-1]; last.FieldName != nil && !isAtomicMap(*last.FieldName) {
+			return false
+		}
+	}
+	if _, isList := v.([]any); isList && !s.isAtomicList() {
+		return false // The server would make us own its items (edge case 89).
+	}
+	return fieldpath.Equal(v, live) && !s.othersBelow()
+}
+
+// isAtomicList reports whether the list at the current path is known to be atomic. A
+// set alone cannot tell: an entry that was edited by hand, or that dates from when
+// the list was empty, holds a list as a leaf whose items are owned one by one.
+func (s *settler) isAtomicList() bool {
+	last := s.path[len(s.path)-1]
+	version, _ := s.manifest["apiVersion"].(string)
+	return last.FieldName != nil && isBuiltIn(version) && !isGranularList(*last.FieldName, len(s.path) == 1)
+}
+
+// sameSort reports whether both are maps, or both lists. Where the schema does not
+// say what a field is, others may have made another thing of it.
+func sameSort(a, b any) bool {
+	_, aMap := a.(map[string]any)
+	_, bMap := b.(map[string]any)
+	_, aList := a.([]any)
+	_, bList := b.([]any)
+	return aMap && bMap || aList && bList
+}
+
+func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
+	for name, v := range m {
+		if !s.field(name, v, live, set) {
+			return false
+		}
+	}
+	return true
+}
+
+// othersBelow reports whether anybody else holds a path below the current one.
+func (s *settler) othersBelow() bool {
+	for _, e := range s.others {
+		set := e.Fields
+		for _, pe := range s.path {
+			if set, _ = fieldpath.Below(set, pe); set == nil {
+				break
+			}
+		}
+		if set != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *settler) othersHold() bool {
+	for _, e := range s.others {
+		if fieldpath.Touches(e.Fields, s.path) {
+			return true
+		}
+	}
+	return false
+}

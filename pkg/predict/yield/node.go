@@ -1,0 +1,329 @@
+package yield
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+)
+
+// node is a path with what the manifest and the live object have there, and who
+// holds it.
+type node struct {
+	pe           fieldpath.Element
+	stated, live fieldpath.Optional
+	// ours is what we hold below the path, if anything; oursHere tells that we hold
+	// the path itself.
+	ours     *fieldpath.Set
+	oursHere bool
+	others   []holder
+	// atomic: the value lies inside an atomic one.
+	atomic bool
+	// path is where the node is, and types knows what the kind is made of; nil if
+	// nobody does.
+	path  fieldpath.Path
+	types *openapi.Schema
+}
+
+// holder is what the others of one API version hold. The server keeps what they
+// own version by version: it does not see that one version's owners keep the parent
+// of what another version's own.
+type holder struct {
+	version string
+	// here tells that one of them holds the path itself; below is what each of them
+	// holds below it, as far as that is anything.
+	here  bool
+	below []*fieldpath.Set
+}
+
+// holdersOf groups entries by API version.
+func holdersOf(entries []managedfields.Entry) []holder {
+	var out []holder
+	for _, e := range entries {
+		i := slices.IndexFunc(out, func(h holder) bool { return h.version == e.APIVersion })
+		if i < 0 {
+			i = len(out)
+			out = append(out, holder{version: e.APIVersion})
+		}
+		out[i].below = append(out[i].below, e.Fields)
+	}
+	return out
+}
+
+// down returns the node at an element below.
+func (n node) down(pe fieldpath.Element, stated, live fieldpath.Optional) node {
+	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole(), path: n.path.Child(pe), types: n.types}
+	if n.ours != nil {
+		next.oursHere = n.ours.Members.Has(pe)
+	}
+	if n.ours != nil {
+		next.ours, _ = fieldpath.Below(n.ours, pe)
+	}
+	for _, h := range n.others {
+		at := holder{version: h.version}
+		at.here = slices.ContainsFunc(h.below, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
+		if at.below = fieldpath.BelowEach(h.below, pe); at.here || len(at.below) > 0 {
+			next.others = append(next.others, at)
+		}
+	}
+	return next
+}
+
+func (n node) othersHere() bool {
+	return slices.ContainsFunc(n.others, func(h holder) bool { return h.here })
+}
+
+// sets returns all that is held below the path.
+func (n node) sets() []*fieldpath.Set {
+	var out []*fieldpath.Set
+	for _, h := range n.others {
+		out = append(out, h.below...)
+	}
+	if n.ours != nil {
+		out = append(out, n.ours)
+	}
+	return out
+}
+
+// isWhole reports whether the value is held as one.
+func (n node) isWhole() bool { return (n.oursHere || n.othersHere()) && n.shape() == fieldpath.Leaf }
+
+func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
+
+// isOurs reports whether we hold the path or something below it, so that the server
+// removes it with all that is in it when we do not state it any more.
+func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
+
+// isKept reports whether others keep the server from removing the path. Who holds
+// something below it keeps it as well, unless the path is a key of a map: such a
+// one is held by itself, and is there in our set.
+func (n node) isKept() bool {
+	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
+}
+
+// at yields what the rest of a path names below a node. It returns what the
+// node's value becomes in the manifest, whether anything is left of it, and whether
+// the manifest states the path at all.
+func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
+	if len(rest) == 0 {
+		v, keep = n.yield()
+		return v, keep, true
+	}
+	pe := rest[0]
+	switch v := n.stated.Value.(type) {
+	case map[string]any:
+		if pe.FieldName == nil {
+			break
+		}
+		name := *pe.FieldName
+		next, keep, found := n.down(pe, fieldpath.FieldOf(v, name), fieldpath.FieldOf(n.live.Value, name)).at(rest[1:])
+		if !found {
+			return v, true, false
+		}
+		if keep {
+			v[name] = next
+		} else {
+			delete(v, name)
+		}
+		if len(v) == 0 && n.pe.Key != nil { // All of its key was default.
+			v = fieldpath.KeyOf(n.pe)
+		}
+		return v, len(v) > 0 || n.staysEmpty(), true
+	case []any:
+		i := n.statedItem(v, pe, fieldpath.ItemsNamed(pe))
+		if i < 0 {
+			break
+		}
+		live := fieldpath.Optional{}
+		if list, ok := n.live.Value.([]any); ok {
+			if at := fieldpath.Find(list, pe); at >= 0 {
+				live = fieldpath.Present(list[at])
+			}
+		}
+		next, keep, found := n.down(pe, fieldpath.Present(v[i]), live).at(rest[1:])
+		if !found {
+			return v, true, false
+		}
+		if keep {
+			v[i] = next
+		} else {
+			v = slices.Delete(v, i, i+1)
+		}
+		return v, len(v) > 0 || n.staysEmpty(), true
+	}
+	return n.stated.Value, true, false
+}
+
+// staysEmpty reports whether a map or list of which the manifest states nothing any
+// more has to be stated all the same: something is left in it that the server would
+// remove with it. Where nothing is left, to state it would make the server refuse
+// the object: it takes what it has emptied for null.
+func (n node) staysEmpty() bool {
+	switch {
+	case !fieldpath.IsContainer(n.live.Value):
+		return false
+	case n.atomic || n.isWhole():
+		return true
+	case n.pe.Key != nil:
+		return !n.othersHoldItem()
+	default:
+		return n.isOurs() && !n.isKept() && n.leavesSomething()
+	}
+}
+
+// leavesSomething reports whether the live value has, or is, something that does not
+// go when we state nothing of it.
+func (n node) leavesSomething() bool {
+	if fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 {
+		return true
+	}
+	switch live := n.live.Value.(type) {
+	case map[string]any:
+		for name := range live {
+			if !n.down(fieldpath.FieldElement(name), fieldpath.Optional{}, fieldpath.Optional{}).isOurs() {
+				return true
+			}
+		}
+	case []any:
+		x := fieldpath.ItemsOf(n.ours)
+		for _, item := range live {
+			if pe, _, ok := x.Element(item); !ok || !n.down(pe, fieldpath.Optional{}, fieldpath.Optional{}).isOurs() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// statedItem returns the position of the manifest's item that an element names, or
+// -1. An item that leaves out part of its key is that one only if the server's
+// defaults are the rest. Where we hold the element and not that part of its key, we left
+// it out before, so they are; where we hold it, the schema tells.
+func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
+	i := x.Find(list, pe)
+	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
+		return i
+	}
+	child, held := fieldpath.Below(n.ours, pe)
+	if !held {
+		return i
+	}
+	if slices.ContainsFunc(fieldpath.Unproven(list[i], pe, child), func(name string) bool { return !n.defaultsTo(pe, name) }) {
+		return -1
+	}
+	return i
+}
+
+// defaultsTo reports whether the server is known to supply a field of the key of a list
+// item, where an item of the node's list does not state it.
+func (n node) defaultsTo(pe fieldpath.Element, name string) bool {
+	field := openapi.Field(n.types.At(n.path.Child(pe)), name)
+	want, _ := fieldpath.KeyField(pe, name)
+	return field != nil && field.Default != nil && fieldpath.Equal(field.Default, want)
+}
+
+// yield returns what to state for a path so that it keeps its live value, and
+// whether to state anything.
+func (n node) yield() (any, bool) {
+	shape := n.shape()
+	switch live := n.live.Value.(type) {
+	case map[string]any:
+		if shape == fieldpath.Fields && !n.atomic {
+			return n.fields(live)
+		}
+	case []any:
+		if (shape == fieldpath.Keyed || shape == fieldpath.Values) && !n.atomic {
+			return n.items(live)
+		}
+	}
+	switch {
+	case !n.live.Has:
+		return nil, false
+	case !n.atomic && n.isKept():
+		return nil, false
+	default:
+		return fieldpath.Clone(n.live.Value), true
+	}
+}
+
+// fields yields what is in a map. The key of a list item stays as long as
+// another field of the item does, or nobody else owns the key: who holds but a
+// field of the item, as "kubectl set image" does, would be left with an item that
+// is not valid without it.
+func (n node) fields(live map[string]any) (any, bool) {
+	stated, _ := n.stated.Value.(map[string]any)
+	out := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(live)) {
+		if n.pe.Key != nil {
+			if _, isKey := fieldpath.KeyField(n.pe, name); isKey {
+				continue
+			}
+		}
+		next := n.down(fieldpath.FieldElement(name), fieldpath.FieldOf(stated, name), fieldpath.FieldOf(live, name))
+		if !next.stated.Has && !next.isOurs() {
+			continue // Nothing that we apply reaches it.
+		}
+		if v, keep := next.yield(); keep {
+			out[name] = v
+		}
+	}
+	if len(out) == 0 && !n.staysEmpty() {
+		return nil, false
+	}
+	if n.pe.Key != nil {
+		for name, v := range fieldpath.KeyOf(n.pe) {
+			if _, said := stated[name]; said || !n.isDefault(name) {
+				out[name] = v
+			}
+		}
+	}
+	return out, true
+}
+
+// isDefault reports whether the manifest leaves a field of a list item's key to the
+// server, and did so before.
+func (n node) isDefault(name string) bool {
+	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
+}
+
+// items yields what is in a list, in its live order. Where the list would go with
+// what we hold of it, all of it has to be named.
+func (n node) items(live []any) (any, bool) {
+	stated, _ := n.stated.Value.([]any)
+	x := fieldpath.ItemsOf(n.sets()...)
+	out := make([]any, 0, len(live))
+	for _, item := range live {
+		pe, _, ok := x.Element(item)
+		if !ok {
+			return fieldpath.Clone(live), true
+		}
+		next := n.down(pe, fieldpath.Optional{}, fieldpath.Present(item))
+		if i := n.statedItem(stated, pe, x); i >= 0 {
+			next.stated = fieldpath.Present(stated[i])
+		}
+		if !next.stated.Has && !next.isOurs() && (len(next.others) > 0 || n.isKept()) {
+			continue
+		}
+		if v, keep := next.yield(); keep {
+			out = append(out, v)
+		}
+	}
+	return out, len(out) > 0 || n.staysEmpty()
+}
+
+// othersHoldItem reports whether other owners hold a list item itself, or all of its
+// key, wherever they hold anything of it.
+func (n node) othersHoldItem() bool {
+	return len(n.others) > 0 && !slices.ContainsFunc(n.others, func(h holder) bool {
+		return !h.here && !slices.ContainsFunc(h.below, n.hasKey)
+	})
+}
+
+// hasKey reports whether a set holds all of the key of a list item.
+func (n node) hasKey(s *fieldpath.Set) bool {
+	return !slices.ContainsFunc(fieldpath.KeyNames(n.pe), func(name string) bool {
+		return !s.Members.Has(fieldpath.FieldElement(name))
+	})
+}

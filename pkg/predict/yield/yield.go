@@ -1,0 +1,105 @@
+// Package yield takes out of a manifest what is to be left to its owners, so that the server
+// keeps the value that is live.
+package yield
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+)
+
+// Paths returns the manifest as it is to be applied so that the paths are left
+// to whoever owns them, and those of the paths that it states (edge cases 31,
+// 32). What is yielded keeps the value that it has: what somebody else owns leaves
+// the manifest; what nobody else owns takes its live value, since the server would
+// delete or re-default it otherwise. That goes for what is stated no more, and for
+// the parents, too: a parent that only we hold stays, empty, or the server would
+// remove it with all that others have in it (edge case 83). A parent that others
+// hold, or that is not live, leaves the manifest when it becomes empty.
+//
+// Where there is no live object, the manifest's value is the initial one, and
+// nothing is yielded. A path may name a list item by its key, or a parent of
+// many fields. Inside an atomic value nothing can be left out: there the live
+// value takes the place of ours. The manifest itself is not changed.
+//
+// Which item a path means that leaves part of its key to the server's defaults may be
+// known to the kind's schema alone, which is asked for only then; it may be nil.
+//
+// A field by which a list item is known cannot be left out of the item: that is
+// a *KeyError. Other errors are those of [Entries].
+func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() *spec.Schema) (*unstructured.Unstructured, []fieldpath.Path, error) {
+	if live == nil || manifest == nil || len(paths) == 0 {
+		return manifest, nil, nil
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return nil, nil, err
+	}
+	object, _ := fieldpath.Clone(manifest.Object).(map[string]any)
+	root := node{stated: fieldpath.Present(object), live: fieldpath.Present(live.Object), ours: managedfields.Managed(entries, manager)}
+	root.others = holdersOf(managedfields.Others(entries, manager))
+	if schema != nil {
+		root.types = &openapi.Schema{Fetch: schema}
+	}
+	var yielded []fieldpath.Path
+	for _, p := range ownable(paths, object) {
+		if _, stated := p.Get(object); stated && !fieldpath.IsIdentity(p) {
+			if isKey(p) {
+				return nil, nil, &KeyError{Path: p}
+			}
+			if _, _, found := root.at(p); found {
+				yielded = append(yielded, p)
+			}
+		}
+	}
+	return &unstructured.Unstructured{Object: object}, yielded, nil
+}
+
+// ownable puts in the place of .metadata what somebody can own below it: the rest
+// is the object's identity.
+func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
+	metadata, _ := manifest["metadata"].(map[string]any)
+	var out []fieldpath.Path
+	for _, p := range paths {
+		if len(p) != 1 || p[0].FieldName == nil || *p[0].FieldName != "metadata" {
+			out = append(out, p)
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(metadata)) {
+			if !fieldpath.IsUnowned(name) {
+				out = append(out, p.Child(fieldpath.Element{FieldName: &name}))
+			}
+		}
+	}
+	return out
+}
+
+// KeyError says that a path names what a list item is known by.
+type KeyError struct {
+	Path fieldpath.Path
+}
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("%s is part of the key of its list item, and cannot be yielded by itself", e.Path)
+}
+
+// Hint names the item, which can be.
+func (e *KeyError) Hint() string {
+	return "yield the whole item: " + e.Path[:len(e.Path)-1].String()
+}
+
+// isKey reports whether a path names a field of the key of a list item.
+func isKey(p fieldpath.Path) bool {
+	if len(p) < 2 || p[len(p)-2].Key == nil || p[len(p)-1].FieldName == nil {
+		return false
+	}
+	_, is := fieldpath.KeyField(p[len(p)-2], *p[len(p)-1].FieldName)
+	return is
+}
