@@ -31,6 +31,33 @@ func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, 
 	return v, true
 }
 
+// SameField reports whether both paths name one field of an object, each in its own way: one
+// may leave out a part of a key that the other one has.
+func SameField(object map[string]any, a, b Path) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	var v any = object
+	for i, pe := range a {
+		switch c := v.(type) {
+		case map[string]any:
+			if !pe.Equals(b[i]) || pe.FieldName == nil {
+				return false
+			}
+			v = c[*pe.FieldName]
+		case []any:
+			at := Find(c, pe)
+			if at < 0 || at != Find(c, b[i]) {
+				return a[i:].Equal(b[i:])
+			}
+			v = c[at]
+		default:
+			return a[i:].Equal(b[i:])
+		}
+	}
+	return true
+}
+
 // Same reports whether two objects have the same value at the path, or both none.
 func (p Path) Same(a, b map[string]any) bool {
 	was, hasWas := p.Get(a)

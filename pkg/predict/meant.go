@@ -75,7 +75,7 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	var out []managedfields.Conflict
 	for _, path := range fieldpath.StatedPaths(item.Object.Object) {
 		i := slices.IndexFunc(rows, func(m meant) bool { return m.field == fieldOf(path) })
-		if i < 0 || path.Same(item.Object.Object, live.Object) || p.namedByTake(item, path) ||
+		if i < 0 || path.Same(item.Object.Object, live.Object) || p.takesByName(item, path) ||
 			slices.ContainsFunc(yielded, path.HasPrefix) {
 			continue
 		}
@@ -120,14 +120,6 @@ func (m meant) setBy(owners []managedfields.Owner) bool {
 			return o.Manager == m.by
 		}
 		return o.Manager != managedfields.BeforeFirstApply && !strings.HasPrefix(o.Manager, "kubectl")
-	})
-}
-
-// namedByTake reports whether the user takes the path, and says so of this path and not
-// of all that is contested.
-func (p Predictor) namedByTake(item plan.Item, path fieldpath.Path) bool {
-	return slices.ContainsFunc(p.Take, func(c Choice) bool {
-		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && c.covers(path)
 	})
 }
 

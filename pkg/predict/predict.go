@@ -166,13 +166,7 @@ func (p Predictor) yields(item plan.Item) ([]fieldpath.Path, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 	}
-	// Who takes the very path that the annotation yields means it for this run. Who
-	// takes all that is above it need not know of the annotation.
-	paths = slices.DeleteFunc(paths, func(path fieldpath.Path) bool {
-		return slices.ContainsFunc(p.Take, func(c Choice) bool {
-			return c.Names(item.Ref, item.Kind) && c.Path.Equal(path)
-		})
-	})
+	paths = slices.DeleteFunc(paths, func(path fieldpath.Path) bool { return p.takesByName(item, path) })
 	for _, c := range p.Yield {
 		if c.Names(item.Ref, item.Kind) {
 			paths = append(paths, c.Path)
@@ -298,6 +292,16 @@ func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []ma
 		}
 	}
 	return out
+}
+
+// takesByName reports whether the user takes this very path of the item. That is what it
+// takes to set, for one run, what is left for good: by the object's annotation, or because
+// something in the cluster is meant to set it. Whoever takes all that is above it need not
+// know that it is left.
+func (p Predictor) takesByName(item plan.Item, path fieldpath.Path) bool {
+	return slices.ContainsFunc(p.Take, func(c Choice) bool {
+		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && fieldpath.SameField(item.Object.Object, c.Path, path)
+	})
 }
 
 // takes reports whether the user takes the path of the item.
