@@ -1,13 +1,8 @@
-// Package managedfields reads metadata.managedFields, the truth about who
-// manages what, and answers with pure functions: who owns a path, what of an
-// object one field set holds, how two such projections differ, which paths a
-// manifest would contest, and whether applying it would change anything.
+// Package managedfields reads metadata.managedFields, the truth about who manages what, and
+// answers with pure functions: who owns a path ([Owners]), what of an object one field set
+// holds ([Project]), how two such projections differ ([Compare]), and an object with the
+// owner of each field ([Tree]).
 //
-//	entries, err := managedfields.Entries(live)
-//	owned := managedfields.Managed(entries, "k8sconnect")
-//	view := managedfields.Project(live.Object, owned)
-//
-// It needs no schema: a field set itself tells a keyed list from a set and from
-// an atomic value, and where that is not enough the answer is [Doubtful], which
-// means "ask the server". It never talks to one.
+// It needs no schema and talks to no server. What an apply would do is predicted by package
+// predict, which stands on this one.
 package managedfields

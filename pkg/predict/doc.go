@@ -1,12 +1,10 @@
-// Package predict tells what the server would make of a manifest, before
-// anything is written: nothing, something nobody minds, or something contested,
-// and by whom.
+// Package predict says what the server would make of a manifest, before anything is written:
+// nothing, something that concerns nobody else, or something contested, and by whom.
 //
-//	p := predictor.Evaluate(item, live) // from the live object alone
-//	if p.Verdict == settle.Doubtful {
-//		err = predictor.Ask(ctx, server, &p) // a forced dry run
-//	}
+// [Predictor.Evaluate] answers from the live object alone. What it leaves doubtful,
+// [Predictor.Ask] asks the server by a forced dry run. The parts that need no server are
+// packages of their own: settle, adopt and yield.
 //
-// apply and diff both stand on it, so that what diff shows is what apply does.
-// It writes nothing, and it decides nothing about order.
+// apply and diff both stand on it, so that what diff shows is what apply does. It writes
+// nothing, and it decides nothing about order.
 package predict
