@@ -90,6 +90,24 @@ func TestStatusCondition(t *testing.T) {
 	}
 }
 
+// A condition that is not there may come, or it is a slip of the pen: what there is tells.
+func TestAbsentCondition(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Thing"}
+	for status, want := range map[string]string{
+		`{}`: "there is no condition Avialable",
+		`{conditions: [{type: Progressing}, {type: Available, status: "False"}]}`:      "there is no condition Avialable; did you mean Available?",
+		`{conditions: [{type: Progressing}, {type: Progressing}, {type: Stalled}, 1]}`: "there is no condition Avialable; there are Progressing, Stalled",
+		`{conditions: [{type: a}, {type: b}, {type: c}, {type: d}, {type: e}, {type: f}, {type: g}, {type: h}, {type: i}, {type: j}]}`: "there is no condition Avialable; " +
+			"there are a, b, c, d, e, f, g, h, 2 more",
+	} {
+		c := compiled(t, gvk, nil, "condition=Avialable")
+		got := c.Judge(t.Context(), objectOf(t, "{metadata: {name: a}, status: "+status+"}"))
+		if got.Message != want || got.Reason != "Absent" || got.Met {
+			t.Errorf("%s: %q (%s)", status, got.Message, got.Reason)
+		}
+	}
+}
+
 func TestJSONPath(t *testing.T) {
 	tests := map[string]struct {
 		met    bool

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // conditionType judges condition=TYPE[=STATUS].
@@ -46,7 +48,7 @@ func (s *conditionType) judge(_ context.Context, obj map[string]any, _ time.Time
 	i := slices.IndexFunc(list, func(c object.Condition) bool { return strings.EqualFold(c.Type, s.wantType) })
 	if i < 0 {
 		value.Absent = true
-		return Verdict{Reason: "Absent", Message: "there is no condition " + s.wantType, Values: []Value{value}}
+		return Verdict{Reason: "Absent", Message: s.absence(inner), Values: []Value{value}}
 	}
 	found := list[i]
 	value.Value = found.Status
@@ -62,6 +64,29 @@ func (s *conditionType) judge(_ context.Context, obj map[string]any, _ time.Time
 		out.Message = fmt.Sprintf("%s is %s, but of generation %d, and the object is at %d", s.wantType, found.Status, observed, generation)
 	}
 	return out
+}
+
+// absence says that an object has no such condition now, and which one may have been
+// meant. It may still come: nobody but the controller knows all that there will be.
+func (s *conditionType) absence(status map[string]any) string {
+	const most = 8
+	var has []string
+	for _, c := range object.ConditionsIn(status["conditions"]) {
+		if c.Type != "" && !slices.Contains(has, c.Type) {
+			has = append(has, c.Type)
+		}
+	}
+	absent := "there is no condition " + s.wantType
+	if meant := text.Nearest(s.wantType, has); meant != "" {
+		return absent + "; did you mean " + meant + "?"
+	}
+	if len(has) == 0 {
+		return absent
+	}
+	if more := len(has) - most; more > 0 {
+		has = append(has[:most], fmt.Sprintf("%d more", more))
+	}
+	return absent + "; there are " + strings.Join(has, ", ")
 }
 
 func meta(obj map[string]any) map[string]any {
