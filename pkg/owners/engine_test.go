@@ -272,6 +272,7 @@ func TestHistory(t *testing.T) {
 			err: "the webhook does not record what is written by way of the subresource status",
 		},
 		"and what is beside it": {reader: with(status), ref: ref("Node", "", "n2")},
+		"what nobody can own":   {reader: with(status), ref: ref("Node", "", "n2"), path: ".metadata.name"},
 		"not installed": {
 			reader: fakeReader{objects: []string{configMap}, errs: map[string]error{ownership.RecordKind: noKind}}, ref: web,
 			err: "the webhook of k8sconnect, which records it, is not installed",

@@ -82,7 +82,7 @@ func onlyStatus(owned event.Owned) bool {
 	only := true
 	status := fieldpath.Field("status")
 	managedfields.Walk(asked, func(n managedfields.Node) {
-		if len(n.Below) == 0 && n.Ownable() && !n.Path.HasPrefix(status) {
+		if len(n.Below) == 0 && !n.Path.HasPrefix(status) {
 			only = false
 		}
 		for _, o := range n.Owners {
