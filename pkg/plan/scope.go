@@ -38,7 +38,7 @@ func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 		return it, &itemError{
 			it:   it,
 			text: fmt.Sprintf("namespace %q in the manifest, but -n %s", written, o.namespace()),
-			hint: "leave out -n, or the namespace in the manifest",
+			hint: "without -n, the namespace in the manifest counts",
 		}
 	}
 	it.Object = inNamespace(it.Object, it.Namespace)
