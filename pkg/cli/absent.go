@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -19,9 +21,8 @@ func whyAbsent(client *cluster.Client) func(context.Context, object.Kind, object
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
 		if kind.Namespaced && ref.Namespace != "" {
-			namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: ref.Namespace}
-			if there, err := client.Exists(ctx, namespace); err == nil && !there {
-				return namespace.String() + " does not exist"
+			if missing := missingNamespace(ctx, client, ref.Namespace); missing != "" {
+				return missing
 			}
 		}
 		if ref.Name == "" || kind.Resource == "" {
@@ -37,4 +38,50 @@ func whyAbsent(client *cluster.Client) func(context.Context, object.Kind, object
 		}
 		return "did you mean " + meant.String() + "?"
 	}
+}
+
+// missingNamespace says that a namespace does not exist, and which one may have been
+// meant; nothing where it does, or where that cannot be read.
+func missingNamespace(ctx context.Context, client *cluster.Client, name string) string {
+	namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: name}
+	if there, err := client.Exists(ctx, namespace); err != nil || there {
+		return ""
+	}
+	text := namespace.String() + " does not exist"
+	kind, err := client.Kind(ctx, namespace.GVK)
+	if err != nil {
+		return text
+	}
+	names, err := client.Names(ctx, kind, object.Selection{})
+	if err != nil {
+		return text
+	}
+	if meant := spelling.Nearest(name, names); meant != "" {
+		text += "; did you mean " + meant + "?"
+	}
+	return text
+}
+
+// explained adds to the error of an object that was not found why it may not be there.
+func explained(ctx context.Context, client *cluster.Client, ref object.Ref, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	kind, unknown := client.Kind(ctx, ref.GVK)
+	if unknown != nil {
+		return err
+	}
+	if why := whyAbsent(client)(ctx, kind, ref); why != "" {
+		return &hintedError{err: err, hint: why}
+	}
+	return err
+}
+
+// explainingReader is a client that says why an object may not be there.
+type explainingReader struct{ *cluster.Client }
+
+// Read reads an object.
+func (r explainingReader) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {
+	u, err := r.Client.Read(ctx, ref)
+	return u, explained(ctx, r.Client, ref, err)
 }

@@ -44,8 +44,10 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 	for _, t := range named {
 		one, err := explainOne(ctx, reader, explainer, t, o.out)
 		if err != nil {
+			ref := object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
+			err = explained(ctx, client, ref, err)
 			unread = errors.Join(unread, err)
-			faults = append(faults, event.Stuck{Ref: object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}, Err: err})
+			faults = append(faults, event.Stuck{Ref: ref, Err: err})
 			continue
 		}
 		found = append(found, one...)
