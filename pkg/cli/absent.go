@@ -47,19 +47,19 @@ func missingNamespace(ctx context.Context, client *cluster.Client, name string) 
 	if there, err := client.Exists(ctx, namespace); err != nil || there {
 		return ""
 	}
-	text := namespace.String() + " does not exist"
+	said := namespace.String() + " does not exist"
 	kind, err := client.Kind(ctx, namespace.GVK)
 	if err != nil {
-		return text
+		return said
 	}
 	names, err := client.Names(ctx, kind, object.Selection{})
 	if err != nil {
-		return text
+		return said
 	}
-	if meant := spelling.Nearest(name, names); meant != "" {
-		text += "; did you mean " + meant + "?"
+	if meant := text.Nearest(name, names); meant != "" {
+		said += "; did you mean " + meant + "?"
 	}
-	return text
+	return said
 }
 
 // explained adds to the error of an object that was not found why it may not be there.
@@ -72,7 +72,7 @@ func explained(ctx context.Context, client *cluster.Client, ref object.Ref, err 
 		return err
 	}
 	if why := whyAbsent(client)(ctx, kind, ref); why != "" {
-		return &hintedError{err: err, hint: why}
+		return &object.HintedError{Err: err, Advice: why}
 	}
 	return err
 }

@@ -104,6 +104,26 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"diff", "--prune-everything"},
 			"error: unknown flag: --prune-everything\n" + strings.ReplaceAll(help, "%s", "diff "),
 		},
+		"flag with a slip": {
+			[]string{"apply", "--feild-manager=x", "-f", "x.yaml"},
+			"error: unknown flag: --feild-manager\n  hint: did you mean --field-manager?\n",
+		},
+		"flag for all verbs, with a slip": {
+			[]string{"owners", "--contxt=x", "deploy/web"},
+			"error: unknown flag: --contxt\n  hint: did you mean --context?\n",
+		},
+		"output with a slip": {
+			[]string{"apply", "-f", "x.yaml", "-o", "table2"},
+			"error: -o: unknown output format \"table2\": use table, json, yaml, kyaml, name, stream or junit\n  hint: did you mean -o table?\n",
+		},
+		"output of version with a slip": {
+			[]string{"version", "-o", "jsno"},
+			"error: -o must be json, yaml or kyaml, not \"jsno\"\n  hint: did you mean -o json?\n",
+		},
+		"dry run with a slip": {
+			[]string{"apply", "-f", "x.yaml", "--dry-run=sever"},
+			"error: --dry-run must be none, server or client, not \"sever\"\n  hint: did you mean --dry-run=server?\n",
+		},
 		"flag of kubectl apply": {
 			[]string{"apply", "--server-side", "-f", "x.yaml", "--force"},
 			"error: unknown flag: --force\n  hint: no object is deleted to be created again: kubectl delete does the first half\n",

@@ -76,6 +76,12 @@ func complete(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
 // words completes the value of a flag to one of some words; without words, to
 // nothing, for a file's name would be wrong.
 func words(cmd *cobra.Command, flag string, values ...string) {
+	if f := cmd.Flag(flag); f != nil && len(values) > 0 {
+		if f.Annotations == nil {
+			f.Annotations = map[string][]string{}
+		}
+		f.Annotations[wordsOf] = values
+	}
 	complete(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -1,18 +1,22 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // predictFlags are the flags that decide about ownership, the same for apply and
@@ -131,7 +135,7 @@ func checkChoices(p *plan.Plan, predictor predict.Predictor, emit func(event.Eve
 	}{{"--take", predictor.Take}, {"--yield", predictor.Yield}} {
 		for _, c := range group.choices {
 			if c.Kind != "" && !slices.ContainsFunc(items, func(item plan.Item) bool { return c.Names(item.Ref, item.Kind) }) {
-				errs = append(errs, fmt.Errorf("%s: no %s in the input", group.flag, c.Object()))
+				errs = append(errs, noObject(group.flag, c, items))
 			}
 		}
 	}
@@ -142,4 +146,33 @@ func checkChoices(p *plan.Plan, predictor predict.Predictor, emit func(event.Eve
 		emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
 	}
 	return nil
+}
+
+// noObject says that a choice speaks of no object of the input, and of which one it may
+// have been meant to: the one whose name in a flag is most like it.
+func noObject(flag string, c predict.Choice, items []plan.Item) error {
+	err := fmt.Errorf("%s: no %s in the input", flag, c.Object())
+	var names []string
+	for _, item := range items {
+		names = append(names, item.Ref.Resource())
+		if c.Namespace != "" {
+			kind := strings.TrimSuffix(item.Ref.Resource(), "/"+item.Ref.Name)
+			names[len(names)-1] = kind + "/" + item.Ref.Namespace + "/" + item.Ref.Name
+		}
+	}
+	meant := ""
+	for _, item := range items {
+		as := c
+		as.Name, as.Namespace = item.Ref.Name, item.Ref.Namespace
+		if meant == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) { // The kind is right.
+			if c.Namespace == "" {
+				as.Namespace = ""
+			}
+			meant = as.Object()
+		}
+	}
+	if meant = cmp.Or(meant, text.Nearest(c.Object(), names)); meant == "" {
+		return err
+	}
+	return &object.HintedError{Err: err, Advice: "did you mean " + meant + "?"}
 }

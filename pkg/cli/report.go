@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
@@ -37,6 +38,9 @@ type usageError struct {
 func usage(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
+	}
+	if near := nearWord(cmd); near != "" && hintOf(err) == "" {
+		err = &object.HintedError{Err: err, Advice: "did you mean " + near + "?"}
 	}
 	return &usageError{err: err, command: cmd.CommandPath()}
 }

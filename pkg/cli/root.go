@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -105,9 +107,13 @@ func (r *root) misuse(args []string, err error) error {
 	if hintOf(err) != "" {
 		return err
 	}
+	unknown, _ := errors.AsType[*pflag.NotExistError](err)
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	err = fmt.Errorf("%s", text)
 	at, rest, notFound := r.Find(args)
+	if near := nearFlag(at, unknown); near != "" {
+		return &object.HintedError{Err: err, Advice: "did you mean " + near + "?"}
+	}
 	if notFound == nil || len(rest) == 0 {
 		return err
 	}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// wordsOf is the annotation of a flag with the words that it knows.
+const wordsOf = "words"
+
+// nearFlag returns the flag of a command that was probably meant by one that it does not
+// know; empty where that is not known.
+func nearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
+	if cmd == nil || unknown == nil {
+		return ""
+	}
+	var names []string
+	see := func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	}
+	cmd.Flags().VisitAll(see)
+	cmd.InheritedFlags().VisitAll(see)
+	name := text.Nearest(unknown.GetSpecifiedName(), names)
+	if name == "" {
+		return ""
+	}
+	return "--" + name
+}
+
+// nearWord returns what was probably meant by the value of a flag that is none of the
+// words that it knows; empty where every value is, or where nothing is near.
+func nearWord(cmd *cobra.Command) string {
+	near := ""
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		known, value := f.Annotations[wordsOf], f.Value.String()
+		if near != "" || len(known) == 0 || f.Value.Type() != "string" || strings.Contains(value, "=") || slices.Contains(known, value) {
+			return
+		}
+		if word := text.Nearest(value, known); word != "" {
+			near = "--" + f.Name + "=" + word
+			if f.Shorthand != "" {
+				near = "-" + f.Shorthand + " " + word
+			}
+		}
+	})
+	return near
+}
