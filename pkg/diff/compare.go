@@ -16,7 +16,7 @@ import (
 // compare describes what an apply would make of one object, by the server's
 // answer to the dry run.
 func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
-	out := event.Compared{Ref: p.Item.Ref, Source: p.Item.Source, Action: event.None, Reason: p.Unchecked, Left: p.Left}
+	out := event.Compared{Ref: p.Item.Ref, Source: p.Item.Source, Action: event.None, Reason: p.Unchecked, Yielded: p.Yielded, Left: p.Left}
 	view, err := e.Predictor.View(p, p.Answer)
 	if err != nil {
 		return out, err
@@ -133,7 +133,7 @@ func named(ref object.Ref, fields map[string]any) map[string]any {
 // since it would refuse it if all of them were taken.
 func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	out := event.Compared{
-		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Left: p.Left,
+		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,
 		Err: redact.Error(p.Item.Object, refusal),
 	}
 	for _, c := range redact.Conflicts(out.Ref, p.Conflicts) {

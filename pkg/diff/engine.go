@@ -133,7 +133,7 @@ func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item,
 	case err != nil:
 		e.cannotTell(ctx, item, err)
 	case p.Verdict == settle.Settled:
-		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Left: p.Left})
+		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Yielded: p.Yielded, Left: p.Left})
 	default:
 		asks.Go(func() error {
 			e.ask(ctx, &p)

@@ -120,9 +120,10 @@ type Compared struct {
 	// Reason says why the action is Unknown, or what was not checked.
 	Reason string
 	Err    error
-	// Left are values that something in the cluster is meant to set, and that differ
-	// from the manifest's.
-	Left []managedfields.Conflict
+	// Yielded are paths that the user left to their owners; Left are values that
+	// something in the cluster is meant to set, and that differ from the manifest's.
+	Yielded []fieldpath.Path
+	Left    []managedfields.Conflict
 	// Changes of the managed projection, sorted by path.
 	Changes []managedfields.Change
 	// Adopted are the managers whose fields would become ours; OnlyOwners tells that

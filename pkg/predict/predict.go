@@ -108,6 +108,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	if err != nil {
 		return out, err
 	}
+	out.Yielded = distinct(out.Yielded) // A flag and the annotation may say the same.
 	out.Stated = out.Body
 	if live == nil {
 		out.Verdict = settle.Clear
@@ -131,6 +132,17 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		out.Verdict = settle.Doubtful
 	}
 	return out, nil
+}
+
+// distinct returns paths once each, in their order.
+func distinct(paths []fieldpath.Path) []fieldpath.Path {
+	var out []fieldpath.Path
+	for _, path := range paths {
+		if !slices.ContainsFunc(out, path.Equal) {
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 // settleByTypes looks again, with the kind's schema, at what is not settled without.

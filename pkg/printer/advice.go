@@ -2,12 +2,16 @@ package printer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -22,6 +26,8 @@ const fewFlags = 5
 type choice struct {
 	value   string
 	objects int
+	// refused: the server would not let it be taken.
+	refused bool
 }
 
 // advice is the paragraph below all conflicts: what was not written, and the flags
@@ -33,9 +39,13 @@ func advice(conflicts []event.Applied, opening string, named func(object.Ref) st
 
 	lines := []string{opening + " For each path, choose:"}
 	for _, way := range []struct{ word, flag string }{{"take it ", "--take="}, {"leave it", "--yield="}} {
-		word := way.word
+		word, takes := way.word, way.flag == "--take="
 		for _, c := range shown {
-			lines = append(lines, "  "+pad(word, len(way.word))+"   "+c.flag(way.flag))
+			line := c.flag(way.flag)
+			if takes && c.refused {
+				line = "cannot be done: the server would refuse " + c.value + ", as said above"
+			}
+			lines = append(lines, "  "+pad(word, len(way.word))+"   "+line)
 			word = ""
 		}
 		if more := len(choices) - len(shown); more > 0 {
@@ -43,10 +53,11 @@ func advice(conflicts []event.Applied, opening string, named func(object.Ref) st
 		}
 	}
 	lines = append(lines, "  agree      put the live value into the manifest")
-	if manager := soleOwner(conflicts); manager != "" {
+	refused := slices.ContainsFunc(choices, func(c choice) bool { return c.refused })
+	if manager := soleOwner(conflicts); manager != "" && !refused {
 		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # all that it owns becomes yours, and goes if the manifest does not state it")
 	}
-	if len(choices) > 1 {
+	if len(choices) > 1 && !refused {
 		lines = append(lines, "  take all   --take=all")
 	}
 	if gathered {
@@ -73,6 +84,26 @@ func soleOwner(conflicts []event.Applied) string {
 		}
 	}
 	return text.Printable(sole)
+}
+
+// wouldBeRefused reports whether the server would not let a path be taken: of what it
+// finds wrong with the whole, this is the field.
+func wouldBeRefused(err error, path fieldpath.Path) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	said := path.String()
+	within := func(below, above string) bool {
+		rest, found := strings.CutPrefix(below, above)
+		return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if field := "." + cause.Field; cause.Field != "" && (within(said, field) || within(field, said)) {
+			return true
+		}
+	}
+	return false
 }
 
 // flag spells the choice out. What follows the blank is a comment to a shell.
@@ -108,9 +139,9 @@ func (t *applyTable) nothingWritten() string {
 
 // inFlags returns how flags name an object: with its namespace where the input has
 // another of the same kind and name.
-func (t *applyTable) inFlags() func(object.Ref) string {
+func (b base) inFlags() func(object.Ref) string {
 	places := map[string]int{}
-	for _, phase := range t.course.phases {
+	for _, phase := range b.course.phases {
 		for _, ref := range phase.Refs {
 			places[ref.Resource()]++
 		}
@@ -130,7 +161,7 @@ func (t *applyTable) inFlags() func(object.Ref) string {
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
 	byPath := map[string][]string{} // path to values with the object named
 	var paths []string
-	seen := map[string]bool{}
+	seen, refused := map[string]bool{}, map[string]bool{}
 	for _, a := range conflicts {
 		for _, c := range a.Conflicts {
 			path := text.Printable(c.Path.String())
@@ -141,7 +172,9 @@ func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choic
 			if !seen[named] {
 				seen[named] = true
 				byPath[path] = append(byPath[path], named)
-				choices = append(choices, choice{value: named, objects: 1})
+				not := wouldBeRefused(a.Err, c.Path)
+				refused[path] = refused[path] || not
+				choices = append(choices, choice{value: named, objects: 1, refused: not})
 			}
 		}
 	}
@@ -150,7 +183,7 @@ func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choic
 	}
 	choices = nil
 	for _, path := range paths {
-		c := choice{value: path, objects: len(byPath[path])}
+		c := choice{value: path, objects: len(byPath[path]), refused: refused[path]}
 		if c.objects == 1 {
 			c.value = byPath[path][0]
 		}

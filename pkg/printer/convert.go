@@ -4,12 +4,13 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 func appliedOf(a event.Applied) appliedObject {
-	o := appliedObject{
+	return appliedObject{
 		objectName: nameOf(a.Ref),
 		Action:     a.Action,
 		Reason:     a.Reason,
@@ -21,13 +22,18 @@ func appliedOf(a event.Applied) appliedObject {
 		Taken:      changesOf(a.Taken),
 		Adopted:    a.Adopted,
 		Sharing:    a.Sharing,
-		Conflicts:  contestedOf(a.Conflicts),
+		Conflicts:  refusedOf(a),
+		Yielded:    textsOf(a.Yielded),
 		Left:       contestedOf(a.Left),
 	}
-	for _, path := range a.Yielded {
-		o.Yielded = append(o.Yielded, path.String())
+}
+
+func textsOf(paths []fieldpath.Path) []string {
+	var texts []string
+	for _, path := range paths {
+		texts = append(texts, path.String())
 	}
-	return o
+	return texts
 }
 
 func comparedOf(c event.Compared) comparedObject {
@@ -40,8 +46,18 @@ func comparedOf(c event.Compared) comparedObject {
 		Changes:    changesOf(c.Changes),
 		Adopted:    c.Adopted,
 		Sharing:    c.Sharing,
+		Yielded:    textsOf(c.Yielded),
 		Left:       contestedOf(c.Left),
 	}
+}
+
+// refusedOf are the conflicts of an object, marked where taking one would be refused.
+func refusedOf(a event.Applied) []contestedPath {
+	list := contestedOf(a.Conflicts)
+	for i, c := range a.Conflicts {
+		list[i].Refused = wouldBeRefused(a.Err, c.Path)
+	}
+	return list
 }
 
 func contestedOf(conflicts []managedfields.Conflict) []contestedPath {

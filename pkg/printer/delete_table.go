@@ -18,8 +18,10 @@ func ForDelete(o Options) (*Printer, error) {
 		switch b.Format {
 		case Table:
 			return &deleteTable{base: b}
-		case JSON, YAML, KYAML, JUnit:
+		case JSON, YAML, KYAML:
 			return &deleteDocument{base: b, warnings: warnings{}}
+		case JUnit:
+			return &logged{&deleteDocument{base: b, warnings: warnings{}}, &deleteTable{base: b.beside()}}
 		case Name:
 			return newDeleteNames(b)
 		case Stream:

@@ -31,6 +31,9 @@ func (t *diffTable) notes(c event.Compared) []string {
 	if more := removed - manyPaths; more > 0 && !all {
 		notes = append(notes, "removed    and "+text.Count(more, "path")+" more")
 	}
+	for _, path := range c.Yielded {
+		notes = append(notes, "yielded    "+text.Printable(path.String())+"  keeps its live value")
+	}
 	if t.Verbose {
 		for _, manager := range c.Adopted {
 			notes = append(notes, "adopted    the fields of "+text.Printable(manager))

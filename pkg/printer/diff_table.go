@@ -24,6 +24,7 @@ type diffTable struct {
 	texts     planned[string]
 	written   bool
 	contested int
+	yielded   int // paths of objects that are not shown
 	takeovers takeovers
 	left      leftOver
 	outside   *outside // nil without an external program
@@ -39,12 +40,13 @@ func newDiffTable(b base) *diffTable {
 
 func (t *diffTable) take(e event.Event) {
 	compared, ok := e.(event.Compared)
-	t.left.add(compared.Left)
-	if !ok || compared.Action == event.None && compared.Err == nil && compared.Reason == "" {
+	if !ok {
 		return
 	}
+	t.left.add(compared.Left)
 	t.takeovers.add(compared.Adopted)
-	if compared.OnlyOwners && compared.Reason == "" && compared.Err == nil && !t.Verbose {
+	if t.quiet(compared) {
+		t.yielded += len(compared.Yielded)
 		return
 	}
 	at := t.course.place(compared.Ref)
@@ -60,6 +62,14 @@ func (t *diffTable) take(e event.Event) {
 		return
 	}
 	t.texts.add(at, t.head(compared)+t.changes(compared, before, after))
+}
+
+// quiet reports whether there is nothing of an object to be shown.
+func (t *diffTable) quiet(c event.Compared) bool {
+	if c.Reason != "" || c.Err != nil {
+		return false
+	}
+	return c.Action == event.None || c.OnlyOwners && !t.Verbose
 }
 
 // flush writes what is done; with an external program, the heads go to stderr,
@@ -88,6 +98,9 @@ func (t *diffTable) finish(ctx context.Context) error {
 	}
 	for _, line := range t.left.lines() {
 		t.screen.note(line + "\n")
+	}
+	if t.yielded > 0 {
+		t.screen.note(text.Count(t.yielded, "yielded path") + " of objects that would not change\n")
 	}
 	t.screen.note(diffSummary(t.course) + "\n")
 	if t.contested > 0 {

@@ -107,7 +107,7 @@ func (d *applyDocument) finish(context.Context) error {
 	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
 	result.HelmHooks = hooksOf(d.course.hooks)
 	if d.Format == JUnit {
-		return d.junit(applySuite(result))
+		return d.junit(applySuite(result, d.inFlags()))
 	}
 	return d.document(result)
 }

@@ -1,11 +1,16 @@
 package printer
 
 import (
+	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -40,15 +45,33 @@ type (
 	}
 )
 
+// logged writes a report for machines to stdout, and to stderr what a person reads: the
+// one goes into a file, and the other is all that the log of a job shows.
+type logged struct{ report, log results }
+
+func (l *logged) take(e event.Event) {
+	l.report.take(e)
+	l.log.take(e)
+}
+
+func (l *logged) flush() {
+	l.report.flush()
+	l.log.flush()
+}
+
+func (l *logged) finish(ctx context.Context) error {
+	return errors.Join(l.report.finish(ctx), l.log.finish(ctx))
+}
+
 // applySuite makes each object of an apply a test: it failed if the object was
-// not applied.
-func applySuite(result applyResult) junitSuite {
+// not applied. named is how a flag names an object.
+func applySuite(result applyResult, named func(object.Ref) string) junitSuite {
 	suite := junitSuite{Name: "apply", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
 		c := newCase("apply", o.objectName, o.Source, append(lines(o.Reason), o.Warnings...))
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.InConflict:
-			c.Failure = problem(o.Action, o.Error, contestedLines(o.Conflicts))
+			c.Failure = contestedProblem(o, named(o.ref()))
 		case event.Failed:
 			c.Failure = problem(o.Action, o.Error, nil)
 		case event.Skipped:
@@ -125,17 +148,33 @@ func problem(action event.Action, err *fault, details []string) *junitProblem {
 	return p
 }
 
-func contestedLines(conflicts []contestedPath) []string {
-	var text []string
-	for _, c := range conflicts {
+// contestedProblem tells whose each contested path is, and the flags that settle it.
+func contestedProblem(o appliedObject, named string) *junitProblem {
+	var said []string
+	for _, c := range o.Conflicts {
 		live := "(none)"
 		if c.Live != nil {
 			live = value(*c.Live)
 		}
-		text = append(text, fmt.Sprintf("%s: yours %s, live %s, owned by %s",
-			c.Path, value(c.Yours), live, managers(c.Owners)))
+		line := fmt.Sprintf("%s: yours %s, live %s, owned by %s", c.Path, value(c.Yours), live, managers(c.Owners))
+		if c.Same {
+			line += ", " + sameValue
+		}
+		flag := text.ShellQuote(named + ":" + c.Path)
+		if !c.Refused {
+			said = append(said, line, "  take it    --take="+flag, "  leave it   --yield="+flag)
+			continue
+		}
+		said = append(said, line, "  leave it   --yield="+flag)
 	}
-	return text
+	p := problem(o.Action, o.Error, append(said, "Or agree: put the live values into the manifest."))
+	if len(o.Conflicts) > 0 {
+		p.Message = text.Printable(fmt.Sprintf("%s is owned by %s", o.Conflicts[0].Path, managers(o.Conflicts[0].Owners)))
+		if more := len(o.Conflicts) - 1; more > 0 {
+			p.Message += ", and " + text.Count(more, "other contested path")
+		}
+	}
+	return p
 }
 
 func changedLines(changes []changedPath) []string {
@@ -153,10 +192,21 @@ func changedLines(changes []changedPath) []string {
 	return text
 }
 
+// managers names owners, with the time at which each last wrote and not its age: a
+// report is read later.
 func managers(owners []ownerEntry) string {
 	names := make([]string, len(owners))
 	for i, o := range owners {
-		names[i] = o.Manager
+		names[i] = owner(managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}, time.Time{})
+		if o.Time == nil {
+			continue
+		}
+		at := stamp(*o.Time)
+		if inside, found := strings.CutSuffix(names[i], ")"); found {
+			names[i] = inside + ", " + at + ")"
+		} else {
+			names[i] += " (" + at + ")"
+		}
 	}
 	return strings.Join(names, ", ")
 }

@@ -24,11 +24,7 @@ type metObjects struct {
 }
 
 func newMetObjects(b base, write func(event.Waited) (string, error)) *metObjects {
-	beside := b
-	beside.paint = newPalette(false)
-	beside.Width = nil
-	beside.screen = b.screen.notes()
-	return &metObjects{base: b, write: write, table: &waitTable{base: beside, quiet: true}}
+	return &metObjects{base: b, write: write, table: &waitTable{base: b.beside(), quiet: true}}
 }
 
 // newMetNames writes names, as kubectl -o name does.

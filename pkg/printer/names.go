@@ -18,11 +18,15 @@ type applyNames struct {
 }
 
 func newApplyNames(b base) *applyNames {
-	beside := b
-	beside.paint = newPalette(false)
-	beside.Width = nil
-	beside.screen = b.screen.notes()
-	return &applyNames{base: b, table: newApplyTable(beside)}
+	return &applyNames{base: b, table: newApplyTable(b.beside())}
+}
+
+// beside returns what writes to stderr, line by line, what a person would read on stdout.
+func (b base) beside() base {
+	b.Format, b.External = Table, nil
+	b.paint, b.Width = newPalette(false), nil
+	b.screen = b.screen.notes()
+	return b
 }
 
 func (n *applyNames) take(e event.Event) {

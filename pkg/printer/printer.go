@@ -118,8 +118,10 @@ func ForApply(o Options) (*Printer, error) {
 		switch b.Format {
 		case Table:
 			return newApplyTable(b)
-		case JSON, YAML, KYAML, JUnit:
+		case JSON, YAML, KYAML:
 			return newApplyDocument(b)
+		case JUnit:
+			return &logged{newApplyDocument(b), newApplyTable(b.beside())}
 		case Name:
 			return newApplyNames(b)
 		case Manifests:
@@ -147,8 +149,10 @@ func ForDiff(o Options) (*Printer, error) {
 		switch b.Format {
 		case Table:
 			return newDiffTable(b)
-		case JSON, YAML, KYAML, JUnit:
+		case JSON, YAML, KYAML:
 			return newDiffDocument(b)
+		case JUnit:
+			return &logged{newDiffDocument(b), newDiffTable(b.beside())}
 		case Name:
 			return &diffNames{base: b}
 		case Stream:

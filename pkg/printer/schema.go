@@ -75,6 +75,7 @@ type comparedObject struct {
 	Changes  []changedPath          `json:"changes,omitempty"`
 	Adopted  []string               `json:"adopted,omitempty"`
 	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`
+	Yielded  []string               `json:"yielded,omitempty"`
 	Left     []contestedPath        `json:"left,omitempty"`
 }
 
@@ -84,6 +85,8 @@ type contestedPath struct {
 	Live   *any         `json:"live,omitempty"` // nil: absent; pointer to nil: null
 	Same   bool         `json:"sameValue,omitempty"`
 	Owners []ownerEntry `json:"owners"`
+	// Refused: the server would not let it be taken.
+	Refused bool `json:"refused,omitempty"`
 }
 
 type changedPath struct {

@@ -17,8 +17,10 @@ func ForStuck(o Options) (*Printer, error) {
 		switch b.Format {
 		case Table:
 			return &stuckTable{base: b}
-		case JSON, YAML, KYAML, JUnit:
+		case JSON, YAML, KYAML:
 			return &stuckDocument{base: b, warnings: warnings{}}
+		case JUnit:
+			return &logged{&stuckDocument{base: b, warnings: warnings{}}, &stuckTable{base: b.beside()}}
 		case Name:
 			return &stuckNames{base: b}
 		case Stream:

@@ -28,8 +28,10 @@ func ForWait(o Options) (*Printer, error) {
 			return newMetObjectsAs(b, writer)
 		case b.Format == Table:
 			return &waitTable{base: b}
-		case b.Format == JSON, b.Format == JUnit:
+		case b.Format == JSON:
 			return &waitDocument{base: b, warnings: warnings{}}
+		case b.Format == JUnit:
+			return &logged{&waitDocument{base: b, warnings: warnings{}}, &waitTable{base: b.beside()}}
 		case b.Format == Name:
 			return newMetNames(b)
 		case b.Format == Stream:
