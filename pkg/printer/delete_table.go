@@ -3,6 +3,7 @@ package printer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
@@ -32,8 +33,26 @@ func ForDelete(o Options) (*Printer, error) {
 	})
 	if err == nil {
 		p.console.explains = true
+		p.tellOnce(o)
 	}
 	return p, err
+}
+
+// tellOnce lets the results refer to what stderr has told, where both are read in one
+// place: on a terminal, and where the table itself goes to stderr.
+func (p *Printer) tellOnce(o Options) {
+	switch r := p.results.(type) {
+	case *deleteTable:
+		if o.Width != nil && o.Progress {
+			r.told = p.console.toldOf
+		}
+	case *deleteNames:
+		r.table.told = p.console.toldOf
+	case *logged:
+		if table, ok := r.log.(*deleteTable); ok {
+			table.told = p.console.toldOf
+		}
+	}
 }
 
 func deleteActions() []event.Action {
@@ -50,6 +69,9 @@ type deleteTable struct {
 	deleted planned[event.Deleted]
 	remains planned[event.Deleted]
 	pointed int // to what tells why, so often
+	// told reports whether whoever reads this has read already why an object does not
+	// go; nil where the results stand alone.
+	told func(event.Deleted) bool
 }
 
 func (t *deleteTable) take(e event.Event) {
@@ -157,7 +179,11 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	if more := len(all) - len(shown); more > 0 {
 		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), text.Count(more, "object"))
 	}
-	below(b, causeLines(all[0].Causes), "    ", t.Width)
+	if causes := all[0].Causes; len(causes) > 0 && t.told != nil && slices.ContainsFunc(all, t.told) {
+		below(b, []string{causes[0].Code + ": as told above"}, "    ", t.Width)
+	} else {
+		below(b, causeLines(causes), "    ", t.Width)
+	}
 	if len(all[0].Causes) == 0 && all[0].Overdue && t.pointed < manySkipped {
 		t.pointed++
 		fmt.Fprintf(b, "    hint: what holds it: %s %s\n", command.Fill(command.Kubectl("k8sconnect", "stuck"), t.Flags), label(all[0].Ref))
@@ -195,11 +221,7 @@ type deleteNames struct {
 }
 
 func newDeleteNames(b base) *deleteNames {
-	beside := b
-	beside.paint = newPalette(false)
-	beside.Width = nil
-	beside.screen = b.screen.notes()
-	return &deleteNames{base: b, table: &deleteTable{base: beside}}
+	return &deleteNames{base: b, table: &deleteTable{base: b.beside()}}
 }
 
 func (n *deleteNames) take(e event.Event) {

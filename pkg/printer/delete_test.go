@@ -81,6 +81,49 @@ func TestDeleteGolden(t *testing.T) {
 	}
 }
 
+// Where stderr and the results are read in one place, a cause is told once: while it is
+// waited for, or else at the end. Results that go elsewhere stand alone.
+func TestCauseToldOnce(t *testing.T) {
+	width := func() int { return 110 }
+	for name, test := range map[string]struct {
+		options printer.Options
+		alone   bool // what is on stdout is read without stderr
+	}{
+		"both on a terminal":     {options: printer.Options{Width: width, Progress: true, ErrWidth: width}},
+		"results into a file":    {options: printer.Options{Progress: true, ErrWidth: width}, alone: true},
+		"both into files":        {options: printer.Options{}, alone: true},
+		"names":                  {options: printer.Options{Format: printer.Name}},
+		"a report, and a log":    {options: printer.Options{Format: printer.JUnit}},
+		"stderr into a file":     {options: printer.Options{Width: width}, alone: true},
+		"a report on a terminal": {options: printer.Options{Format: printer.JUnit, Width: width, Progress: true, ErrWidth: width}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, printer.ForDelete, test.options, deleteStory())
+			const next = "next     kubectl scale deployment/operator"
+			read := got.err
+			if test.options.Width != nil && test.options.Progress && test.options.Format == "" {
+				read += got.out
+			}
+			if n := strings.Count(read, next); n != 1 {
+				t.Errorf("told %d times:\n%s", n, read)
+			}
+			if test.alone && !strings.Contains(got.out, next) {
+				t.Errorf("not in the results:\n%s", got.out)
+			}
+			// Of what was not told before, the end tells all.
+			var untold []event.Event
+			for _, e := range deleteStory() {
+				if _, told := e.(event.Stuck); !told {
+					untold = append(untold, e)
+				}
+			}
+			if got := run(t, printer.ForDelete, test.options, untold); !strings.Contains(got.out+got.err, next) {
+				t.Errorf("not told at all:\n%s", got.out+got.err)
+			}
+		})
+	}
+}
+
 // stuckStory is a cluster with one dead operator that holds many, and one thing
 // more.
 func stuckStory() []event.Event {

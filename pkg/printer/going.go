@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,13 @@ func (c *console) columns() func() int {
 		return nil
 	}
 	return c.live.columns
+}
+
+// toldOf reports whether it was told already why an object does not go.
+func (c *console) toldOf(d event.Deleted) bool {
+	return slices.ContainsFunc(c.told, func(e event.Stuck) bool {
+		return e.Ref.Key() == d.Ref.Key() && sameCause(e.Causes, d.Causes)
+	})
 }
 
 // stuck tells why an object does not go. Of objects that wait for the same, only the
