@@ -23,9 +23,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// What the release is called, and where it is.
+// What the release is called, and where it is: as the pages say.
 const (
-	Namespace = "k8sconnect-system"
+	Namespace = "k8sconnect"
 	Release   = "k8sconnect"
 )
 

@@ -60,6 +60,14 @@ func TestHistoryIsVouchedFor(t *testing.T) {
 			c.kubectlApply(t, fmt.Sprintf(o, namespace))
 		}
 	}
+	eventually(t, "it is noted down what is watched", func() bool {
+		list, err := c.Resource(configMaps).Namespace(companion.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "k8sconnect.io/tracker=true"})
+		if err != nil || len(list.Items) == 0 {
+			return false
+		}
+		noted, _, _ := unstructured.NestedString(list.Items[0].Object, "data", "scope")
+		return noted != ""
+	})
 	known, unknown := map[string]bool{}, map[string]bool{}
 	for _, o := range c.steal(t) {
 		name := o.GroupVersionKind().GroupKind().String()

@@ -32,7 +32,7 @@ import (
 
 // Where the webhook is to the API server.
 const (
-	systemNamespace = "k8sconnect-system"
+	systemNamespace = "k8sconnect"
 	serviceName     = "k8sconnect-webhook"
 )
 

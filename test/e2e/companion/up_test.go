@@ -1,0 +1,53 @@
+package companion_test
+
+import (
+	"bufio"
+	"bytes"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
+)
+
+// make webhook-up installs where the pages say, and ends on Ctrl-C without an error of
+// make or of any program below it.
+func TestWebhookUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a control plane")
+	}
+	shared.Cluster(t) // The programs are built.
+	plugin.HeedSignals()
+	cmd := exec.CommandContext(t.Context(), "make", "-o", "build", "-o", "cluster-build", "-o", "bin/helm", "webhook-up")
+	cmd.Dir = "../../.."
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	path, found := strings.CutPrefix(strings.TrimSpace(line), "export KUBECONFIG=")
+	if err != nil || !found {
+		t.Errorf("%q, %v", line, err)
+	} else {
+		kubectl := exec.CommandContext(t.Context(), shared.Cluster(t).Binary("kubectl"), "get", "deployment/k8sconnect", "-n", "k8sconnect", "-o", "name", "--kubeconfig", path)
+		if got, err := kubectl.CombinedOutput(); err != nil || string(got) != "deployment.apps/k8sconnect\n" {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil { // as a terminal does
+		t.Error(err)
+	}
+	_ = cmd.Wait() // make ends by the signal that it was sent.
+	for line := range strings.Lines(said.String()) {
+		if !strings.HasPrefix(line, "metrics of a replica: ") {
+			t.Errorf("stderr has %q", line)
+		}
+	}
+}
