@@ -129,3 +129,40 @@ func TestExamples(t *testing.T) {
 		t.Errorf("%d calls in the examples: is anything where it was?", calls)
 	}
 }
+
+// What is scheduled looks and does not write; and an example installs the plugin by what a
+// runner has.
+func TestExamplesOfPipelines(t *testing.T) {
+	read := func(name string) []byte {
+		text, err := os.ReadFile(filepath.Join(root(t), "docs/examples/ci", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	var gitlab map[string]any
+	if err := yaml.Unmarshal(read("gitlab.yaml"), &gitlab); err != nil {
+		t.Fatal(err)
+	}
+	applies := 0
+	for name, job := range gitlab {
+		fields, _ := job.(map[string]any)
+		script, _ := yaml.Marshal(fields["script"])
+		if !strings.Contains(string(script), "k8sconnect apply") {
+			continue
+		}
+		applies++
+		rules, _ := fields["rules"].([]any)
+		first, _ := rules[0].(map[string]any)
+		if first["if"] != `$CI_PIPELINE_SOURCE == "schedule"` || first["when"] != "never" {
+			t.Errorf("the job %s writes in scheduled pipelines: %v", name, rules)
+		}
+	}
+	if applies == 0 {
+		t.Error("no job applies")
+	}
+	github := string(read("github.yaml"))
+	if strings.Contains(github, "krew install") || strings.Count(github, "sha256sum -c") != strings.Count(github, "name: The plugin") {
+		t.Error("the plugin is not installed from its archive, with its checksum")
+	}
+}

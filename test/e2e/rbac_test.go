@@ -1,0 +1,192 @@
+package e2e_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// The roles of docs/rbac.md are enough for their verbs, and none of their rights is
+// there for nothing.
+func TestRolesToCopy(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns := namespace(t, c)
+	there := file(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: there}, data: {a: b}}")
+	fresh := func(name string) string {
+		return file(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: there}, data: {a: "+name+"}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: "+name+"}}")
+	}
+	kubectl(t, c, "create", "configmap", "going", "-n", ns)
+	kubectl(t, c, "patch", "configmap", "going", "-n", ns, "-p", `{"metadata":{"finalizers":["example.com/held"]}}`)
+	t.Cleanup(func() {
+		_ = kubectlCommand(t, c, "patch", "configmap", "going", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`).Run()
+	})
+	kubectl(t, c, "delete", "configmap", "going", "-n", ns, "--wait=false")
+	kubectl(t, c, "apply", "--server-side", "--field-manager=k8sconnect", "-n", ns, "-f", there)
+
+	runs := 0
+	verbs := map[string]struct {
+		args   func() []string
+		status int
+	}{
+		"diff":  {func() []string { return []string{"-f", fresh("more")} }, 1},
+		"apply": {func() []string { runs++; return []string{"-f", fresh("more-" + string(rune('a'+runs)))} }, 0},
+		"wait":  {func() []string { return []string{"cm/there", "--for=jsonpath={.data.a}"} }, 0},
+		"delete": {func() []string {
+			kubectl(t, c, "apply", "--server-side", "--field-manager=k8sconnect", "--force-conflicts", "-n", ns, "-f", there)
+			return []string{"cm/there"}
+		}, 0},
+		"stuck":  {func() []string { return []string{"cm/going"} }, 1},
+		"owners": {func() []string { return []string{"cm/going"} }, 0},
+	}
+	roles := rolesToCopy(t)
+	for verb, test := range verbs {
+		t.Run(verb, func(t *testing.T) {
+			role, ok := roles["k8sconnect-"+verb]
+			if !ok {
+				t.Fatal("the page has no role for it")
+			}
+			delete(roles, role.Name)
+			kubeconfig := as(t, c, verb, ns)
+			works := func() (bool, *run) {
+				r := k8sconnect(t, kubeconfig, append([]string{verb, "-n", ns, "--timeout=5s"}, test.args()...)...)
+				said := r.stdout.String() + r.stderr.String()
+				lacks := regexp.MustCompile(`is forbidden|User "` + verb + `" cannot|NotPermitted`).MatchString(said)
+				return r.cmd.ProcessState.ExitCode() == test.status && (verb == "stuck" || !lacks), r
+			}
+			grant(t, c, role, ns, verb)
+			if ok, r := works(); !ok {
+				t.Fatalf("with the role of the page: %s", r)
+			}
+			for i, right := range role.Rules[0].Verbs {
+				less := role.DeepCopy()
+				less.Rules[0].Verbs = slices.Delete(less.Rules[0].Verbs, i, i+1)
+				grant(t, c, *less, ns, verb)
+				if ok, r := works(); ok {
+					t.Errorf("it works without %s, too: %s", right, r)
+				}
+			}
+		})
+	}
+	for name := range roles {
+		t.Errorf("the page has a role %s of no verb", name)
+	}
+}
+
+// rolesToCopy are those of the page, by name.
+func rolesToCopy(t *testing.T) map[string]rbacv1.Role {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/rbac.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := map[string]rbacv1.Role{}
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		var role rbacv1.Role
+		if err := yaml.UnmarshalStrict([]byte(block[1]), &role); err != nil {
+			t.Fatalf("%v\n%s", err, block[1])
+		}
+		roles[role.Name] = role
+	}
+	return roles
+}
+
+// as is the kubeconfig of an account that may do what a role of its name says.
+func as(t *testing.T, c *cluster.Cluster, user, ns string) string {
+	t.Helper()
+	kubectl(t, c, "create", "rolebinding", user, "-n", ns, "--role=k8sconnect-"+user, "--user="+user)
+	kubeconfig, err := c.KubeconfigFor(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kubeconfig
+}
+
+// grant puts a role there, and returns when the API server goes by it.
+func grant(t *testing.T, c *cluster.Cluster, role rbacv1.Role, ns, user string) {
+	t.Helper()
+	role.Namespace = ns
+	if len(role.Rules[0].Verbs) == 0 {
+		role.Rules[0].Verbs = []string{"deletecollection"} // a role needs one
+	}
+	role.TypeMeta.APIVersion, role.TypeMeta.Kind = "rbac.authorization.k8s.io/v1", "Role"
+	text, err := yaml.Marshal(role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, c, "apply", "--server-side", "--force-conflicts", "-f", file(t, string(text)))
+	for _, right := range []string{"get", "list", "watch", "create", "patch", "delete"} {
+		want := slices.Contains(role.Rules[0].Verbs, right)
+		until(t, user+" may "+right, func() bool {
+			out, _ := kubectlCommand(t, c, "auth", "can-i", right, "configmaps", "-n", ns, "--as="+user).Output()
+			return strings.TrimSpace(string(out)) == map[bool]string{true: "yes", false: "no"}[want]
+		})
+	}
+}
+
+// The account of the Tekton example may do what its task does, and is not the namespace's
+// administrator.
+func TestTektonRole(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns := namespace(t, c)
+	text, err := os.ReadFile("../../docs/examples/ci/tekton.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		var kind struct{ Kind string }
+		if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
+			t.Fatal(err)
+		}
+		if kind.Kind == "Role" || kind.Kind == "RoleBinding" {
+			kubectl(t, c, "apply", "-f", file(t, strings.ReplaceAll(document, "namespace: shop", "namespace: "+ns)))
+		}
+	}
+	account := "system:serviceaccount:tekton-jobs:k8sconnect-apply"
+	kubeconfig, err := c.KubeconfigFor(account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the account may write", func() bool {
+		out, _ := kubectlCommand(t, c, "auth", "can-i", "patch", "deployments", "-n", ns, "--as="+account).Output()
+		return strings.TrimSpace(string(out)) == "yes"
+	})
+	set := func(image string) string {
+		return file(t, `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80}]}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: "`+image+`"}]}`)
+	}
+	for range 2 {
+		r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set("app:1"), "--wait", "--timeout=2m", "-o", "json").ends(t, 0)
+		for _, lacks := range []string{"forbidden", "cannot", "permission"} {
+			if strings.Contains(r.stdout.String()+r.stderr.String(), lacks) {
+				t.Errorf("it says %q: %s", lacks, r)
+			}
+		}
+	}
+	for _, not := range []string{"get secrets", "create roles.rbac.authorization.k8s.io", "delete deployments", "create pods/exec"} {
+		verb, resource, _ := strings.Cut(not, " ")
+		out, _ := kubectlCommand(t, c, "auth", "can-i", verb, resource, "-n", ns, "--as="+account).Output()
+		if strings.TrimSpace(string(out)) != "no" {
+			t.Errorf("it may %s: %s", not, out)
+		}
+	}
+}
