@@ -133,22 +133,26 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 			server.Register(path+"/", parts.Behind(a))
 		}
 	}
+	lock, err := newLease(config, s.opts.Namespace, cmp.Or(s.opts.Lease, defaultLease))
+	if err != nil {
+		return err
+	}
 	delay := stopTimeout
 	s.manager, err = manager.New(config, manager.Options{
-		Logger:                        s.opts.Log,
-		Cache:                         cache.Options{ByObject: map[client.Object]cache.ByObject{definition(): {Transform: keepVersions}}},
-		HealthProbeBindAddress:        s.opts.Health,
-		Metrics:                       metricsserver.Options{BindAddress: s.opts.Metrics},
-		WebhookServer:                 server,
-		LeaderElection:                s.opts.LeaderElect,
-		LeaderElectionID:              cmp.Or(s.opts.Lease, defaultLease),
-		LeaderElectionNamespace:       s.opts.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       &delay,
+		Logger:                              s.opts.Log,
+		Cache:                               cache.Options{ByObject: map[client.Object]cache.ByObject{definition(): {Transform: keepVersions}}},
+		HealthProbeBindAddress:              s.opts.Health,
+		Metrics:                             metricsserver.Options{BindAddress: s.opts.Metrics},
+		WebhookServer:                       server,
+		LeaderElection:                      s.opts.LeaderElect,
+		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionReleaseOnCancel:       true,
+		GracefulShutdownTimeout:             &delay,
 	})
 	if err != nil {
 		return err
 	}
+	lock.LockConfig.EventRecorder = s.manager.GetEventRecorderFor(lock.Identity()) //nolint:staticcheck // The lock takes this kind.
 	return errors.Join(
 		s.manager.Add(server),
 		s.addChecks(server.StartedChecker(), parts.Ready),

@@ -38,7 +38,7 @@
   labels: {severity: warning}
   annotations:
     summary: No replica of the k8sconnect webhook leads.
-    description: Takeovers whose user is not known are not recorded, and the checkpoint stands still. The log says why the Lease cannot be had; if it is gone, helm upgrade makes it again.
+    description: Takeovers whose user is not known are not recorded, and the checkpoint stands still. The log says why the Lease cannot be had.
 - alert: K8sconnectCertificateExpires
   expr: min(k8sconnect_certificate_expires_timestamp_seconds{namespace={{ .Release.Namespace | quote }}}) - time() < 5 * 24 * 3600
   for: 1h

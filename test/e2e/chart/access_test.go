@@ -84,6 +84,7 @@ func TestAccess(t *testing.T) {
 				"patch events":                 {all("patch", "events.k8s.io", "events"), always},
 				"delete events":                {all("delete", "", "events"), never},
 				"renew its lease":              {own("update", coordination, "leases", "access"), always},
+				"make its lease again":         {own("create", coordination, "leases", "access"), always},
 				"make leases":                  {own("create", coordination, "leases", ""), never},
 				"renew another lease":          {own("update", coordination, "leases", "other"), never},
 				"write its checkpoint":         {own("update", "", "configmaps", "access"), always},
