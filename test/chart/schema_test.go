@@ -34,15 +34,29 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"names that nobody can know":             {"admission.clientNames={kube-apiserver}", "clientNames"},
 		"no port at all":                         {"admission.port=null", "port"},
 		"a label that selects the pods":          {`labels.app\.kubernetes\.io/name=x`, "labels"},
-		"an argument that is none":               {"extraArgs={rm}", "extraArgs"},
-		"a level that the log does not have":     {"logLevel=loud", "logLevel"},
-		"no replicas":                            {"replicas=0", "replicas"},
-		"an unknown key":                         {"replica=2", "replica"},
-		"an unknown key further down":            {"image.repo=x", "repo"},
-		"a digest that is none":                  {"image.digest=latest", "digest"},
-		"an issuer without a name":               {"certificates.issuerRef.kind=ClusterIssuer", "name"},
-		"somebody's account without its name":    {"serviceAccount.create=false", "name"},
-		"an end before what was seen is kept":    {"terminationGracePeriodSeconds=14", "shutdownDelaySeconds"},
+		"such a label of the pods":               {`podLabels.app\.kubernetes\.io/instance=x`, "podLabels"},
+		"such a label of a monitor":              {`monitoring.serviceMonitor.labels.app\.kubernetes\.io/name=x`, "labels"},
+		"pods that may call everything":          {"networkPolicy.apiServerPorts=null", "apiServerPorts"},
+		"one port for two listeners":             {"metricsPort=10250", "metricsPort"},
+		"one port for two others":                {"healthPort=8080", "healthPort"},
+		// Helm would say "nil pointer", and a line of a template.
+		"nothing said of the image":           {"image=null", "image"},
+		"nothing said of monitoring":          {"monitoring=null", "missing property 'monitoring'"},
+		"nothing said of certificates":        {"certificates=null", "missing property 'certificates'"},
+		"nothing said of the definition":      {"crds=null", "missing property 'crds'"},
+		"nothing said of the account":         {"serviceAccount=null", "missing property 'serviceAccount'"},
+		"nothing said of drains":              {"podDisruptionBudget=null", "missing property 'podDisruptionBudget'"},
+		"nothing said of the network":         {"networkPolicy=null", "missing property 'networkPolicy'"},
+		"nothing said of a custom group":      {"tracking.customGroups=null", "missing property 'customGroups'"},
+		"an argument that is none":            {"extraArgs={rm}", "extraArgs"},
+		"a level that the log does not have":  {"logLevel=loud", "logLevel"},
+		"no replicas":                         {"replicas=0", "replicas"},
+		"an unknown key":                      {"replica=2", "replica"},
+		"an unknown key further down":         {"image.repo=x", "repo"},
+		"a digest that is none":               {"image.digest=latest", "digest"},
+		"an issuer without a name":            {"certificates.issuerRef.kind=ClusterIssuer", "name"},
+		"somebody's account without its name": {"serviceAccount.create=false", "name"},
+		"an end before what was seen is kept": {"terminationGracePeriodSeconds=14", "shutdownDelaySeconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +69,20 @@ func TestValuesThatAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Helm takes names for a release that no Service can have. The objects are not made one by
+// one until the API server refuses that one.
+func TestNamesThatAreRefused(t *testing.T) {
+	h := NewHelm(t, "")
+	for _, release := range []string{"my.release", "1st", "a." + strings.Repeat("b", 48)} {
+		_, err := h.Try(t.Context(), "template", release, Dir(t), "--kube-version", "1.37")
+		if err == nil || !strings.Contains(err.Error(), "fullnameOverride") {
+			t.Errorf("%s: %v", release, err)
+		}
+		h.Run(t, "template", release, Dir(t), "--kube-version", "1.37", "--set", "fullnameOverride=k8sconnect")
+	}
+	h.Run(t, "template", strings.Repeat("a", 53), Dir(t), "--kube-version", "1.37")
 }
 
 // Clusters that do not have stable match conditions would call for every write.

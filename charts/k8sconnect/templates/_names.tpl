@@ -1,6 +1,11 @@
-{{/* What the release's objects are called. */}}
+{{/* What the release's objects are called. A release may have a dot in its name or begin
+     with a digit, and a Service may not. */}}
 {{- define "k8sconnect.name" -}}
-{{- .Values.fullnameOverride | default .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- $name := .Values.fullnameOverride | default .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
+{{- fail (printf "no Service can be called %q: set fullnameOverride, or name the release otherwise" $name) -}}
+{{- end -}}
+{{- $name -}}
 {{- end -}}
 
 {{- define "k8sconnect.serviceAccount" -}}
