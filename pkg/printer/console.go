@@ -3,6 +3,7 @@ package printer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -220,15 +221,14 @@ func (c *console) result(action event.Action, err error) {
 
 // heard reports whether the server must have answered for an object to end so.
 func heard(action event.Action, err error) bool {
-	switch action {
-	case event.Failed, event.Skipped, event.Unknown, event.TimedOut, event.Unmet, event.Remains:
-		var (
-			status      apierrors.APIStatus
-			unreachable interface{ Unreachable() bool }
-		)
-		return errors.As(err, &status) && !errors.As(err, &unreachable)
+	if !slices.Contains([]event.Action{event.Failed, event.Skipped, event.Unknown, event.TimedOut, event.Unmet, event.Remains}, action) {
+		return true
 	}
-	return true
+	var (
+		status      apierrors.APIStatus
+		unreachable interface{ Unreachable() bool }
+	)
+	return errors.As(err, &status) && !errors.As(err, &unreachable)
 }
 
 // goOn: work was done, so what held it up is over.
