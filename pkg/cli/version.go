@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
@@ -77,14 +79,16 @@ func clusterVersions(ctx context.Context, c *connection) (*version.Info, *webhoo
 func (v versions) print(streams genericiooptions.IOStreams, output string) error {
 	switch output {
 	case "":
-		fmt.Fprintf(streams.Out, "client: %s (%s)\n", v.Client.Version, v.Client.Go)
+		var text strings.Builder
+		fmt.Fprintf(&text, "client: %s (%s)\n", v.Client.Version, v.Client.Go)
 		if v.Server != nil {
-			fmt.Fprintf(streams.Out, "server: %s\n", v.Server.GitVersion)
+			fmt.Fprintf(&text, "server: %s\n", v.Server.GitVersion)
 		}
 		if v.Webhook != nil {
-			fmt.Fprintf(streams.Out, "webhook: %s\n", v.Webhook)
+			fmt.Fprintf(&text, "webhook: %s\n", v.Webhook)
 		}
-		return nil
+		_, err := io.WriteString(streams.Out, text.String())
+		return err
 	case "json":
 		enc := json.NewEncoder(streams.Out)
 		enc.SetIndent("", "  ")

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// full is a disk on which there is no more room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// What asks no server says, too, that its answer could not be written. Otherwise a
+// pipeline goes on with an empty file.
+func TestNoRoomForTheAnswer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(file, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"version --client",
+		"version --client -o json",
+		"version --client -o yaml",
+		"version --client -o kyaml",
+		"completion bash",
+		"completion kubectl",
+		"apply --dry-run=client -o manifests -f " + file,
+	} {
+		var said bytes.Buffer
+		args := append([]string{"kubectl-k8sconnect"}, strings.Fields(line)...)
+		code := Main(t.Context(), args, genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: full{}, ErrOut: &said})
+		if code != 2 || !strings.Contains(said.String(), syscall.ENOSPC.Error()) {
+			t.Errorf("%s: %d, %s", line, code, &said)
+		}
+	}
+}
