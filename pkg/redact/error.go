@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -27,13 +29,17 @@ func Error(u *unstructured.Unstructured, err error) error {
 
 // Refusal is for a server's answer about an object of which only the name is
 // known, so that what it quotes can not be told: of a Secret, nothing but the
-// code remains. The error is not kept below, where a printer may look for it.
+// code remains, or that it is not there, in words of ours. The error is not kept below,
+// where a printer may look for it.
 func Refusal(ref object.Ref, err error) error {
 	var status apierrors.APIStatus
 	if !IsSecret(ref) || !errors.As(err, &status) {
 		return err
 	}
 	s := status.Status()
+	if s.Reason == metav1.StatusReasonNotFound {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
+	}
 	return errors.New(strings.TrimSpace(fmt.Sprintf("the server answered %d %s", s.Code, s.Reason)))
 }
 

@@ -55,6 +55,10 @@ func TestRefusal(t *testing.T) {
 	if want := "the server answered 500 InternalError"; got.Error() != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	absent := apierrors.NewNotFound(schema.GroupResource{Resource: password}, password)
+	if got, want := redact.Refusal(secret, absent).Error(), `secrets "a" not found`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	lost := errors.New("connection refused")
 	if got := redact.Refusal(secret, lost); got != lost { //nolint:errorlint // the very same
 		t.Errorf("no answer: got %v", got)
