@@ -121,6 +121,25 @@ func (e *UnreachableError) Hint() string {
 	}
 }
 
+// credentialsError says that no request went out, since what the kubeconfig names for
+// credentials gave none: a program that fails, a login that has expired. It tells nothing
+// about the server, and nothing about the object.
+type credentialsError struct{ err error }
+
+func (e *credentialsError) Error() string {
+	return fmt.Sprintf("the API server was not asked: %v", e.err)
+}
+
+func (e *credentialsError) Unwrap() error { return e.err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *credentialsError) Unreachable() bool { return true }
+
+// Hint says where to look.
+func (e *credentialsError) Hint() string {
+	return "the kubeconfig says how to get credentials, and that fails: is a login due? See: " + command.Kubectl("config", "view", "--minify")
+}
+
 // startingError says that the server is there, but not ready.
 type startingError struct{ code int32 }
 

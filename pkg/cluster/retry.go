@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -150,11 +151,22 @@ func (c *Client) try(ctx context.Context, r request, send func(context.Context) 
 	if silent, ok := errors.AsType[*silentError](context.Cause(ctx)); ok && err != nil {
 		err = silent
 	}
+	if _, sent := a.silentSince(); !sent && ctx.Err() == nil {
+		err = asUnsent(err)
+	}
 	if err == nil || classify(err, r) != lost {
 		c.outage.answer()
 	}
 	said = pressure(err, r)
 	return a.retryAfter, took, err
+}
+
+// asUnsent tells apart the error of a request that never came to the connection.
+func asUnsent(err error) error {
+	if unsent, ok := errors.AsType[*url.Error](err); ok {
+		return &credentialsError{unsent.Err}
+	}
+	return err
 }
 
 // missed finds out what it was about that a request got no answer.

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -192,14 +191,6 @@ func TestDeclinedConnections(t *testing.T) {
 		"plain HTTP": func() *rest.Config {
 			config := other.config()
 			config.Host = "https" + strings.TrimPrefix(plain.URL, "http")
-			return config
-		},
-		"credential plugin fails": func() *rest.Config {
-			config := other.config()
-			config.ExecProvider = &clientcmdapi.ExecConfig{
-				APIVersion: "client.authentication.k8s.io/v1", Command: "/nonexistent/plugin",
-				InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
-			}
 			return config
 		},
 	}
