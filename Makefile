@@ -1,5 +1,8 @@
 GO ?= go
 BIN := bin
+# The same for go build -C, which looks at paths from its own folder. (abspath would take a
+# folder with a space in its name for two.)
+TOOLS = '$(if $(filter /%,$(BIN)),$(BIN),$(CURDIR)/$(BIN))'
 # Built and then run in place of the shell: a signal that ends make reaches it, and go run
 # would keep it to itself.
 CONTROLPLANE = $(GO) build -o $(BIN)/controlplane ./test/cluster/cmd/controlplane && exec $(BIN)/controlplane
@@ -19,8 +22,9 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 export VERSION ?=
 # By this one command every program is built that is handed out: static, stamped with
 # version, commit and date, and the same to the byte wherever it is built.
-GOBUILD = CGO_ENABLED=0 GOFLAGS=-trimpath GOAMD64=v1 GOARM64=v8.0 GOWORK=off \
-  $(GO) build -buildvcs=false -ldflags "-s -w $$(test/release/stamp.sh -X)"
+GOBUILD = stamp=$$(test/release/stamp.sh -X) || exit 1; \
+  CGO_ENABLED=0 GOFLAGS=-trimpath GOAMD64=v1 GOARM64=v8.0 GOWORK=off \
+  $(GO) build -buildvcs=false -ldflags "-s -w $$stamp"
 
 .PHONY: help
 help: ## list the targets
@@ -58,8 +62,12 @@ release: ## make what is published for a tag (VERSION=vX.Y.Z for another version
 release-tagged: release ## the same for a tag: fail unless krew-manifest.yaml, CHANGELOG.md and the chart say its version
 	$(RELEASE) tagged
 
+.PHONY: krew-ready
+krew-ready:
+	@$(RELEASE) ready
+
 .PHONY: krew-manifest
-krew-manifest: release ## write krew-manifest.yaml for VERSION=vX.Y.Z, before its tag
+krew-manifest: krew-ready release ## write krew-manifest.yaml for VERSION=vX.Y.Z, before its tag
 	cp dist/krew-manifest.yaml krew-manifest.yaml
 
 .PHONY: krew-test
@@ -69,7 +77,7 @@ krew-test: ## install the archive of this machine's platform by krew (KREW=path)
 .PHONY: images
 images: ## both container images for all platforms into dist/: OCI layouts, and archives for docker load
 	@$(MAKE) --no-print-directory binaries PLATFORMS='$(IMAGE_PLATFORMS)'
-	@$(GO) build -C test/tools/images -o $(abspath $(BIN))/images .
+	@$(GO) build -C test/tools/images -o $(TOOLS)/images .
 	@$(GO) run ./test/release/cmd/release -dist $(DIST) -platforms '$(IMAGE_PLATFORMS)' notices
 	@rm -f $(DIST)/*.oci.tar $(DIST)/*.docker.tar
 	@$(BIN)/images -binaries $(DIST)/binaries -layouts $(DIST)/images -files $(DIST) -registry $(REGISTRY) -source $(SOURCE) -license LICENSE \
@@ -146,20 +154,20 @@ fmt: $(BIN)/golangci-lint ## format the code
 	$(BIN)/golangci-lint fmt ./...
 
 $(BIN)/golangci-lint: test/tools/go.mod test/tools/go.sum
-	$(GO) build -C test/tools -o $(abspath $(BIN))/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	$(GO) build -C test/tools -o $(TOOLS)/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 $(BIN)/actionlint: test/tools/actionlint/go.mod test/tools/actionlint/go.sum
-	$(GO) build -C test/tools/actionlint -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/actionlint github.com/rhysd/actionlint/cmd/actionlint
+	$(GO) build -C test/tools/actionlint -trimpath -ldflags '-s -w' -o $(TOOLS)/actionlint github.com/rhysd/actionlint/cmd/actionlint
 
 # jq, for the pages that pipe into it: the one that is written in Go.
 $(BIN)/jq: test/tools/jq/go.mod test/tools/jq/go.sum
-	$(GO) build -C test/tools/jq -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/jq github.com/itchyny/gojq/cmd/gojq
+	$(GO) build -C test/tools/jq -trimpath -ldflags '-s -w' -o $(TOOLS)/jq github.com/itchyny/gojq/cmd/gojq
 
 $(BIN)/helm: test/tools/helm/go.mod test/tools/helm/go.sum
-	$(GO) build -C test/tools/helm -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/helm helm.sh/helm/v4/cmd/helm
+	$(GO) build -C test/tools/helm -trimpath -ldflags '-s -w' -o $(TOOLS)/helm helm.sh/helm/v4/cmd/helm
 
 $(BIN)/crane: test/tools/images/go.mod test/tools/images/go.sum
-	$(GO) build -C test/tools/images -trimpath -ldflags '-s -w' -o $(abspath $(BIN))/crane github.com/google/go-containerregistry/cmd/crane
+	$(GO) build -C test/tools/images -trimpath -ldflags '-s -w' -o $(TOOLS)/crane github.com/google/go-containerregistry/cmd/crane
 
 .PHONY: chart-lint
 chart-lint: $(BIN)/helm ## check the webhook's chart: lint, rendering of several value sets, what its schema refuses

@@ -22,6 +22,9 @@ type Stamp struct {
 // ReadStamp asks stamp.sh, as make does when it builds.
 func ReadStamp(ctx context.Context, root string) (Stamp, error) {
 	out, err := exec.CommandContext(ctx, filepath.Join(root, "test/release/stamp.sh")).Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok && len(failed.Stderr) > 0 {
+		return Stamp{}, errors.New(strings.TrimSpace(string(failed.Stderr)))
+	}
 	if err != nil {
 		return Stamp{}, fmt.Errorf("stamp.sh: %w", err)
 	}

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,6 +113,72 @@ func TestStamp(t *testing.T) {
 	}
 	if version, commit, _ := r.stamp("VERSION=v0.2.0"); version != "v0.2.0" || commit != third {
 		t.Errorf("with VERSION: %q %q", version, commit)
+	}
+}
+
+// What is no version is in no program, no file name and no command.
+func TestStampRefuses(t *testing.T) {
+	r := newRepo(t)
+	for _, version := range []string{"1.2.3", "v1.2", "v1.2.3.4", "vX.Y.Z", "v01.2.3", "-X", "v1.2.3 x", "v1.2.3\nx", "v1.2.3; touch x", "v1.2.3'"} {
+		cmd := exec.CommandContext(t.Context(), "test/release/stamp.sh", "-X")
+		cmd.Dir, cmd.Env = r.dir, append(os.Environ(), "VERSION="+version)
+		if out, err := cmd.Output(); err == nil || len(out) > 0 {
+			t.Errorf("%q is taken: %s", version, out)
+		}
+	}
+	t.Setenv("VERSION", "1.2.3")
+	if _, err := ReadStamp(t.Context(), r.dir); err == nil || !strings.Contains(err.Error(), "MAJOR.MINOR.PATCH") {
+		t.Errorf("it is not said why: %v", err)
+	}
+	for _, version := range []string{"v1.2.3", "v0.0.0", "v1.2.3-rc.1", "v1.2.3-5-gabcdef-dirty", "v1.2.3+build.5"} {
+		if got, _, _ := r.stamp("VERSION=" + version); got != version {
+			t.Errorf("%q is stamped for %q", got, version)
+		}
+	}
+}
+
+// A shallow clone does not know how many commits there are, nor which one of them changed
+// more than krew's manifest.
+func TestShallow(t *testing.T) {
+	r := newRepo(t)
+	r.git("init", "-q")
+	r.commit("a.go", "1")
+	r.commit("a.go", "2")
+	last := r.commit("krew-manifest.yaml", "sums")
+	shallow := repo{t, filepath.Join(t.TempDir(), "shallow")}
+	r.git("clone", "-q", "--depth=1", "file://"+r.dir, shallow.dir)
+	if version, _, _ := shallow.stamp(); version != "v0.0.0-g"+last[:12] {
+		t.Errorf("version %s", version)
+	}
+	if err := CheckWhole(t.Context(), shallow.dir); err == nil || !strings.Contains(err.Error(), "--unshallow") {
+		t.Errorf("shallow: %v", err)
+	}
+	if err := CheckWhole(t.Context(), r.dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// krew's manifest is made for a version, of a tree that can be tagged.
+func TestReadyForTheManifest(t *testing.T) {
+	r := newRepo(t)
+	r.git("init", "-q")
+	r.commit("a.go", "1")
+	ready := func(version string) error { return CheckReady(t.Context(), r.dir, Stamp{Version: version}) }
+	if err := errors.Join(ready("v1.2.3"), ready("v1.2.3-rc.1")); err != nil {
+		t.Error(err)
+	}
+	r.write("krew-manifest.yaml", "written by the run before")
+	if err := ready("v1.2.3"); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+	for _, version := range []string{"v0.0.0-5-gabcdef", "v1.2.3-dirty", "", "v1.2.3+meta"} {
+		if err := ready(version); err == nil {
+			t.Errorf("%q is a version for a tag", version)
+		}
+	}
+	r.write("a.go", "changed")
+	if err := ready("v1.2.3"); err == nil || !strings.Contains(err.Error(), "a.go") {
+		t.Errorf("changed: %v", err)
 	}
 }
 

@@ -1,9 +1,11 @@
 package release
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -12,11 +14,51 @@ import (
 
 // CheckTagged wants the tree to say of itself the version that its tag does: nothing of
 // it can be mended once the tag is out.
-func CheckTagged(root, dist string, stamp Stamp) error {
+func CheckTagged(ctx context.Context, root, dist string, stamp Stamp) error {
 	if !released.MatchString(stamp.Version) {
 		return fmt.Errorf("%s is no version for a tag: vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
 	}
-	return errors.Join(checkCommitted(root, dist), checkChart(root, stamp.Version), checkChanges(root, stamp.Version))
+	return errors.Join(CheckWhole(ctx, root), checkCommitted(root, dist), checkChart(root, stamp.Version), checkChanges(root, stamp.Version))
+}
+
+// CheckReady wants what krew's manifest needs, before anything is built for it: a version
+// that a tag may have, the whole history, and a tree that is what will be tagged. The
+// checksums of other archives would be found out only once the tag is made.
+func CheckReady(ctx context.Context, root string, stamp Stamp) error {
+	if !released.MatchString(stamp.Version) {
+		return fmt.Errorf("%s is no version for a tag: say VERSION=vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
+	}
+	if err := CheckWhole(ctx, root); err != nil {
+		return err
+	}
+	changed, err := git(ctx, root, "status", "--porcelain", "--", ".", ":(exclude)krew-manifest.yaml")
+	if err != nil {
+		return err
+	}
+	if changed != "" {
+		return fmt.Errorf("the tree is not what will be tagged: commit or remove what is changed\n%s", changed)
+	}
+	return nil
+}
+
+// CheckWhole wants the history. The archives tell the last commit that changed more than
+// krew's manifest, and a shallow clone may not have it.
+func CheckWhole(ctx context.Context, root string) error {
+	shallow, err := git(ctx, root, "rev-parse", "--is-shallow-repository")
+	if err == nil && shallow == "true" {
+		return errors.New("this clone is shallow: it does not tell of which commit the archives are, and they would differ from the release's; git fetch --unshallow --tags gets the history")
+	}
+	return err
+}
+
+func git(ctx context.Context, root string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 func checkCommitted(root, dist string) error {

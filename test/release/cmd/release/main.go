@@ -18,6 +18,7 @@ const usage = `usage: release [-dist FOLDER] [-platforms 'OS/ARCH …'] archives
   notices    write the notices of the programs that make binaries built, for images
   checksums  write the checksums of all files in the folder
   check      inspect what is in the folder
+  ready      check that krew's manifest can be made: version, history, and a clean tree
   tagged     check that the tree is ready for a tag of this version: manifest, change log, chart
 `
 
@@ -55,6 +56,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	switch flags.Arg(0) {
 	case "archives":
+		if err := release.CheckWhole(ctx, root); err != nil {
+			fmt.Fprintln(os.Stderr, "release: warning:", err)
+		}
 		return release.Archives(ctx, root, *dist, platforms, stamp)
 	case "notices":
 		return release.Notices(ctx, root, *dist, platforms)
@@ -63,7 +67,9 @@ func run(ctx context.Context, args []string) error {
 	case "check":
 		return release.Check(root, *dist, platforms, stamp)
 	case "tagged":
-		return release.CheckTagged(root, *dist, stamp)
+		return release.CheckTagged(ctx, root, *dist, stamp)
+	case "ready":
+		return release.CheckReady(ctx, root, stamp)
 	default:
 		flags.Usage()
 		return errors.New("say what to do")
