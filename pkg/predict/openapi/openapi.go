@@ -43,6 +43,22 @@ func (t *Schema) At(path []fieldpath.Element) *spec.Schema {
 	return s
 }
 
+// IsDeduced reports whether the value at a path is in a part of the object of which the
+// schema says only that unknown fields are kept. What the server makes of it there goes by
+// what it is: each key of a map has owners of its own, a list is one field.
+func (t *Schema) IsDeduced(path []fieldpath.Element) bool {
+	for i, pe := range path {
+		s := t.At(path[:i])
+		if s == nil || pe.FieldName == nil {
+			return false
+		}
+		if Field(s, *pe.FieldName) == nil {
+			return s.Extensions["x-kubernetes-preserve-unknown-fields"] == any(true) && !IsBuiltIn(s)
+		}
+	}
+	return false
+}
+
 // BuiltIn reports whether the kind is one that is compiled into the API server.
 func (t *Schema) BuiltIn() bool {
 	root := t.At(nil)

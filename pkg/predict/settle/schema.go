@@ -37,7 +37,11 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 		return false, false
 	}
 	schema := s.types.At(s.path)
-	switch openapi.RelationOf(schema) {
+	relation := openapi.RelationOf(schema)
+	if _, isList := v.([]any); isList && s.types.IsDeduced(s.path) {
+		relation = openapi.Atomic
+	}
+	switch relation {
 	case openapi.Granular:
 		// What was applied was empty, whatever others or the server put in since.
 		return fieldpath.IsEmpty(v) && sameSort(v, live), true

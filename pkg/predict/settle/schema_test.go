@@ -87,3 +87,47 @@ properties:
 		})
 	}
 }
+
+// In what a definition keeps without knowing it, a list is one field with all that is in it:
+// the values of a chart, for one.
+func TestSettledInUnknownParts(t *testing.T) {
+	const schema = `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      open: {type: object}
+      any: {x-kubernetes-preserve-unknown-fields: true}
+      some: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {set: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}
+`
+	for name, tt := range map[string]struct {
+		stated, live, ours, others string
+		want                       bool
+	}{
+		"a list":                     {stated: "{any: {a: {l: [a]}}}", live: "{any: {a: {l: [a]}}}", ours: `"f:any":{"f:a":{"f:l":{}}}`, want: true},
+		"one that changed":           {stated: "{any: {a: {l: [a]}}}", live: "{any: {a: {l: [a, b]}}}", ours: `"f:any":{"f:a":{"f:l":{}}}`},
+		"one that others hold in":    {stated: "{any: {l: [a]}}", live: "{any: {l: [a]}}", ours: `"f:any":{"f:l":{}}`, others: `"f:any":{"f:l":{"v:\"a\"":{}}}`},
+		"one beside what is known":   {stated: "{some: {l: [a]}}", live: "{some: {l: [a]}}", ours: `"f:some":{"f:l":{}}`, want: true},
+		"one that is known as a set": {stated: "{some: {set: [a]}}", live: "{some: {set: [a]}}", ours: `"f:some":{"f:set":{}}`},
+		"a map held as one":          {stated: "{any: {a: {b: c}}}", live: "{any: {a: {b: c}}}", ours: `"f:any":{"f:a":{}}`},
+		"one where nothing is kept":  {stated: "{open: {l: [a]}}", live: "{open: {l: [a]}}", ours: `"f:open":{"f:l":{}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entries := `[{manager: us, operation: Apply, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{` + tt.ours + `}}}`
+			if tt.others != "" {
+				entries += `,{manager: o, operation: Update, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{` + tt.others + `}}}`
+			}
+			const head = "apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: x\n"
+			live := fieldstest.Read(t, head+"  managedFields: "+entries+"]\nspec: "+tt.live+"\n")
+			manifest := fieldstest.Read(t, head+"spec: "+tt.stated+"\n")
+			var s spec.Schema
+			if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
+				t.Fatal(err)
+			}
+			if got := settle.BySchema(live, manifest, "us", func() *spec.Schema { return &s }); got != tt.want {
+				t.Errorf("settled %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
