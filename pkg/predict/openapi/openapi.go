@@ -90,6 +90,28 @@ func Items(s *spec.Schema) *spec.Schema {
 	return s.Items.Schema
 }
 
+// MayBe reports whether a value may be of the type that a schema declares. Where it declares
+// none, it may: a quantity, a port by name or number.
+func MayBe(s *spec.Schema, v any) bool {
+	if s == nil || len(s.Type) == 0 {
+		return true
+	}
+	var kinds []string
+	switch v.(type) {
+	case map[string]any:
+		kinds = []string{"object"}
+	case []any:
+		kinds = []string{"array"}
+	case string:
+		kinds = []string{"string"}
+	case bool:
+		kinds = []string{"boolean"}
+	case int64, float64:
+		kinds = []string{"integer", "number"}
+	}
+	return slices.ContainsFunc(kinds, func(kind string) bool { return s.Type.Contains(kind) })
+}
+
 // Relation says who may own what of a map or a list.
 type Relation int
 

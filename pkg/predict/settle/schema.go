@@ -70,10 +70,11 @@ func (s *settler) leftOut(v any, member bool) bool {
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.types.BuiltIn() || s.othersHold() {
 		return false
 	}
+	schema := s.types.At(s.path)
 	if isList && len(list) == 0 && !member {
-		return openapi.RelationOf(s.types.At(s.path)) == openapi.Granular
+		return openapi.RelationOf(schema) == openapi.Granular
 	}
-	return true
+	return openapi.MayBe(schema, v) // What is of another type is refused.
 }
 
 // scalarByType reports whether two scalars are two ways to write one quantity. Whoever

@@ -62,6 +62,9 @@ properties:
 		"another quantity":                    {stated: "{cpu: 1001m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`},
 		"a text that looks like a quantity":   {stated: "{text: 1000m}", live: "{text: '1'}", ours: `"f:text":{}`},
 		"a zero that is not written out":      {stated: "{flag: false}", live: "{}", ours: `"f:flag":{}`, want: true},
+		"a zero of another type":              {stated: "{flag: []}", live: "{}", ours: `"f:flag":{}`},
+		"an empty list in place of a map":     {stated: "{free: []}", live: "{}", ours: `"f:free":{}`},
+		"an empty map that is not there":      {stated: "{free: {}}", live: "{}", ours: `"f:free":{}`, want: true},
 		"a zero that we did not state before": {stated: "{flag: false}", live: "{}"},
 		"no zero":                             {stated: "{flag: true}", live: "{}", ours: `"f:flag":{}`},
 	} {
