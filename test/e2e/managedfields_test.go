@@ -253,7 +253,7 @@ func (s *subject) compareTaken(t *testing.T, where string, live, answer, manifes
 	want = slices.Compact(want)
 	var got []string
 	for _, conflict := range taken {
-		got = append(got, fieldpath.Path(conflict.Path).String())
+		got = append(got, conflict.Path.Unquoted())
 		if len(conflict.Owners) == 0 {
 			t.Errorf("%s: nobody owns %s, which is in conflict", where, conflict.Path)
 		}
