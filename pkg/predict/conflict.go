@@ -49,3 +49,28 @@ func ownerNames(owners []managedfields.Owner) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// sort tells apart what is contested and taken, what is contested and nobody
+// said what to do, and what is overwritten because its owners are adopted.
+func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
+	in.Conflicts = p.open(in, contested)
+	for _, c := range contested {
+		switch {
+		case in.adopted(c):
+			in.Overwritten = append(in.Overwritten, c)
+		case p.takes(in.Item, c.Path):
+			in.Taken = append(in.Taken, c)
+		}
+	}
+}
+
+// open returns the conflicts of which nobody said what to do.
+func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []managedfields.Conflict {
+	var out []managedfields.Conflict
+	for _, c := range contested {
+		if !in.adopted(c) && !p.takes(in.Item, c.Path) {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -2,14 +2,13 @@ package predict
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -60,14 +59,6 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 // lenient reports whether the user wants fields to pass that are not known.
 func (p Predictor) lenient() bool { return p.Validation == "Warn" || p.Validation == "Ignore" }
 
-// unexplained reports whether the server answered with an internal error and no
-// reason, as it does where it cannot read a manifest by the kind's schema.
-func unexplained(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&
-		status.Status().Reason == metav1.StatusReasonUnknown
-}
-
 // ExplainConflict explains why nothing would be gained by taking all that is
 // contested; nil where the server would accept that.
 func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *ConflictError) error {
@@ -115,4 +106,25 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (st
 		}
 	}
 	return "", nil
+}
+
+// OwnersOfUnstated returns which of the entries' owners hold anything of an item
+// of a list that the manifest does not state, sorted.
+func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
+	var owners []managedfields.Owner
+	for _, e := range entries {
+		found := false
+		fieldpath.Each(e.Fields, func(p fieldpath.Path) {
+			if found || len(p) <= len(list) || p[len(list)].FieldName != nil || !p.HasPrefix(list) {
+				return
+			}
+			_, stated := p[:len(list)+1].Get(manifest.Object)
+			found = !stated
+		})
+		if found {
+			owners = append(owners, e.Owner)
+		}
+	}
+	slices.SortFunc(owners, managedfields.Owner.Compare)
+	return owners
 }

@@ -36,10 +36,6 @@ func (e *MisfitError) Unwrap() error { return e.Err }
 // Hint returns the advice.
 func (e *MisfitError) Hint() string { return e.Advice }
 
-// Locator finds the field of a manifest in its file: where it is, and its value as it is
-// written there, unquoted; the source as it was and no value where that cannot be found.
-type Locator func(at object.Source, steps []any) (object.Source, string)
-
 // schemas is a server that publishes the schemas of kinds.
 type schemas interface {
 	Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error)

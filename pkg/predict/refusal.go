@@ -1,8 +1,12 @@
 package predict
 
 import (
+	"errors"
+	"net/http"
+	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -122,4 +126,34 @@ func locateItem(list []any, text string, path fieldpath.Path) (fieldpath.Path, b
 		return nil, false
 	}
 	return locate(list[i], rest, path.Child(pe))
+}
+
+// IsContested reports whether an error is the server's refusal of an apply because
+// others own what it would change.
+func IsContested(err error) bool {
+	return slices.ContainsFunc(Causes(err), func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeFieldManagerConflict
+	})
+}
+
+// Contested reads such a refusal.
+func (p Predictor) Contested(refusal error, live, body *unstructured.Unstructured) []managedfields.Conflict {
+	return ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
+}
+
+// Causes returns the details of a server's refusal, if it gave any.
+func Causes(err error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	return status.Status().Details.Causes
+}
+
+// unexplained reports whether the server answered with an internal error and no
+// reason, as it does where it cannot read a manifest by the kind's schema.
+func unexplained(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&
+		status.Status().Reason == metav1.StatusReasonUnknown
 }

@@ -1,13 +1,10 @@
 package predict
 
 import (
-	"errors"
 	"maps"
 	"reflect"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -38,24 +35,6 @@ func content(u *unstructured.Unstructured) map[string]any {
 	}
 	out["metadata"] = meta
 	return out
-}
-
-// Adopts reports whether fields have to become ours before the apply: those that
-// other managers hold, or leftovers that nobody does.
-func (p *Prediction) Adopts() bool { return p.Adoption.Fields != nil }
-
-// takesOver reports whether other managers are among those whose fields become ours.
-func (p *Prediction) takesOver() bool { return len(p.Adoption.Adopted) > 0 }
-
-// adopted reports whether the conflict vanishes with the adoption: all who own the
-// path let go of it.
-func (p *Prediction) adopted(c managedfields.Conflict) bool {
-	for _, owner := range c.Owners {
-		if !slices.Contains(p.Adoption.Adopted, owner) {
-			return false
-		}
-	}
-	return len(c.Owners) > 0
 }
 
 // NoChange reports whether the server's answer has the content and the owners of
@@ -146,26 +125,4 @@ func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]ma
 		return nil, nil
 	}
 	return adopt.Dropped(in.Live, answer, p.Manager, in.Adoption)
-}
-
-// IsContested reports whether an error is the server's refusal of an apply because
-// others own what it would change.
-func IsContested(err error) bool {
-	return slices.ContainsFunc(Causes(err), func(c metav1.StatusCause) bool {
-		return c.Type == metav1.CauseTypeFieldManagerConflict
-	})
-}
-
-// Contested reads such a refusal.
-func (p Predictor) Contested(refusal error, live, body *unstructured.Unstructured) []managedfields.Conflict {
-	return ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
-}
-
-// Causes returns the details of a server's refusal, if it gave any.
-func Causes(err error) []metav1.StatusCause {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return nil
-	}
-	return status.Status().Details.Causes
 }

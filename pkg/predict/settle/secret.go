@@ -6,11 +6,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// isSecret reports whether the object is a Secret of the core group.
-func (j *evaluation) isSecret() bool {
-	return j.manifest["kind"] == "Secret" && j.manifest["apiVersion"] == "v1"
-}
-
 // stringData evaluates the write-only field of a Secret (edge case 12). It is
 // never live; the server puts its values into data. Applying it again is a no-op
 // if data has those values, and we hold the paths of stringData, alone: whoever

@@ -1,0 +1,107 @@
+package predict
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// conflictBackoff is how a prediction starts again because the object changed between
+// the read and the dry run: a controller that fills in a status takes a moment.
+func conflictBackoff() wait.Backoff {
+	return wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8}
+}
+
+// Ask asks the server by a forced dry run what the apply would make of the
+// object, and fills in Answer, Conflicts and Taken. It returns the server's
+// refusal as it is.
+func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
+	for again := conflictBackoff(); ; {
+		answer, err := p.dryRun(ctx, server, in)
+		heldUp, isHeldUp := errors.AsType[*heldUpError](err)
+		switch {
+		case isHeldUp:
+			if p.moved(ctx, server, in, heldUp) {
+				return nil
+			} // Else the object changed meanwhile.
+		case err != nil:
+			return err
+		case in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion():
+			err := p.accept(ctx, server, in, answer)
+			if !in.Adopts() || !apierrors.IsConflict(err) {
+				return err
+			} // Else the object changed before the second half of the prediction.
+		}
+		if again.Steps <= 1 {
+			return errors.New("the object changes faster than it can be read")
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(again.Step()):
+		}
+		if err := p.Refresh(ctx, server, in); err != nil {
+			return err
+		}
+	}
+}
+
+// Refresh reads the live object again and evaluates it anew.
+func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) error {
+	live, err := server.Get(ctx, in.Item.Kind, in.Item.Ref)
+	if apierrors.IsNotFound(err) {
+		live, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	*in, err = p.Evaluate(in.Item, live)
+	return err
+}
+
+// dryRun sends the forced dry run. Force can make an object invalid that is
+// only contested; then the unforced answer is the one that helps.
+func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
+	how := object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: in.Live != nil}
+	answer, err := server.Apply(ctx, in.Item.Kind, in.Body, how)
+	if how.Force && (apierrors.IsInvalid(err) || in.Adopts() && unexplained(err)) {
+		how.Force = false
+		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
+		conflicts := p.Contested(unforced, in.Live, in.Body)
+		if open := p.open(in, conflicts); len(open) > 0 && !in.takesOver() {
+			return nil, &ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
+		}
+		if in.Adopts() {
+			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
+				return nil, heldUp
+			}
+		}
+	}
+	return answer, err
+}
+
+// accept reads an answer that belongs to the live object we know.
+func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
+	in.Answer, in.Unchecked = answer, ""
+	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
+	if in.Live == nil {
+		return nil
+	}
+	contested, err := p.contested(ctx, server, in)
+	if err != nil {
+		return err
+	}
+	p.sort(in, contested)
+	if in.Adopts() {
+		if err := p.afterAdoption(ctx, server, in); err != nil {
+			return err
+		}
+	}
+	return in.keepsYielded()
+}

@@ -1,0 +1,109 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
+)
+
+// Evaluate says what the live object alone tells of applying the item. A nil live
+// object means that there is none.
+func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
+	out := Prediction{Item: item, Live: live}
+	paths, err := p.yields(item)
+	if err != nil {
+		return out, err
+	}
+	if live != nil {
+		if out.Adoption, err = adopt.Plan(live, p.Manager, p.AdoptFrom); err != nil {
+			return out, err
+		}
+		if out.Left, err = p.left(item, live, paths, out.Adoption.Adopted); err != nil {
+			return out, err
+		}
+	}
+	body := withoutStringData(item.Object)
+	if body, err = p.leave(body, &out); err != nil {
+		return out, err
+	}
+	out.Body, out.Yielded, err = yield.Paths(body, live, p.Manager, paths, p.schemaOf(item))
+	if err != nil {
+		return out, err
+	}
+	out.Yielded = distinct(out.Yielded) // A flag and the annotation may say the same.
+	out.Stated = out.Body
+	if live == nil {
+		out.Verdict = settle.Clear
+		return out, nil
+	}
+	claimed, err := leftovers(&out)
+	if err != nil {
+		return out, err
+	}
+	if out.Adoption, err = out.Adoption.Claim(live, claimed); err != nil {
+		return out, err
+	}
+	out.halfAdopted = adopt.HalfAdopted(live, out.Body, p.Manager)
+	out.interrupted = !out.halfAdopted && adopt.Interrupted(live, p.Manager)
+	if !out.Adopts() {
+		out.Verdict, _ = settle.Evaluate(live, out.Body, p.Manager)
+		p.settleByTypes(&out)
+	}
+	if len(out.Yielded) > 0 && out.Verdict == settle.Clear {
+		// What is yielded has to keep its value: only the server's answer shows it.
+		out.Verdict = settle.Doubtful
+	}
+	return out, nil
+}
+
+// settleByTypes looks again, with the kind's schema, at what is not settled without.
+func (p Predictor) settleByTypes(in *Prediction) {
+	if p.Schema == nil || in.Verdict == settle.Settled {
+		return
+	}
+	if settle.BySchema(in.Live, in.Body, p.Manager, p.schemaOf(in.Item)) {
+		in.Verdict = settle.Settled
+	}
+}
+
+// Check finds fault with what the item itself says of ownership, before anything
+// is asked of a server.
+func (p Predictor) Check(item plan.Item) error {
+	if _, err := p.yields(item); err != nil {
+		return err
+	}
+	return p.checkPositions(item)
+}
+
+// yields collects the paths of the item that flags and its annotation yield.
+func (p Predictor) yields(item plan.Item) ([]fieldpath.Path, error) {
+	paths, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
+	}
+	paths = slices.DeleteFunc(paths, func(path fieldpath.Path) bool { return p.takesByName(item, path) })
+	for _, c := range p.Yield {
+		if c.Names(item.Ref, item.Kind) {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths, nil
+}
+
+// distinct returns paths once each, in their order.
+func distinct(paths []fieldpath.Path) []fieldpath.Path {
+	var out []fieldpath.Path
+	for _, path := range paths {
+		if !slices.ContainsFunc(out, path.Equal) {
+			out = append(out, path)
+		}
+	}
+	return out
+}

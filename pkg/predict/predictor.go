@@ -1,0 +1,126 @@
+package predict
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+)
+
+// Server is what a prediction may need of a cluster.
+type Server interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+}
+
+// Predictor predicts for one field manager and one set of choices.
+type Predictor struct {
+	// Manager is who we are.
+	Manager string
+	// Take and Yield are the user's choices.
+	Take, Yield []Choice
+	// AdoptFrom says whose fields become ours, so that what is not in the manifest
+	// leaves the object.
+	AdoptFrom adopt.From
+	// Validation is the server's field validation: Strict, Warn or Ignore.
+	Validation string
+	// Locate finds a field in the file that a manifest was read from; nil if nothing can.
+	Locate Locator
+	// Schema returns the schema by which the server reads a kind, nil where it is not
+	// known. It is asked where the live object alone leaves a doubt that a schema may
+	// settle. Nil where there is nobody to ask.
+	Schema func(kind object.Kind) *spec.Schema
+}
+
+// Prediction is what is known of applying one manifest.
+type Prediction struct {
+	Item plan.Item
+	// Live is the object as it is; nil where there is none.
+	Live *unstructured.Unstructured
+	// Body is the manifest as it is to be sent: without what is yielded, and in the
+	// live spelling where others own the same value in another one.
+	Body *unstructured.Unstructured
+	// Stated is the manifest without what is yielded, as it is spelt there.
+	Stated *unstructured.Unstructured
+	// Verdict is what the live object alone tells.
+	Verdict settle.Verdict
+	// Adoption is what has to happen to the managed fields first; mostly nothing.
+	Adoption adopt.Adoption
+	// Yielded are the paths that the user leaves to their owners; Left are values that
+	// something in the cluster is meant to set, and keeps.
+	Yielded []fieldpath.Path
+	Left    []managedfields.Conflict
+
+	// Answer is the server's to a dry run; nil until Ask, and with Unchecked.
+	Answer *unstructured.Unstructured
+	// Unchecked is set when the server cannot be asked what the apply makes of
+	// the object, and says why.
+	Unchecked string
+	// Conflicts are contested and nobody said what to do; Taken are contested and
+	// the user takes them; Overwritten are values that adopted managers set and the
+	// manifest changes. Empty until Ask.
+	Conflicts, Taken, Overwritten []managedfields.Conflict
+
+	// halfAdopted: an earlier run took over from client-side apply and did not get to
+	// apply.
+	halfAdopted bool
+	// interrupted: the same of managers that somebody named, of which nobody knows any
+	// more who they were.
+	interrupted bool
+}
+
+// schemaOf returns what reads the schema of the item's kind; nil if nothing can.
+func (p Predictor) schemaOf(item plan.Item) func() *spec.Schema {
+	if p.Schema == nil {
+		return nil
+	}
+	return func() *spec.Schema { return p.Schema(item.Kind) }
+}
+
+// takes reports whether the user takes the path of the item.
+func (p Predictor) takes(item plan.Item, path fieldpath.Path) bool {
+	return slices.ContainsFunc(p.Take, func(c Choice) bool {
+		return c.Names(item.Ref, item.Kind) && c.covers(path)
+	})
+}
+
+// takesByName reports whether the user takes this very path of the item. That is what it
+// takes to set, for one run, what is left for good: by the object's annotation, or because
+// something in the cluster is meant to set it. Whoever takes all that is above it need not
+// know that it is left.
+func (p Predictor) takesByName(item plan.Item, path fieldpath.Path) bool {
+	return slices.ContainsFunc(p.Take, func(c Choice) bool {
+		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && fieldpath.SameField(item.Object.Object, c.Path, path)
+	})
+}
+
+// Locator finds the field of a manifest in its file: where it is, and its value as it is
+// written there, unquoted; the source as it was and no value where that cannot be found.
+type Locator func(at object.Source, steps []any) (object.Source, string)
+
+// Adopts reports whether fields have to become ours before the apply: those that
+// other managers hold, or leftovers that nobody does.
+func (p *Prediction) Adopts() bool { return p.Adoption.Fields != nil }
+
+// takesOver reports whether other managers are among those whose fields become ours.
+func (p *Prediction) takesOver() bool { return len(p.Adoption.Adopted) > 0 }
+
+// adopted reports whether the conflict vanishes with the adoption: all who own the
+// path let go of it.
+func (p *Prediction) adopted(c managedfields.Conflict) bool {
+	for _, owner := range c.Owners {
+		if !slices.Contains(p.Adoption.Adopted, owner) {
+			return false
+		}
+	}
+	return len(c.Owners) > 0
+}
