@@ -19,7 +19,7 @@ func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, 
 				return nil, false
 			}
 		case []any:
-			i := Find(c, pe)
+			i := find(c, pe)
 			if i < 0 {
 				return nil, false
 			}

@@ -1,0 +1,24 @@
+package fieldpath_test
+
+import (
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+)
+
+// Whoever brings a search of its own, as that of an index, has it asked for every list.
+func TestGetByAsksItsSearch(t *testing.T) {
+	object := map[string]any{"a": []any{[]any{"x", "y"}, "z"}}
+	path, err := fieldpath.ParsePath(`.a[="nowhere"][="nowhere"]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	got, ok := path.GetBy(object, func([]any, fieldpath.Element) int {
+		asked++
+		return asked - 1
+	})
+	if got != "y" || !ok || asked != 2 {
+		t.Errorf("got %v, %v, after %d searches", got, ok, asked)
+	}
+}
