@@ -131,45 +131,25 @@ func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 
 // find returns the field at a path as the server writes it, and the keys and positions
 // that lead there; nothing if the object has no such field.
-func find(value any, text string) ([]any, any) {
+func find(object map[string]any, text string) (steps []any, value any) {
 	path, err := fieldpath.ParsePath(text)
 	if err != nil {
 		return nil, nil
 	}
-	var steps []any
-	for _, element := range path {
-		switch {
-		case element.FieldName != nil:
-			m, _ := value.(map[string]any)
-			below, ok := m[*element.FieldName]
-			if !ok {
-				return nil, nil
-			}
-			steps, value = append(steps, *element.FieldName), below
-		case element.Key != nil:
-			list, _ := value.([]any)
-			at := slices.IndexFunc(list, func(item any) bool {
-				m, _ := item.(map[string]any)
-				for _, key := range *element.Key {
-					// A key that is not written has its default, whatever that is.
-					if written, ok := m[key.Name]; ok && fmt.Sprint(written) != fmt.Sprint(key.Value.Unstructured()) {
-						return false
-					}
-				}
-				return true
-			})
-			if at < 0 {
-				return nil, nil
-			}
-			steps, value = append(steps, at), list[at]
-		case element.Index != nil:
-			list, _ := value.([]any)
-			if *element.Index < 0 || *element.Index >= len(list) {
-				return nil, nil
-			}
-			steps, value = append(steps, *element.Index), list[*element.Index]
-		default:
-			return nil, nil
+	var positions []any
+	value, ok := path.GetBy(object, func(list []any, pe fieldpath.Element) int {
+		i := fieldpath.Find(list, pe)
+		positions = append(positions, i)
+		return i
+	})
+	if !ok {
+		return nil, nil
+	}
+	for _, pe := range path {
+		if pe.FieldName != nil {
+			steps = append(steps, *pe.FieldName)
+		} else {
+			steps, positions = append(steps, positions[0]), positions[1:]
 		}
 	}
 	return steps, value
