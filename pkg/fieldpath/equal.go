@@ -72,6 +72,7 @@ func asInt(v any) (int64, bool) {
 	return 0, false
 }
 
+// AsFloat returns a number of any of the types that JSON is decoded to.
 func AsFloat(v any) (float64, bool) {
 	if i, ok := asInt(v); ok {
 		return float64(i), true

@@ -68,15 +68,15 @@ func (x Items) Element(item any) (pe Element, complete, ok bool) {
 type Match int
 
 const (
-	// NoMatch: it is another item.
+	// NoMatch means that it is another item.
 	NoMatch Match = iota
-	// Bare: the item says nothing of the key, and the server's defaults may be all of it
+	// Bare means that the item says nothing of the key, and the server's defaults may be all of it
 	// (edge case 88).
 	Bare
-	// Partial: all that the item says of the key fits, and the server's default may supply
+	// Partial means that all that the item says of the key fits, and the server's default may supply
 	// the rest (edge case 3).
 	Partial
-	// Exact: the item says all of the key, and it fits.
+	// Exact means that the item says all of the key, and it fits.
 	Exact
 )
 
@@ -175,6 +175,7 @@ func (x Items) IsKey(name string) bool { return slices.Contains(x.names, name) }
 // list of values.
 func (x Items) Names() []string { return x.names }
 
+// KeyField returns the value of a field of an element's key, and whether the key has it.
 func KeyField(pe Element, name string) (any, bool) {
 	for _, f := range *pe.Key {
 		if f.Name == name {

@@ -4,13 +4,16 @@ package fieldpath
 type Shape int
 
 const (
-	// Leaf: nothing below. An atomic value, a scalar, or what was empty or null
-	// when its owner wrote it.
+	// Leaf has nothing below: an atomic value, a scalar, or what was empty or null when its
+	// owner wrote it.
 	Leaf Shape = iota
+	// Fields is a map whose fields have owners of their own.
 	Fields
+	// Keyed is a list whose items are known by a key.
 	Keyed
+	// Values is a list whose items are known by what they are.
 	Values
-	// odd: list positions, or elements of several sorts. No API server writes it.
+	// Odd has list positions below, or elements of several sorts. No API server writes it.
 	Odd
 )
 

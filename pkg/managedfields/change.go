@@ -54,6 +54,7 @@ type Change struct {
 	Atomic bool
 }
 
+// SortConflicts sorts conflicts by path.
 func SortConflicts(conflicts []Conflict) {
 	slices.SortFunc(conflicts, func(a, b Conflict) int { return a.Path.Compare(b.Path) })
 }

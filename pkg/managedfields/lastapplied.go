@@ -14,6 +14,7 @@ func LastApplied(object map[string]any) string {
 	return text
 }
 
+// LastAppliedPath is the path of client-side apply's annotation.
 func LastAppliedPath() fieldpath.Path {
 	return fieldpath.Field("metadata", "annotations", LastAppliedAnnotation)
 }

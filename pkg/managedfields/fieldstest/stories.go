@@ -1,6 +1,7 @@
 package fieldstest
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
+// Us is the manager whose view the stories take.
 const Us = "k8sconnect"
 
 // Read returns the object that a YAML text describes, as a client would get it:
@@ -53,8 +55,11 @@ func Edited(t testing.TB, u *unstructured.Unstructured, edits map[string]any) *u
 }
 
 // Absent stands for no value.
-var Absent = struct{ absent bool }{true}
+const Absent absence = "absent"
 
+type absence string
+
+// Entries returns the entries of an object.
 func Entries(t testing.TB, u *unstructured.Unstructured) []managedfields.Entry {
 	t.Helper()
 	entries, err := managedfields.Entries(u)
@@ -64,6 +69,7 @@ func Entries(t testing.TB, u *unstructured.Unstructured) []managedfields.Entry {
 	return entries
 }
 
+// Path reads the text of a path.
 func Path(t testing.TB, text string) fieldpath.Path {
 	t.Helper()
 	p, err := fieldpath.ParsePath(text)
@@ -73,6 +79,7 @@ func Path(t testing.TB, text string) fieldpath.Path {
 	return p
 }
 
+// Paths reads the texts of paths.
 func Paths(t testing.TB, texts ...string) []fieldpath.Path {
 	t.Helper()
 	out := make([]fieldpath.Path, len(texts))
@@ -100,6 +107,7 @@ func ChangeTexts(changes []managedfields.Change) []string {
 	return out
 }
 
+// OwnerTexts shows owners as people read them.
 func OwnerTexts(owners []managedfields.Owner) []string {
 	var out []string
 	for _, o := range owners {
@@ -334,7 +342,7 @@ type: Opaque
 `
 )
 
-// old is a ConfigMap that kubectl applied on the client side; an operator added
+// OldLive is a ConfigMap that kubectl applied on the client side; an operator added
 // a key.
 const OldLive = `
 apiVersion: v1
@@ -371,16 +379,14 @@ func Entry(manager, operation, fields string) string {
 	return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
 }
 
+// App is the path of the container in Web.
 const App = `.spec.template.spec.containers[name="app"]`
 
 // Thing returns an object of a kind that only sets tell about, with these entries and data.
 func Thing(t testing.TB, lastApplied string, entries []string, data string) *unstructured.Unstructured {
 	t.Helper()
-	text := ""
-	for _, e := range entries {
-		text += "\n  - " + e
-	}
-	u := Read(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n  managedFields:"+text+"\ndata: "+data)
+	list := strings.Join(append([]string{"managedFields:"}, entries...), "\n  - ")
+	u := Read(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n  "+list+"\ndata: "+data)
 	if lastApplied != "" {
 		u.SetAnnotations(map[string]string{managedfields.LastAppliedAnnotation: lastApplied})
 	}

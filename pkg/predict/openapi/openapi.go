@@ -116,11 +116,11 @@ func MayBe(s *spec.Schema, v any) bool {
 type Relation int
 
 const (
-	// Unknown: the schema says nothing of it.
+	// Unknown means that the schema says nothing of it.
 	Unknown Relation = iota
-	// Granular: each of its fields or items has owners of its own.
+	// Granular means that each of its fields or items has owners of its own.
 	Granular
-	// Atomic: it is one field with all that is in it.
+	// Atomic means that it is one field with all that is in it.
 	Atomic
 )
 
