@@ -30,7 +30,7 @@ func ParsePath(s string) (Path, error) {
 // follows it.
 func ParseItem(text string) (pe Element, rest string, ok bool) {
 	p := parser{text: text}
-	if !p.take('[') {
+	if !p.accept('[') {
 		return pe, text, false
 	}
 	pe, err := p.bracket()
@@ -77,9 +77,9 @@ func (p *parser) path() (Path, error) {
 }
 
 func (p *parser) element(first bool) (Element, error) {
-	dotted := p.take('.')
+	dotted := p.accept('.')
 	switch {
-	case p.take('['):
+	case p.accept('['):
 		return p.bracket()
 	case !dotted && !first:
 		return Element{}, errStart
@@ -104,7 +104,7 @@ func (p *parser) element(first bool) (Element, error) {
 // bracket reads what follows "[": a quoted field, a key, a value or an index.
 func (p *parser) bracket() (Element, error) {
 	p.space()
-	if p.take('=') {
+	if p.accept('=') {
 		v, err := p.value("]")
 		if err != nil {
 			return Element{}, err
@@ -142,7 +142,7 @@ func (p *parser) bracket() (Element, error) {
 func (p *parser) key(name string) (Element, error) {
 	var fields value.FieldList
 	for {
-		if !p.take('=') {
+		if !p.accept('=') {
 			return Element{}, errEquals
 		}
 		for _, f := range fields {
@@ -156,7 +156,7 @@ func (p *parser) key(name string) (Element, error) {
 		}
 		fields = append(fields, value.Field{Name: name, Value: value.NewValueInterface(v)})
 		p.space()
-		if !p.take(',') {
+		if !p.accept(',') {
 			fields.Sort()
 			return Element{Key: &fields}, p.close()
 		}
@@ -251,7 +251,7 @@ func (p *parser) quoted() (s string, ok bool, err error) {
 
 func (p *parser) close() error {
 	p.space()
-	if !p.take(']') {
+	if !p.accept(']') {
 		return errClose
 	}
 	return nil
@@ -261,7 +261,7 @@ func (p *parser) end() bool { return p.pos >= len(p.text) }
 
 func (p *parser) peek(c byte) bool { return !p.end() && p.text[p.pos] == c }
 
-func (p *parser) take(c byte) bool {
+func (p *parser) accept(c byte) bool {
 	if p.peek(c) {
 		p.pos++
 		return true

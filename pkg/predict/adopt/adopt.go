@@ -76,7 +76,7 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 	result := Adoption{adopter: a}
 	kept := make([]managedfields.Entry, 0, len(entries)+1)
 	for _, e := range entries {
-		set := a.takes(e)
+		set := a.adopts(e)
 		switch {
 		case e.Is(manager):
 			continue
@@ -115,7 +115,7 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	kept := make([]managedfields.Entry, 0, len(entries))
 	for _, e := range entries {
 		if slices.ContainsFunc(a.Adopted, e.Equal) {
-			e.Fields = e.Fields.Difference(a.adopter.takes(e))
+			e.Fields = e.Fields.Difference(a.adopter.adopts(e))
 		}
 		if !e.Fields.Empty() {
 			kept = append(kept, e)
@@ -184,8 +184,8 @@ type adopter struct {
 	live      map[string]any
 }
 
-// takes returns what of an entry is to be taken over.
-func (a adopter) takes(e managedfields.Entry) *fieldpath.Set {
+// adopts returns what of an entry is to be taken over.
+func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	none := fieldpath.NewSet()
 	switch {
 	case e.Subresource != "" || e.Is(a.manager):
@@ -218,7 +218,7 @@ func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 func (a adopter) newest(entries []managedfields.Entry) string {
 	var newest string
 	for _, e := range entries {
-		if a.takes(e).Empty() {
+		if a.adopts(e).Empty() {
 			continue
 		}
 		if newest == "" || version.CompareKubeAwareVersionStrings(versionOf(e.APIVersion), versionOf(newest)) > 0 {

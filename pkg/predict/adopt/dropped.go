@@ -59,11 +59,11 @@ func drop(live, answer *unstructured.Unstructured, manager string, adoption Adop
 	held := managedfields.Managed(before, manager).Union(adoption.ClaimedSet())
 	for _, e := range before {
 		if e.APIVersion == answer.GetAPIVersion() {
-			held = held.Union(a.takes(e))
+			held = held.Union(a.adopts(e))
 		}
 	}
 	for _, e := range managedfields.Others(after, manager) {
-		if set := a.takes(e); !set.Empty() && e.APIVersion == answer.GetAPIVersion() {
+		if set := a.adopts(e); !set.Empty() && e.APIVersion == answer.GetAPIVersion() {
 			d.pending = append(d.pending, managedfields.Entry{Owner: e.Owner, Fields: set})
 			e.Fields = e.Fields.Difference(set)
 		}
