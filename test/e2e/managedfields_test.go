@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -253,7 +254,7 @@ func (s *subject) compareTaken(t *testing.T, where string, live, answer, manifes
 	want = slices.Compact(want)
 	var got []string
 	for _, conflict := range taken {
-		got = append(got, conflict.Path.Unquoted())
+		got = append(got, smd.Path(conflict.Path).String())
 		if len(conflict.Owners) == 0 {
 			t.Errorf("%s: nobody owns %s, which is in conflict", where, conflict.Path)
 		}

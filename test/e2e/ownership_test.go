@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -163,7 +164,7 @@ func (w attempt) compareForced(t *testing.T, where string, live, now *unstructur
 	// shows that anybody took it.
 	open := map[string]bool{}
 	for _, tr := range transitions {
-		path := fieldpath.Path(tr.Path).String()
+		path := smd.Path(tr.Path).String()
 		switch {
 		case tr.Kind == ownership.Taken:
 			taken = append(taken, path)
