@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
@@ -104,42 +105,42 @@ func TestCEL(t *testing.T) {
 	tests := map[string]struct {
 		met    bool
 		reason string
-		values []Value
+		values []readiness.Value
 	}{
-		"self.status.readyReplicas == self.spec.replicas": {reason: "False", values: []Value{
+		"self.status.readyReplicas == self.spec.replicas": {reason: "False", values: []readiness.Value{
 			{Expr: "self.status.readyReplicas", Value: int64(2)}, {Expr: "self.spec.replicas", Value: int64(3)},
 		}},
-		"self.status.readyReplicas >= 2": {met: true, reason: "True", values: []Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
+		"self.status.readyReplicas >= 2": {met: true, reason: "True", values: []readiness.Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
 		// What is absent makes it not met, and is named.
-		"self.status.availableReplicas > 0":                       {reason: "Absent", values: []Value{{Expr: "self.status.availableReplicas", Absent: true}}},
-		"has(self.status.availableReplicas)":                      {reason: "False", values: []Value{{Expr: "self.status.availableReplicas", Absent: true}}},
-		"!has(self.status.availableReplicas)":                     {met: true, reason: "True", values: []Value{{Expr: "self.status.availableReplicas", Absent: true}}},
-		"self.status.?availableReplicas.orValue(0) == 3":          {reason: "False", values: []Value{{Expr: "self.status.?availableReplicas.orValue(0)", Value: int64(0)}, {Expr: "self.status.availableReplicas", Absent: true}}},
-		"self.metadata.labels['tier'] == 'web'":                   {reason: "Absent", values: []Value{{Expr: `self.metadata.labels["tier"]`, Absent: true}}},
-		"self.metadata.labels['app.kubernetes.io/name'] == 'web'": {met: true, reason: "True", values: []Value{{Expr: `self.metadata.labels["app.kubernetes.io/name"]`, Value: "web"}}},
+		"self.status.availableReplicas > 0":                       {reason: "Absent", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
+		"has(self.status.availableReplicas)":                      {reason: "False", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
+		"!has(self.status.availableReplicas)":                     {met: true, reason: "True", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
+		"self.status.?availableReplicas.orValue(0) == 3":          {reason: "False", values: []readiness.Value{{Expr: "self.status.?availableReplicas.orValue(0)", Value: int64(0)}, {Expr: "self.status.availableReplicas", Absent: true}}},
+		"self.metadata.labels['tier'] == 'web'":                   {reason: "Absent", values: []readiness.Value{{Expr: `self.metadata.labels["tier"]`, Absent: true}}},
+		"self.metadata.labels['app.kubernetes.io/name'] == 'web'": {met: true, reason: "True", values: []readiness.Value{{Expr: `self.metadata.labels["app.kubernetes.io/name"]`, Value: "web"}}},
 		// Only the part that is false is shown.
-		"self.metadata.generation == 2 && self.status.readyReplicas == 3": {reason: "False", values: []Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
+		"self.metadata.generation == 2 && self.status.readyReplicas == 3": {reason: "False", values: []readiness.Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
 		// What is made of a list is shown, not the list; of one that is gone through,
 		// what is looked at.
-		"size(self.status.conditions) == 3": {reason: "False", values: []Value{
+		"size(self.status.conditions) == 3": {reason: "False", values: []readiness.Value{
 			{Expr: "size(self.status.conditions)", Value: int64(2)},
 		}},
-		"self.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')": {reason: "False", values: []Value{
+		"self.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')": {reason: "False", values: []readiness.Value{
 			{Expr: "self.status.conditions", Value: []any{
 				map[string]any{"type": "Available", "status": "False"}, map[string]any{"type": "Progressing", "status": "True"},
 			}},
 		}},
 		// The second condition has no reason.
-		"self.status.conditions.all(c, c.reason != 'x')": {reason: "Absent", values: []Value{
+		"self.status.conditions.all(c, c.reason != 'x')": {reason: "Absent", values: []readiness.Value{
 			{Expr: "self.status.conditions", Value: []any{map[string]any{"reason": "MinimumReplicasUnavailable"}, map[string]any{}}},
 		}},
-		"quantity(self.spec.template.spec.containers[0].resources.limits['memory']).isGreaterThan(quantity('512Mi'))": {met: true, reason: "True", values: []Value{
+		"quantity(self.spec.template.spec.containers[0].resources.limits['memory']).isGreaterThan(quantity('512Mi'))": {met: true, reason: "True", values: []readiness.Value{
 			{Expr: `self.spec.template.spec.containers[0].resources.limits["memory"]`, Value: "1Gi"},
 		}},
 		// Times are times, and an integer or string is what it is.
-		"self.metadata.creationTimestamp < timestamp('2026-02-01T00:00:00Z')": {met: true, reason: "True", values: []Value{{Expr: "self.metadata.creationTimestamp", Value: "2026-01-02T03:04:05Z"}}},
-		"self.spec.strategy.rollingUpdate.maxSurge == '25%'":                  {met: true, reason: "True", values: []Value{{Expr: "self.spec.strategy.rollingUpdate.maxSurge", Value: "25%"}}},
-		"self.metadata.namespace == 'prod'":                                   {met: true, reason: "True", values: []Value{{Expr: "self.metadata.namespace", Value: "prod"}}},
+		"self.metadata.creationTimestamp < timestamp('2026-02-01T00:00:00Z')": {met: true, reason: "True", values: []readiness.Value{{Expr: "self.metadata.creationTimestamp", Value: "2026-01-02T03:04:05Z"}}},
+		"self.spec.strategy.rollingUpdate.maxSurge == '25%'":                  {met: true, reason: "True", values: []readiness.Value{{Expr: "self.spec.strategy.rollingUpdate.maxSurge", Value: "25%"}}},
+		"self.metadata.namespace == 'prod'":                                   {met: true, reason: "True", values: []readiness.Value{{Expr: "self.metadata.namespace", Value: "prod"}}},
 	}
 	for name, schema := range map[string]*spec.Schema{"typed": schemaOf(t, "deployment"), "dynamic": nil} {
 		t.Run(name, func(t *testing.T) {

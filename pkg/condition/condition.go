@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -37,7 +38,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 		var err error
 		switch one.Kind {
 		case Ready:
-			out[i].judge = ready{newReadiness(gvk, s)}
+			out[i].judge = ready{readiness.For(gvk, s)}
 		case CEL:
 			out[i].judge, err = cel.compile(one)
 		case Status:
@@ -62,7 +63,7 @@ func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
 	case CEL, JSONPath:
 		return true
 	case Ready:
-		return ruleOf(gvk.GroupKind()) == nil && !isBuiltIn(gvk.Group)
+		return readiness.NeedsSchema(gvk)
 	default:
 		return false
 	}
@@ -109,25 +110,11 @@ func (existence) judge(context.Context, map[string]any, time.Time) Verdict {
 func (existence) reads() reads { return reads{} }
 
 // ready judges ready.
-type ready struct{ *readiness }
+type ready struct{ rule readiness.Rule }
 
 func (r ready) judge(_ context.Context, obj map[string]any, now time.Time) Verdict {
-	return r.readiness.judge(obj, now)
+	v := r.rule.Evaluate(obj, now)
+	return Verdict{Met: v.Ready, Failed: v.Failed, Reason: v.Reason, Message: v.Message, Values: v.Values, Recheck: v.Recheck}
 }
 
-// reads is the status, and the little of the rest that some kinds are judged by.
-func (ready) reads() reads {
-	return reads{specTimes: true, paths: [][]string{
-		{"status"},
-		{"metadata", "creationTimestamp"},
-		{"metadata", "annotations", autoscalerConditions},
-		{"spec", "replicas"},
-		{"spec", "paused"},
-		{"spec", "progressDeadlineSeconds"},
-		{"spec", "updateStrategy"},
-		{"spec", "suspend"},
-		{"spec", "type"},
-		{"spec", "externalIPs"},
-		{"spec", "volumeName"},
-	}}
-}
+func (ready) reads() reads { return reads{specTimes: true, paths: readiness.Reads()} }

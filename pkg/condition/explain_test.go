@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // What a report shows: what was compared, in order of appearance, and what is not
 // true.
 func TestValues(t *testing.T) {
-	type value = Value
+	type value = readiness.Value
 	for name, c := range map[string]struct {
 		expr            string
 		want            []value
@@ -206,7 +207,7 @@ data: {password: aHVudGVyMg==}
 		}
 	}
 	got := compiled(t, secrets(), publishedSchema(t, secrets()), `self.data['password'] == b'hunter2'`).Judge(t.Context(), objectOf(t, secret))
-	want := []Value{{Expr: `self.data["password"]`, Value: redact.Mask}}
+	want := []readiness.Value{{Expr: `self.data["password"]`, Value: redact.Mask}}
 	if diff := cmp.Diff(want, got.Values); diff != "" || !got.Met {
 		t.Errorf("met %v, %s", got.Met, diff)
 	}

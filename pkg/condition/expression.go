@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -131,16 +132,16 @@ func isResolution(e *types.Err) bool {
 }
 
 // values returns what parts of the expression have read, each thing once.
-func (x *expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []Value {
+func (x *expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
 	secret, visible := isSecret(x.gvk), any(obj)
 	if secret {
 		visible = masked(obj)
 	}
-	var out []Value
+	var out []readiness.Value
 	known := map[string]bool{}
 	for _, p := range parts {
 		for _, s := range p.shown {
-			v := Value{Expr: s.text}
+			v := readiness.Value{Expr: s.text}
 			if len(s.at.steps) > 0 {
 				found, there := s.at.find(visible)
 				v.Value, v.Absent = s.cut(found), !there

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -130,10 +131,10 @@ func (p *path) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict
 	if err != nil {
 		return notJudged(err)
 	}
-	value := Value{Expr: p.spec.Expression}
+	value := readiness.Value{Expr: p.spec.Expression}
 	if len(found) == 0 {
 		value.Absent = true
-		return Verdict{Reason: "Absent", Message: "there is nothing at " + p.spec.Expression, Values: []Value{value}}
+		return Verdict{Reason: "Absent", Message: "there is nothing at " + p.spec.Expression, Values: []readiness.Value{value}}
 	}
 	value.Value = found[0]
 	if p.secret {
@@ -141,13 +142,13 @@ func (p *path) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict
 	}
 	switch {
 	case !p.spec.HasValue:
-		return Verdict{Met: true, Reason: "Found", Message: "there is a value", Values: []Value{value}}
+		return Verdict{Met: true, Reason: "Found", Message: "there is a value", Values: []readiness.Value{value}}
 	case len(found) > 1:
 		return notJudged(errManyValues)
 	case isComposite(found[0]):
 		return notJudged(errors.New("the path leads to an object or a list, which is no value to compare"))
 	}
-	out := Verdict{Met: strings.TrimSpace(fmt.Sprint(found[0])) == strings.TrimSpace(p.spec.Value), Reason: "Equal", Values: []Value{value}}
+	out := Verdict{Met: strings.TrimSpace(fmt.Sprint(found[0])) == strings.TrimSpace(p.spec.Value), Reason: "Equal", Values: []readiness.Value{value}}
 	if !out.Met {
 		out.Reason, out.Message = "NotEqual", fmt.Sprintf("it is %v, not %s", value.Value, p.spec.Value)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -43,16 +44,16 @@ func (s *conditionType) reads() reads {
 // earlier generation counts for nothing (edge case 47).
 func (s *conditionType) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
-	value := Value{Expr: "condition " + s.wantType}
+	value := readiness.Value{Expr: "condition " + s.wantType}
 	list := object.ConditionsIn(inner["conditions"])
 	i := slices.IndexFunc(list, func(c object.Condition) bool { return strings.EqualFold(c.Type, s.wantType) })
 	if i < 0 {
 		value.Absent = true
-		return Verdict{Reason: "Absent", Message: s.absence(inner), Values: []Value{value}}
+		return Verdict{Reason: "Absent", Message: s.absence(inner), Values: []readiness.Value{value}}
 	}
 	found := list[i]
 	value.Value = found.Status
-	out := Verdict{Met: strings.EqualFold(found.Status, s.want), Reason: cmp.Or(found.Reason, "Condition"), Message: found.Message, Values: []Value{value}}
+	out := Verdict{Met: strings.EqualFold(found.Status, s.want), Reason: cmp.Or(found.Reason, "Condition"), Message: found.Message, Values: []readiness.Value{value}}
 	// What the condition says of itself counts before what the status says of all of
 	// them, as for kubectl.
 	observed, says := found.ObservedGeneration, found.Observes

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // A Deployment whose deadline has passed is judged by when its spec was written:
@@ -27,6 +28,24 @@ status:
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	want, got := c.JudgeAt(t.Context(), obj, now), c.JudgeAt(t.Context(), Trim(obj, c), now)
 	if diff := cmp.Diff(want, got); diff != "" || want.Failed || want.Met {
+		t.Errorf("%+v %s", want, diff)
+	}
+}
+
+// An HorizontalPodAutoscaler of autoscaling/v1 has its conditions in an annotation.
+func TestTrimForReadyOfAnAutoscaler(t *testing.T) {
+	obj := objectOf(t, `
+apiVersion: autoscaling/v1
+kind: HorizontalPodAutoscaler
+metadata:
+  name: h
+  annotations:
+    autoscaling.alpha.kubernetes.io/conditions: '[{"type": "AbleToScale", "status": "True"}, {"type": "ScalingActive", "status": "True"}]'
+status: {currentReplicas: 1}
+`)
+	c := compiled(t, schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}, nil, "ready")
+	want, got := c.Judge(t.Context(), obj), c.Judge(t.Context(), Trim(obj, c))
+	if diff := cmp.Diff(want, got); diff != "" || !want.Met {
 		t.Errorf("%+v %s", want, diff)
 	}
 }

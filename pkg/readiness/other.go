@@ -1,4 +1,4 @@
-package condition
+package readiness
 
 import "fmt"
 
@@ -94,7 +94,7 @@ func judgeRoute(s *subject) Verdict {
 		for i := range v.Values {
 			v.Values[i].Expr = `self.status.parents[parentRef.name="` + name + `"].` + v.Values[i].Expr[len("self."):]
 		}
-		if !v.Met {
+		if !v.Ready {
 			v.Message = "gateway " + name + ": " + v.Message
 			return v
 		}

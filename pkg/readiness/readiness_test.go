@@ -1,4 +1,4 @@
-package condition
+package readiness
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func testReady(t *testing.T, cases map[string]readyCase) {
 				now = time.Time{}
 			}
 			u := parse(t, tc.object)
-			v := newReadiness(u.GroupVersionKind(), tc.schema).judge(u.Object, now)
+			v := For(u.GroupVersionKind(), tc.schema).Evaluate(u.Object, now)
 			if diff := cmp.Diff(tc.want, inWords(v)); diff != "" {
 				t.Errorf("the verdict (-want +got):\n%s", diff)
 			}
@@ -54,7 +54,7 @@ func testReady(t *testing.T, cases map[string]readyCase) {
 // inWords is a verdict on one line.
 func inWords(v Verdict) string {
 	text := "not ready"
-	if v.Met {
+	if v.Ready {
 		text = "ready"
 	}
 	if v.Failed {
@@ -103,7 +103,7 @@ func schemaWith(fields ...string) *spec.Schema {
 }
 
 func TestReadyOfNothing(t *testing.T) {
-	v := newReadiness(parse(t, "{apiVersion: v1, kind: ConfigMap}").GroupVersionKind(), nil).judge(nil, noon())
+	v := For(parse(t, "{apiVersion: v1, kind: ConfigMap}").GroupVersionKind(), nil).Evaluate(nil, noon())
 	if got, want := inWords(v), "not ready, Absent: it does not exist"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -191,7 +191,7 @@ func TestReadyFloats(t *testing.T) {
 	u := parse(t, `{apiVersion: example.com/v1, kind: Widget, status: {conditions: [{type: Ready, status: "True"}]}}`)
 	u.Object["metadata"] = map[string]any{"generation": float64(2)}
 	u.Object["status"].(map[string]any)["observedGeneration"] = float64(1)
-	v := newReadiness(u.GroupVersionKind(), nil).judge(u.Object, noon())
+	v := For(u.GroupVersionKind(), nil).Evaluate(u.Object, noon())
 	if v.Reason != "StaleStatus" || strings.Contains(v.Message, ".0") {
 		t.Errorf("got %s", inWords(v))
 	}

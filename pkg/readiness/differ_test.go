@@ -1,4 +1,4 @@
-package condition
+package readiness
 
 import (
 	"testing"
@@ -46,7 +46,7 @@ func TestReadyUnlikeKstatus(t *testing.T) {
 			if theirs != tc.theirs {
 				t.Errorf("kstatus says %s, want %s", theirs, tc.theirs)
 			}
-			if ours := inItsWords(newReadiness(u.GroupVersionKind(), nil).judge(u.Object, noon())); ours.String() != tc.ours {
+			if ours := inItsWords(For(u.GroupVersionKind(), nil).Evaluate(u.Object, noon())); ours.String() != tc.ours {
 				t.Errorf("we say %s, want %s", ours, tc.ours)
 			}
 		})
@@ -55,7 +55,7 @@ func TestReadyUnlikeKstatus(t *testing.T) {
 
 func inItsWords(v Verdict) status.Status {
 	switch {
-	case v.Met:
+	case v.Ready:
 		return status.CurrentStatus
 	case v.Failed:
 		return status.FailedStatus

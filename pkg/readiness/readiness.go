@@ -1,4 +1,4 @@
-package condition
+package readiness
 
 import (
 	"fmt"
@@ -8,31 +8,55 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// readiness judges "ready" for one kind: docs/readiness.md. It is safe for
-// concurrent use.
-type readiness struct {
-	judgeKind func(*subject) Verdict
+// Rule says when objects of one kind are ready. It is safe for concurrent use.
+type Rule struct {
+	evaluate func(*subject) Verdict
 }
 
-// newReadiness takes the rule of a kind. s is the kind's schema, nil where it is
-// not known.
-func newReadiness(gvk schema.GroupVersionKind, s *spec.Schema) *readiness {
+// For returns the rule of a kind. s is the kind's OpenAPI schema, nil where it is not
+// known; it matters to kinds that have no rule of their own: see [NeedsSchema].
+func For(gvk schema.GroupVersionKind, s *spec.Schema) Rule {
 	if rule := ruleOf(gvk.GroupKind()); rule != nil {
-		return &readiness{judgeKind: rule}
+		return Rule{rule}
 	}
 	if isBuiltIn(gvk.Group) || hasNoStatus(s) {
-		return &readiness{judgeKind: conventionsOrExists}
+		return Rule{conventionsOrExists}
 	}
-	return &readiness{judgeKind: conventions}
+	return Rule{conventions}
 }
 
-// judge judges one version of one object; nil means that it does not exist. With a
-// zero now, nothing that is a matter of time fails, and there is no Recheck.
+// NeedsSchema reports whether For can make use of the schema of a kind. The rules of many
+// kinds are known by heart.
+func NeedsSchema(gvk schema.GroupVersionKind) bool {
+	return ruleOf(gvk.GroupKind()) == nil && !isBuiltIn(gvk.Group)
+}
+
+// Reads returns what rules read of an object beside its name and version: paths of fields
+// from the root, each with all below it. Of its managed fields they read when each owner
+// wrote, and whether it was the spec.
+func Reads() [][]string {
+	return [][]string{
+		{"status"},
+		{"metadata", "creationTimestamp"},
+		{"metadata", "annotations", autoscalerConditions},
+		{"spec", "replicas"},
+		{"spec", "paused"},
+		{"spec", "progressDeadlineSeconds"},
+		{"spec", "updateStrategy"},
+		{"spec", "suspend"},
+		{"spec", "type"},
+		{"spec", "externalIPs"},
+		{"spec", "volumeName"},
+	}
+}
+
+// Evaluate says how ready one version of one object is; nil means that it does not exist.
+// With a zero now, nothing that is a matter of time fails, and there is no Recheck.
 //
 // Whatever the kind, an object is not ready while it is being deleted, while its
 // controller has not looked at its latest generation, and while its controller
 // says that it still works on it. What is Stalled has failed.
-func (r *readiness) judge(obj map[string]any, now time.Time) Verdict {
+func (r Rule) Evaluate(obj map[string]any, now time.Time) Verdict {
 	if obj == nil {
 		return unmet("Absent", "it does not exist")
 	}
@@ -42,7 +66,7 @@ func (r *readiness) judge(obj map[string]any, now time.Time) Verdict {
 			return v
 		}
 	}
-	return r.judgeKind(s)
+	return r.evaluate(s)
 }
 
 func terminating(s *subject) (Verdict, bool) {
@@ -82,7 +106,7 @@ func stalled(s *subject) (Verdict, bool) {
 }
 
 func met(message string, values ...Value) Verdict {
-	return Verdict{Met: true, Reason: "Ready", Message: message, Values: values}
+	return Verdict{Ready: true, Reason: "Ready", Message: message, Values: values}
 }
 
 func unmet(reason, message string, values ...Value) Verdict {

@@ -1,0 +1,32 @@
+package readiness_test
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+)
+
+// A status that is of an older generation says nothing of the present one, however good
+// it looks.
+func ExampleRule_Evaluate() {
+	rule := readiness.For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Database"}, nil)
+	database := func(observed int64) map[string]any {
+		return map[string]any{
+			"metadata": map[string]any{"generation": int64(2)},
+			"status": map[string]any{
+				"observedGeneration": observed,
+				"conditions":         []any{map[string]any{"type": "Ready", "status": "True"}},
+			},
+		}
+	}
+	for _, observed := range []int64{1, 2} {
+		verdict := rule.Evaluate(database(observed), time.Time{})
+		fmt.Println(verdict.Ready, verdict.Reason)
+	}
+	// Output:
+	// false StaleStatus
+	// true Ready
+}
