@@ -24,12 +24,12 @@ const actionWidth = len(event.Configured)
 // at the end.
 type applyTable struct {
 	base
-	applied   planned[event.Applied]
-	conflicts planned[event.Applied]
-	unmet     planned[event.Waited] // of what was waited for
-	contested map[int]bool          // phases that have conflicts
-	changed   map[int]bool          // phases in which something was written
-	written   bool                  // there are lines above
+	applied   planOrdered[event.Applied]
+	conflicts planOrdered[event.Applied]
+	unmet     planOrdered[event.Waited] // of what was waited for
+	contested map[int]bool              // phases that have conflicts
+	changed   map[int]bool              // phases in which something was written
+	written   bool                      // there are lines above
 	takeovers takeovers
 	left      leftOver
 }
@@ -40,7 +40,7 @@ func newApplyTable(b base) *applyTable {
 
 func (t *applyTable) take(e event.Event) {
 	if waited, ok := e.(event.Waited); ok && waited.Action != event.Met {
-		t.unmet.add(t.course.place(waited.Ref), waited)
+		t.unmet.add(t.progress.place(waited.Ref), waited)
 	}
 	applied, ok := e.(event.Applied)
 	if !ok {
@@ -48,7 +48,7 @@ func (t *applyTable) take(e event.Event) {
 	}
 	t.takeovers.add(applied.Adopted)
 	t.left.add(applied.Left)
-	at := t.course.place(applied.Ref)
+	at := t.progress.place(applied.Ref)
 	if !applied.DryRun && (applied.Action == event.Created || applied.Action == event.Configured) {
 		t.changed[at.phase] = true
 	}
@@ -64,7 +64,7 @@ func (t *applyTable) take(e event.Event) {
 // listed tells whether an object gets a line.
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.OnlyOwners
-	return !quiet || t.Verbose || t.course.total <= oneScreen ||
+	return !quiet || t.Verbose || t.progress.total <= oneScreen ||
 		a.Reason != "" || len(t.details(a, 0)) > 0
 }
 
@@ -117,7 +117,7 @@ func (t *applyTable) finish(context.Context) error {
 	for _, line := range slices.Concat(t.takeovers.lines(t.DryRun), t.left.lines()) {
 		b.WriteString(line + "\n")
 	}
-	b.WriteString(applySummary(t.course, t.Options) + "\n")
+	b.WriteString(applySummary(t.progress, t.Options) + "\n")
 	t.screen.result(b.String())
 	return nil
 }

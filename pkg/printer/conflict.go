@@ -43,7 +43,7 @@ func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 		}
 	}
 	b.WriteString("\n")
-	for _, line := range advice(conflicts, t.nothingWritten(), t.inFlags()) {
+	for _, line := range resolutions(conflicts, t.nothingWritten(), t.inFlags()) {
 		b.WriteString(line + "\n")
 	}
 }

@@ -32,7 +32,7 @@ func ForDelete(o Options) (*Printer, error) {
 		}
 	})
 	if err == nil {
-		p.console.explains = true
+		p.reporter.explains = true
 		p.tellOnce(o)
 	}
 	return p, err
@@ -44,13 +44,13 @@ func (p *Printer) tellOnce(o Options) {
 	switch r := p.results.(type) {
 	case *deleteTable:
 		if o.Width != nil && o.Progress {
-			r.told = p.console.toldOf
+			r.told = p.reporter.toldOf
 		}
 	case *deleteNames:
-		r.table.told = p.console.toldOf
+		r.table.told = p.reporter.toldOf
 	case *logged:
 		if table, ok := r.log.(*deleteTable); ok {
-			table.told = p.console.toldOf
+			table.told = p.reporter.toldOf
 		}
 	}
 }
@@ -66,8 +66,8 @@ const deletedWidth = len(event.Remains)
 // last, with the reason once for all that share it.
 type deleteTable struct {
 	base
-	deleted planned[event.Deleted]
-	remains planned[event.Deleted]
+	deleted planOrdered[event.Deleted]
+	remains planOrdered[event.Deleted]
 	pointed int // to what tells why, so often
 	// told reports whether whoever reads this has read already why an object does not
 	// go; nil where the results stand alone.
@@ -79,7 +79,7 @@ func (t *deleteTable) take(e event.Event) {
 	if !ok {
 		return
 	}
-	at := t.course.place(d.Ref)
+	at := t.progress.place(d.Ref)
 	if d.Action == event.Remains {
 		t.remains.add(at, d)
 		return
@@ -162,7 +162,7 @@ func (t *deleteTable) finish(context.Context) error {
 		t.held(&b, same)
 		left = others
 	}
-	b.WriteString(deleteSummary(t.course, t.DryRun) + "\n")
+	b.WriteString(deleteSummary(t.progress, t.DryRun) + "\n")
 	t.screen.result(b.String())
 	return nil
 }
@@ -191,7 +191,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 }
 
 // deleteSummary is the last line of a delete: "3 deleted, 1 terminating".
-func deleteSummary(c *course, dryRun bool) string {
+func deleteSummary(c *progress, dryRun bool) string {
 	var parts []string
 	for _, action := range deleteActions() {
 		if n := c.tally[action]; n > 0 {
@@ -216,7 +216,7 @@ func deleteSummary(c *course, dryRun bool) string {
 // else goes to stderr as it would in a table.
 type deleteNames struct {
 	base
-	names planned[string]
+	names planOrdered[string]
 	table *deleteTable
 }
 
@@ -229,7 +229,7 @@ func (n *deleteNames) take(e event.Event) {
 	switch {
 	case !ok:
 	case d.Action == event.Gone:
-		n.names.add(n.course.place(d.Ref), text.Printable(d.Ref.Resource())+"\n")
+		n.names.add(n.progress.place(d.Ref), text.Printable(d.Ref.Resource())+"\n")
 	default:
 		n.table.take(e)
 	}

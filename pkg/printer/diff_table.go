@@ -21,7 +21,7 @@ const contextLines = 3
 // lines that begin with #, then the change as a unified diff of YAML.
 type diffTable struct {
 	base
-	texts     planned[string]
+	texts     planOrdered[string]
 	written   bool
 	contested int
 	yielded   int // paths of objects that are not shown
@@ -49,7 +49,7 @@ func (t *diffTable) take(e event.Event) {
 		t.yielded += len(compared.Yielded)
 		return
 	}
-	at := t.course.place(compared.Ref)
+	at := t.progress.place(compared.Ref)
 	if compared.Action == event.Share {
 		t.texts.add(at, t.head(compared))
 		return
@@ -102,7 +102,7 @@ func (t *diffTable) finish(ctx context.Context) error {
 	if t.yielded > 0 {
 		t.screen.note(text.Count(t.yielded, "yielded path") + " of objects that would not change\n")
 	}
-	t.screen.note(diffSummary(t.course) + "\n")
+	t.screen.note(diffSummary(t.progress) + "\n")
 	if t.contested > 0 {
 		t.screen.note(text.Count(t.contested, "contested path") + ": apply stops there unless you --take or --yield\n")
 	}

@@ -41,7 +41,7 @@ type diffResult struct {
 // applyDocument gathers all results of an apply and writes them at the end.
 type applyDocument struct {
 	base
-	objects  planned[keyed[appliedObject]]
+	objects  planOrdered[keyed[appliedObject]]
 	waited   map[object.Key]*waitEntry
 	warnings warnings
 }
@@ -49,7 +49,7 @@ type applyDocument struct {
 // diffDocument gathers all results of a diff and writes them at the end.
 type diffDocument struct {
 	base
-	objects  planned[keyed[comparedObject]]
+	objects  planOrdered[keyed[comparedObject]]
 	warnings warnings
 }
 
@@ -70,7 +70,7 @@ func newDiffDocument(b base) *diffDocument {
 func (d *applyDocument) take(e event.Event) {
 	switch e := e.(type) {
 	case event.Applied:
-		d.objects.add(d.course.place(e.Ref), keyed[appliedObject]{e.Ref, appliedOf(e)})
+		d.objects.add(d.progress.place(e.Ref), keyed[appliedObject]{e.Ref, appliedOf(e)})
 	case event.Waited:
 		d.waited[e.Ref.Key()] = waitEntryOf(e)
 	case event.Warned:
@@ -81,7 +81,7 @@ func (d *applyDocument) take(e event.Event) {
 func (d *diffDocument) take(e event.Event) {
 	switch e := e.(type) {
 	case event.Compared:
-		d.objects.add(d.course.place(e.Ref), keyed[comparedObject]{e.Ref, comparedOf(e)})
+		d.objects.add(d.progress.place(e.Ref), keyed[comparedObject]{e.Ref, comparedOf(e)})
 	case event.Warned:
 		d.warnings.add(e)
 	}
@@ -98,14 +98,14 @@ func (d *applyDocument) finish(context.Context) error {
 		Run:        d.Run,
 		DryRun:     d.DryRun,
 		Objects:    []appliedObject{},
-		Summary:    summary{actions: applyActions(), tally: d.course.tally},
+		Summary:    summary{actions: applyActions(), tally: d.progress.tally},
 	}
 	for _, o := range d.objects.drain() {
 		o.value.Warnings, o.value.Wait = d.warnings.of(o.ref), d.waited[o.ref.Key()]
 		result.Objects = append(result.Objects, o.value)
 	}
-	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
-	result.HelmHooks = hooksOf(d.course.hooks)
+	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.progress.leftOut)
+	result.HelmHooks = hooksOf(d.progress.hooks)
 	if d.Format == JUnit {
 		return d.junit(applySuite(result, d.inFlags()))
 	}
@@ -118,14 +118,14 @@ func (d *diffDocument) finish(context.Context) error {
 		Kind:       "DiffResult",
 		Run:        d.Run,
 		Objects:    []comparedObject{},
-		Summary:    summary{actions: diffActions(), tally: d.course.tally},
+		Summary:    summary{actions: diffActions(), tally: d.progress.tally},
 	}
 	for _, o := range d.objects.drain() {
 		o.value.Warnings = d.warnings.of(o.ref)
 		result.Objects = append(result.Objects, o.value)
 	}
-	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
-	result.HelmHooks = hooksOf(d.course.hooks)
+	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.progress.leftOut)
+	result.HelmHooks = hooksOf(d.progress.hooks)
 	if d.Format == JUnit {
 		return d.junit(diffSuite(result))
 	}

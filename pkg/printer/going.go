@@ -14,13 +14,13 @@ import (
 // deletion of an object is.
 const goingEvery = 3 * time.Second
 
-// going tells of a milestone: always on the live line, as a plain line now and then.
-func (c *console) going(e event.Going) {
-	if c.course.taskOf(e.Ref) < 0 { // What is worked on tells its news itself.
-		c.hold = &pending{what: label(e.Ref), lacks: going(e)}
+// going tells of a milestone: always on the status line, as a plain line now and then.
+func (c *reporter) going(e event.Going) {
+	if c.progress.taskOf(e.Ref) < 0 { // What is worked on tells its news itself.
+		c.blocked = &pending{what: label(e.Ref), lacks: going(e)}
 	}
 	key := e.Ref.Key()
-	if c.live == nil && c.now().Sub(c.milestones[key]) >= goingEvery {
+	if c.statusLine == nil && c.now().Sub(c.milestones[key]) >= goingEvery {
 		c.milestones[key] = c.now()
 		c.say(label(e.Ref) + ": " + going(e))
 	}
@@ -35,15 +35,15 @@ func going(e event.Going) string {
 }
 
 // columns measures stderr, if it is a terminal.
-func (c *console) columns() func() int {
-	if c.live == nil {
+func (c *reporter) columns() func() int {
+	if c.statusLine == nil {
 		return nil
 	}
-	return c.live.columns
+	return c.statusLine.columns
 }
 
 // toldOf reports whether it was told already why an object does not go.
-func (c *console) toldOf(d event.Deleted) bool {
+func (c *reporter) toldOf(d event.Deleted) bool {
 	return slices.ContainsFunc(c.told, func(e event.Stuck) bool {
 		return e.Ref.Key() == d.Ref.Key() && sameCause(e.Causes, d.Causes)
 	})
@@ -51,7 +51,7 @@ func (c *console) toldOf(d event.Deleted) bool {
 
 // stuck tells why an object does not go. Of objects that wait for the same, only the
 // first are told: the results have all of them.
-func (c *console) stuck(e event.Stuck) {
+func (c *reporter) stuck(e event.Stuck) {
 	const many = 3
 	same := 0
 	for _, before := range c.told {

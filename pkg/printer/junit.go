@@ -222,7 +222,7 @@ func xmlText(texts []string) string {
 }
 
 func (b base) junit(suite junitSuite) error {
-	for _, f := range faultsOf(b.course.leftOut) {
+	for _, f := range faultsOf(b.progress.leftOut) {
 		suite.add(junitCase{
 			Class: suite.Name + ".input", Name: text.Printable(f.Message),
 			Error: &junitProblem{Type: "leftOut", Message: text.Printable(f.Message), Text: xmlText([]string{f.Message, f.Hint})},

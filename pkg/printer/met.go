@@ -18,7 +18,7 @@ type metObjects struct {
 	write func(event.Waited) (string, error)
 	// around stands around the texts; nil is nothing.
 	around  *objectWriter
-	texts   planned[string]
+	texts   planOrdered[string]
 	table   *waitTable
 	failure error
 }
@@ -70,7 +70,7 @@ func (m *metObjects) take(e event.Event) {
 		m.failure = fmt.Errorf("%s: %w", label(w.Ref), err)
 	}
 	if text != "" {
-		m.texts.add(m.course.place(w.Ref), text)
+		m.texts.add(m.progress.place(w.Ref), text)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // for it.
 type applyNames struct {
 	base
-	names planned[string]
+	names planOrdered[string]
 	table *applyTable
 }
 
@@ -37,7 +37,7 @@ func (n *applyNames) take(e event.Event) {
 	}
 	switch applied.Action {
 	case event.Created, event.Configured, event.Unchanged:
-		n.names.add(n.course.place(applied.Ref), text.Printable(applied.Ref.Resource())+"\n")
+		n.names.add(n.progress.place(applied.Ref), text.Printable(applied.Ref.Resource())+"\n")
 	default:
 		n.table.take(e)
 	}
@@ -55,8 +55,8 @@ func (n *applyNames) finish(ctx context.Context) error {
 // diffNames writes the names of what would change.
 type diffNames struct {
 	base
-	names   planned[string]
-	unknown planned[event.Compared]
+	names   planOrdered[string]
+	unknown planOrdered[event.Compared]
 }
 
 func (n *diffNames) take(e event.Event) {
@@ -66,9 +66,9 @@ func (n *diffNames) take(e event.Event) {
 	}
 	switch compared.Action { //nolint:exhaustive // these would change
 	case event.Create, event.Update, event.Share, event.Delete:
-		n.names.add(n.course.place(compared.Ref), text.Printable(compared.Ref.Resource())+"\n")
+		n.names.add(n.progress.place(compared.Ref), text.Printable(compared.Ref.Resource())+"\n")
 	case event.Unknown:
-		n.unknown.add(n.course.place(compared.Ref), compared)
+		n.unknown.add(n.progress.place(compared.Ref), compared)
 	}
 }
 
@@ -81,6 +81,6 @@ func (n *diffNames) flush() {
 }
 
 func (n *diffNames) finish(context.Context) error {
-	n.screen.note(diffSummary(n.course) + "\n")
+	n.screen.note(diffSummary(n.progress) + "\n")
 	return nil
 }

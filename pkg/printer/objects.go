@@ -135,7 +135,7 @@ func (b base) forScreen(shown string) string {
 type appliedObjects struct {
 	base
 	*objectWriter
-	texts   planned[string]
+	texts   planOrdered[string]
 	table   *applyTable
 	failure error
 }
@@ -155,7 +155,7 @@ func (o *appliedObjects) take(e event.Event) {
 		o.failure = fmt.Errorf("%s: %w", label(applied.Ref), err)
 	}
 	if text != "" {
-		o.texts.add(o.course.place(applied.Ref), text)
+		o.texts.add(o.progress.place(applied.Ref), text)
 	}
 }
 

@@ -73,7 +73,7 @@ type task struct {
 
 // pending is what the run is about at this moment; ok is false where the events so
 // far do not say.
-func (c *course) pending() (p pending, ok bool) {
+func (c *progress) pending() (p pending, ok bool) {
 	switch {
 	case len(c.underway) > 0:
 		first := c.underway[0]
@@ -115,7 +115,7 @@ func others(tasks []task) string {
 }
 
 // unheard is what nobody has said anything about.
-func (c *course) unheard() string {
+func (c *progress) unheard() string {
 	if left := c.total - c.done; left > 1 {
 		return fmt.Sprintf("%d objects", left)
 	}
@@ -137,7 +137,7 @@ type word struct {
 
 // progress is how many objects came to a good end, and how many to a bad one:
 // "3 of 4 applied, 1 failed". What is still waited for is none of them.
-func (c *course) progress() string {
+func (c *progress) progress() string {
 	if c.total <= 0 || c.word.text == "" {
 		return ""
 	}
@@ -145,7 +145,7 @@ func (c *course) progress() string {
 }
 
 // good counts the results that are what was wanted.
-func (c *course) good() int {
+func (c *progress) good() int {
 	n := 0
 	for _, action := range c.word.good {
 		n += c.tally[action]
@@ -154,7 +154,7 @@ func (c *course) good() int {
 }
 
 // ended counts the results that are an end.
-func (c *course) ended() int {
+func (c *progress) ended() int {
 	if c.word.awaited {
 		return c.good()
 	}
@@ -162,7 +162,7 @@ func (c *course) ended() int {
 }
 
 // wentWrong reports whether there is a result that somebody has to look into.
-func (c *course) wentWrong() bool {
+func (c *progress) wentWrong() bool {
 	if c.word.text == "" {
 		return false
 	}

@@ -72,16 +72,16 @@ type Options struct {
 
 // Printer writes what the events of one run say. It has to be closed.
 type Printer struct {
-	mu      sync.Mutex
-	course  *course
-	screen  *screen
-	console *console
-	results results
-	redraw  *redraw
-	mask    func(event.Event) event.Event
-	closed  bool
-	run     string
-	onRun   func()
+	mu       sync.Mutex
+	progress *progress
+	screen   *screen
+	reporter *reporter
+	results  results
+	redraw   *redraw
+	mask     func(event.Event) event.Event
+	closed   bool
+	run      string
+	onRun    func()
 }
 
 // results is the half of a printer that one format of one verb makes up.
@@ -97,9 +97,9 @@ type results interface {
 // base is what every format writes with.
 type base struct {
 	Options
-	course *course
-	screen *screen
-	paint  palette
+	progress *progress
+	screen   *screen
+	paint    palette
 }
 
 // ForApply returns a printer for the events of an apply. The error names a
@@ -170,22 +170,22 @@ func newPrinter(o Options, results word, choose func(base) results) (*Printer, e
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	course := newCourse()
-	course.word = results
+	progress := newProgress()
+	progress.word = results
 	screen := &screen{out: o.Out, err: o.Err}
-	chosen := choose(base{Options: o, course: course, screen: screen, paint: newPalette(o.Color)})
+	chosen := choose(base{Options: o, progress: progress, screen: screen, paint: newPalette(o.Color)})
 	if chosen == nil {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s, %s or %s",
 			o.Format, Table, JSON, YAML, KYAML, Name, Stream, JUnit)
 	}
 	p := &Printer{
-		course:  course,
-		screen:  screen,
-		console: newConsole(o, course, screen),
-		results: chosen,
-		mask:    o.Mask,
-		run:     o.Run,
-		onRun:   o.OnRun,
+		progress: progress,
+		screen:   screen,
+		reporter: newReporter(o, progress, screen),
+		results:  chosen,
+		mask:     o.Mask,
+		run:      o.Run,
+		onRun:    o.OnRun,
 	}
 	return p, nil
 }
@@ -204,12 +204,12 @@ func (p *Printer) Print(e event.Event) {
 	if p.redraw == nil {
 		p.redraw = startRedraw(p.tick)
 	}
-	if p.course.endsPhase(e) {
+	if p.progress.endsPhase(e) {
 		p.flush()
 	}
-	p.course.take(e, p.console.now())
+	p.progress.take(e, p.reporter.now())
 	p.results.take(e)
-	p.console.take(e)
+	p.reporter.take(e)
 }
 
 // Close writes what comes last: the rest of the table, documents, the summary.
@@ -229,9 +229,9 @@ func (p *Printer) Close(ctx context.Context) error {
 	p.screen.clear()
 	p.flush()
 	var err error
-	if p.course.begun { // Else the run ended before there was anything to print of it.
+	if p.progress.begun { // Else the run ended before there was anything to print of it.
 		err = p.results.finish(ctx)
-		if p.run != "" && p.course.wentWrong() {
+		if p.run != "" && p.progress.wentWrong() {
 			p.screen.note("run: " + text.Printable(p.run) + "\n") // By which the server's audit log knows it.
 			if p.onRun != nil {
 				p.onRun()
@@ -253,7 +253,7 @@ func (p *Printer) Pause(do func()) {
 
 // flush writes what was held back until a phase is over, warnings first.
 func (p *Printer) flush() {
-	p.console.flush()
+	p.reporter.flush()
 	p.results.flush()
 }
 
@@ -262,6 +262,6 @@ func (p *Printer) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {
-		p.console.tick()
+		p.reporter.tick()
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// screen keeps results, notes and the live line from running into each other
+// screen keeps results, notes and the status line from running into each other
 // where they share a terminal.
 type screen struct {
 	out, err io.Writer
@@ -34,7 +34,7 @@ func (s *screen) notes() *screen {
 	return &screen{out: noteWriter{s}, err: s.err}
 }
 
-// noteWriter is stderr, kept apart from the live line.
+// noteWriter is stderr, kept apart from the status line.
 type noteWriter struct{ screen *screen }
 
 func (w noteWriter) Write(text []byte) (int, error) {
@@ -42,7 +42,7 @@ func (w noteWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// draw replaces the live line.
+// draw replaces the status line.
 func (s *screen) draw(line string) {
 	if line == "" {
 		s.clear()
@@ -61,7 +61,7 @@ func (s *screen) clear() {
 }
 
 // redraw calls a function several times a second until it is stopped. Its first
-// call comes late enough that short runs show no live line at all.
+// call comes late enough that short runs show no status line at all.
 type redraw struct {
 	quit chan struct{}
 	done sync.WaitGroup

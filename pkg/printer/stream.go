@@ -48,7 +48,7 @@ func (s *stream) take(e event.Event) {
 	case event.Planned:
 		s.write(s.planned(e))
 	case event.PhaseStarted:
-		phase, _ := s.course.phase()
+		phase, _ := s.progress.phase()
 		s.write(streamLine{Type: "phaseStarted", Phase: &streamPhase{Index: &e.Index, Name: phase.Name, Total: phase.Total}})
 	case event.Started:
 		s.write(streamLine{Type: "started", Object: nameOf(e.Ref)})
@@ -110,7 +110,7 @@ func (s *stream) going(e event.Going) streamLine {
 func (s *stream) flush() {}
 
 func (s *stream) finish(context.Context) error {
-	s.write(streamLine{Type: "finished", Summary: &summary{actions: s.actions, tally: s.course.tally}})
+	s.write(streamLine{Type: "finished", Summary: &summary{actions: s.actions, tally: s.progress.tally}})
 	return s.failure
 }
 

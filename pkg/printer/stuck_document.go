@@ -74,14 +74,14 @@ func timeOf(at time.Time) *time.Time {
 // deleteDocument gathers all results of a delete and writes them at the end.
 type deleteDocument struct {
 	base
-	objects  planned[keyed[stuckObject]]
+	objects  planOrdered[keyed[stuckObject]]
 	warnings warnings
 }
 
 func (d *deleteDocument) take(e event.Event) {
 	switch e := e.(type) {
 	case event.Deleted:
-		d.objects.add(d.course.place(e.Ref), keyed[stuckObject]{e.Ref, deletedOf(e)})
+		d.objects.add(d.progress.place(e.Ref), keyed[stuckObject]{e.Ref, deletedOf(e)})
 	case event.Warned:
 		d.warnings.add(e)
 	}
@@ -92,14 +92,14 @@ func (d *deleteDocument) flush() {}
 func (d *deleteDocument) finish(context.Context) error {
 	result := stuckResult{
 		APIVersion: apiVersion, Kind: "DeleteResult", Run: d.Run, DryRun: d.DryRun, Objects: []stuckObject{},
-		Summary: summary{actions: deleteActions(), tally: d.course.tally},
+		Summary: summary{actions: deleteActions(), tally: d.progress.tally},
 	}
 	for _, o := range d.objects.drain() {
 		o.value.Warnings = d.warnings.of(o.ref)
 		result.Objects = append(result.Objects, o.value)
 	}
-	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
-	result.HelmHooks = hooksOf(d.course.hooks)
+	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.progress.leftOut)
+	result.HelmHooks = hooksOf(d.progress.hooks)
 	if d.Format == JUnit {
 		return d.junit(deleteSuite(result))
 	}

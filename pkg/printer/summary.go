@@ -36,7 +36,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 }
 
 // applySummary is the last line of an apply: "3 created, 10 unchanged".
-func applySummary(c *course, o Options) string {
+func applySummary(c *progress, o Options) string {
 	var parts []string
 	for _, action := range applyActions() {
 		n := c.tally[action]
@@ -73,7 +73,7 @@ func applySummary(c *course, o Options) string {
 }
 
 // diffSummary is the last line of a diff: "1 to create, 40 unchanged".
-func diffSummary(c *course) string {
+func diffSummary(c *progress) string {
 	words := map[event.Action]string{
 		event.Create:  "to create",
 		event.Update:  "to update",
@@ -100,7 +100,7 @@ func diffSummary(c *course) string {
 
 // shared tells, once a run, of the fields that change their owners and not their
 // values.
-func (c *course) shared() string {
+func (c *progress) shared() string {
 	if c.sharers == 0 {
 		return ""
 	}

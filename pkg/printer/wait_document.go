@@ -21,14 +21,14 @@ type waitResult struct {
 // waitDocument gathers all results of a wait and writes them at the end.
 type waitDocument struct {
 	base
-	objects  planned[keyed[waitedObject]]
+	objects  planOrdered[keyed[waitedObject]]
 	warnings warnings
 }
 
 func (d *waitDocument) take(e event.Event) {
 	switch e := e.(type) {
 	case event.Waited:
-		d.objects.add(d.course.place(e.Ref), keyed[waitedObject]{e.Ref, waitedOf(e)})
+		d.objects.add(d.progress.place(e.Ref), keyed[waitedObject]{e.Ref, waitedOf(e)})
 	case event.Warned:
 		d.warnings.add(e)
 	}
@@ -39,14 +39,14 @@ func (d *waitDocument) flush() {}
 func (d *waitDocument) finish(context.Context) error {
 	result := waitResult{
 		APIVersion: apiVersion, Kind: "WaitResult", Run: d.Run, Objects: []waitedObject{},
-		Summary: summary{actions: waitActions(), tally: d.course.tally},
+		Summary: summary{actions: waitActions(), tally: d.progress.tally},
 	}
 	for _, o := range d.objects.drain() {
 		o.value.Warnings = d.warnings.of(o.ref)
 		result.Objects = append(result.Objects, o.value)
 	}
-	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.course.leftOut)
-	result.HelmHooks = hooksOf(d.course.hooks)
+	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.progress.leftOut)
+	result.HelmHooks = hooksOf(d.progress.hooks)
 	if d.Format == JUnit {
 		return d.junit(waitSuite(result))
 	}

@@ -44,7 +44,7 @@ func ForWait(o Options) (*Printer, error) {
 		return nil, fault
 	}
 	if err == nil {
-		p.course.waits = true
+		p.progress.waits = true
 	}
 	return p, err
 }
@@ -58,14 +58,14 @@ func WantsObjects(format string) bool {
 // met what their conditions read, and the causes.
 type waitTable struct {
 	base
-	waited planned[event.Waited]
+	waited planOrdered[event.Waited]
 	// quiet: what was met is told in another way.
 	quiet bool
 }
 
 func (t *waitTable) take(e event.Event) {
 	if w, ok := e.(event.Waited); ok {
-		t.waited.add(t.course.place(w.Ref), w)
+		t.waited.add(t.progress.place(w.Ref), w)
 	}
 }
 
@@ -74,7 +74,7 @@ func (t *waitTable) flush() {}
 func (t *waitTable) finish(context.Context) error {
 	var b strings.Builder
 	var bad []event.Waited
-	listed := t.Verbose || t.course.total <= oneScreen
+	listed := t.Verbose || t.progress.total <= oneScreen
 	for _, w := range t.waited.drain() {
 		switch {
 		case w.Action != event.Met:
@@ -86,7 +86,7 @@ func (t *waitTable) finish(context.Context) error {
 	for _, w := range bad {
 		t.waitedLine(&b, w, len(event.TimedOut))
 	}
-	b.WriteString(waitSummary(t.course) + "\n")
+	b.WriteString(waitSummary(t.progress) + "\n")
 	t.screen.result(b.String())
 	return nil
 }

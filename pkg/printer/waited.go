@@ -173,7 +173,7 @@ func waitActions() []event.Action {
 }
 
 // waitSummary is the last line of a wait: "3 met, 1 not met in time".
-func waitSummary(c *course) string {
+func waitSummary(c *progress) string {
 	parts := c.unmade()
 	if text := tallyOf(c.tally); text != "" {
 		parts = append([]string{text}, parts...)

@@ -14,9 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// course is what the events so far tell of the run: its phases, which of them is
+// progress is what the events so far tell of the run: its phases, which of them is
 // under way, what is being worked on, and where in the plan an object stands.
-type course struct {
+type progress struct {
 	// begun: there is a plan, or a result.
 	begun   bool
 	phases  []event.Phase
@@ -73,11 +73,11 @@ func (p place) compare(other place) int {
 	)
 }
 
-func newCourse() *course {
-	return &course{current: -1, places: map[object.Key]place{}, tally: map[event.Action]int{}, waited: map[event.Action]int{}, lacking: map[object.Key]lack{}}
+func newProgress() *progress {
+	return &progress{current: -1, places: map[object.Key]place{}, tally: map[event.Action]int{}, waited: map[event.Action]int{}, lacking: map[object.Key]lack{}}
 }
 
-func (c *course) take(e event.Event, now time.Time) {
+func (c *progress) take(e event.Event, now time.Time) {
 	switch e := e.(type) {
 	case event.Preparing:
 		c.step, c.stepped = text.Printable(e.Text), now
@@ -126,7 +126,7 @@ func (c *course) take(e event.Event, now time.Time) {
 	}
 }
 
-func (c *course) plan(e event.Planned) {
+func (c *progress) plan(e event.Planned) {
 	c.begun, c.phases = true, e.Phases
 	for i, phase := range e.Phases {
 		c.total += phase.Total
@@ -137,14 +137,14 @@ func (c *course) plan(e event.Planned) {
 }
 
 // share adds up fields whose owners change and whose values do not.
-func (c *course) share(s *managedfields.Sharing) {
+func (c *progress) share(s *managedfields.Sharing) {
 	if s != nil {
 		c.sharing = c.sharing.Plus(*s)
 		c.sharers++
 	}
 }
 
-func (c *course) result(ref object.Ref, action event.Action) {
+func (c *progress) result(ref object.Ref, action event.Action) {
 	c.begun = true
 	c.tally[action]++
 	if _, named := c.places[ref.Key()]; named || action != event.Pruned {
@@ -158,25 +158,25 @@ func (c *course) result(ref object.Ref, action event.Action) {
 
 // taskOf returns where an object stands among those that are worked on, -1 if it is
 // none of them.
-func (c *course) taskOf(ref object.Ref) int {
+func (c *progress) taskOf(ref object.Ref) int {
 	return slices.IndexFunc(c.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
 }
 
 // hears keeps the latest news of an object that is worked on.
-func (c *course) hears(ref object.Ref, news string) {
+func (c *progress) hears(ref object.Ref, news string) {
 	if i := c.taskOf(ref); i >= 0 {
 		c.underway[i].news = news
 	}
 }
 
 // lacks remembers the latest that is known of an object that is waited for.
-func (c *course) lacks(j event.Judged) {
+func (c *progress) lacks(j event.Judged) {
 	c.news++
 	c.lacking[j.Ref.Key()] = lack{j, c.news}
 }
 
 // latest is the object of which there was news last, of those that lack something.
-func (c *course) latest() (j event.Judged, ok bool) {
+func (c *progress) latest() (j event.Judged, ok bool) {
 	var latest lack
 	for _, l := range c.lacking {
 		if l.news > latest.news {
@@ -188,7 +188,7 @@ func (c *course) latest() (j event.Judged, ok bool) {
 
 // endsPhase tells whether the results so far can be shown: another phase begins,
 // or the run waits for something although the phase has all its results.
-func (c *course) endsPhase(e event.Event) bool {
+func (c *progress) endsPhase(e event.Event) bool {
 	switch e.(type) {
 	case event.PhaseStarted:
 		return true
@@ -201,47 +201,22 @@ func (c *course) endsPhase(e event.Event) bool {
 }
 
 // phase returns the phase that is under way, if one is.
-func (c *course) phase() (event.Phase, bool) {
+func (c *progress) phase() (event.Phase, bool) {
 	if c.current < 0 || c.current >= len(c.phases) {
 		return event.Phase{}, false
 	}
 	return c.phases[c.current], true
 }
 
-func (c *course) place(ref object.Ref) place {
+func (c *progress) place(ref object.Ref) place {
 	if p, ok := c.places[ref.Key()]; ok {
 		return p
 	}
 	return place{phase: c.current, index: math.MaxInt, ref: ref}
 }
 
-// planned collects values as they come and hands them out in the order of the
-// plan. Those of one object keep the order in which they came.
-type planned[T any] struct {
-	items []item[T]
-}
-
-type item[T any] struct {
-	at    place
-	value T
-}
-
-func (p *planned[T]) add(at place, value T) {
-	p.items = append(p.items, item[T]{at: at, value: value})
-}
-
-func (p *planned[T]) drain() []T {
-	slices.SortStableFunc(p.items, func(a, b item[T]) int { return a.at.compare(b.at) })
-	values := make([]T, len(p.items))
-	for i, it := range p.items {
-		values[i] = it.value
-	}
-	p.items = nil
-	return values
-}
-
 // unmade counts, for the last line, what of the input nothing is made of.
-func (c *course) unmade() []string {
+func (c *progress) unmade() []string {
 	var parts []string
 	if n := len(c.leftOut); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d left out", n))
@@ -253,7 +228,7 @@ func (c *course) unmade() []string {
 }
 
 // title names the phase that is under way: "phase 2 of 5, workloads".
-func (c *course) title() string {
+func (c *progress) title() string {
 	phase, ok := c.phase()
 	switch {
 	case !ok:

@@ -12,18 +12,18 @@ import (
 // Below this many columns there is no room for a bar.
 const roomForBar = 60
 
-// live composes the line that shows, on a terminal, how far the run is. Where the line
+// statusLine composes the line that shows, on a terminal, how far the run is. Where the line
 // goes is the business of the screen.
-type live struct {
+type statusLine struct {
 	rate  rate
 	width func() int
 }
 
-func newLive(width func() int) *live { return &live{width: width} }
+func newStatusLine(width func() int) *statusLine { return &statusLine{width: width} }
 
-// line returns the live line; empty where there is nothing to tell yet. It
+// line returns the status line; empty where there is nothing to tell yet. It
 // leaves the last column free, for some terminals begin a new line after it.
-func (l *live) line(c *course, hold *pending, now time.Time) string {
+func (l *statusLine) line(c *progress, blocked *pending, now time.Time) string {
 	width := l.columns() - 1
 	if width < 10 {
 		return ""
@@ -32,10 +32,10 @@ func (l *live) line(c *course, hold *pending, now time.Time) string {
 	p, ok := c.pending()
 	var parts []string
 	switch {
-	case hold != nil && width < roomForBar:
-		parts = []string{hold.line(now)}
-	case hold != nil:
-		parts = []string{held(c), hold.line(now)}
+	case blocked != nil && width < roomForBar:
+		parts = []string{blocked.line(now)}
+	case blocked != nil:
+		parts = []string{held(c), blocked.line(now)}
 	case !ok:
 		parts = []string{l.progress(c, width)}
 	case len(c.underway) > 0:
@@ -46,7 +46,7 @@ func (l *live) line(c *course, hold *pending, now time.Time) string {
 	return cut(strings.TrimSpace(strings.Join(parts, "  ")), width)
 }
 
-func (l *live) columns() int {
+func (l *statusLine) columns() int {
 	if l.width != nil {
 		if columns := l.width(); columns > 0 {
 			return columns
@@ -56,7 +56,7 @@ func (l *live) columns() int {
 }
 
 // progress is phase, bar, counters, rate, and what went wrong.
-func (l *live) progress(c *course, width int) string {
+func (l *statusLine) progress(c *progress, width int) string {
 	if c.total <= 0 {
 		return ""
 	}
@@ -72,14 +72,14 @@ func (l *live) progress(c *course, width int) string {
 }
 
 // held is progress while nothing goes on: without a rate, and short.
-func held(c *course) string {
+func held(c *progress) string {
 	if c.total <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s%d/%d%s", phaseName(c), c.ended(), c.total, troubles(c))
 }
 
-func phaseName(c *course) string {
+func phaseName(c *progress) string {
 	phase, ok := c.phase()
 	if !ok {
 		return ""
@@ -87,7 +87,7 @@ func phaseName(c *course) string {
 	return cut(text.Printable(phase.Name), 20) + " "
 }
 
-func troubles(c *course) string {
+func troubles(c *progress) string {
 	var text strings.Builder
 	for _, trouble := range []event.Action{event.InConflict, event.Remains, event.Failed, event.Unknown} {
 		if n := c.tally[trouble]; n > 0 {

@@ -17,21 +17,21 @@ import (
 // every is how long a log may be silent: then a line tells how far the run is.
 const every = 10 * time.Second
 
-// console is stderr: how far the run is, what it is waiting for, and warnings.
+// reporter is stderr: how far the run is, what it is waiting for, and warnings.
 // But for the headings, it is the same for every format.
-type console struct {
-	course *course
-	screen *screen
-	now    func() time.Time
-	live   *live // nil where plain lines are to tell
+type reporter struct {
+	progress   *progress
+	screen     *screen
+	now        func() time.Time
+	statusLine *statusLine // nil where plain lines are to tell
 	// headings: the name of a phase stands above its results. A machine reads no
 	// headings, and finds the phases in its stream.
 	headings bool
 
-	warnings planned[string]
+	warnings planOrdered[string]
 	warned   map[warning]bool
 
-	hold      *pending // why nothing goes on; nil while work does
+	blocked   *pending // why nothing goes on; nil while work does
 	said      map[string]bool
 	last      time.Time // at which anything was said
 	start     time.Time // of the run
@@ -50,24 +50,24 @@ type warning struct {
 	text string
 }
 
-func newConsole(o Options, course *course, screen *screen) *console {
-	c := &console{
-		course: course,
-		screen: screen,
-		now:    o.Now,
-		warned: map[warning]bool{},
-		said:   map[string]bool{},
+func newReporter(o Options, progress *progress, screen *screen) *reporter {
+	c := &reporter{
+		progress: progress,
+		screen:   screen,
+		now:      o.Now,
+		warned:   map[warning]bool{},
+		said:     map[string]bool{},
 
 		headings:   o.Format == Table || o.Format == Name,
 		milestones: map[object.Key]time.Time{},
 	}
 	if o.Progress {
-		c.live = newLive(o.ErrWidth)
+		c.statusLine = newStatusLine(o.ErrWidth)
 	}
 	return c
 }
 
-func (c *console) take(e event.Event) {
+func (c *reporter) take(e event.Event) {
 	if c.start.IsZero() {
 		c.start = c.now()
 		c.last = c.start
@@ -110,7 +110,7 @@ func (c *console) take(e event.Event) {
 
 // warn keeps a warning until its phase is over, so that they come in the order
 // of the plan; one of the run as a whole is shown at once.
-func (c *console) warn(e event.Warned) {
+func (c *reporter) warn(e event.Warned) {
 	w := warning{key: e.Ref.Key(), text: e.Text}
 	if c.warned[w] {
 		return
@@ -120,22 +120,22 @@ func (c *console) warn(e event.Warned) {
 		c.note("warning: " + text.Printable(e.Text) + "\n")
 		return
 	}
-	c.warnings.add(c.course.place(e.Ref), text.Printable(e.Ref.String()+": "+e.Text))
+	c.warnings.add(c.progress.place(e.Ref), text.Printable(e.Ref.String()+": "+e.Text))
 }
 
 // leftOut tells at once what of the input nothing is made of.
-func (c *console) leftOut(e event.LeftOut) {
+func (c *reporter) leftOut(e event.LeftOut) {
 	text := explain(e.Err)
 	c.screen.note("left out: " + strings.Join(text, "\n  ") + "\n")
 }
 
-func (c *console) flush() {
+func (c *reporter) flush() {
 	for _, text := range c.warnings.drain() {
 		c.note("warning: " + text + "\n")
 	}
 }
 
-func (c *console) retrying(e event.Retrying) {
+func (c *reporter) retrying(e event.Retrying) {
 	h := &pending{lacks: oneLine(root(e.Err))}
 	if e.Ref == (object.Ref{}) {
 		c.unreached = true
@@ -147,8 +147,8 @@ func (c *console) retrying(e event.Retrying) {
 	switch {
 	case e.Of > 0:
 		h.since, h.limit = c.now().Add(e.Left-e.Of), e.Of
-	case c.hold != nil && c.hold.what == h.what:
-		h.since = c.hold.since
+	case c.blocked != nil && c.blocked.what == h.what:
+		h.since = c.blocked.since
 	default:
 		h.since = c.now()
 	}
@@ -166,7 +166,7 @@ func (c *console) retrying(e event.Retrying) {
 	c.holdOn(h, key, plainRetry(e))
 }
 
-func (c *console) waiting(e event.Waiting) {
+func (c *reporter) waiting(e event.Waiting) {
 	h := &pending{what: "waiting for " + text.Printable(e.For), since: e.Since, limit: e.Within}
 	if h.since.IsZero() {
 		h.since = c.now()
@@ -183,8 +183,8 @@ func (c *console) waiting(e event.Waiting) {
 }
 
 // holdOn remembers why nothing goes on. Plain lines tell it once for each key.
-func (c *console) holdOn(h *pending, key, plain string) {
-	c.hold = h
+func (c *reporter) holdOn(h *pending, key, plain string) {
+	c.blocked = h
 	if c.redraws() || c.said[key] {
 		return
 	}
@@ -196,13 +196,13 @@ func (c *console) holdOn(h *pending, key, plain string) {
 // there is a plan, somebody may be asked for a password on the same terminal, by
 // whatever writes the manifests or knows the credentials: what is typed there must
 // not be drawn over.
-func (c *console) redraws() bool {
-	return c.live != nil && (c.course.begun || c.unreached)
+func (c *reporter) redraws() bool {
+	return c.statusLine != nil && (c.progress.begun || c.unreached)
 }
 
 // step: the run came to its next step. It does so when the server has answered, or
 // when objects were given up because it did not.
-func (c *console) step() {
+func (c *reporter) step() {
 	if !c.lost {
 		c.goOn()
 	}
@@ -210,7 +210,7 @@ func (c *console) step() {
 
 // result: an object is done with. Only what the server said of it shows that the
 // server is there: an object is done with, too, when the time to reach it is over.
-func (c *console) result(action event.Action, err error) {
+func (c *reporter) result(action event.Action, err error) {
 	switch {
 	case !c.unreached || heard(action, err):
 		c.goOn()
@@ -232,38 +232,38 @@ func heard(action event.Action, err error) bool {
 }
 
 // goOn: work was done, so what held it up is over.
-func (c *console) goOn() {
-	c.hold = nil
+func (c *reporter) goOn() {
+	c.blocked = nil
 	c.lost = false
 	if !c.unreached {
 		return
 	}
 	c.unreached = false
 	clear(c.said)
-	if c.live == nil {
+	if c.statusLine == nil {
 		c.say("the API server answers again")
 	}
 }
 
 // announce tells of the phase that begins, where there are several.
-func (c *console) announce() {
-	phase, ok := c.course.phase()
-	if c.live != nil || !c.headings || !ok || len(c.course.phases) < 2 {
+func (c *reporter) announce() {
+	phase, ok := c.progress.phase()
+	if c.statusLine != nil || !c.headings || !ok || len(c.progress.phases) < 2 {
 		return
 	}
-	c.say(fmt.Sprintf("%s: %s", c.course.title(), text.Count(phase.Total, "object")))
+	c.say(fmt.Sprintf("%s: %s", c.progress.title(), text.Count(phase.Total, "object")))
 }
 
-// tick brings the live line up to date, or in a log says how far the run is when
+// tick brings the status line up to date, or in a log says how far the run is when
 // nothing was said for a while. Nothing else tells that: so what ends is never
 // announced as going on, or as finished, right above its result.
-func (c *console) tick() {
+func (c *reporter) tick() {
 	now := c.now()
-	if c.hold != nil && c.hold.over(now) {
-		c.hold = nil // What it was about has ended, and nobody said so.
+	if c.blocked != nil && c.blocked.over(now) {
+		c.blocked = nil // What it was about has ended, and nobody said so.
 	}
 	if c.redraws() {
-		c.screen.draw(c.live.line(c.course, c.hold, now))
+		c.screen.draw(c.statusLine.line(c.progress, c.blocked, now))
 		return
 	}
 	if now.Sub(c.last) < every {
@@ -276,11 +276,11 @@ func (c *console) tick() {
 
 // pending is what holds the run up, or else what it is about; nil if that is not
 // known.
-func (c *console) pending() *pending {
-	if c.hold != nil {
-		return c.hold
+func (c *reporter) pending() *pending {
+	if c.blocked != nil {
+		return c.blocked
 	}
-	if p, ok := c.course.pending(); ok {
+	if p, ok := c.progress.pending(); ok {
 		return &p
 	}
 	return nil
@@ -288,15 +288,15 @@ func (c *console) pending() *pending {
 
 // status is one line that says how far the run is, what it waits for, and for how
 // long.
-func (c *console) status(now time.Time) string {
+func (c *reporter) status(now time.Time) string {
 	var parts []string
-	if progress := c.course.progress(); progress != "" {
-		if title := c.course.title(); title != "" {
+	if progress := c.progress.progress(); progress != "" {
+		if title := c.progress.title(); title != "" {
 			progress = title + ": " + progress
 		}
 		// A rate tells something only of work that goes on.
-		rate := float64(c.course.done) / now.Sub(c.start).Seconds()
-		if c.hold == nil && len(c.course.lacking) == 0 && rate >= 1 {
+		rate := float64(c.progress.done) / now.Sub(c.start).Seconds()
+		if c.blocked == nil && len(c.progress.lacking) == 0 && rate >= 1 {
 			progress += fmt.Sprintf(", %.0f/s", rate)
 		}
 		parts = append(parts, progress)
@@ -311,10 +311,10 @@ func (c *console) status(now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
-func (c *console) say(line string) { c.note(line + "\n") }
+func (c *reporter) say(line string) { c.note(line + "\n") }
 
 // note writes lines to stderr; after them, a log may be silent for a while.
-func (c *console) note(text string) {
+func (c *reporter) note(text string) {
 	c.last = c.now()
 	c.screen.note(text)
 }

@@ -30,10 +30,10 @@ type choice struct {
 	refused bool
 }
 
-// advice is the paragraph below all conflicts: what was not written, and the flags
+// resolutions is the paragraph below all conflicts: what was not written, and the flags
 // that settle them, ready to be pasted into a shell. named is how a flag names an
 // object.
-func advice(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
+func resolutions(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
 	choices, gathered := choicesOf(conflicts, named)
 	shown := choices[:min(fewFlags, len(choices))]
 
@@ -123,7 +123,7 @@ func (t *applyTable) nothingWritten() string {
 	if t.DryRun {
 		written = "would be written"
 	}
-	switch last := len(t.course.phases) - 1; {
+	switch last := len(t.progress.phases) - 1; {
 	case t.PastConflicts:
 		return "Nothing of what is in conflict, or needs it, " + written + "."
 	case t.changed[first]: // Somebody was faster than the look at the phase.
@@ -131,7 +131,7 @@ func (t *applyTable) nothingWritten() string {
 	case last <= 0:
 		return "Nothing in this phase " + written + "."
 	case first > 0 && first <= last:
-		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, text.Printable(t.course.phases[first].Name))
+		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, text.Printable(t.progress.phases[first].Name))
 	default:
 		return "Nothing " + written + "."
 	}
@@ -141,7 +141,7 @@ func (t *applyTable) nothingWritten() string {
 // another of the same kind and name.
 func (b base) inFlags() func(object.Ref) string {
 	places := map[string]int{}
-	for _, phase := range b.course.phases {
+	for _, phase := range b.progress.phases {
 		for _, ref := range phase.Refs {
 			places[ref.Resource()]++
 		}
