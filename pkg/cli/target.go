@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // targetFlags are the flags that, with the arguments, say which objects a verb is

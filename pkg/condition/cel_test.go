@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
 func deployment() schema.GroupVersionKind {

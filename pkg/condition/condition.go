@@ -5,9 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
 // Condition is a Spec compiled for one kind. It is safe for concurrent use.

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Search is the search for an object's controller.

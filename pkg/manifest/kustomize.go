@@ -3,8 +3,9 @@ package manifest
 import (
 	"context"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"sigs.k8s.io/kustomize/api/krusty"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // kustomization builds a folder (or a URL, for which kustomize calls git) with

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 const (
