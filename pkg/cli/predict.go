@@ -154,10 +154,10 @@ func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	err := fmt.Errorf("%s: no %s in the input", flag, c.Object())
 	var names []string
 	for _, item := range items {
-		names = append(names, item.Ref.Resource())
+		names = append(names, item.Resource())
 		if c.Namespace != "" {
-			kind := strings.TrimSuffix(item.Ref.Resource(), "/"+item.Ref.Name)
-			names[len(names)-1] = kind + "/" + item.Ref.Namespace + "/" + item.Ref.Name
+			kind := strings.TrimSuffix(item.Resource(), "/"+item.Ref.Name)
+			names[len(names)-1] = kind + "/" + item.Ref.Namespace + "/" + item.Name
 		}
 	}
 	meant := ""

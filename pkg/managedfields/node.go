@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"sigs.k8s.io/structured-merge-diff/v6/value"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
@@ -103,5 +101,13 @@ func (n Node) FieldName() (string, bool) {
 func (n Node) IsKeyOf(item Node) bool {
 	name, isField := n.FieldName()
 	key := item.last().Key
-	return isField && key != nil && slices.ContainsFunc(*key, func(f value.Field) bool { return f.Name == name })
+	if !isField || key == nil {
+		return false
+	}
+	for _, field := range *key {
+		if field.Name == name {
+			return true
+		}
+	}
+	return false
 }

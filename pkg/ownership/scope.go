@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -56,9 +57,7 @@ func (s Scope) After(before Scope, now time.Time) Scope {
 	}
 	s.Kinds = kinds
 	namespaces := map[string]time.Time{}
-	for name, since := range before.Namespaces {
-		namespaces[name] = since
-	}
+	maps.Copy(namespaces, before.Namespaces)
 	for _, name := range before.ExcludedNamespaces {
 		namespaces[name] = now
 	}

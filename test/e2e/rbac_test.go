@@ -114,7 +114,7 @@ func grant(t *testing.T, c *cluster.Cluster, role rbacv1.Role, ns, user string) 
 	if len(role.Rules[0].Verbs) == 0 {
 		role.Rules[0].Verbs = []string{"deletecollection"} // a role needs one
 	}
-	role.TypeMeta.APIVersion, role.TypeMeta.Kind = "rbac.authorization.k8s.io/v1", "Role"
+	role.APIVersion, role.Kind = "rbac.authorization.k8s.io/v1", "Role"
 	text, err := yaml.Marshal(role)
 	if err != nil {
 		t.Fatal(err)

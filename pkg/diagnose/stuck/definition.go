@@ -33,7 +33,7 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	c.add(objects)
 	found := c.causes(d)
 	t := object.ConditionOf(live, "Terminating")
-	failed := t.Status == "True" && slices.Contains(failures, t.Reason) && slices.Contains(live.GetFinalizers(), cleanup)
+	failed := t.Status == "True" && isCleanupFailure(t.Reason) && slices.Contains(live.GetFinalizers(), cleanup)
 	switch {
 	case c.total() > 0:
 		left := c.remain(live)
@@ -54,11 +54,13 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 // cleanup is the finalizer with which the API server waits for the instances.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// failures are the reasons by which the API server says that it did not get through with
-// the instances: it could not list or delete them, or they were not gone in time. Often it
+// isCleanupFailure reports whether the API server gives this reason when it did not get
+// through with the instances: it could not list or delete them, or they were not gone in time. Often it
 // is its storage of the kind that was just being set up anew. It tries again after up to
 // a quarter of an hour, and at once when the definition is written.
-var failures = []string{"InstanceDeletionFailed", "InstanceDeletionCheck"}
+func isCleanupFailure(reason string) bool {
+	return reason == "InstanceDeletionFailed" || reason == "InstanceDeletionCheck"
+}
 
 // instances is the kind that a definition defines, at the version at which they are
 // stored: reading that needs no conversion.
