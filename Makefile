@@ -143,11 +143,11 @@ lint: $(BIN)/golangci-lint $(BIN)/actionlint ## linters, formatting, tidy module
 
 .PHONY: generate
 generate: ## write the tables of deprecated APIs and fields from pinned releases of Kubernetes
-	$(GO) run ./pkg/deprecation/internal/cmd/generate
+	$(GO) run ./pkg/webhook/deprecation/internal/cmd/generate
 
 .PHONY: generate-check
 generate-check: ## fail if those tables are not what the pinned releases give
-	$(GO) run ./pkg/deprecation/internal/cmd/generate -check
+	$(GO) run ./pkg/webhook/deprecation/internal/cmd/generate -check
 
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## format the code

@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -138,7 +139,7 @@ func (c *connection) connect(ctx context.Context, run string, concurrency int, e
 	}
 	c.run = run
 	emit(event.Preparing{Text: "asking the API server"})
-	base := cluster.BasePath(config)
+	base := request.BasePath(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &secretsTransport{next: next, vault: c.vault, base: base}
 	})
@@ -155,7 +156,7 @@ func (c *connection) connect(ctx context.Context, run string, concurrency int, e
 		OnRetry: func(ref object.Ref, err error, in, left time.Duration) {
 			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left, Of: c.serverTimeout})
 		},
-		OnSilence: func(ref object.Ref, since time.Time, within time.Duration) {
+		OnStall: func(ref object.Ref, since time.Time, within time.Duration) {
 			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is well", Since: since, Within: within})
 		},
 	})

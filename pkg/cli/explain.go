@@ -16,7 +16,7 @@ import (
 // whyNot looks for the causes why an object does not get ready. What it can not
 // read is a cause too, and says so; an object that is gone by now has none.
 func whyNot(client *cluster.Client) func(context.Context, object.Kind, object.Ref) []event.Cause {
-	reader := patientReader{client.Once(), client}
+	reader := patientReader{client.NoRetry(), client}
 	return func(ctx context.Context, kind object.Kind, ref object.Ref) []event.Cause {
 		live, err := client.Get(ctx, kind, ref)
 		if err != nil {
@@ -31,7 +31,7 @@ func whyNot(client *cluster.Client) func(context.Context, object.Kind, object.Re
 // patientReader reads as the rest of a wait does: what a server that is away for a
 // moment does not answer is asked again.
 type patientReader struct {
-	*cluster.Once
+	*cluster.NoRetry
 	client *cluster.Client
 }
 

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -174,7 +174,7 @@ func TestWhatIsAboutSecrets(t *testing.T) {
 	for _, host := range hosts {
 		for path, want := range paths {
 			config := &rest.Config{Host: host, ContentConfig: rest.ContentConfig{NegotiatedSerializer: scheme.Codecs.WithoutConversion()}}
-			base := cluster.BasePath(config)
+			base := request.BasePath(config)
 			asked := ""
 			config.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 				asked = r.URL.Path

@@ -24,7 +24,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 	if err != nil {
 		return err
 	}
-	reader := client.Once()
+	reader := client.NoRetry()
 	explainer := &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: reader}}
 	scopes, named, err := o.scopes(ctx, c, client)
 	if err != nil {
@@ -147,7 +147,7 @@ func (o *stuckOptions) everywhere(ctx context.Context, c *connection, client *cl
 
 // explainOne explains an object that was named. That it is not there, or not
 // terminating, is said.
-func explainOne(ctx context.Context, reader *cluster.Once, e *stuck.Explainer, t target, out *printer.Printer) ([]stuck.Explained, error) {
+func explainOne(ctx context.Context, reader *cluster.NoRetry, e *stuck.Explainer, t target, out *printer.Printer) ([]stuck.Explained, error) {
 	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
 	switch {
 	case err != nil:

@@ -166,23 +166,23 @@ func questions() []asked {
 			_, err := c.Count(ctx, u)
 			return err
 		}},
-		{"Once.Get", func(ctx context.Context, c *Client) error {
-			_, err := c.Once().Get(ctx, configMaps.GVK, "prod", "a")
+		{"NoRetry.Get", func(ctx context.Context, c *Client) error {
+			_, err := c.NoRetry().Get(ctx, configMaps.GVK, "prod", "a")
 			return err
 		}},
-		{"Once.Select", func(ctx context.Context, c *Client) error {
-			return c.Once().Select(ctx, configMaps.GVK, object.Selection{Namespace: "prod"}, "", func(*unstructured.Unstructured) {})
+		{"NoRetry.Select", func(ctx context.Context, c *Client) error {
+			return c.NoRetry().Select(ctx, configMaps.GVK, object.Selection{Namespace: "prod"}, "", func(*unstructured.Unstructured) {})
 		}},
-		{"Once.Metadata", func(ctx context.Context, c *Client) error {
-			_, err := c.Once().Metadata(ctx, configMaps.GVK, object.Selection{Namespace: "prod"})
+		{"NoRetry.Metadata", func(ctx context.Context, c *Client) error {
+			_, err := c.NoRetry().Metadata(ctx, configMaps.GVK, object.Selection{Namespace: "prod"})
 			return err
 		}},
-		{"Once.Kinds", func(ctx context.Context, c *Client) error { _, err := c.Once().Kinds(ctx); return err }},
-		{"Once.DryRunRemoveFinalizer", func(ctx context.Context, c *Client) error {
-			return c.Once().DryRunRemoveFinalizer(ctx, ref, live(), "example.com/f")
+		{"NoRetry.Kinds", func(ctx context.Context, c *Client) error { _, err := c.NoRetry().Kinds(ctx); return err }},
+		{"NoRetry.DryRunRemoveFinalizer", func(ctx context.Context, c *Client) error {
+			return c.NoRetry().DryRunRemoveFinalizer(ctx, ref, live(), "example.com/f")
 		}},
-		{"Once.Allowed", func(ctx context.Context, c *Client) error {
-			_, err := c.Once().Allowed(ctx, "", "get", ref)
+		{"NoRetry.Allowed", func(ctx context.Context, c *Client) error {
+			_, err := c.NoRetry().Allowed(ctx, "", "get", ref)
 			return err
 		}},
 		{"Watch", watchFalsely(object.Selection{Namespace: "prod"})},
@@ -309,11 +309,11 @@ func TestWrongAnswerToReadyz(t *testing.T) {
 					return ok(req), nil
 				})
 				f.posing = true
-				if got, err := c.health(t.Context()); got == ready && what != "no JSON" { // which is OK
+				if err := c.requests.Ready(t.Context()); err == nil && what != "no JSON" { // which is OK
 					t.Errorf("taken for the API server: %v", err)
 				}
 				time.Sleep(10 * time.Second)
-				if got, err := c.health(t.Context()); got != ready {
+				if err := c.requests.Ready(t.Context()); err != nil {
 					t.Errorf("the API server itself: %v", err)
 				}
 			})

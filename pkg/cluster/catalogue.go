@@ -1,100 +1,180 @@
 package cluster
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
-	"mime"
-	"net/http"
-	"path"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// checkCatalogue makes sure that an answer about what the server serves is one.
-// client-go reads these, some through caches, and takes whatever is not there for
-// not served: so they are looked at before it sees them (edge case 85).
-func checkCatalogue(base, asked string, resp *http.Response) error {
-	check := catalogueCheck(strings.TrimPrefix(asked, base))
-	if check == nil || resp.StatusCode != http.StatusOK || !claimsJSON(resp) {
-		return nil
-	}
-	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close() // It was read, or it failed before.
+// renewAfter is how old what is known of the server's kinds may be to be believed
+// about what it does not serve.
+const renewAfter = time.Second
+
+// look calls find with all that the server serves, and again with what it serves
+// now, if find does not find it in what a cache has.
+func (c *Client) look(ctx context.Context, text string, find func(catalogue) error) error {
+	unlock, err := c.kinds.lock(ctx)
 	if err != nil {
 		return err
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	var text catalogueText
-	if err := json.Unmarshal(body, &text); err != nil {
-		return garbled(body)
-	}
-	if !check(text) {
-		u, err := decodeAny(body)
-		if err != nil {
+	defer unlock()
+	var t catalogue
+	for renewed := time.Since(c.kinds.read) < renewAfter; ; renewed = true {
+		if t, err = c.catalogue(ctx); err != nil {
 			return err
 		}
-		return wrong("%s answers with %s", asked, describe(u))
-	}
-	return nil
-}
-
-// claimsJSON reports whether an answer can be looked into. What says nothing of its
-// form is read as JSON.
-func claimsJSON(resp *http.Response) bool {
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return err != nil || kind == "application/json" || kind == "text/plain"
-}
-
-// catalogueText is what tells one answer about the server from another.
-type catalogueText struct {
-	Kind, Name, GroupVersion, GitVersion string
-	Versions, Groups, Items              []json.RawMessage
-	Resources                            *[]json.RawMessage
-	Paths                                map[string]json.RawMessage
-	OpenAPI                              string
-}
-
-// catalogueCheck returns what an answer at a path below the base has to be; nil for paths
-// of objects.
-func catalogueCheck(at string) func(catalogueText) bool {
-	parts := strings.Split(strings.Trim(at, "/"), "/")
-	switch root, n := parts[0], len(parts); {
-	case at == "/version":
-		return func(t catalogueText) bool { return t.GitVersion != "" }
-	case root == "api" && n == 1:
-		return func(t catalogueText) bool {
-			return t.Kind == "APIVersions" && len(t.Versions) > 0 || t.aggregated()
+		err = find(t)
+		if !meta.IsNoMatchError(err) || renewed {
+			break
 		}
-	case root == "apis" && n == 1:
-		return func(t catalogueText) bool { return t.Kind == "APIGroupList" && len(t.Groups) > 0 || t.aggregated() }
-	case root == "apis" && n == 2:
-		return func(t catalogueText) bool { return t.Kind == "APIGroup" && t.Name == parts[1] && len(t.Versions) > 0 }
-	case root == "api" && n == 2, root == "apis" && n == 3:
-		gv := strings.Join(parts[1:], "/")
-		return func(t catalogueText) bool {
-			return t.Kind == "APIResourceList" && t.GroupVersion == gv && t.Resources != nil
-		}
-	case root == "openapi" && n == 2:
-		return func(t catalogueText) bool { return len(t.Paths) > 0 }
-	case root == "openapi":
-		return func(t catalogueText) bool { return t.OpenAPI != "" }
+		c.discovery.InvalidateWithContext(ctx)
+		c.kinds.read = time.Now()
 	}
-	return nil
+	if meta.IsNoMatchError(err) {
+		return &NoTypeError{Type: text, Near: t.near(text), Err: t.unknown}
+	}
+	return err
 }
 
-// aggregated reports whether it is a catalogue of everything (KEP-3352).
-func (t catalogueText) aggregated() bool {
-	return t.Kind == "APIGroupDiscoveryList" && len(t.Items) > 0
-}
-
-// BasePath returns what comes before every path on the server, for one behind a gateway:
-// "/k8s/clusters/c-1", or "" where there is nothing. It has no slash at its end.
-func BasePath(config *rest.Config) string {
-	u, _, err := rest.DefaultServerUrlFor(config)
+// refresh drops what the cache knows from before this run.
+func (c *Client) refresh(ctx context.Context) error {
+	unlock, err := c.kinds.lock(ctx)
 	if err != nil {
-		return "" // There is no client of such a configuration.
+		return err
 	}
-	return strings.TrimSuffix(path.Clean("/"+u.Path), "/")
+	defer unlock()
+	if time.Since(c.kinds.read) > refreshAfter {
+		c.discovery.InvalidateWithContext(ctx)
+		c.kinds.read = time.Now()
+	}
+	return nil
+}
+
+// refreshAfter is how long what this run has read itself is believed as a whole.
+const refreshAfter = time.Minute
+
+// catalogue is what the server serves.
+type catalogue struct {
+	mapper meta.RESTMapperWithContext
+	groups []*restmapper.APIGroupResources
+	// unknown names the groups of which it can not be told, their servers being
+	// away (edge case 21).
+	unknown error
+}
+
+// catalogue reads what the server serves, from the cache where that is filled.
+func (c *Client) catalogue(ctx context.Context) (catalogue, error) {
+	var t catalogue
+	err := c.requests.Do(ctx, request.Request{Bulk: true}, func(ctx context.Context) error {
+		var err error
+		t.groups, err = restmapper.GetAPIGroupResourcesWithContext(quietly(ctx), c.discovery)
+		if err != nil && request.Classify(err, request.Request{}) != request.Final {
+			c.discovery.InvalidateWithContext(ctx) // It would remember the error.
+		}
+		return err
+	})
+	if err != nil {
+		return t, err
+	}
+	t.mapper = restmapper.NewShortcutExpanderWithContext(
+		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), c.discovery, func(string) {})
+	_, _, err = c.discovery.ServerGroupsAndResourcesWithContext(quietly(ctx))
+	if failed, ok := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); ok {
+		var names []string
+		for gv := range failed.Groups {
+			names = append(names, gv.String())
+		}
+		t.unknown = fmt.Errorf("of %s it can not be told, for the server behind it does not answer", strings.Join(sortedOnce(names), ", "))
+	}
+	return t, nil
+}
+
+// kindOf reads a TYPE: as a resource, in its three forms and by its short names,
+// else as a kind.
+func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersionKind, error) {
+	full, resource := schema.ParseResourceArg(strings.ToLower(text))
+	if full != nil {
+		if gvk, err := t.mapper.KindForWithContext(ctx, *full); err == nil {
+			return gvk, nil
+		}
+	}
+	gvk, err := t.mapper.KindForWithContext(ctx, resource.WithVersion(""))
+	if err == nil {
+		return gvk, nil
+	}
+	fullKind, kind := schema.ParseKindArg(text)
+	if fullKind != nil {
+		if mapping, err := t.mapper.RESTMappingWithContext(ctx, fullKind.GroupKind(), fullKind.Version); err == nil {
+			return t.mapper.KindForWithContext(ctx, mapping.Resource) // A mapping has the kind as it was typed.
+		}
+	}
+	if mapping, kindErr := t.mapper.RESTMappingWithContext(ctx, kind); kindErr == nil {
+		return t.mapper.KindForWithContext(ctx, mapping.Resource)
+	}
+	return schema.GroupVersionKind{}, err
+}
+
+// names returns what name makes of each type, in order and each once. Of a group's
+// versions, the preferred one counts.
+func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []string) []string {
+	var names []string
+	for _, group := range t.groups {
+		for _, r := range group.VersionedResources[group.Group.PreferredVersion.Version] {
+			if strings.Contains(r.Name, "/") {
+				continue
+			}
+			names = append(names, name(schema.GroupResource{Group: group.Group.Name, Resource: r.Name}, r)...)
+		}
+	}
+	return sortedOnce(names)
+}
+
+// listable returns the kinds that the server serves now, and that can be listed. A
+// cache from before may lack a definition that is new, and with it what hangs.
+func (c *Client) listable(ctx context.Context) ([]object.Kind, error) {
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	var kinds []object.Kind
+	err := c.look(ctx, "", func(t catalogue) error {
+		kinds = t.listable()
+		return nil
+	})
+	return kinds, err
+}
+
+// listable returns the kinds that can be listed, each at the version that its group
+// prefers, or else at one that has it.
+func (t catalogue) listable() []object.Kind {
+	var kinds []object.Kind
+	for _, group := range t.groups {
+		versions := []string{group.Group.PreferredVersion.Version}
+		for _, v := range group.Group.Versions {
+			versions = append(versions, v.Version)
+		}
+		seen := map[string]bool{}
+		for _, version := range versions {
+			for _, r := range group.VersionedResources[version] {
+				if seen[r.Name] || strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") {
+					continue
+				}
+				seen[r.Name] = true
+				gvk := schema.GroupVersionKind{Group: group.Group.Name, Version: version, Kind: r.Kind}
+				kinds = append(kinds, object.Kind{GVK: gvk, Resource: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs})
+			}
+		}
+	}
+	return kinds
 }

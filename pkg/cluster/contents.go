@@ -14,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/listwatch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -123,29 +126,25 @@ func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 
 // countKind counts the objects of a kind, in all namespaces if that is empty.
 func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace string) (int, error) {
-	w := &watching{client: c, kind: kind, sel: object.Selection{Namespace: namespace}}
-	r := request{ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, bulk: true, quiet: true}
+	sel := object.Selection{Namespace: namespace}
+	r := request.Request{Ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, Bulk: true, Quiet: true}
 	n := 0
-	p := &pager{
-		kind: kind, size: 1,
-		build: func() *rest.Request { return w.collection().SetHeader("Accept", metadataAlone) },
-		do: func(ctx context.Context, send func(context.Context) error) error {
-			_, _, err := c.try(ctx, r, send)
-			if err != nil && classify(err, r) == lost {
-				return &noAnswerError{causeOf(err)}
-			}
-			return err
+	l := &listwatch.List{
+		Kind: kind, Size: 1,
+		Build: func() *rest.Request { return listwatch.MetadataOnly(listwatch.Collection(c.rest, kind, sel)) },
+		Do: func(ctx context.Context, send func(context.Context) error) error {
+			return c.requests.Once(ctx, r, send)
 		},
-		turn: func() { n = 0 },
-		item: func(text []byte) error {
+		Turn: func() { n = 0 },
+		Item: func(text []byte) error {
 			n++
-			_, err := decodeItem(text, kind, w.namespace())
+			_, err := answer.Item(text, kind, within(kind, sel))
 			return err
 		},
-		more: func(metav1.ListMeta) bool { return false },
+		More: func(metav1.ListMeta) (int, bool) { return 0, false },
 	}
-	page, err := p.read(ctx)
-	if denied(err) || apierrors.IsNotFound(err) {
+	page, err := l.Read(ctx)
+	if request.Denied(err) || apierrors.IsNotFound(err) {
 		return 0, nil
 	}
 	if page.RemainingItemCount != nil {

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -27,10 +29,10 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	if err != nil {
 		return nil, fmt.Errorf("delete %s: %w", ref, err)
 	}
-	q := request{ref: ref, guarded: how.UID != ""}
+	q := request.Request{Ref: ref, Guarded: how.UID != ""}
 	doubtful := false
 	send := func() *rest.Request {
-		return c.rest.Delete().AbsPath(resourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
+		return c.rest.Delete().AbsPath(request.ResourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
 	}
 	left, err := c.answered(ctx, kind, q, send, func(body []byte) (left *unstructured.Unstructured, err error) {
 		left, doubtful, err = deleted(body, kind, ref, how)
@@ -49,20 +51,20 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 // deleted reads the answer to a deletion. A Status says that the object is gone: one
 // that does not say which is doubtful, for a proxy may say as much of everything.
 func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
-	u, err := decodeAny(body)
+	u, err := answer.Any(body)
 	if err != nil {
 		return nil, false, err
 	}
 	if u.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "Status"}) {
-		left, err = decode(body, kind, ref)
+		left, err = answer.Object(body, kind, ref)
 		if err == nil && how.UID != "" && left.GetUID() != how.UID {
-			err = wrong("it is the %s %s with the UID %s, not %s", kind.GVK.Kind, ref.Name, left.GetUID(), how.UID)
+			err = answer.Wrong("it is the %s %s with the UID %s, not %s", kind.GVK.Kind, ref.Name, left.GetUID(), how.UID)
 		}
 		return left, false, err
 	}
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil {
-		return nil, false, garbled(body)
+		return nil, false, answer.Garbled(body)
 	}
 	about := metav1.StatusDetails{}
 	if status.Details != nil {
@@ -70,9 +72,9 @@ func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion)
 	}
 	switch {
 	case status.Status != metav1.StatusSuccess:
-		return nil, false, wrong("it is %s", describe(u))
+		return nil, false, answer.Wrong("it is %s", answer.Describe(u))
 	case about.Name != "" && about.Name != ref.Name, about.UID != "" && how.UID != "" && about.UID != how.UID:
-		return nil, false, wrong("it says that %s is deleted, not %s", about.Name, ref.Name)
+		return nil, false, answer.Wrong("it says that %s is deleted, not %s", about.Name, ref.Name)
 	}
 	return nil, about.Name == "", nil
 }
@@ -101,7 +103,7 @@ func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *un
 	if !slices.Contains(live.GetFinalizers(), finalizer) {
 		return live, nil
 	}
-	q := request{ref: object.RefOf(live), guarded: true}
+	q := request.Request{Ref: object.RefOf(live), Guarded: true}
 	return c.object(ctx, kind, q, func() *rest.Request { return c.removal(kind, live, finalizer) })
 }
 
@@ -116,5 +118,5 @@ func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, fina
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
 	}
 	body, _ := json.Marshal(patch) // Strings can always be marshalled.
-	return c.rest.Patch(types.JSONPatchType).AbsPath(resourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
+	return c.rest.Patch(types.JSONPatchType).AbsPath(request.ResourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
 }

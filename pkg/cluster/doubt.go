@@ -1,19 +1,21 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/listwatch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -53,8 +55,8 @@ func (c *Client) unlisted(ctx context.Context, gvk schema.GroupVersionKind, know
 		return context.Cause(ctx)
 	case err != nil:
 		return &NoKindError{GVK: gvk, Err: err}
-	case elsewhere.Empty() && c.kinds.isYoung(gvk): // One of several API servers may be behind, or this one busy.
-		return &NoKindError{GVK: gvk, Err: &noAnswerError{errServedBefore}}
+	case elsewhere.Empty() && c.kinds.isNewlyServed(gvk): // One of several API servers may be behind, or this one busy.
+		return &NoKindError{GVK: gvk, Err: request.NoAnswer(errServedBefore)}
 	case elsewhere.Empty():
 		return &NoKindError{GVK: gvk}
 	}
@@ -86,7 +88,7 @@ func (c *Client) Doubt(ctx context.Context, gvk schema.GroupVersionKind, namespa
 			case err != nil:
 				return err
 			case served:
-				return &noAnswerError{wrong("it is not listed among the kinds, but found")}
+				return request.NoAnswer(answer.Wrong("it is not listed among the kinds, but found"))
 			}
 		}
 	}
@@ -104,9 +106,9 @@ func resourceNames(kind string) []string {
 }
 
 func paths(gvk schema.GroupVersionKind, namespace, resource string) [][]string {
-	all := [][]string{resourcePath(object.Kind{GVK: gvk, Resource: resource}, "")}
+	all := [][]string{request.ResourcePath(object.Kind{GVK: gvk, Resource: resource}, "")}
 	if namespace != "" {
-		all = append(all, resourcePath(object.Kind{GVK: gvk, Resource: resource, Namespaced: true}, namespace))
+		all = append(all, request.ResourcePath(object.Kind{GVK: gvk, Resource: resource, Namespaced: true}, namespace))
 	}
 	return all
 }
@@ -114,8 +116,8 @@ func paths(gvk schema.GroupVersionKind, namespace, resource string) [][]string {
 // answers reports whether there is a list at a path. To whom it is forbidden nothing is
 // told: the server decides that before it looks for what is there.
 func (c *Client) answers(ctx context.Context, gvk schema.GroupVersionKind, path []string) (bool, error) {
-	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}, quiet: true, bulk: true}, func(ctx context.Context) error {
-		_, err := read(ctx, c.rest.Get().AbsPath(path...).Param("limit", "1").SetHeader("Accept", metadataAlone))
+	err := c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Quiet: true, Bulk: true}, func(ctx context.Context) error {
+		_, err := request.Read(ctx, listwatch.MetadataOnly(c.rest.Get().AbsPath(path...).Param("limit", "1")))
 		return err
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
@@ -126,22 +128,15 @@ func (c *Client) answers(ctx context.Context, gvk schema.GroupVersionKind, path 
 
 // agreed asks until what is answered does not contradict itself. Where it goes on to, for
 // as long as the server itself is given, nothing can be told.
-func (c *Client) agreed(ctx context.Context, ask func() (schema.GroupVersion, error)) (schema.GroupVersion, error) {
-	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
-	for began := time.Now(); ; {
-		answer, err := ask()
-		against, isAgainst := errors.AsType[*contradiction](err)
-		if !isAgainst {
-			return answer, err
-		}
-		pause := pauses.Step()
-		if time.Since(began)+pause > c.timeout {
-			return answer, &noAnswerError{wrong("%s", against.text)}
-		}
-		if err := sleep(ctx, pause); err != nil {
-			return answer, err
-		}
+func (c *Client) agreed(ctx context.Context, ask func() (schema.GroupVersion, error)) (found schema.GroupVersion, err error) {
+	ended := until(ctx, c.timeout, func() bool {
+		found, err = ask()
+		return !errors.As(err, new(*contradiction))
+	})
+	if against, ok := errors.AsType[*contradiction](err); ok {
+		err = request.NoAnswer(answer.Wrong("%s", against.text))
 	}
+	return found, cmp.Or(ended, err)
 }
 
 // otherVersion asks the server itself for another version of the group in which it
@@ -175,19 +170,19 @@ func (c *Client) otherVersion(ctx context.Context, gvk schema.GroupVersionKind, 
 // place says it of all it does not know: the list of all groups tells.
 func (c *Client) groupNow(ctx context.Context, name string) (metav1.APIGroup, error) {
 	var all metav1.APIGroupList
-	err := c.do(ctx, request{ref: object.Ref{GVK: schema.GroupVersionKind{Group: name}}, bulk: true}, func(ctx context.Context) error {
-		body, err := read(ctx, c.rest.Get().AbsPath("/apis"))
+	err := c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: schema.GroupVersionKind{Group: name}}, Bulk: true}, func(ctx context.Context) error {
+		body, err := request.Read(ctx, c.rest.Get().AbsPath("/apis"))
 		if err != nil {
 			return err
 		}
 		if err := json.Unmarshal(body, &all); err != nil || all.Kind != "APIGroupList" {
-			return wrong("/apis answers with a %s", all.Kind)
+			return answer.Wrong("/apis answers with a %s", all.Kind)
 		}
 		return nil
 	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return metav1.APIGroup{}, &noAnswerError{wrong("/apis is not found")}
+		return metav1.APIGroup{}, request.NoAnswer(answer.Wrong("/apis is not found"))
 	case err != nil:
 		return metav1.APIGroup{}, err
 	case name == "": // It is not among the others, and every server has it.

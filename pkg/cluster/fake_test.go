@@ -73,6 +73,18 @@ func (f *fake) count(prefix string) int {
 	return f.countLocked(prefix)
 }
 
+// What a client promises, said once more.
+const (
+	// startLimit is how many requests are let through at once at first.
+	startLimit = 12
+	// attemptLimit is how long one request may take.
+	attemptLimit = 2 * time.Minute
+	// settling is how long a server that is back may take to get ready.
+	settling = 10 * time.Second
+	// lastWord is how long a write may still take when the run is stopped.
+	lastWord = 3 * time.Second
+)
+
 // told collects what a client says.
 type told struct {
 	mu       sync.Mutex
@@ -103,7 +115,7 @@ func (t *told) options(o Options) Options {
 		defer t.mu.Unlock()
 		t.retries = append(t.retries, retry{ref, err, in, left})
 	}
-	o.OnSilence = func(ref object.Ref, since time.Time, within time.Duration) {
+	o.OnStall = func(ref object.Ref, since time.Time, within time.Duration) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.silences = append(t.silences, hangs{ref, time.Since(since), within})
@@ -119,10 +131,16 @@ func (t *told) options(o Options) Options {
 // newFake returns a client of a fake server that keeps trying for 30 s.
 func newFake(t *testing.T, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
 	t.Helper()
+	return newFakeFor(t, 30*time.Second, answer)
+}
+
+// newFakeFor returns a client of a fake server that keeps trying for so long.
+func newFakeFor(t *testing.T, timeout time.Duration, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
+	t.Helper()
 	f, says := &fake{answer: answer}, &told{}
 	c, err := New(says.options(Options{
 		REST:          &rest.Config{Host: "http://fake", Transport: f},
-		ServerTimeout: 30 * time.Second,
+		ServerTimeout: timeout,
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,10 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -75,7 +75,7 @@ func (k *kinds) forget(gvk schema.GroupVersionKind) {
 	delete(k.known, gvk)
 }
 
-func (k *kinds) isYoung(gvk schema.GroupVersionKind) bool {
+func (k *kinds) isNewlyServed(gvk schema.GroupVersionKind) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.young[gvk]
@@ -150,14 +150,7 @@ func (c *Client) remembered(ctx context.Context, gvk schema.GroupVersionKind) (k
 		c.discovery.InvalidateWithContext(ctx)
 		kind, err = c.cached(ctx, gvk)
 	}
-	return kind, kubernetesOwn(gvk.Group) || c.discovery.FreshWithContext(ctx), err
-}
-
-// kubernetesOwn tells whether a group's name is one that Kubernetes keeps for itself. What
-// is served of those changes with the version of the server, or by definitions
-// that are installed once and stay.
-func kubernetesOwn(group string) bool {
-	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+	return kind, answer.KubernetesOwn(gvk.Group) || c.discovery.FreshWithContext(ctx), err
 }
 
 // cached looks into the cache, which fills itself where it is empty: with two
@@ -166,10 +159,10 @@ func (c *Client) cached(ctx context.Context, gvk schema.GroupVersionKind) (objec
 	var list *metav1.APIResourceList
 	var stale discovery.StaleGroupVersionError
 	gv := gvk.GroupVersion()
-	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}, bulk: true}, func(ctx context.Context) error {
+	err := c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) error {
 		var err error
 		list, err = c.discovery.ServerResourcesForGroupVersionWithContext(quietly(ctx), gv.String())
-		if err != nil && classify(err, request{}) != final {
+		if err != nil && request.Classify(err, request.Request{}) != request.Final {
 			c.discovery.InvalidateWithContext(ctx) // It would remember the error.
 		}
 		return err
@@ -201,29 +194,6 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 	}, nil
 }
 
-// Served waits until the server serves the kind: for as long as is given, or, where
-// that is 0, as it would wait for the server itself. A definition that is Established
-// is not yet served (apiextensions-apiserver#5; edge case 18): only asking for the
-// kind tells.
-func (c *Client) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error) {
-	within = cmp.Or(within, c.timeout)
-	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
-	for began := time.Now(); ; {
-		kind, err := c.live(ctx, gvk)
-		if err == nil {
-			c.kinds.put(kind, true)
-			return kind, c.renew(ctx, gvk)
-		}
-		pause := pauses.Step()
-		if !errors.As(err, new(*NoKindError)) || time.Since(began)+pause > within {
-			return object.Kind{}, err
-		}
-		if err := sleep(ctx, pause); err != nil {
-			return object.Kind{}, err
-		}
-	}
-}
-
 // live asks the server itself about the one group version.
 func (c *Client) live(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	l, err := c.listed(ctx, gvk.GroupVersion())
@@ -241,8 +211,8 @@ type listing struct {
 
 func (c *Client) listed(ctx context.Context, gv schema.GroupVersion) (listing, error) {
 	var l listing
-	err := c.do(ctx, request{ref: object.Ref{GVK: gv.WithKind("")}, bulk: true}, func(ctx context.Context) error {
-		body, err := read(ctx, c.rest.Get().AbsPath(groupPath(gv.Group, gv.Version)...))
+	err := c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gv.WithKind("")}, Bulk: true}, func(ctx context.Context) error {
+		body, err := request.Read(ctx, c.rest.Get().AbsPath(request.GroupPath(gv.Group, gv.Version)...))
 		if err != nil {
 			return err
 		}

@@ -7,8 +7,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/listwatch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -76,7 +81,7 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 // each reads objects one by one.
 func (r *reading) each(ctx context.Context, left map[string]int) {
 	var g errgroup.Group
-	g.SetLimit(maxConcurrency)
+	g.SetLimit(request.MaxConcurrency)
 	for _, i := range left {
 		g.Go(func() error {
 			live, err := r.client.Get(ctx, r.kind, r.refs[i])
@@ -88,4 +93,74 @@ func (r *reading) each(ctx context.Context, left map[string]int) {
 		})
 	}
 	_ = g.Wait() // Errors are visited.
+}
+
+const (
+	// pageSpare is how many more objects than we look for one page may hold.
+	pageSpare = 500
+	// farMore is how many objects we read past for one that we look for, before
+	// reading each by itself is less work.
+	farMore = 20
+)
+
+// list reads a namespace page by page, visits what is looked for and takes it
+// out of left. It returns false when what is left is better read one by one.
+// Most sets are one page; the second is all the rest.
+func (r *reading) list(ctx context.Context, namespace string, left map[string]int) (whole bool, err error) {
+	whole = true
+	l := &listwatch.List{
+		Kind: r.kind, Size: 2*len(left) + pageSpare, AnyTime: true,
+		Build: func() *rest.Request { return r.client.rest.Get().AbsPath(request.ResourcePath(r.kind, namespace)...) },
+		Do: func(ctx context.Context, send func(context.Context) error) error {
+			return r.client.requests.Do(ctx, request.Request{
+				Ref:         object.Ref{GVK: r.kind.GVK, Namespace: namespace},
+				About:       r.refsOf(left),
+				NewlyServed: r.client.kinds.isNewlyServed(r.kind.GVK),
+				Bulk:        true,
+			}, send)
+		},
+		Item: func(text []byte) error { return r.take(text, namespace, left) },
+		More: func(page metav1.ListMeta) (size int, on bool) {
+			if len(left) == 0 {
+				return 0, false
+			}
+			whole = page.RemainingItemCount != nil && *page.RemainingItemCount <= int64(farMore*len(left))
+			return 0, whole
+		},
+	}
+	_, err = l.Read(ctx)
+	if request.Unserved(err) {
+		r.client.kinds.forget(r.kind.GVK)
+		return false, r.client.unlisted(ctx, r.kind.GVK, nil)
+	}
+	return whole && err == nil, err
+}
+
+// take visits an item that is looked for. Of what nobody looks for, only the name is
+// decoded.
+func (r *reading) take(text []byte, namespace string, left map[string]int) error {
+	name, err := answer.NameOf(text)
+	if err != nil {
+		return err
+	}
+	i, wanted := left[name]
+	if !wanted {
+		return nil
+	}
+	live, err := answer.Item(text, r.kind, namespace)
+	if err != nil {
+		return err
+	}
+	delete(left, name)
+	r.see(i, live, nil)
+	return nil
+}
+
+func (r *reading) refsOf(left map[string]int) []object.Ref {
+	refs := make([]object.Ref, 0, len(left))
+	for _, i := range left {
+		refs = append(refs, r.refs[i])
+	}
+	slices.SortFunc(refs, object.Ref.Compare)
+	return refs
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -187,7 +188,7 @@ func TestLiveErrors(t *testing.T) {
 		},
 		"credentials": {
 			answer:   func() *http.Response { return failure(401, metav1.StatusReasonUnauthorized, nil) },
-			is:       func(err error) bool { return statusOf(err).Code == 401 },
+			is:       func(err error) bool { return request.StatusOf(err).Code == 401 },
 			requests: 1,
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -153,7 +154,7 @@ func TestServerThatIsAlwaysBusy(t *testing.T) {
 	}
 	for name, answer := range answers {
 		for _, q := range questions() {
-			if strings.HasPrefix(q.name, "Once.") || q.name == "Count" { // They ask once.
+			if strings.HasPrefix(q.name, "NoRetry.") || q.name == "Count" { // They ask once.
 				continue
 			}
 			t.Run(name+"/"+q.name, func(t *testing.T) {
@@ -210,7 +211,7 @@ func TestUnexplainedError(t *testing.T) {
 				})
 				_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
 				n := f.count("GET /api")
-				if statusOf(err).Code != 500 || n < tt.min || n > tt.max {
+				if request.StatusOf(err).Code != 500 || n < tt.min || n > tt.max {
 					t.Errorf("error %v after %d requests, want it after %d to %d", err, n, tt.min, tt.max)
 				}
 				if len(says.retries) != n-2 {
@@ -256,10 +257,9 @@ func TestTroubleIsPaidForOnce(t *testing.T) {
 
 func TestNothingIsTriedAgainWithoutServerTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, says := newFake(t, func(int, *http.Request) (*http.Response, error) {
+		c, f, says := newFakeFor(t, 0, func(int, *http.Request) (*http.Response, error) {
 			return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
 		})
-		c.timeout, c.troubles.limit = 0, 0
 		_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
 		if !apierrors.IsServiceUnavailable(err) || f.count("GET") != 1 || len(says.retries) != 0 {
 			t.Errorf("error %v after %d requests, told %v", err, f.count("GET"), says.retries)
@@ -413,10 +413,10 @@ func TestHeldBackAnswer(t *testing.T) {
 		if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took < patience || took > patience+time.Second {
-			t.Errorf("answer after %s, want a second try after %s", took, patience)
+		if took := time.Since(began); took < attemptLimit || took > attemptLimit+time.Second {
+			t.Errorf("answer after %s, want a second try after %s", took, attemptLimit)
 		}
-		if f.count("GET /api") != 2 || len(says.retries) != 1 || !errors.Is(says.retries[0].err, errNoAnswerInTime) {
+		if f.count("GET /api") != 2 || len(says.retries) != 1 || !errors.Is(says.retries[0].err, request.ErrNoAnswerInTime) {
 			t.Errorf("asked %v, told %v", f.seen, says.retries)
 		}
 	})
@@ -434,7 +434,7 @@ func TestRequestThatIsNeverAnswered(t *testing.T) {
 		began := time.Now()
 		_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
 		var unknown interface{ Unreachable() bool }
-		if !errors.As(err, &unknown) || errors.As(err, new(*UnreachableError)) {
+		if !errors.As(err, &unknown) || errors.As(err, new(*request.UnreachableError)) {
 			t.Errorf("error %v, want one that says nothing about the object, nor that the server is away", err)
 		}
 		if took := time.Since(began); took > 31*time.Second {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/openapi"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -64,8 +65,8 @@ func (c *Client) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema 
 func (c *Client) schemas(ctx context.Context, gvk schema.GroupVersionKind) (*schemas, error) {
 	out := &schemas{}
 	published := openapi.NewClientWithContext(c.discovery.RESTClient())
-	name := strings.Join(groupPath(gvk.Group, gvk.Version), "/")[1:]
-	err := c.do(ctx, request{ref: object.Ref{GVK: gvk}, bulk: true}, func(ctx context.Context) error {
+	name := strings.Join(request.GroupPath(gvk.Group, gvk.Version), "/")[1:]
+	err := c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) error {
 		paths, err := published.PathsWithContext(quietly(ctx))
 		if err != nil || paths[name] == nil {
 			return err

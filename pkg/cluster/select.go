@@ -3,14 +3,15 @@ package cluster
 import (
 	"context"
 	"errors"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/listwatch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -27,70 +28,90 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 	if err != nil {
 		return err
 	}
-	q := request{ref: object.Ref{GVK: kind.GVK, Namespace: which.Namespace}, young: c.kinds.isYoung(kind.GVK), bulk: true}
-	err = c.visit(ctx, kind, which, fields, visit, func(ctx context.Context, send func(context.Context) error) error {
-		return c.do(ctx, q, send)
+	err = c.each(ctx, query{
+		kind: kind, sel: which, fields: fields, visit: visit,
+		do: c.sender(object.Ref{GVK: kind.GVK, Namespace: which.Namespace}),
 	})
-	if unserved(statusOf(err)) {
+	if request.Unserved(err) {
 		c.kinds.forget(gvk)
 		return c.unlisted(ctx, gvk, nil)
 	}
 	return err
 }
 
-// visit is Select for a kind that is known. do sends a request: once, or until it
-// succeeds.
-func (c *Client) visit(ctx context.Context, kind object.Kind, which object.Selection, fields string, visit func(*unstructured.Unstructured), do func(context.Context, func(context.Context) error) error) error {
+// Names returns the names of what is selected, in the server's order; of the objects,
+// only the metadata is sent.
+func (c *Client) Names(ctx context.Context, kind object.Kind, sel object.Selection) ([]string, error) {
+	var names []string
+	err := c.each(ctx, query{
+		kind: kind, sel: sel, metadata: true,
+		begin: func() { names = nil },
+		visit: func(u *unstructured.Unstructured) { names = append(names, u.GetName()) },
+		do:    c.sender(object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}),
+	})
+	return names, err
+}
+
+// sending sends a request once.
+type sending = func(context.Context) error
+
+// sender sends requests for many objects of a kind until they succeed.
+func (c *Client) sender(about object.Ref) func(context.Context, sending) error {
+	r := request.Request{Ref: about, NewlyServed: c.kinds.isNewlyServed(about.GVK), Bulk: true}
+	return func(ctx context.Context, send sending) error { return c.requests.Do(ctx, r, send) }
+}
+
+// query is a list of which each object is visited, page by page.
+type query struct {
+	kind   object.Kind
+	sel    object.Selection
+	fields string // beside those of the selection
+	// metadata: nothing else of the objects is sent.
+	metadata bool
+	begin    func()
+	visit    func(*unstructured.Unstructured)
+	// do sends a request: once, or until it succeeds.
+	do func(context.Context, sending) error
+}
+
+// each visits all objects of a query. Without begin, what was visited already may be
+// visited again where a page is too old to go on from.
+func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured // of one page, so that one which breaks off is not visited twice
-	p := &pager{
-		kind: kind, size: selectPage, anyTime: true,
-		build: func() *rest.Request { return c.selection(kind, which, fields) },
-		do: func(ctx context.Context, send func(context.Context) error) error {
-			if err := do(ctx, send); err != nil {
+	l := &listwatch.List{
+		Kind: q.kind, Size: selectPage, AnyTime: true,
+		Build: func() *rest.Request { return listwatch.Collection(c.rest, q.kind, q.sel, q.fields) },
+		Do: func(ctx context.Context, send func(context.Context) error) error {
+			if err := q.do(ctx, send); err != nil {
 				return err
 			}
 			for _, item := range items {
-				visit(item)
+				q.visit(item)
 			}
 			return nil
 		},
-		turn: func() { items = items[:0] },
-		item: func(text []byte) error {
-			u, err := decodeItem(text, kind, which.Namespace)
+		Begin: q.begin,
+		Turn:  func() { items = items[:0] },
+		Item: func(text []byte) error {
+			u, err := answer.Item(text, q.kind, within(q.kind, q.sel))
 			items = append(items, u)
 			return err
 		},
 	}
-	_, err := p.read(ctx)
+	if q.metadata {
+		all := l.Build
+		l.Size, l.Build = listwatch.UsualPage, func() *rest.Request { return listwatch.MetadataOnly(all()) }
+	}
+	_, err := l.Read(ctx)
 	return err
 }
 
-func (c *Client) selection(kind object.Kind, which object.Selection, more string) *rest.Request {
-	path := resourcePath(kind, which.Namespace)
-	if which.Namespace == "" {
-		path = append(groupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
+// within is the namespace that everything is in which is selected; empty for anywhere.
+func within(kind object.Kind, sel object.Selection) string {
+	if !kind.Namespaced {
+		return ""
 	}
-	r := c.rest.Get().AbsPath(path...)
-	for param, value := range map[string]string{"labelSelector": which.Labels, "fieldSelector": fieldsOf(which, more)} {
-		if value != "" {
-			r = r.Param(param, value)
-		}
-	}
-	return r
-}
-
-// fieldsOf joins what is selected by fields, and by name, with more of the kind.
-func fieldsOf(which object.Selection, more ...string) string {
-	var terms []string
-	if which.Name != "" {
-		terms = append(terms, fields.OneTermEqualSelector("metadata.name", which.Name).String())
-	}
-	for _, term := range append([]string{which.Fields}, more...) {
-		if term != "" {
-			terms = append(terms, term)
-		}
-	}
-	return strings.Join(terms, ",")
+	return sel.Namespace
 }
 
 // Read is Get for callers that know no more than what the object is called.
@@ -113,8 +134,8 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 		return false, err
 	}
 	ask := func() *rest.Request { return c.existence(kind, ref) }
-	_, err = c.answered(ctx, kind, request{ref: ref}, ask, func(body []byte) (*unstructured.Unstructured, error) {
-		return decodeMetadata(body, kind, ref)
+	_, err = c.answered(ctx, kind, request.Request{Ref: ref}, ask, func(body []byte) (*unstructured.Unstructured, error) {
+		return answer.Metadata(body, kind, ref)
 	})
 	if apierrors.IsNotFound(err) || errors.As(err, new(*NoKindError)) {
 		return false, nil
@@ -124,6 +145,6 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 
 // existence asks for an object's metadata, and nothing else.
 func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
-	return c.rest.Get().AbsPath(resourcePath(kind, ref.Namespace, ref.Name)...).
+	return c.rest.Get().AbsPath(request.ResourcePath(kind, ref.Namespace, ref.Name)...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }

@@ -1,20 +1,15 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 )
 
 // Unserved says why the server does not serve a kind, as far as that can be known:
@@ -87,53 +82,4 @@ func (c *Client) servedSuccessor(ctx context.Context, use schema.GroupVersionKin
 		return schema.GroupVersionKind{}
 	}
 	return use
-}
-
-// NotEstablishedError says that a definition will not come to be served as it is.
-type NotEstablishedError struct {
-	Definition string
-	// Message is the API server's.
-	Message string
-}
-
-func (e *NotEstablishedError) Error() string {
-	return fmt.Sprintf("customresourcedefinition.apiextensions.k8s.io/%s is not established: %s", e.Definition, e.Message)
-}
-
-// Hint says what is in the way.
-func (e *NotEstablishedError) Hint() string {
-	return "another definition has one of its names; see: " + command.Kubectl("get") + " crd"
-}
-
-// Established waits until the API server has accepted a definition, for as long as
-// it would wait for the server itself. It returns a *NotEstablishedError if the names
-// of the definition are taken. Who may not read definitions learns nothing here;
-// [Client.Served] tells in any case.
-func (c *Client) Established(ctx context.Context, definition string) error {
-	crd := definitionKind()
-	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
-	for began := time.Now(); ; {
-		live, err := c.Get(ctx, crd, object.Ref{GVK: crd.GVK, Name: definition})
-		switch {
-		case apierrors.IsForbidden(err):
-			return nil
-		case err != nil:
-			return err
-		}
-		names := object.ConditionOf(live, "NamesAccepted")
-		established := object.ConditionOf(live, "Established")
-		switch pause := pauses.Step(); {
-		case established.Status == "True":
-			return nil
-		case names.Status == "False":
-			return &NotEstablishedError{Definition: definition, Message: names.Message}
-		case time.Since(began)+pause > c.timeout:
-			why := cmp.Or(established.Message, "the API server has not looked at it yet")
-			return &NotEstablishedError{Definition: definition, Message: why}
-		default:
-			if err := sleep(ctx, pause); err != nil {
-				return err
-			}
-		}
-	}
 }

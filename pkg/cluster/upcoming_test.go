@@ -150,8 +150,7 @@ func TestUpcoming(t *testing.T) {
 func TestUpcomingWithoutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		c, _, _ := newFake(t, crds{plural: "gateways", established: 1}.answer(began))
-		c.timeout = 0
+		c, _, _ := newFakeFor(t, 0, crds{plural: "gateways", established: 1}.answer(began))
 		gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gateway"}
 		time.Sleep(time.Nanosecond)
 		if _, err := c.Upcoming(t.Context(), gvk, func(string) {}); !errors.As(err, new(*NoKindError)) || time.Since(began) > time.Millisecond {

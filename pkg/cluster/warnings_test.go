@@ -189,10 +189,3 @@ func reversed(texts []string) []string {
 	slices.Reverse(texts)
 	return texts
 }
-
-func TestWebhookNamesWhatIsInNoNamespace(t *testing.T) {
-	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: "prod"}
-	if rest, ours := withoutName(ref, "Namespace/-/prod: .metadata.labels.a taken from x by m"); !ours || !isTakeover(rest) {
-		t.Errorf("%q, %t", rest, ours)
-	}
-}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -317,7 +318,7 @@ func TestWatchEnds(t *testing.T) {
 	}{
 		"no permission, and no name to get": {
 			list: refusal(http.StatusForbidden, metav1.StatusReasonForbidden),
-			is:   denied,
+			is:   request.Denied,
 		},
 		"a kind that is not served": {
 			list: func() *http.Response { return text2response(http.StatusNotFound, "text/plain", "404 page not found") },
@@ -325,7 +326,7 @@ func TestWatchEnds(t *testing.T) {
 		},
 		"a server that stays busy": {
 			list: refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable),
-			is:   func(err error) bool { return statusOf(err).Code == http.StatusServiceUnavailable },
+			is:   func(err error) bool { return request.StatusOf(err).Code == http.StatusServiceUnavailable },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -117,8 +118,8 @@ func (c *Client) admissionHooks(ctx context.Context) []admissionHook {
 
 // fetch reads what is at a path.
 func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
-	return c.do(ctx, request{}, func(ctx context.Context) error {
-		body, err := read(ctx, c.rest.Get().AbsPath(path...))
+	return c.requests.Do(ctx, request.Request{}, func(ctx context.Context) error {
+		body, err := request.Read(ctx, c.rest.Get().AbsPath(path...))
 		if err != nil {
 			return err
 		}

@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	kjson "sigs.k8s.io/json"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -23,9 +22,9 @@ func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
 	}
-	q := request{ref: object.RefOf(obj), guarded: obj.GetResourceVersion() != ""}
+	q := request.Request{Ref: object.RefOf(obj), Guarded: obj.GetResourceVersion() != ""}
 	return c.object(ctx, kind, q, func() *rest.Request {
-		r := c.rest.Patch(types.ApplyPatchType).AbsPath(resourcePath(kind, obj.GetNamespace(), obj.GetName())...).Body(body)
+		r := c.rest.Patch(types.ApplyPatchType).AbsPath(request.ResourcePath(kind, obj.GetNamespace(), obj.GetName())...).Body(body)
 		if how.Force {
 			r = r.Param("force", "true")
 		}
@@ -39,9 +38,9 @@ func (c *Client) Update(ctx context.Context, kind object.Kind, obj *unstructured
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
 	}
-	q := request{ref: object.RefOf(obj), guarded: obj.GetResourceVersion() != ""}
+	q := request.Request{Ref: object.RefOf(obj), Guarded: obj.GetResourceVersion() != ""}
 	return c.object(ctx, kind, q, func() *rest.Request {
-		r := c.rest.Put().AbsPath(resourcePath(kind, obj.GetNamespace(), obj.GetName())...).Body(body)
+		r := c.rest.Put().AbsPath(request.ResourcePath(kind, obj.GetNamespace(), obj.GetName())...).Body(body)
 		return withOptions(r, how)
 	})
 }
@@ -56,16 +55,16 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 	if err != nil {
 		return nil, fmt.Errorf("managed fields of %s: %w", object.RefOf(live), err)
 	}
-	q := request{ref: object.RefOf(live), guarded: true}
+	q := request.Request{Ref: object.RefOf(live), Guarded: true}
 	return c.object(ctx, kind, q, func() *rest.Request {
-		return c.rest.Patch(types.JSONPatchType).AbsPath(resourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
+		return c.rest.Patch(types.JSONPatchType).AbsPath(request.ResourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
 	})
 }
 
 // Get reads one object.
 func (c *Client) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
-	return c.object(ctx, kind, request{ref: ref}, func() *rest.Request {
-		return c.rest.Get().AbsPath(resourcePath(kind, ref.Namespace, ref.Name)...)
+	return c.object(ctx, kind, request.Request{Ref: ref}, func() *rest.Request {
+		return c.rest.Get().AbsPath(request.ResourcePath(kind, ref.Namespace, ref.Name)...)
 	})
 }
 
@@ -85,20 +84,20 @@ func withOptions(r *rest.Request, how object.Write) *rest.Request {
 
 // object sends a request that is answered by one object. build makes it anew for
 // each try. A kind that turns out not to be served any more is a *NoKindError.
-func (c *Client) object(ctx context.Context, kind object.Kind, q request, build func() *rest.Request) (*unstructured.Unstructured, error) {
+func (c *Client) object(ctx context.Context, kind object.Kind, q request.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
-		return decode(body, kind, q.ref)
+		return answer.Object(body, kind, q.Ref)
 	})
 }
 
 // answered is object for a request that decode understands the answer of.
 func (c *Client) answered(
-	ctx context.Context, kind object.Kind, q request, build func() *rest.Request, decode func([]byte) (*unstructured.Unstructured, error),
+	ctx context.Context, kind object.Kind, q request.Request, build func() *rest.Request, decode func([]byte) (*unstructured.Unstructured, error),
 ) (*unstructured.Unstructured, error) {
-	q.young = c.kinds.isYoung(kind.GVK)
+	q.NewlyServed = c.kinds.isNewlyServed(kind.GVK)
 	var out *unstructured.Unstructured
-	err := c.do(ctx, q, func(ctx context.Context) error {
-		body, err := read(ctx, build())
+	err := c.requests.Do(ctx, q, func(ctx context.Context) error {
+		body, err := request.Read(ctx, build())
 		if err != nil {
 			return err
 		}
@@ -108,70 +107,8 @@ func (c *Client) answered(
 	if err != nil {
 		out = nil
 	}
-	if err != nil && unserved(statusOf(err)) {
+	if err != nil && request.Unserved(err) {
 		return nil, c.absent(ctx, kind, err)
 	}
 	return out, err
-}
-
-// absent tells a kind that is not served from an object that does not exist, of
-// which an aggregated API may say no more than that: its 404 names nothing.
-func (c *Client) absent(ctx context.Context, kind object.Kind, err error) error {
-	if c.kinds.isTerse(kind.GVK) {
-		return err
-	}
-	l, asked := c.listed(ctx, kind.GVK.GroupVersion())
-	if asked != nil {
-		return asked
-	}
-	if _, missing := find(&l.kinds, kind.GVK); missing == nil {
-		c.kinds.setTerse(kind.GVK)
-		return err
-	}
-	c.kinds.forget(kind.GVK)
-	return c.unlisted(ctx, kind.GVK, &l)
-}
-
-// read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes
-// the server's errors and hands on its warnings.
-func read(ctx context.Context, r *rest.Request) ([]byte, error) {
-	body, err := r.Stream(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = body.Close() }() // It was read, or it failed before.
-	return io.ReadAll(body)
-}
-
-// unmarshal decodes whole numbers as int64, as everything in apimachinery
-// expects them.
-func unmarshal(body []byte, into any) error {
-	return kjson.UnmarshalCaseSensitivePreserveInts(body, into)
-}
-
-// Permitted asks whether we may do what verb says with the object. It tells a
-// lack of permission from all else that is answered as forbidden: a quota, an
-// admission plugin, a namespace that goes.
-func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error) {
-	review := authorizationv1.SelfSubjectAccessReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Group: kind.GVK.Group, Version: kind.GVK.Version, Resource: kind.Resource,
-			Namespace: ref.Namespace, Name: ref.Name, Verb: verb,
-		}},
-	}
-	body, err := json.Marshal(review)
-	if err != nil {
-		return false, err
-	}
-	allowed := false
-	err = c.do(ctx, request{ref: ref}, func(ctx context.Context) error {
-		answer, err := read(ctx, c.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").Body(body))
-		if err != nil {
-			return err
-		}
-		allowed, err = reviewed(answer, review.Kind)
-		return err
-	})
-	return allowed, err
 }

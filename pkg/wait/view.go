@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
 // view is what one watch tells: objects of one kind and namespace, those that are
@@ -117,7 +118,7 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 		tell(message{view: v, gone: true, err: err})
 		kind.Resource = ""
 		// Who lists a kind and does not find it would be asked without a pause.
-		if err := sleep(ctx, pauses.Step()); err != nil {
+		if err := pause.For(ctx, pauses.Step()); err != nil {
 			tell(message{view: v, err: err})
 			return
 		}
@@ -156,7 +157,7 @@ func (e *Engine) watch(ctx context.Context, v *view, kind object.Kind, sel objec
 // is asked ever more rarely.
 func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: 30 * time.Second}
-	for sleep(ctx, pauses.Step()) == nil {
+	for pause.For(ctx, pauses.Step()) == nil {
 		schema, err := e.Source.Schema(ctx, kind)
 		if err != nil || schema == nil {
 			continue
@@ -186,17 +187,6 @@ func untilServed() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.2, Jitter: 0.1, Steps: 100, Cap: 2 * time.Second}
 }
 
-func sleep(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // serve asks for the kind of the view until it is served, and compiles its goals.
 func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(message)) (object.Kind, map[*Goal]*conditions, error) {
 	pauses := untilServed()
@@ -210,7 +200,7 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 			return kind, nil, err
 		}
 		tell(message{view: v, gone: true, err: err})
-		if err := sleep(ctx, pauses.Step()); err != nil {
+		if err := pause.For(ctx, pauses.Step()); err != nil {
 			return kind, nil, err
 		}
 	}

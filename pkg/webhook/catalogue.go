@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 )
 
 // Catalogue is what package deprecation knows, as the webhook asks for it: built-in

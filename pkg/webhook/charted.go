@@ -10,7 +10,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/certificates"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
 )
 
 // digestAnnotation is what the chart says of the entries that it made: their SHA-256.

@@ -13,7 +13,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/certificates"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
 )
 
 // Whoever does not know the secret of the path gets 404, and not a byte of what they

@@ -22,10 +22,10 @@ import (
 	"k8s.io/client-go/tools/record"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/certificates"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/recorder"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/tracker"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 )
 
 // reporter is what Events are reported by.

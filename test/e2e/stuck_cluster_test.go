@@ -22,7 +22,7 @@ func TestStuckServerFailing(t *testing.T) {
 	dying(t, c, "configmap/one", "-n", ns)
 	p, kubeconfig := proxied(t, c)
 	g, client := gatherer(t, kubeconfig)
-	live, err := client.Once().Get(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, ns, "one")
+	live, err := client.NoRetry().Get(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, ns, "one")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestStuckNotPermitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	g, client := gatherer(t, kubeconfig)
-	live, err := client.Once().Get(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, ns, "one")
+	live, err := client.NoRetry().Get(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, ns, "one")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestStuckSlow(t *testing.T) {
 	dying(t, c, "namespace/"+ns)
 	g, client := gatherer(t, c.KubeconfigPath)
 	g.Pause = 100 * time.Millisecond
-	live, err := client.Once().Get(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "", ns)
+	live, err := client.NoRetry().Get(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "", ns)
 	if err != nil || live == nil {
 		t.Fatalf("gone already: %v", err)
 	}

@@ -32,14 +32,14 @@ func gatherer(t *testing.T, kubeconfig string) (*stuck.Explainer, *cluster.Clien
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.Once()}}, client
+	return &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry()}}, client
 }
 
 // why explains one object, which has to take less than five seconds.
 func why(t *testing.T, c *harness.Cluster, apiVersion, kind, ns, name string) []event.Cause {
 	t.Helper()
 	g, client := gatherer(t, c.KubeconfigPath)
-	live, err := client.Once().Get(t.Context(), schema.FromAPIVersionAndKind(apiVersion, kind), ns, name)
+	live, err := client.NoRetry().Get(t.Context(), schema.FromAPIVersionAndKind(apiVersion, kind), ns, name)
 	if err != nil || live == nil {
 		t.Fatalf("%s/%s: %v %v", kind, name, live, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
 // Explainer says why objects do not go away. Its Gatherer needs a Reader. It may be
@@ -47,8 +48,8 @@ func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured)
 	return e.lookAgain(ctx, f)
 }
 
-// pause lies between two looks at what an object holds.
-const pause = time.Second
+// usualPause lies between two looks at what an object holds.
+const usualPause = time.Second
 
 // lookAgain looks a second time at what the object holds, where there is no earlier
 // look to compare with.
@@ -59,8 +60,8 @@ func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	}
 	now := Look{At: f.Now, Left: held.total()}
 	before, seen := e.remember(f.Object.GetUID(), now)
-	if wait := cmp.Or(e.Pause, pause); !seen || now.At.Sub(before.At) < wait {
-		if err := sleep(ctx, wait); err != nil {
+	if wait := cmp.Or(e.Pause, usualPause); !seen || now.At.Sub(before.At) < wait {
+		if err := pause.For(ctx, wait); err != nil {
 			return f, err
 		}
 		again, err := e.count(ctx, f, held)
@@ -109,15 +110,4 @@ func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	before, seen := e.looks[uid]
 	e.looks[uid] = now
 	return before, seen
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/certificates"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 

@@ -1,4 +1,4 @@
-// Package records holds what pkg/recorder promises against a real API server and
+// Package records holds what pkg/webhook/recorder promises against a real API server and
 // its controllers: what is written, by several at once, where it is refused,
 // where its object is going, and what is left when it is gone.
 package records_test

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/recorder"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
 // scribe is a recorder that runs, and what it said.

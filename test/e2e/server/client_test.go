@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	door "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
@@ -291,7 +292,7 @@ func TestServerIsGone(t *testing.T) {
 		p.Refuse()
 		p.Break()
 	})
-	var gone *door.UnreachableError
+	var gone *request.UnreachableError
 	if !errors.As(err, &gone) || gone.For <= 0 || gone.Hint() == "" {
 		t.Errorf("error %v", err)
 	}

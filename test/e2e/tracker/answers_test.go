@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/tracker"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 

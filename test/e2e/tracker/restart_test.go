@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/tracker"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/tracker"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 )
 
 func unmarshal(text string, into any) error { return yaml.Unmarshal([]byte(text), into) }

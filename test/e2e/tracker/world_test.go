@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/tracker"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 

@@ -130,7 +130,7 @@ func diagnose(ctx context.Context, ts *testscript.TestScript, object string) []e
 	config.Impersonate.UserName = ts.Getenv("AS")
 	reader, err := door.New(door.Options{REST: config})
 	ts.Check(err)
-	facts, err := unready.Gather(ctx, reader.Once(), &live)
+	facts, err := unready.Gather(ctx, reader.NoRetry(), &live)
 	ts.Check(err)
 	return unready.Diagnose(facts)
 }

@@ -1,0 +1,87 @@
+package answer
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// Catalogue makes sure that an answer about what the server serves is one.
+// client-go reads these, some through caches, and takes whatever is not there for
+// not served: so they are looked at before it sees them (edge case 85).
+func Catalogue(base, asked string, resp *http.Response) error {
+	check := catalogueCheck(strings.TrimPrefix(asked, base))
+	if check == nil || resp.StatusCode != http.StatusOK || !claimsJSON(resp) {
+		return nil
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close() // It was read, or it failed before.
+	if err != nil {
+		return err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	var text catalogueText
+	if err := json.Unmarshal(body, &text); err != nil {
+		return Garbled(body)
+	}
+	if !check(text) {
+		u, err := Any(body)
+		if err != nil {
+			return err
+		}
+		return Wrong("%s answers with %s", asked, Describe(u))
+	}
+	return nil
+}
+
+// claimsJSON reports whether an answer can be looked into. What says nothing of its
+// form is read as JSON.
+func claimsJSON(resp *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err != nil || kind == "application/json" || kind == "text/plain"
+}
+
+// catalogueText is what tells one answer about the server from another.
+type catalogueText struct {
+	Kind, Name, GroupVersion, GitVersion string
+	Versions, Groups, Items              []json.RawMessage
+	Resources                            *[]json.RawMessage
+	Paths                                map[string]json.RawMessage
+	OpenAPI                              string
+}
+
+// catalogueCheck returns what an answer at a path below the base has to be; nil for paths
+// of objects.
+func catalogueCheck(path string) func(catalogueText) bool {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch root, n := parts[0], len(parts); {
+	case path == "/version":
+		return func(t catalogueText) bool { return t.GitVersion != "" }
+	case root == "api" && n == 1:
+		return func(t catalogueText) bool {
+			return t.Kind == "APIVersions" && len(t.Versions) > 0 || t.aggregated()
+		}
+	case root == "apis" && n == 1:
+		return func(t catalogueText) bool { return t.Kind == "APIGroupList" && len(t.Groups) > 0 || t.aggregated() }
+	case root == "apis" && n == 2:
+		return func(t catalogueText) bool { return t.Kind == "APIGroup" && t.Name == parts[1] && len(t.Versions) > 0 }
+	case root == "api" && n == 2, root == "apis" && n == 3:
+		gv := strings.Join(parts[1:], "/")
+		return func(t catalogueText) bool {
+			return t.Kind == "APIResourceList" && t.GroupVersion == gv && t.Resources != nil
+		}
+	case root == "openapi" && n == 2:
+		return func(t catalogueText) bool { return len(t.Paths) > 0 }
+	case root == "openapi":
+		return func(t catalogueText) bool { return t.OpenAPI != "" }
+	}
+	return nil
+}
+
+// aggregated reports whether it is a catalogue of everything (KEP-3352).
+func (t catalogueText) aggregated() bool {
+	return t.Kind == "APIGroupDiscoveryList" && len(t.Items) > 0
+}

@@ -1,0 +1,235 @@
+package answer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// list is what is known of a list besides its items.
+type list struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	// items: it has some, or says that it has none.
+	items bool
+	// message is what a Status says that comes instead.
+	message string
+}
+
+// List reads a list of the kind and calls see for each item, without holding more than
+// one of them. No item is seen before the list said what it is: a list that says so
+// behind its items is held until then.
+func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1.ListMeta, error) {
+	l, err := readList(body, func(l list) error { return l.fits(kind) }, see)
+	if err == nil {
+		err = l.whole(kind)
+	}
+	return l.ListMeta, err
+}
+
+func readList(body io.Reader, fits func(list) error, see func(item []byte) error) (list, error) {
+	l := listReader{dec: json.NewDecoder(body), fits: fits, see: see}
+	err := l.read()
+	if err == nil {
+		err = l.settle()
+	}
+	for _, item := range l.held {
+		if err == nil {
+			err = see(item)
+		}
+	}
+	return l.list, err
+}
+
+type listReader struct {
+	list
+	dec  *json.Decoder
+	fits func(list) error
+	see  func([]byte) error
+
+	// settled: what it is was said, and fits.
+	settled bool
+	held    []json.RawMessage
+}
+
+func (l *listReader) settle() error {
+	if l.settled {
+		return nil
+	}
+	l.settled = true
+	return l.fits(l.list)
+}
+
+func (l *listReader) read() error {
+	if err := expect(l.dec, json.Delim('{')); err != nil {
+		return err
+	}
+	for l.dec.More() {
+		name, err := l.dec.Token()
+		if err != nil {
+			return Cut(err)
+		}
+		switch name {
+		case "kind":
+			err = l.dec.Decode(&l.Kind)
+		case "apiVersion":
+			err = l.dec.Decode(&l.APIVersion)
+		case "message":
+			err = l.dec.Decode(&l.message)
+		case "metadata":
+			err = l.dec.Decode(&l.ListMeta)
+		case "items":
+			err = l.readItems()
+		default:
+			err = l.dec.Decode(&json.RawMessage{})
+		}
+		if err != nil {
+			return Cut(err)
+		}
+	}
+	return expect(l.dec, json.Delim('}'))
+}
+
+func (l *listReader) readItems() error {
+	if l.Kind != "" && l.APIVersion != "" {
+		if err := l.settle(); err != nil {
+			return err
+		}
+	}
+	l.items = true
+	first, err := l.dec.Token()
+	if err != nil || first == nil { // An empty list may be null.
+		return err
+	}
+	if first != json.Delim('[') {
+		return Wrong("the items of a list are %v", first)
+	}
+	var item json.RawMessage
+	for l.dec.More() {
+		item = item[:0]
+		if err := l.dec.Decode(&item); err != nil {
+			return err
+		}
+		if !l.settled {
+			l.held = append(l.held, bytes.Clone(item))
+			continue
+		}
+		if err := l.see(item); err != nil {
+			return err
+		}
+	}
+	return expect(l.dec, json.Delim(']'))
+}
+
+// fits finds fault with a list that is not of the kind.
+func (l list) fits(kind object.Kind) error {
+	gv := kind.GVK.GroupVersion().String()
+	switch {
+	case l.Kind == "PartialObjectMetadataList" && l.GroupVersionKind().Group == metav1.GroupName:
+		return nil
+	case l.APIVersion == gv && l.Kind == kind.GVK.Kind+"List":
+		return nil
+	case l.APIVersion == gv && l.Kind != "" && l.Kind != kind.GVK.Kind && !KubernetesOwn(kind.GVK.Group):
+		return nil // A definition may call its lists as it likes.
+	case l.Kind == "":
+		return Wrong("it is no list of %s", kind.GVR().GroupResource())
+	case l.Kind == "Status":
+		return Wrong("it is a Status (%s)", l.message)
+	default:
+		return Wrong("it is a %s in %s, no list of %s", l.Kind, l.APIVersion, kind.GVR().GroupResource())
+	}
+}
+
+// whole finds fault with a list that lacks what a list has.
+func (l list) whole(kind object.Kind) error {
+	what := kind.GVR().GroupResource()
+	switch {
+	case !l.items:
+		return Wrong("a list of %s without items", what)
+	case l.ResourceVersion == "" && versioned(kind):
+		return Wrong("a list of %s without resourceVersion", what)
+	}
+	return nil
+}
+
+// KubernetesOwn reports whether a group's name is one that Kubernetes keeps for itself.
+// What is served of those changes with the version of the server, or by definitions
+// that are installed once and stay.
+func KubernetesOwn(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	got, err := dec.Token()
+	if err != nil {
+		return Cut(err)
+	}
+	if got != want {
+		return Wrong("%v where a list has %v", got, want)
+	}
+	return nil
+}
+
+// Cut makes the end of a stream that ends too early an error of the connection, and
+// what is no JSON an answer that was not asked for.
+func Cut(err error) error {
+	var syntax *json.SyntaxError
+	var form *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	case errors.As(err, &syntax), errors.As(err, &form):
+		return Wrong("it cannot be read: %v", err)
+	}
+	return err
+}
+
+// Item reads an item of a list, which does not say of what kind it is.
+func Item(item []byte, kind object.Kind, namespace string) (*unstructured.Unstructured, error) {
+	u, err := Any(item)
+	if err != nil {
+		return nil, err
+	}
+	if u.Object == nil {
+		return nil, Wrong("a list of %s with an empty item", kind.GVR().GroupResource())
+	}
+	u.SetGroupVersionKind(kind.GVK)
+	return u, Check(u, kind, object.Ref{Namespace: namespace})
+}
+
+// NameOf reads no further than the name, which mostly is at the beginning.
+func NameOf(item []byte) (string, error) {
+	dec := json.NewDecoder(bytes.NewReader(item))
+	for _, field := range []string{"metadata", "name"} {
+		if err := seek(dec, field); err != nil {
+			return "", err
+		}
+	}
+	var name string
+	err := dec.Decode(&name)
+	return name, Cut(err)
+}
+
+// seek goes into an object, up to the value of a field.
+func seek(dec *json.Decoder, field string) error {
+	if err := expect(dec, json.Delim('{')); err != nil {
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil || name == field {
+			return err
+		}
+		if err := dec.Decode(&json.RawMessage{}); err != nil {
+			return err
+		}
+	}
+	return Wrong("an item of a list has no %s", field)
+}

@@ -1,0 +1,105 @@
+package answer
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func anyList(list) error { return nil }
+
+func TestReadList(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want []string
+		next string
+		bad  bool
+	}{
+		"empty":          {text: `{"kind":"L","apiVersion":"v1","metadata":{},"items":[]}`},
+		"null":           {text: `{"items":null}`},
+		"no items":       {text: `{}`},
+		"items":          {text: `{"metadata":{"continue":"x"},"items":[{"a":1},{"b":[2]}]}`, want: []string{`{"a":1}`, `{"b":[2]}`}, next: "x"},
+		"metadata last":  {text: `{"items":[{}],"metadata":{"continue":"y"}}`, want: []string{`{}`}, next: "y"},
+		"unknown fields": {text: `{"foo":{"items":[1]},"items":[{}],"bar":7}`, want: []string{`{}`}},
+		"items a number": {text: `{"items":7}`, bad: true},
+		"an array":       {text: `[]`, bad: true},
+		"a string":       {text: `"items"`, bad: true},
+		"broken item":    {text: `{"items":[{"a":}]}`, bad: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			meta, err := readList(strings.NewReader(tt.text), anyList, func(item []byte) error {
+				got = append(got, string(item))
+				return nil
+			})
+			if (err != nil) != tt.bad {
+				t.Fatalf("error %v", err)
+			}
+			if tt.bad {
+				return
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || meta.Continue != tt.next {
+				t.Errorf("continue %q; items %s", meta.Continue, diff)
+			}
+		})
+	}
+}
+
+// Wherever an answer ends too early, that is an error of the connection.
+func TestReadListCutShort(t *testing.T) {
+	const whole = `{"kind":"L","metadata":{"continue":"x","remainingItemCount":3},"items":[{"a":"ü"},null,{"b":[1,true]}],"x":{}}`
+	for n := range len(whole) {
+		_, err := readList(strings.NewReader(whole[:n]), anyList, func([]byte) error { return nil })
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: error %v", whole[:n], err)
+		}
+	}
+}
+
+func TestReadListEndsWithTheVisitor(t *testing.T) {
+	stop := errors.New("stop")
+	_, err := readList(strings.NewReader(`{"items":[{},{}]}`), anyList, func([]byte) error { return stop })
+	if !errors.Is(err, stop) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestNameOf(t *testing.T) {
+	tests := map[string]struct {
+		item, want string
+		bad        bool
+	}{
+		"first":               {item: `{"metadata":{"name":"a","labels":{"name":"b"}}}`, want: "a"},
+		"after others":        {item: `{"data":{"metadata":{"name":"x"}},"metadata":{"labels":{"name":"b"},"name":"a"}}`, want: "a"},
+		"with escapes":        {item: `{"metadata":{"name":"\u0061"}}`, want: "a"},
+		"none":                {item: `{"metadata":{}}`, bad: true},
+		"no metadata":         {item: `{"name":"a"}`, bad: true},
+		"null":                {item: `null`, bad: true},
+		"metadata is a list":  {item: `{"metadata":[]}`, bad: true},
+		"name is a number":    {item: `{"metadata":{"name":7}}`, bad: true},
+		"ends before its end": {item: `{"metadata":{"na`, bad: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := NameOf([]byte(tt.item))
+			if got != tt.want || (err != nil) != tt.bad {
+				t.Errorf("%q, error %v", got, err)
+			}
+		})
+	}
+}
+
+func FuzzReadList(f *testing.F) {
+	f.Add(`{"metadata":{"continue":"x"},"items":[{"a":1},{"b":[2]}]}`)
+	f.Add(`{"items":null}`)
+	f.Fuzz(func(_ *testing.T, text string) {
+		_, _ = readList(strings.NewReader(text), anyList, func(item []byte) error {
+			_, err := NameOf(item)
+			return err
+		})
+	})
+}

@@ -1,0 +1,120 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// UsualPage is how many objects are asked for at once: most lists are one page, and
+// none holds the server up for long.
+const UsualPage = 1000
+
+// List is one list, read page by page as a stream.
+type List struct {
+	Kind object.Kind
+	// Build makes the request for what is listed, anew for each try.
+	Build func() *rest.Request
+	// Do sends a request: once, or until it succeeds.
+	Do func(context.Context, func(context.Context) error) error
+	// Size, AnyTime, Begin and More are those of [Pages].
+	Size    int
+	AnyTime bool
+	Begin   func()
+	More    func(page metav1.ListMeta) (size int, on bool)
+
+	// Turn is called before a page is read, and again before it is read again; nil
+	// where nobody needs to know.
+	Turn func()
+	// Item is called for each item. It belongs to the list.
+	Item func(text []byte) error
+}
+
+// Read reads the list, and returns what its last page said of it.
+func (l *List) Read(ctx context.Context) (metav1.ListMeta, error) {
+	pages := Pages{Size: l.Size, AnyTime: l.AnyTime, Begin: l.Begin, More: l.More}
+	pages.Fetch = func(ctx context.Context, token string, size int) (page metav1.ListMeta, err error) {
+		err = l.Do(ctx, func(ctx context.Context) error {
+			if l.Turn != nil {
+				l.Turn()
+			}
+			var err error
+			page, err = l.page(ctx, token, size)
+			return err
+		})
+		return page, err
+	}
+	last, err := pages.Read(ctx)
+	if errors.Is(err, errNoProgress) {
+		err = request.NoAnswer(answer.Wrong("the list of %s goes on where it was", l.Kind.GVR().GroupResource()))
+	}
+	return last, err
+}
+
+// page reads one page.
+func (l *List) page(ctx context.Context, token string, size int) (metav1.ListMeta, error) {
+	get := l.Build()
+	if size > 0 {
+		get = get.Param("limit", strconv.Itoa(size))
+	}
+	if token != "" {
+		get = get.Param("continue", token)
+	}
+	body, err := get.Stream(ctx)
+	if err != nil {
+		return metav1.ListMeta{}, err
+	}
+	defer func() { _ = body.Close() }() // It was read, or it failed before.
+	page, err := answer.List(body, l.Kind, l.Item)
+	if err != nil {
+		return page, err
+	}
+	_, err = io.Copy(io.Discard, body) // So that HTTP/1.1 keeps the connection.
+	return page, err
+}
+
+// Collection is a request for what is selected of a kind; more is a field selector
+// beside that of the selection.
+func Collection(client rest.Interface, kind object.Kind, sel object.Selection, more ...string) *rest.Request {
+	path := append(request.GroupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
+	if kind.Namespaced && sel.Namespace != "" {
+		path = request.ResourcePath(kind, sel.Namespace)
+	}
+	r := client.Get().AbsPath(path...)
+	if selector := fieldsOf(sel, more...); selector != "" {
+		r = r.Param("fieldSelector", selector)
+	}
+	if strings.TrimSpace(sel.Labels) != "" {
+		r = r.Param("labelSelector", sel.Labels)
+	}
+	return r
+}
+
+// MetadataOnly has the server send nothing but the metadata of what is listed.
+func MetadataOnly(r *rest.Request) *rest.Request {
+	return r.SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+}
+
+// fieldsOf joins what is selected by fields, and by name, with more of the kind.
+func fieldsOf(sel object.Selection, more ...string) string {
+	var terms []string
+	if sel.Name != "" {
+		terms = append(terms, fields.OneTermEqualSelector("metadata.name", sel.Name).String())
+	}
+	for _, term := range append([]string{sel.Fields}, more...) {
+		if term != "" {
+			terms = append(terms, term)
+		}
+	}
+	return strings.Join(terms, ",")
+}

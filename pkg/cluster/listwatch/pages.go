@@ -1,0 +1,85 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+)
+
+// restarts is how often a list that gets too old between two pages, or whose page
+// leads to where it is, is taken up again; the last time, all of it is asked for at
+// once, which cannot get too old.
+const restarts = 2
+
+// errNoProgress says that a page leads to where it is.
+var errNoProgress = errors.New("the list goes on where it was")
+
+// Pages reads a list page by page. A list that never comes to its end that way costs
+// six requests at most, whoever reads it (edge case 94).
+type Pages struct {
+	// Fetch reads the page that a token leads to, the first one if it is empty, of at
+	// most size objects; 0 means all.
+	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
+	// Size of a page; 0 asks for all at once.
+	Size int
+	// AnyTime: the pages need not be of one moment. Where a list is too old, the
+	// server may then say how to go on with one of now.
+	AnyTime bool
+	// Begin is called when the list begins, and again when it begins anew; nil where
+	// nobody needs to know.
+	Begin func()
+	// More reports whether to go on after a page, and how large the next may be; nil
+	// reads everything.
+	More func(page metav1.ListMeta) (size int, on bool)
+}
+
+// Read reads the list, and returns what its last page said of it.
+func (p *Pages) Read(ctx context.Context) (metav1.ListMeta, error) {
+	size, token := p.Size, ""
+	p.begin()
+	for anew := 0; ; {
+		page, err := p.Fetch(ctx, token, size)
+		stands := err == nil && page.Continue != "" && page.Continue == token
+		switch {
+		case (stands || TooOld(err)) && token != "" && anew < restarts:
+			anew++
+			if token = request.StatusOf(err).Continue; p.AnyTime && token != "" && anew < restarts {
+				continue
+			}
+			size, token = p.Size, ""
+			if anew == restarts {
+				size = 0
+			}
+			p.begin()
+			continue
+		case stands:
+			return page, errNoProgress
+		case err != nil, page.Continue == "":
+			return page, err
+		}
+		token = page.Continue
+		if p.More != nil {
+			var on bool
+			if size, on = p.More(page); !on {
+				return page, nil
+			}
+		}
+	}
+}
+
+func (p *Pages) begin() {
+	if p.Begin != nil {
+		p.Begin()
+	}
+}
+
+// TooOld reports whether the server has forgotten what came after a version. Some
+// say it with a reason, some with the code alone.
+func TooOld(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || request.StatusOf(err).Code == http.StatusGone
+}

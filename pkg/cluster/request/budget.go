@@ -1,0 +1,53 @@
+package request
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// failure is a way of failing: this kind, with this code of the server's.
+type failure struct {
+	kind schema.GroupVersionKind
+	code int32
+}
+
+// retryBudget is the time that a run may spend on trying again without anything
+// getting better. A thousand objects behind one dead webhook so cost the time of
+// one, and a server that is busy now and then costs nothing.
+type retryBudget struct {
+	limit time.Duration
+
+	mu sync.Mutex
+	// began and latest failure, for each failure that has not passed.
+	open map[failure]span
+}
+
+type span struct{ began, latest time.Time }
+
+func newRetryBudget(limit time.Duration) *retryBudget {
+	return &retryBudget{limit: limit, open: map[failure]span{}}
+}
+
+// left returns how much longer trying again is worth it. A failure that was not
+// heard of for that long has passed.
+func (t *retryBudget) left(what failure) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	s, known := t.open[what]
+	if !known || now.Sub(s.latest) > t.limit {
+		s.began = now
+	}
+	s.latest = now
+	t.open[what] = s
+	return t.limit - now.Sub(s.began)
+}
+
+// over notes that trying again helped.
+func (t *retryBudget) over(what failure) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.open, what)
+}

@@ -1,0 +1,109 @@
+package request
+
+import (
+	"slices"
+	"time"
+)
+
+// signal is what the end of a request tells of the server's load.
+type signal int
+
+const (
+	// nothing: the request was about something else, or moved much data.
+	nothing signal = iota
+	// answered in time.
+	answered
+	// tooMuch: the server said so.
+	tooMuch
+)
+
+// limit is how many requests to have under way at once. It starts modest and
+// doubles from round to round, a round being as many answers as the limit, for as
+// long as an answer takes hardly longer for it: then more requests at once mean
+// more of them a second. Where it takes much longer, requests only queue at the
+// server, and the limit stays. It halves when the server says that it is too
+// much, and then grows slowly, as TCP does.
+//
+// It is a pure function of what it observes.
+type limit struct {
+	most int
+	size float64
+	// steady is from where on growth is slow.
+	steady float64
+
+	round []time.Duration
+	// wanted: in this round there was more to send than the limit let through.
+	wanted bool
+	// spared counts the requests that were sent before the latest halving: what
+	// they tell is known.
+	spared int
+	// base are the medians of the latest rounds; their least is how long an answer
+	// takes when nobody waits.
+	base []time.Duration
+}
+
+const (
+	// startLimit lets the few writes of a small change go out in one round trip. It
+	// is a guess that hurts no server; TCP begins with about as much (RFC 6928).
+	startLimit = 12
+	// crowded is how many times longer than at best an answer takes where more at
+	// once would not be more a second; drowning is where it is clearly too much.
+	// Both leave room for what others do to the server: too narrow costs far more,
+	// by the way to it, than too wide.
+	crowded, drowning = 2.5, 6
+	// recent is how many rounds count for what is best. What takes long by itself,
+	// such as a kind with a slow webhook, is then its own measure.
+	recent = 10
+)
+
+func newLimit(most int) limit {
+	return limit{most: most, size: float64(min(startLimit, most)), steady: float64(most)}
+}
+
+func (l *limit) now() int { return max(1, int(l.size)) }
+
+// observe takes note of the end of a request. waiting tells that others wait for
+// their turn.
+func (l *limit) observe(what signal, took time.Duration, waiting bool) {
+	l.wanted = l.wanted || waiting
+	switch what {
+	case tooMuch:
+		if l.spared > 0 {
+			l.spared--
+			return
+		}
+		l.spared = l.now() - 1
+		l.size = max(1, l.size/2)
+		l.steady = l.size
+		l.round, l.wanted = l.round[:0], false
+	case answered:
+		l.spared = max(0, l.spared-1)
+		l.round = append(l.round, took)
+		if len(l.round) >= l.now() {
+			l.adjust()
+		}
+	case nothing:
+	}
+}
+
+// adjust ends a round.
+func (l *limit) adjust() {
+	slices.Sort(l.round)
+	median := l.round[len(l.round)/2]
+	l.base = append(l.base, median)
+	if len(l.base) > recent {
+		l.base = l.base[1:]
+	}
+	took := float64(median) / float64(slices.Min(l.base))
+	switch {
+	case took > drowning:
+		l.size = max(min(startLimit, l.size), l.size*0.75)
+		l.steady = l.size
+	case took > crowded, !l.wanted:
+	case l.size < l.steady:
+		l.size = min(2*l.size, float64(l.most))
+	default:
+		l.size = min(l.size+max(1, l.size/8), float64(l.most))
+	}
+	l.round, l.wanted = l.round[:0], false
+}

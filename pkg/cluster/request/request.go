@@ -1,0 +1,61 @@
+package request
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Request is what there is to know of a request besides how to send it.
+type Request struct {
+	// Ref is what it is about, without a name where it is about a kind.
+	Ref object.Ref
+	// About are the objects that the server's warnings concern; Ref alone if nil.
+	About []object.Ref
+	// Guarded requests are bound to a resource version: that it is no longer
+	// current is an answer.
+	Guarded bool
+	// NewlyServed requests are about a kind that was not served a moment ago. Where
+	// several API servers share the work, some may be behind.
+	NewlyServed bool
+	// Quiet requests are ours alone: nobody wants to be warned about them.
+	Quiet bool
+	// Bulk requests take as long as the data that they move: their time tells
+	// nothing about the server.
+	Bulk bool
+	// wrote: it was sent to change something, and the server has not said that it
+	// did not.
+	wrote *atomic.Bool
+}
+
+// GroupPath returns where a group version is served.
+func GroupPath(group, version string) []string {
+	if group == "" {
+		return []string{"/api", version}
+	}
+	return []string{"/apis", group, version}
+}
+
+// ResourcePath returns where objects of the kind are served.
+func ResourcePath(kind object.Kind, namespace string, rest ...string) []string {
+	path := GroupPath(kind.GVK.Group, kind.GVK.Version)
+	if kind.Namespaced {
+		path = append(path, "namespaces", namespace)
+	}
+	return append(append(path, kind.Resource), rest...)
+}
+
+// Read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes
+// the server's errors and hands on its warnings.
+func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
+	body, err := r.Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }() // It was read, or it failed before.
+	return io.ReadAll(body)
+}

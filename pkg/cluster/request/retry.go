@@ -1,0 +1,196 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+)
+
+// Do sends one request by send, as often as it takes: at the pace the server
+// allows, again when what kept it from succeeding may pass, and after waiting
+// when the server is away. What is sent must do no harm when it is done twice,
+// for an answer that is lost may belong to a request that was carried out.
+func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) error) error {
+	r.wrote = new(atomic.Bool)
+	err := s.repeat(ctx, r, send)
+	if err != nil && r.wrote.Load() && (unanswered(err) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))) {
+		return &underwayError{err}
+	}
+	return err
+}
+
+func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Context) error) error {
+	var (
+		pauses = backoff()
+		spent  time.Duration // on trying again
+		failed *failure      // what the latest failure was
+	)
+	for failures := 1; ; failures++ {
+		asked, took, err := s.try(ctx, r, send)
+		if err == nil {
+			if failed != nil {
+				s.budget.over(*failed)
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if failed != nil {
+			spent += took
+		}
+		class, tell := Classify(err, r), failures > 1
+		switch class {
+		case Unexplained:
+			if failures > 1 && s.availability.there(ctx) {
+				return explain(err) // The server is well: it is the request.
+			}
+		case Lost:
+			found, gone := s.missed(ctx, err)
+			if gone != nil {
+				return gone
+			}
+			// One that was waited for to the end is nobody else's.
+			tell = tell || found.first || errors.Is(err, context.DeadlineExceeded)
+			err = CauseOf(err)
+			if found.wasAway { // That was not about this request.
+				s.limiter.restart()
+				spent, failures, pauses = 0, 0, backoff()
+				continue
+			}
+		case Busy:
+			tell = true
+			r.wrote.Store(false)
+		default:
+			return explain(err)
+		}
+		failed = &failure{kind: r.Ref.GVK, code: codeOf(err)}
+		if asked > 0 {
+			err = &wishError{err: err, wait: asked}
+		}
+		in := pauses.Step()
+		left := min(s.timeout-spent, s.budget.left(*failed))
+		if in > left {
+			return s.gaveUp(err, class)
+		}
+		in = min(max(in, asked), left)
+		if tell && class == Unexplained {
+			s.onRetry(r.Ref, err, in, 0) // As soon as the server is well, it ends.
+		} else if tell {
+			s.onRetry(r.Ref, err, in, left)
+		}
+		spent += in
+		if err := pause.For(ctx, in); err != nil {
+			return err
+		}
+	}
+}
+
+// try sends the request once, when it is its turn. asked is the pause that the
+// server asks for.
+func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) error) (asked, took time.Duration, err error) {
+	if err := s.limiter.acquire(ctx); err != nil {
+		return 0, 0, err
+	}
+	load := nothing
+	defer func() { s.limiter.release(load, took) }()
+	if err := s.availability.wait(ctx); err != nil {
+		return 0, 0, err
+	}
+	if ctx.Err() != nil { // Nothing begins that nobody waits for.
+		return 0, 0, context.Cause(ctx)
+	}
+	a := &attempt{about: r.About, quiet: r.Quiet, wrote: r.wrote}
+	if a.about == nil && r.Ref.Name != "" {
+		a.about = []object.Ref{r.Ref}
+	}
+	ctx, done := toTheEnd(withAttempt(ctx, a), a)
+	defer done()
+	if s.attempt > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.attempt)
+		defer cancel()
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go s.listen(ctx, r, a, end)
+	began := time.Now()
+	err = send(ctx)
+	took = time.Since(began)
+	if silent, ok := errors.AsType[*stalledError](context.Cause(ctx)); ok && err != nil {
+		err = silent
+	}
+	if _, sent := a.quietSince(); !sent && ctx.Err() == nil {
+		err = asUnsent(err)
+	}
+	if err == nil || Classify(err, r) != Lost {
+		s.availability.answer()
+	}
+	load = pressure(err, r)
+	return a.retryAfter, took, err
+}
+
+// asUnsent tells apart the error of a request that never came to the connection.
+func asUnsent(err error) error {
+	if unsent, ok := errors.AsType[*url.Error](err); ok {
+		return &credentialsError{unsent.Err}
+	}
+	return err
+}
+
+// missed finds out what it was about that a request got no answer.
+func (s *Sender) missed(ctx context.Context, err error) (found, error) {
+	if silent, ok := errors.AsType[*stalledError](err); ok {
+		return s.availability.checkStall(ctx, silent.since)
+	}
+	return s.availability.check(ctx, CauseOf(err))
+}
+
+// backoff is the pause before a request is tried again: growing, and never the
+// same for two requests that failed together.
+func backoff() wait.Backoff {
+	return wait.Backoff{
+		Duration: 100 * time.Millisecond,
+		Factor:   2,
+		Jitter:   0.5,
+		Steps:    100,
+		Cap:      5 * time.Second,
+	}
+}
+
+// unanswered reports whether an error says no more than that no answer came.
+func unanswered(err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	return errors.As(err, &unreachable)
+}
+
+// gaveUp is the error of a request that failed until its time was over.
+func (s *Sender) gaveUp(err error, class Class) error {
+	switch status := StatusOf(err); {
+	case class == Lost:
+		return &noAnswerError{err}
+	case ofWebhook(status):
+		return explain(err)
+	case status.Code == http.StatusTooManyRequests, status.Code >= http.StatusInternalServerError:
+		return &busyError{err: explain(err), tried: s.timeout}
+	default:
+		return explain(err)
+	}
+}
+
+// ofWebhook reports whether the server is well and refuses because a webhook that has
+// to be asked does not answer. It is the one case that only words tell: such a Status
+// is like that of any internal error.
+func ofWebhook(s metav1.Status) bool {
+	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
+}

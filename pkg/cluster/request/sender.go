@@ -1,0 +1,125 @@
+package request
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+const (
+	// MaxConcurrency is below the 100 streams that the API server allows on one
+	// HTTP/2 connection.
+	MaxConcurrency = 96
+	// attemptLimit is how long one request may take where the user sets no limit
+	// (--request-timeout): twice the minute after which the API server itself ends
+	// a request, so that it passes only where nobody is working on it.
+	attemptLimit = 2 * time.Minute
+)
+
+// Options of a Sender.
+type Options struct {
+	// Timeout is how long to keep trying while the server is away, or while what it
+	// answers may pass. 0 tries once.
+	Timeout time.Duration
+	// Concurrency bounds the requests that are under way at once; 0 means
+	// [MaxConcurrency].
+	Concurrency int
+	// Telling is held while OnRetry or OnStall is called.
+	Telling *sync.Mutex
+	// OnRetry hears of requests that are tried again.
+	OnRetry func(ref object.Ref, err error, in, left time.Duration)
+	// OnStall hears of requests of which nothing is heard.
+	OnStall func(ref object.Ref, since time.Time, within time.Duration)
+}
+
+// Sender sends the requests of one run. It may be used from many goroutines.
+type Sender struct {
+	rest *rest.RESTClient
+	// timeout is Options.Timeout, attempt the bound on a single request; 0 where the
+	// configuration has one.
+	timeout, attempt time.Duration
+	onRetry          func(object.Ref, error, time.Duration, time.Duration)
+	onStall          func(object.Ref, time.Time, time.Duration)
+
+	availability *availability
+	budget       *retryBudget
+	limiter      *limiter
+}
+
+// New returns a sender for requests of client.
+func New(client *rest.RESTClient, o Options) *Sender {
+	if o.Concurrency <= 0 {
+		o.Concurrency = MaxConcurrency
+	}
+	s := &Sender{
+		rest:    client,
+		timeout: o.Timeout,
+		onRetry: func(ref object.Ref, err error, in, left time.Duration) {
+			if o.OnRetry != nil {
+				o.Telling.Lock()
+				defer o.Telling.Unlock()
+				o.OnRetry(ref, err, in, left)
+			}
+		},
+		onStall: func(ref object.Ref, since time.Time, within time.Duration) {
+			if o.OnStall != nil {
+				o.Telling.Lock()
+				defer o.Telling.Unlock()
+				o.OnStall(ref, since, within)
+			}
+		},
+		budget:  newRetryBudget(o.Timeout),
+		limiter: newLimiter(o.Concurrency),
+	}
+	if client.Client.Timeout == 0 {
+		s.attempt = attemptLimit
+	}
+	s.availability = &availability{
+		limit: o.Timeout, ask: s.health, tell: s.onRetry,
+		drop: func() { utilnet.CloseIdleConnectionsFor(client.Client.Transport) },
+	}
+	return s
+}
+
+// Prepare returns the configuration of everything that a run sends, discovery
+// included.
+func Prepare(config *rest.Config, run string, warnings *Warnings) *rest.Config {
+	c := rest.CopyConfig(config)
+	// The server has priority and fairness (KEP-1040), and we have a limiter: a rate
+	// would only be a guess.
+	c.QPS, c.RateLimiter = -1, nil
+	c.GroupVersion = nil
+	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
+	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	c.WarningHandler, c.WarningHandlerWithContext = nil, warnings
+	c.Wrap(newTransport(run, BasePath(config)))
+	return c
+}
+
+// Once sends a request by send without trying again: for whoever asks what is wrong
+// with a cluster, an answer that does not come is an answer.
+func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context) error) error {
+	_, _, err := s.try(ctx, r, send)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case Classify(err, r) == Lost:
+		return &noAnswerError{CauseOf(err)}
+	default:
+		return explain(err)
+	}
+}
+
+// Carry returns ctx as part of the attempt that the other context belongs to: for a
+// stream that outlives the request by which it was opened.
+func Carry(ctx, attempt context.Context) context.Context {
+	return withAttempt(ctx, attemptOf(attempt))
+}

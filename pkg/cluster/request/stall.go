@@ -1,0 +1,99 @@
+package request
+
+import (
+	"context"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+)
+
+// stallAfter bounds how long nothing may be heard of a request before the server is
+// asked whether it is there, and then of that: a server that takes requests and
+// never answers would otherwise be waited for as long as the longest request may
+// take.
+func (o *availability) stallAfter() time.Duration {
+	const longest, parts = 10 * time.Second, 4
+	if o.limit <= 0 {
+		return longest
+	}
+	return min(longest, o.limit/parts)
+}
+
+// stalledError ends a request of which nothing was heard since then, while the
+// server did not answer another one either.
+type stalledError struct{ since time.Time }
+
+func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }
+
+// listen watches over a request that is under way, until ctx is done: where
+// nothing is heard of it for a while, and nothing of the server either, it is
+// ended. A server that is there may take its time, and that is told (edge case 91).
+func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.CancelCauseFunc) {
+	most := s.availability.stallAfter()
+	for in := most; pause.For(ctx, in) == nil; {
+		in = most
+		since, sent := a.quietSince()
+		if !sent {
+			continue
+		}
+		if quiet := time.Since(since); quiet < most {
+			in = most - quiet
+			continue
+		}
+		switch away := s.availability.stalled(ctx); {
+		case ctx.Err() != nil:
+		case away:
+			end(&stalledError{since})
+		case !r.Quiet:
+			s.onStall(r.Ref, since, max(s.attempt, s.rest.Client.Timeout))
+		}
+	}
+}
+
+// probe is one question to the server, for all who have it. away is there when
+// done is closed.
+type probe struct {
+	began time.Time
+	done  chan struct{}
+	away  bool
+}
+
+// stalled asks whether the server is away.
+func (o *availability) stalled(ctx context.Context) bool {
+	o.mu.Lock()
+	if o.gone != nil || o.search != nil && !o.search.since.IsZero() {
+		defer o.mu.Unlock()
+		return true
+	}
+	p := o.probe
+	if p == nil || time.Since(p.began) > max(fresh, o.stallAfter()/2) {
+		p = &probe{began: time.Now(), done: make(chan struct{})}
+		o.probe = p
+		go func() {
+			// It is not this request's alone, and may outlive it.
+			health, _ := o.askIn(context.WithoutCancel(ctx), o.stallAfter())
+			p.away = health == away
+			close(p.done)
+		}()
+	}
+	o.mu.Unlock()
+	select {
+	case <-p.done:
+		return p.away
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// checkStall is check for a request of which nothing was heard since then.
+func (o *availability) checkStall(ctx context.Context, since time.Time) (found, error) {
+	if o.limit > 0 {
+		return o.checkSince(ctx, since, ErrNoAnswerInTime)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone == nil {
+		o.gone = &UnreachableError{For: time.Since(since), Err: ErrNoAnswerInTime}
+	}
+	return found{}, o.gone
+}

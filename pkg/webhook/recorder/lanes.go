@@ -1,0 +1,153 @@
+package recorder
+
+import (
+	"container/heap"
+	"time"
+)
+
+// lanes hold what is pending, namespace by namespace, and serve them in turn: a
+// flood in one delays nothing in another (edge case 100).
+type lanes struct {
+	of   map[string]*lane
+	turn int
+}
+
+// lane is what is pending in one namespace.
+type lane struct {
+	namespace string
+	// line are the objects that are to be written, the one that is due first in front.
+	line waiting
+	// transitions are those of all its objects, whether this replica is to write them or not.
+	transitions int
+	// served is the turn at which it was served last, or came.
+	served int
+}
+
+func newLanes() lanes { return lanes{of: map[string]*lane{}} }
+
+// lane returns that of a namespace.
+func (l *lanes) lane(namespace string) *lane {
+	found := l.of[namespace]
+	if found == nil {
+		l.turn++
+		found = &lane{namespace: namespace, served: l.turn} // behind those that wait already
+		l.of[namespace] = found
+	}
+	return found
+}
+
+// place puts an object into the line of its lane, or moves it there.
+func (l *lanes) place(p *pending, at time.Time) {
+	p.at = at
+	if p.lane != nil {
+		heap.Fix(&p.lane.line, p.index)
+		return
+	}
+	p.lane = l.lane(p.object.Namespace)
+	heap.Push(&p.lane.line, p)
+}
+
+// remove takes an object out of its line.
+func (l *lanes) remove(p *pending) {
+	if p.lane == nil {
+		return
+	}
+	heap.Remove(&p.lane.line, p.index)
+	from := p.lane
+	p.lane = nil
+	l.tidy(from)
+}
+
+// count notes that so many more transitions are pending in a namespace.
+func (l *lanes) count(namespace string, more int) {
+	if more == 0 {
+		return
+	}
+	in := l.lane(namespace)
+	in.transitions += more
+	l.tidy(in)
+}
+
+// tidy forgets a lane in which nothing is.
+func (l *lanes) tidy(in *lane) {
+	if in.transitions == 0 && len(in.line) == 0 {
+		delete(l.of, in.namespace)
+	}
+}
+
+// first returns when the first object of all lanes is due, if one is to be written.
+func (l *lanes) first() (at time.Time, ok bool) {
+	for _, in := range l.of {
+		if len(in.line) > 0 && (!ok || in.line[0].at.Before(at)) {
+			at, ok = in.line[0].at, true
+		}
+	}
+	return at, ok
+}
+
+// next returns the object whose turn it is, of those that are due.
+func (l *lanes) next(now time.Time) *pending {
+	var found *lane
+	for _, in := range l.of {
+		if len(in.line) == 0 || in.line[0].at.After(now) {
+			continue
+		}
+		if found == nil || in.served < found.served {
+			found = in
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return found.line[0]
+}
+
+// serve notes that a lane was served.
+func (l *lanes) serve(in *lane) {
+	l.turn++
+	in.served = l.turn
+}
+
+// fullest returns the lane of which there is most, by some size.
+func (l *lanes) fullest(size func(*lane) int) *lane {
+	var found *lane
+	for _, in := range l.of {
+		if found == nil || size(in) > size(found) {
+			found = in
+		}
+	}
+	return found
+}
+
+// waiting is a heap of objects by when they are due.
+type waiting []*pending
+
+func (l waiting) Len() int { return len(l) }
+
+func (l waiting) Less(i, j int) bool {
+	if !l[i].at.Equal(l[j].at) {
+		return l[i].at.Before(l[j].at)
+	}
+	return l[i].object.UID < l[j].object.UID
+}
+
+func (l waiting) Swap(i, j int) {
+	l[i], l[j] = l[j], l[i]
+	l[i].index, l[j].index = i, j
+}
+
+// Push implements heap.Interface.
+func (l *waiting) Push(x any) {
+	p := x.(*pending)
+	p.index = len(*l)
+	*l = append(*l, p)
+}
+
+// Pop implements heap.Interface.
+func (l *waiting) Pop() any {
+	last := len(*l) - 1
+	p := (*l)[last]
+	(*l)[last] = nil
+	*l = (*l)[:last]
+	return p
+}

@@ -1,0 +1,349 @@
+package recorder
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// queue keeps what is to be written, and knows when. It writes nothing and
+// reads no clock.
+//
+// All that is pending of an object is written together, whoever's it is: then
+// what is older than a record remembers is known to be in it. Each transition ends in
+// exactly one way, see [ownership.Outcome].
+type queue struct {
+	limits Limits
+	leads  bool
+	// objects are those of which something is pending, or being written.
+	objects map[types.UID]*pending
+	lanes   lanes
+	// cooldowns are objects that were written lately, and of which nothing is pending.
+	cooldowns map[types.UID]cooldown
+	// transitions is how many are pending; theirs of them, another replica writes; out is
+	// how many are being written.
+	transitions, theirs, out int
+	// gaps is what was lost of objects for which nothing is pending.
+	gaps map[types.UID]loss
+	// lost counts, in all, what there was no room for.
+	lost  int
+	pace  pace
+	peers peers
+	swept time.Time
+	// done is what to call when no lock is held: the transitions that are settled.
+	done []func()
+}
+
+// batch is what to write of one object.
+type batch struct {
+	object      ownership.Object
+	transitions []pendingTransition
+	lost        loss
+	// paid is set if a token was spent for it.
+	paid bool
+}
+
+// cooldown says when an object was written last, how long to wait after that, and of which
+// entries a user was written.
+type cooldown struct {
+	wrote time.Time
+	pause time.Duration
+	named named
+}
+
+// outcome is how a write went.
+type outcome int
+
+const (
+	written outcome = iota
+	// known: somebody else had written all of it.
+	known
+	// refused: to be tried again.
+	refused
+	// gone: there is nothing to write it to, and never will be.
+	gone
+)
+
+func newQueue(limits Limits, pace pace) *queue {
+	return &queue{
+		limits: limits.orDefaults(), pace: pace, objects: map[types.UID]*pending{}, lanes: newLanes(),
+		cooldowns: map[types.UID]cooldown{}, gaps: map[types.UID]loss{}, peers: peers{},
+	}
+}
+
+// lead says whether this replica is to write what nobody has a hint for.
+func (q *queue) lead(leads bool) {
+	q.leads = leads
+	for _, p := range q.objects {
+		q.place(p)
+	}
+}
+
+func (q *queue) add(o ownership.Object, n pendingTransition, now time.Time) {
+	n.came, n.entry = now, entryOf(n.Transition)
+	p := q.open(o)
+	p.transitions = append(p.transitions, n)
+	q.count(p, 1, n)
+	q.makeRoom(p)
+	q.close(p, now)
+}
+
+// open returns what is known of an object.
+func (q *queue) open(o ownership.Object) *pending {
+	p := q.objects[o.UID]
+	if p == nil {
+		r := q.cooldowns[o.UID]
+		p = &pending{object: o, lost: q.gaps[o.UID], wrote: r.wrote, pause: r.pause, named: r.named}
+		delete(q.gaps, o.UID)
+		delete(q.cooldowns, o.UID)
+		q.objects[o.UID] = p
+	}
+	return p
+}
+
+// close puts an object where it waits for its turn, or forgets it where nothing is
+// pending, but for what was lost and when it was written.
+func (q *queue) close(p *pending, now time.Time) {
+	if p.taken {
+		return
+	}
+	if len(p.transitions) > 0 {
+		q.place(p)
+		return
+	}
+	q.lanes.remove(p)
+	uid := p.object.UID
+	delete(q.objects, uid)
+	if p.lost.count > 0 && len(q.gaps) < q.limits.Objects {
+		q.gaps[uid] = p.lost
+	}
+	// If it finds no room, the next write comes sooner than it should.
+	if !p.resting(now) && len(q.cooldowns) < q.limits.Objects {
+		q.cooldowns[uid] = cooldown{p.wrote, p.pause, p.named}
+	}
+}
+
+// place puts an object into line, or out of it if another replica is to write it.
+func (q *queue) place(p *pending) {
+	if p.taken {
+		return
+	}
+	if at, ok := p.due(q.leads, q.limits.PerObject/2); ok {
+		q.lanes.place(p, at)
+		return
+	}
+	q.lanes.remove(p)
+}
+
+// count notes that transitions of an object are pending, or are not any more.
+func (q *queue) count(p *pending, sign int, transitions ...pendingTransition) {
+	for _, n := range transitions {
+		q.transitions += sign
+		if !n.ours() {
+			q.theirs += sign
+		}
+	}
+	q.lanes.count(p.object.Namespace, sign*len(transitions))
+}
+
+func (q *queue) settle(transitions []pendingTransition, o ownership.Outcome) {
+	for _, n := range transitions {
+		q.done = append(q.done, n.calls(o))
+	}
+}
+
+// next returns when something is to be written, or to be let go of, if ever.
+func (q *queue) next(now time.Time) (time.Time, bool) {
+	sweep, keeps := q.swept.Add(keep), !q.leads && q.theirs > 0
+	at, ok := q.lanes.first()
+	if !ok {
+		return latest(sweep, now.Add(sweepEvery)), keeps
+	}
+	at = latest(at, q.pace.ready(now))
+	if keeps && sweep.Before(at) {
+		at = sweep
+	}
+	return at, true
+}
+
+// take hands out the object whose turn it is, if any is due and there is a token
+// for it; it is to be answered for.
+func (q *queue) take(now time.Time) (batch, bool) {
+	q.expire(now)
+	if q.pace.ready(now).After(now) {
+		return batch{}, false
+	}
+	for {
+		p := q.lanes.next(now)
+		if p == nil {
+			return batch{}, false
+		}
+		if at := q.hold(p, now); at.After(now) {
+			q.lanes.place(p, at)
+			continue
+		}
+		q.lanes.serve(p.lane)
+		q.pace.spend(now)
+		b := q.takeOf(p.object)
+		b.paid = true
+		return b, true
+	}
+}
+
+// hold returns until when to leave an object to another replica.
+func (q *queue) hold(p *pending, now time.Time) time.Time {
+	if !q.leads || p.ours() {
+		return now
+	}
+	return q.peers.until(p.object.Namespace, p.came(), now)
+}
+
+// takeOf hands out all that is pending of an object, due or not.
+func (q *queue) takeOf(o ownership.Object) batch {
+	p := q.open(o)
+	q.lanes.remove(p)
+	b := batch{object: p.object, transitions: p.transitions, lost: p.lost}
+	q.count(p, -1, p.transitions...)
+	q.out += len(p.transitions)
+	p.transitions, p.lost, p.taken = nil, loss{}, true
+	return b
+}
+
+// drain hands out everything that is to be written by this replica, whenever:
+// first what has a user, which is known nowhere else.
+func (q *queue) drain() []batch {
+	var out []batch
+	for _, p := range q.objects {
+		if _, ok := p.due(q.leads, 0); ok && !p.taken {
+			out = append(out, q.takeOf(p.object))
+		}
+	}
+	slices.SortFunc(out, func(a, b batch) int {
+		if x, y := slices.ContainsFunc(a.transitions, pendingTransition.ours), slices.ContainsFunc(b.transitions, pendingTransition.ours); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return a.transitions[0].came.Compare(b.transitions[0].came)
+	})
+	return out
+}
+
+// answer says how the write of what was handed out went.
+func (q *queue) answer(b batch, o outcome, now time.Time) {
+	p := q.objects[b.object.UID]
+	if p == nil || !p.taken {
+		return
+	}
+	p.taken = false
+	q.out -= len(b.transitions)
+	if b.paid && (o == known || o == gone) {
+		q.pace.refund()
+	}
+	switch o {
+	case written, known:
+		q.settle(b.transitions, ownership.OutcomeRecorded)
+		p.refused, p.backoff = time.Time{}, 0
+		p.named = p.named.add(b.transitions)
+		if o == written {
+			p.written(now)
+		}
+	case gone:
+		q.settle(slices.Concat(b.transitions, p.transitions), ownership.OutcomeRecorded)
+		q.count(p, -1, p.transitions...)
+		*p = pending{object: p.object}
+	case refused:
+		q.refuse(p, b, now)
+	}
+	q.close(p, now)
+}
+
+func (q *queue) refuse(p *pending, b batch, now time.Time) {
+	p.lost = p.lost.and(b.lost)
+	giveUp := p.failed(now)
+	p.transitions = slices.Concat(b.transitions, p.transitions)
+	q.count(p, 1, b.transitions...)
+	if giveUp {
+		q.drop(p, len(b.transitions))
+		p.refused = time.Time{}
+	}
+	q.makeRoom(p)
+}
+
+// seen is told of a record as it is stored now, and whether this replica wrote it.
+// What is in it need not be written again.
+func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
+	if !own {
+		q.pace.spend(now)
+		if last := len(r.Entries) - 1; last >= 0 {
+			q.peers.saw(r.Object.Namespace, r.Entries[last].Last.Time, now)
+		}
+	}
+	p := q.objects[r.Object.UID]
+	if p == nil {
+		return
+	}
+	probe := r.DeepCopy()
+	rest := p.transitions[:0:0]
+	for _, n := range p.transitions {
+		if probe.Add(n.Transition, n.Occasion) {
+			rest, probe = append(rest, n), r.DeepCopy()
+			continue
+		}
+		q.count(p, -1, n)
+		q.settle([]pendingTransition{n}, ownership.OutcomeRecorded)
+	}
+	p.transitions = rest
+	q.close(p, now)
+}
+
+// expire lets go, now and then, of what a leader has written by now, and forgets
+// who is quiet.
+func (q *queue) expire(now time.Time) {
+	if now.Sub(q.swept) < sweepEvery {
+		return
+	}
+	q.swept = now
+	for uid, r := range q.cooldowns {
+		if (&pending{wrote: r.wrote, pause: r.pause}).resting(now) {
+			delete(q.cooldowns, uid)
+		}
+	}
+	if !q.leads && q.theirs > 0 {
+		q.leaveToLeader(func(n pendingTransition) bool { return now.Sub(n.came) > keep }, now)
+	}
+}
+
+// behind is for how long something has waited that should be written by now.
+func (q *queue) behind(now time.Time) (longest time.Duration) {
+	for _, p := range q.objects {
+		switch {
+		case !p.refused.IsZero():
+			longest = max(longest, now.Sub(p.refused))
+		case p.lane != nil:
+			longest = max(longest, now.Sub(p.at))
+		}
+	}
+	return longest
+}
+
+// isRefused tells whether the last write of any object was refused.
+func (q *queue) isRefused() bool {
+	for _, p := range q.objects {
+		if !p.refused.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// settledNow returns what to call, once.
+func (q *queue) settledNow() []func() {
+	done := q.done
+	q.done = nil
+	return done
+}

@@ -1,0 +1,132 @@
+package tracker
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// changelog is, for one resource, up to where it was seen, and what of that is not
+// settled.
+type changelog struct {
+	// promised is where a checkpoint says that history was kept up to.
+	promised position
+	// seen is up to where it was seen; nothing until a first list is read.
+	seen position
+	// open pending changes, oldest first. Settled ones may stay for a while, and are cleared
+	// out when there are so many.
+	open    []*pendingChange
+	clearAt int
+	// deferred is the open pending change of all that was left to the leader, and that no
+	// checkpoint of his has passed.
+	deferred *pendingChange
+}
+
+// position is a place in the history of a resource.
+type position struct {
+	Version string    `json:"version"`
+	Time    time.Time `json:"time"` // when it was seen
+}
+
+// pendingChange is what one version of an object, or one list after a gap, leaves to be
+// written. Whoever starts at before sees it again.
+type pendingChange struct {
+	*watched
+	before  position
+	version string // of the resource, by which it is history
+
+	uid         types.UID
+	from        string // version of the object before
+	to          ownership.Owners
+	occurrences []ownership.Occurrence // until they are told
+	contested   bool                   // somebody lost what others hold
+
+	gap *gap
+
+	unsettled int
+	joined    bool // a hint was found
+	deferred  bool // to the leader
+	lost      bool // at least one of its occurrences
+	settled   bool
+	// span is from when it happened to when it was seen.
+	span Span
+	due  time.Time
+}
+
+// gap is a time of which not every transition is known.
+type gap struct {
+	// Span is the time; none where nobody has said that history was kept.
+	Span
+	// blind is set where not even what changed in all is known: the sink has to
+	// compare what it wrote.
+	blind bool
+}
+
+// advance notes that all up to a version was seen.
+func (l *changelog) advance(version string, now time.Time) {
+	if l.seen.Version == "" || newer(version, l.seen.Version) {
+		l.seen = position{version, now}
+	}
+}
+
+// at is up to where history is known.
+func (l *changelog) at() position {
+	if l.seen.Version == "" {
+		return l.promised
+	}
+	return l.seen
+}
+
+func (l *changelog) add(m *pendingChange) {
+	m.before = l.at()
+	if len(l.open) >= l.clearAt { // One that stays open for long must not keep all after it.
+		l.open = without(l.open, isSettled)
+		l.clearAt = 2*len(l.open) + 64
+	}
+	l.open = append(l.open, m)
+}
+
+// checkpoint is from where nothing is lost: behind all that was seen, but before
+// the oldest that is not settled.
+func (l *changelog) checkpoint() position {
+	l.sweep()
+	if len(l.open) > 0 {
+		return l.open[0].before
+	}
+	return l.at()
+}
+
+// passed settles what somebody else's checkpoint has left behind.
+func (l *changelog) passed(version string) {
+	for _, m := range l.open {
+		if !newer(m.version, version) {
+			m.settled = true
+		}
+	}
+	l.sweep()
+}
+
+// sweep drops what is settled at the front, where it can be seen.
+func (l *changelog) sweep() {
+	n := 0
+	for n < len(l.open) && l.open[n].settled {
+		n++
+	}
+	clear(l.open[:n])
+	l.open = l.open[n:]
+}
+
+// postpone keeps one pending change open for all that were left to the leader: until his
+// checkpoint has passed the newest of them, nobody knows that they are written.
+func (l *changelog) postpone(m *pendingChange) {
+	if first := l.deferred; first != nil && !first.settled && first.gap == nil {
+		if newer(m.version, first.version) {
+			first.version = m.version
+		}
+		m.settled = true
+		return
+	}
+	l.deferred = m
+}

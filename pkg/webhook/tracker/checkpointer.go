@@ -1,0 +1,131 @@
+package tracker
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+)
+
+// lastStore is how long the last checkpoint may take to be stored.
+const lastStore = 5 * time.Second
+
+// load reads the checkpoint, as often as it takes. The error is that of the
+// context.
+func (t *Tracker) load(ctx context.Context) error {
+	pauses := newPauses()
+	for {
+		kept, err := t.read(ctx)
+		if err == nil {
+			t.loaded = kept.checkpoint
+			return nil
+		}
+		t.opts.Log.Error(err, "read the checkpoint")
+		if err := pause.For(ctx, pauses.Step()); err != nil {
+			return err
+		}
+	}
+}
+
+// keepCheckpoint deals with gaps and stores the checkpoint while it leads, and else reads
+// what the leader has stored.
+func (t *Tracker) keepCheckpoint(ctx context.Context) {
+	var next time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
+	pauses, compare := newComparisons(), time.Time{}
+	for pause.For(ctx, min(t.opts.StoreEvery, time.Second)) == nil {
+		if !time.Now().Before(compare) {
+			if t.gaps(ctx) == nil {
+				pauses = newComparisons()
+			} else {
+				compare = time.Now().Add(pauses.Step())
+			}
+		}
+		if time.Now().Before(next) || !t.Ready() {
+			continue
+		}
+		next = time.Now().Add(t.opts.StoreEvery)
+		if t.leads() {
+			t.storeOrSay(ctx)
+			continue
+		}
+		kept, err := t.read(ctx)
+		if err != nil {
+			t.opts.Log.Error(err, "read the leader's checkpoint")
+			continue
+		}
+		t.mu.Lock()
+		t.state.passed(kept.checkpoint)
+		t.mu.Unlock()
+	}
+}
+
+// newComparisons are the pauses between attempts to compare all that was recorded,
+// for which all of it is read.
+func newComparisons() wait.Backoff {
+	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 5 * time.Minute}
+}
+
+// gaps tells the sink of what was lost, when there is all to compare with. An error
+// was logged.
+func (t *Tracker) gaps(ctx context.Context) error {
+	if !t.Ready() {
+		return nil
+	}
+	t.mu.Lock()
+	gaps, blind := t.state.lost()
+	t.mu.Unlock()
+	if len(gaps) == 0 {
+		return nil
+	}
+	var err error
+	if blind {
+		err = t.opts.Sink.Gap(ctx, t.Live)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.opts.Log.Error(err, "compare what was recorded with what is there")
+		t.state.requeue(gaps)
+		return err
+	}
+	t.state.dealt(gaps)
+	return nil
+}
+
+// last stores the checkpoint that the next start begins at.
+func (t *Tracker) last(ctx context.Context) {
+	if !t.leads() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastStore)
+	defer cancel()
+	t.storeOrSay(ctx)
+}
+
+func (t *Tracker) storeOrSay(ctx context.Context) {
+	t.mu.Lock()
+	checkpoint, scope, news := t.state.checkpoint(), t.scope(), t.state.undeclared
+	t.state.undeclared = Coverage{}
+	news.Behind = t.state.backlog(time.Now())
+	maps.Copy(checkpoint.Resources, t.loaded.Resources) // of kinds that were not found yet
+	t.mu.Unlock()
+	if err := t.write(ctx, checkpoint, scope, news); err != nil {
+		t.opts.Log.Error(err, "store the checkpoint")
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.state.undeclared.Add(news.Gaps...)
+	}
+}
+
+func (t *Tracker) leads() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state.leading
+}
+
+func newPauses() wait.Backoff {
+	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
+}

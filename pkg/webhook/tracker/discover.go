@@ -1,0 +1,208 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+)
+
+const (
+	// discoverEvery is how often kinds are looked for, whatever happens; and
+	// discoverAgain, where a group could not be read.
+	discoverEvery = 10 * time.Minute
+	discoverAgain = 30 * time.Second
+	// goneAfter is for how long all answers have to lack a kind until it is gone. An answer
+	// may be wrong, and who forgets a kind forgets what was taken of it meanwhile.
+	goneAfter = 5 * time.Second
+)
+
+// errNotAll says that Kubernetes' own kinds are missing in what was found.
+var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
+
+// settling is when to look for kinds after a definition changed: it takes the API
+// server a little to serve it.
+func settling() []time.Duration { return []time.Duration{2 * time.Second, 5 * time.Second} }
+
+// loop is the watch of one kind.
+type loop struct {
+	end  context.CancelFunc
+	done sync.WaitGroup
+}
+
+// discover finds the kinds that there are, now and whenever they may have changed,
+// and watches them.
+func (t *Tracker) discover(ctx context.Context) {
+	var known kinds
+	var soon []time.Duration // when to look again after a change
+	var absent absent
+	for {
+		found, err := t.opts.Discovery.ServerPreferredResourcesWithContext(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		now, err := selectKinds(found, err, known, t.opts.ExcludeKinds)
+		if err == nil && !hasOwn(found) {
+			now, err = known, errNotAll
+		}
+		if err != nil {
+			t.opts.Log.Error(err, "find the kinds that there are")
+		}
+		now = absent.keep(now, known, time.Now(), func(k kind) bool { return t.isServed(ctx, k) })
+		if now != nil {
+			t.watchAll(ctx, known, now, known == nil)
+			known = now
+		}
+		if err == nil {
+			t.forgetPromises(ctx, &absent, time.Now())
+		}
+		if names := absent.takeContradicted(); len(names) > 0 {
+			err = fmt.Errorf("the answer lacks kinds that there are: %s", strings.Join(names, ", "))
+			t.opts.Log.Error(err, "find the kinds that there are")
+		}
+		after := discoverEvery
+		switch {
+		case len(soon) > 0:
+			after, soon = soon[0], soon[1:]
+		case err == nil && len(absent.since) > 0:
+			after = goneAfter
+		case err != nil && known == nil:
+			after = time.Second
+		case err != nil:
+			after = discoverAgain
+		}
+		changed, err := t.awaitChange(ctx, after)
+		if err != nil {
+			return
+		}
+		if changed {
+			soon = settling()
+		}
+	}
+}
+
+// awaitChange returns when it is time to look again, and whether that is because
+// something changed.
+func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed bool, err error) {
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-timer.C:
+		return false, nil
+	case <-t.changed:
+		return true, pause.For(ctx, time.Second)
+	}
+}
+
+// forgetPromises drops what the checkpoint says of kinds that are no more.
+func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.Time) {
+	t.mu.Lock()
+	names := slices.Sorted(maps.Keys(t.loaded.Resources))
+	t.mu.Unlock()
+	for _, name := range names {
+		resource := schema.ParseGroupResource(name)
+		if !absent.gone(resource, now, func() bool { return t.isDefined(ctx, resource) }) {
+			continue
+		}
+		t.mu.Lock()
+		delete(t.loaded.Resources, name)
+		t.mu.Unlock()
+	}
+}
+
+// isServed asks for the objects of a kind that an answer lacks. That it is not served is
+// believed only if that is what is said; what we may not list is left to its definition.
+func (t *Tracker) isServed(ctx context.Context, k kind) bool {
+	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})
+	if apierrors.IsForbidden(err) {
+		return t.isDefined(ctx, k.resource.GroupResource())
+	}
+	return !apierrors.IsNotFound(err)
+}
+
+// isDefined asks whether there is a definition of a kind, whatever is served of it. What
+// only the checkpoint knows has no version to be asked for.
+func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool {
+	if !strings.Contains(name.Group, ".") {
+		return false // It is Kubernetes' own, and not defined by an object.
+	}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	found, err := t.opts.Metadata.Resource(definitions).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name.String()})
+	return err != nil || len(found.Items) > 0
+}
+
+// watchAll starts and ends watches.
+func (t *Tracker) watchAll(ctx context.Context, before, now kinds, first bool) {
+	come, gone := now.differ(before)
+	if first {
+		t.mu.Lock()
+		t.pending = len(come)
+		t.mu.Unlock()
+		t.ready.Store(len(come) == 0)
+	}
+	for _, k := range gone {
+		w := t.stop(k.resource.GroupResource())
+		if w == nil {
+			continue
+		}
+		t.mu.Lock()
+		t.state.remove(w)
+		t.mu.Unlock()
+	}
+	for _, k := range come {
+		t.stop(k.resource.GroupResource())
+		t.start(ctx, k, first)
+	}
+}
+
+func (t *Tracker) start(ctx context.Context, k kind, first bool) {
+	name := k.resource.GroupResource()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.state.add(k, t.loaded.Resources[name.String()])
+	delete(t.loaded.Resources, name.String())
+	ctx, end := context.WithCancel(ctx)
+	l := &loop{end: end}
+	t.loops[name] = l
+	f := &follower{Tracker: t, watched: w, first: first}
+	l.done.Go(func() { f.run(ctx) })
+}
+
+// stop ends a watch, and returns what it watched; nil if there is none.
+func (t *Tracker) stop(name schema.GroupResource) *watched {
+	t.mu.Lock()
+	l := t.loops[name]
+	delete(t.loops, name)
+	w := t.state.resources[name]
+	t.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	l.end()
+	l.done.Wait()
+	return w
+}
+
+func (t *Tracker) stopAll() {
+	t.mu.Lock()
+	names := make([]schema.GroupResource, 0, len(t.loops))
+	for name := range t.loops {
+		names = append(names, name)
+	}
+	t.mu.Unlock()
+	for _, name := range names {
+		t.stop(name)
+	}
+}

@@ -1,0 +1,231 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/listwatch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+)
+
+const (
+	// watchFor is how long a watch is asked to last.
+	watchFor = 5 * time.Minute
+	// refusedFor is how long to wait at most where a kind may not be watched.
+	refusedFor = 5 * time.Minute
+	// refusedFirst is how long to wait at first: an API server that has just started
+	// forbids everything until it has read who may do what.
+	refusedFirst = time.Second
+	// refusedLong is a wait after which a refusal is taken for one that lasts.
+	refusedLong = 8 * time.Second
+	// steady is how long a watch has to last to be one that works.
+	steady = 5 * time.Second
+)
+
+// errTooOld: the server does not know any more what came after the version that
+// we have seen.
+var errTooOld = errors.New("the version to watch from is too old")
+
+// follower sees all that happens to the objects of one kind.
+type follower struct {
+	*Tracker
+	*watched
+	// first is set until the first list was read or refused, for the kinds that
+	// were there at the start.
+	first bool
+	// lost is set when history cannot be taken up, until all is listed.
+	lost bool
+	// told is set once it was said that the kind may not be watched.
+	told bool
+	// What the server has shown not to understand.
+	unstreamed, unselected bool
+	// worked is set once a watch has lasted.
+	worked bool
+}
+
+// run lists and watches until the context ends.
+func (f *follower) run(ctx context.Context) {
+	pauses, refusals := newPauses(), newRefusals()
+	for ctx.Err() == nil {
+		permitted := f.permissions.wait()
+		err := f.pass(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			f.listedOnce()
+		}
+		if f.worked { // A list that takes long and fails is tried more and more seldom.
+			pauses, refusals, f.worked = newPauses(), newRefusals(), false
+		}
+		in := pauses.Step()
+		switch {
+		case err == nil, errors.Is(err, errTooOld):
+		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
+			in = refusals.Step()
+			f.refuse(err, in > refusedLong)
+			if sleepUnless(ctx, in, permitted) {
+				refusals = newRefusals()
+			}
+			continue
+		default:
+			f.count(func(c *counts) { c.errors++ })
+			f.opts.Log.Info("watch ended", "resource", f.resource.String(), "error", err.Error())
+		}
+		if pause.For(ctx, in) != nil {
+			return
+		}
+	}
+}
+
+func newRefusals() wait.Backoff {
+	return wait.Backoff{Duration: refusedFirst, Factor: 2, Jitter: 0.2, Steps: 100, Cap: refusedFor}
+}
+
+// pass goes on from where history was left, or lists, until the watch ends.
+func (f *follower) pass(ctx context.Context) error {
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	f.listedOnce()
+	f.setRefused(false)
+	f.told = false
+	began := time.Now()
+	err := f.watch(ctx)
+	f.worked = time.Since(began) > steady
+	if tooOld(err) {
+		f.lost = true
+		return errTooOld
+	}
+	return err
+}
+
+// watch follows what happens after the version that was seen.
+func (f *follower) watch(ctx context.Context) error {
+	from := f.position().Version
+	switch undone, err := f.undone(ctx, from); {
+	case err != nil:
+		return err
+	case undone:
+		return errTooOld
+	}
+	seconds := int64(watchFor / time.Second)
+	w, err := f.opts.Metadata.Resource(f.resource).Watch(ctx, metav1.ListOptions{
+		ResourceVersion: from, AllowWatchBookmarks: true, TimeoutSeconds: &seconds, FieldSelector: f.selector(),
+	})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if err := f.event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) event(e watch.Event) error {
+	if e.Type == watch.Error {
+		return apierrors.FromObject(e.Object)
+	}
+	o, ok := e.Object.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return nil
+	}
+	if err := versioned(o.ResourceVersion); err != nil {
+		return err
+	}
+	now := time.Now()
+	switch e.Type {
+	case watch.Bookmark:
+		f.do(func(s *state) []*pendingChange { s.bookmark(f.watched, o.ResourceVersion, now); return nil })
+		return nil
+	case watch.Deleted:
+		f.do(func(s *state) []*pendingChange { s.gone(f.watched, o.UID, o.ResourceVersion, now); return nil })
+	default:
+		f.present(o, false)
+	}
+	f.kindsMayChange()
+	f.permissionsMayChange(o)
+	return nil
+}
+
+// present tells of an object that is there, unless its namespace is left out.
+func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
+	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
+		return
+	}
+	f.do(func(s *state) []*pendingChange { return s.see(f.watched, o, list, time.Now()) })
+}
+
+// undone tells whether the server's history ends before a version that was seen: a
+// watch from there would wait for ever, or take up another history (etcd was
+// restored from a backup).
+func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
+	page, err := f.opts.Metadata.Resource(f.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: f.selector()})
+	if err != nil {
+		return false, err
+	}
+	return object.Newer(seen, page.ResourceVersion), versioned(page.ResourceVersion)
+}
+
+func (f *follower) position() position {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen
+}
+
+func (f *follower) count(add func(*counts)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	add(&f.state.counts)
+}
+
+// kindsMayChange asks for another look at the kinds, if this one is about kinds.
+func (f *follower) kindsMayChange() {
+	if !affects(f.resource.GroupResource()) {
+		return
+	}
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// listedOnce notes that this kind keeps nobody waiting any more.
+func (f *follower) listedOnce() {
+	if !f.first {
+		return
+	}
+	f.first = false
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pending--
+	f.ready.Store(f.pending <= 0)
+}
+
+// refuse notes that a kind cannot be watched, and says it once if that lasts.
+func (f *follower) refuse(err error, lasts bool) {
+	f.setRefused(true)
+	if lasts && !f.told {
+		f.told = true
+		f.opts.Log.Info("not tracked", "resource", f.resource.String(), "error", err.Error())
+	}
+}
+
+func (f *follower) setRefused(refused bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused = refused
+}
+
+func tooOld(err error) bool { return errors.Is(err, errTooOld) || listwatch.TooOld(err) }

@@ -1,0 +1,41 @@
+package tracker
+
+import "time"
+
+// A list is one of two: of what was there at the checkpoint, from where changes
+// follow one by one; or of what is there now, where what lies between is a gap.
+
+// resume begins, with nothing remembered, the list of what was there at a position.
+func (s *state) resume(w *watched) {
+	w.memory = memory{}
+	w.list()
+}
+
+// resumed ends that list.
+func (s *state) resumed(w *watched) {
+	w.forgetUnlisted()
+	w.seen, w.fresh = w.promised, 0
+}
+
+// afresh begins a list of what is there now. What is remembered is compared.
+func (s *state) afresh(w *watched) { w.list() }
+
+// listed ends it, at a version. Where it shows no object, and no version of one, but
+// what is remembered, nothing happened between: of an object that is new nobody knows
+// what happened to it since it was created. Nothing is missing either where nobody has
+// watched before, and nothing is there. The records may know more than is remembered,
+// if that is as old as a checkpoint: they are compared.
+func (s *state) listed(w *watched, version string, now time.Time) {
+	w.forgetUnlisted()
+	from := w.at()
+	before := from.Version != ""
+	if w.missed || w.fresh > 0 && before || w.seen.Version == "" && (before || len(w.objects) > 0) {
+		m := &pendingChange{watched: w, version: version, gap: &gap{blind: true}, unsettled: 1}
+		if before {
+			m.gap.Span = Span{from.Time, now}
+		}
+		w.add(m)
+		s.declare(m)
+	}
+	w.seen, w.missed, w.fresh = position{version, now}, false, 0
+}

@@ -1,0 +1,34 @@
+package tracker
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What happened before a list to an object that nobody remembers is not known: it may
+// have been created and taken since the watch broke. Where all is as it is remembered,
+// nothing happened.
+func TestNewOnAList(t *testing.T) {
+	tests := map[string]struct {
+		then []*metav1.PartialObjectMetadata
+		gaps int
+	}{
+		"the same":         {[]*metav1.PartialObjectMetadata{fields("a", 5, "argo")}, 0},
+		"a new object":     {[]*metav1.PartialObjectMetadata{fields("a", 5, "argo"), fields("b", 15, "flux")}, 1},
+		"one that is gone": {nil, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(position{"9", noon})
+			s.resume(s.w)
+			s.take(s.see(s.w, fields("a", 5, "argo"), true, s.now))
+			s.resumed(s.w)
+			s.lead(true, s.now)
+			s.list(20, tt.then...)
+			if gaps, blind := s.lost(); len(gaps) != tt.gaps || blind != (tt.gaps > 0) {
+				t.Errorf("%d gaps, blind %t, want %d", len(gaps), blind, tt.gaps)
+			}
+		})
+	}
+}

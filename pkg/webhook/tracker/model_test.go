@@ -1,0 +1,244 @@
+package tracker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// truth is a history as etcd has it: every write of every object.
+type truth struct {
+	version int
+	objects map[string]*metav1.PartialObjectMetadata
+	owner   map[string]string
+	log     []written
+}
+
+// written is one write; nil is a deletion.
+type written struct {
+	version int
+	uid     string
+	object  *metav1.PartialObjectMetadata
+	line    string // the takeover that it was, if any
+}
+
+func (h *truth) write(random *rand.Rand) {
+	h.version++
+	uid := fmt.Sprint("o", random.IntN(6), "-", h.version/300)
+	if random.IntN(25) == 0 && h.objects[uid] != nil {
+		delete(h.objects, uid)
+		delete(h.owner, uid)
+		h.log = append(h.log, written{version: h.version, uid: uid})
+		return
+	}
+	by := []string{"argo", "flux", "helm"}[random.IntN(3)]
+	w := written{version: h.version, uid: uid, object: fields(uid, h.version, by)}
+	if from := h.owner[uid]; from != "" && from != by {
+		w.line = fmt.Sprintf("%s@%d %s>%s", uid, h.version, from, by)
+	}
+	h.objects[uid], h.owner[uid] = w.object, by
+	h.log = append(h.log, w)
+}
+
+// at is the state of the history at a version.
+func (h *truth) at(version int) []*metav1.PartialObjectMetadata {
+	state := map[string]*metav1.PartialObjectMetadata{}
+	for _, w := range h.log {
+		if w.version > version {
+			break
+		}
+		state[w.uid] = w.object
+		if w.object == nil {
+			delete(state, w.uid)
+		}
+	}
+	var out []*metav1.PartialObjectMetadata
+	for _, o := range state {
+		out = append(out, o)
+	}
+	return out
+}
+
+// model is a tracker that is killed and started, over one history.
+type model struct {
+	*tale
+	truth  *truth
+	random *rand.Rand
+	seen   int // the version up to which the watch has come
+	// recorded is what was written, over all lives.
+	recorded map[string]bool
+	gaps     [][2]int // versions of which not every change was seen
+	// lost is what there was no room for, and when it happened; declared are the spans
+	// that were stored together with a checkpoint.
+	lost     map[string]time.Time
+	declared Coverage
+}
+
+// deliver brings what happened, some of it twice, and some of what was long ago.
+func (m *model) deliver() {
+	for _, w := range m.truth.log {
+		if w.version <= m.seen {
+			if _, there := m.w.objects[types.UID(w.uid)]; there && w.object != nil && m.random.IntN(40) == 0 {
+				m.tell(w)
+			}
+			continue
+		}
+		for range 1 + m.random.IntN(2) {
+			m.tell(w)
+		}
+		m.seen = w.version
+	}
+}
+
+func (m *model) tell(w written) {
+	if w.object == nil {
+		m.gone(m.w, types.UID(w.uid), fmt.Sprint(w.version), m.now)
+		return
+	}
+	m.take(m.see(m.w, w.object, false, m.now))
+}
+
+// write settles some of what was given, and so writes it.
+func (m *model) write() {
+	m.given = slices.DeleteFunc(m.given, func(x *pendingChange) bool {
+		if m.random.IntN(2) == 0 {
+			return false
+		}
+		if m.random.IntN(8) == 0 { // There was no room for it.
+			for _, o := range x.occurrences {
+				m.lost[fmt.Sprintf("%s@%s %s>%s", o.Object.UID, o.ResourceVersion, o.Before[0].Manager, o.After[0].Manager)] = o.Time
+			}
+			m.settle(x, ownership.OutcomeLost)
+			return true
+		}
+		for _, o := range x.occurrences {
+			if o.Gap {
+				continue
+			}
+			m.recorded[fmt.Sprintf("%s@%s %s>%s", o.Object.UID, o.ResourceVersion, o.Before[0].Manager, o.After[0].Manager)] = true
+		}
+		m.settle(x, ownership.OutcomeRecorded)
+		return true
+	})
+}
+
+// kill starts anew from a checkpoint, or from what is there if that is forgotten.
+func (m *model) kill(forgotten bool) {
+	if m.random.IntN(2) == 0 {
+		m.dealt(firstOf(m.state.lost()))
+	}
+	from := m.checkpoint().Resources["configmaps"]
+	m.declared.Add(m.undeclared.Gaps...)
+	m.tale = begin(from)
+	m.lead(true, m.now)
+	version := 0
+	_, _ = fmt.Sscan(from.Version, &version)
+	if from.Version == "" || forgotten {
+		m.relist(version)
+		return
+	}
+	m.resume(m.w)
+	for _, o := range m.truth.at(version) {
+		m.take(m.see(m.w, o, true, m.now))
+	}
+	m.resumed(m.w)
+	m.seen = version
+}
+
+func (m *model) relist(from int) {
+	m.gaps = append(m.gaps, [2]int{from, m.truth.version})
+	m.list(m.truth.version, m.truth.at(m.truth.version)...)
+	m.seen = m.truth.version
+	m.dealt(firstOf(m.state.lost()))
+}
+
+// Whatever is written, delivered twice, hinted at in any order, lost for want of room
+// (edge case 99), killed and listed anew: what was recorded, with the gaps that were
+// declared, is the truth.
+func TestModel(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 9))
+		m := &model{
+			tale: begin(position{}), random: random, recorded: map[string]bool{}, lost: map[string]time.Time{},
+			truth: &truth{objects: map[string]*metav1.PartialObjectMetadata{}, owner: map[string]string{}},
+		}
+		m.lead(true, m.now)
+		m.truth.write(random)
+		m.relist(0)
+		for range 400 {
+			switch random.IntN(20) {
+			case 0:
+				m.kill(random.IntN(4) == 0)
+			case 1:
+				if random.IntN(3) == 0 {
+					m.relist(m.seen)
+				}
+			case 2, 3, 4:
+				m.write()
+			case 5, 6:
+				m.wait(grace)
+			case 7, 8, 9:
+				m.deliver()
+			case 10, 11:
+				m.admitSome()
+			default:
+				m.truth.write(random)
+			}
+		}
+		m.finish()
+		m.check(t, seed)
+	}
+}
+
+// admitSome hints at a write that was, that is to come, or that is never to be.
+func (m *model) admitSome() {
+	w := m.truth.log[m.random.IntN(len(m.truth.log))]
+	m.admit(w.uid, max(1, w.version-m.random.IntN(3)), "flux", "alice")
+}
+
+func (m *model) finish() {
+	m.truth.write(m.random)
+	m.deliver()
+	m.wait(grace)
+	for len(m.given) > 0 {
+		m.write()
+	}
+	m.dealt(firstOf(m.state.lost()))
+	m.declared.Add(m.undeclared.Gaps...)
+}
+
+func (m *model) check(t *testing.T, seed uint64) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, w := range m.truth.log {
+		if w.line == "" {
+			continue
+		}
+		known[w.line] = true
+		inGap := slices.ContainsFunc(m.gaps, func(g [2]int) bool { return w.version > g[0] && w.version <= g[1] })
+		at, lost := m.lost[w.line]
+		declared := slices.ContainsFunc(m.declared.Gaps, func(s Span) bool { return !at.Before(s.From) && !at.After(s.To) })
+		if !m.recorded[w.line] && !inGap && (!lost || !declared) {
+			t.Fatalf("seed %d: %s is not recorded (lost %t, declared %t); gaps %v", seed, w.line, lost, declared, m.gaps)
+		}
+	}
+	if i := slices.IndexFunc(m.lines, func(l string) bool { return strings.Contains(l, "did not") }); i >= 0 {
+		t.Fatalf("seed %d: %s", seed, m.lines[i])
+	}
+	for line := range m.recorded {
+		if !known[line] {
+			t.Fatalf("seed %d: %s never was", seed, line)
+		}
+	}
+	if at := m.at(); at != fmt.Sprint(m.truth.version) {
+		t.Fatalf("seed %d: the checkpoint is at %s, behind %d", seed, at, m.truth.version)
+	}
+}

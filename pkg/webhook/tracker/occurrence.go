@@ -1,0 +1,44 @@
+package tracker
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition, gap bool, now time.Time) ownership.Occurrence {
+	return ownership.Occurrence{
+		Resource: w.resource,
+		Object: ownership.Object{
+			APIVersion: w.resource.GroupVersion().String(), Kind: w.name,
+			Namespace: o.namespace.Value(), Name: o.name, UID: uid,
+		},
+		Transition: t,
+		Occasion:   ownership.Occasion{ResourceVersion: o.version, Time: timeOf(t, now), Gap: gap},
+	}
+}
+
+// timeOf is when a transition happened: when who gained the path last changed what
+// it holds, says the API server's clock, so that all replicas say the same, also
+// after a restart. Who writes through /scale has no time, and who lets go need not
+// leave one; then it is when it was seen.
+func timeOf(t ownership.Transition, seen time.Time) time.Time {
+	gained := t.Gained()
+	if len(gained) == 0 {
+		return seen
+	}
+	last := slices.MaxFunc(gained, func(a, b managedfields.Owner) int { return a.Time.Compare(b.Time) }).Time
+	if last.IsZero() || last.After(seen) {
+		return seen
+	}
+	return last
+}
+
+// without returns the pending changes of which drop does not hold.
+func without(changes []*pendingChange, drop func(*pendingChange) bool) []*pendingChange {
+	return slices.DeleteFunc(changes, drop)
+}

@@ -1,0 +1,187 @@
+package tracker
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/listwatch"
+)
+
+const (
+	// listsAtOnce is how many kinds are listed at the same time, so that a start is
+	// gentle to the API server and takes little memory.
+	listsAtOnce = 4
+	// pageOf is how many objects are asked for at once, where they do not stream.
+	pageOf = 500
+	// streamSilence is how long a stream of all objects may pause before it counts
+	// as one that never ends.
+	streamSilence = 30 * time.Second
+)
+
+// begin lists what is there, where nothing is known or what came since is lost. A
+// checkpoint is the better place to begin at: what happened since follows.
+func (f *follower) begin(ctx context.Context) error {
+	f.mu.Lock()
+	seen, promised := f.seen.Version, f.promised.Version
+	f.mu.Unlock()
+	if seen != "" && !f.lost {
+		return nil
+	}
+	select {
+	case f.lists <- struct{}{}:
+		defer func() { <-f.lists }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if seen == "" && promised != "" && !f.lost {
+		resumed, err := f.resume(ctx, promised)
+		if err != nil || resumed {
+			return err
+		}
+	}
+	f.lost = true
+	version, err := f.afresh(ctx)
+	if err != nil {
+		return err
+	}
+	f.do(func(s *state) []*pendingChange { s.listed(f.watched, version, time.Now()); return nil })
+	f.lost = false
+	return nil
+}
+
+// resume lists what was there at a version, if the server still knows.
+func (f *follower) resume(ctx context.Context, version string) (bool, error) {
+	if undone, err := f.undone(ctx, version); err != nil || undone {
+		return false, err
+	}
+	begin := func() { f.do(func(s *state) []*pendingChange { s.resume(f.watched); return nil }) }
+	_, err := f.pages(ctx, begin, metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+	switch {
+	case err == nil:
+		f.do(func(s *state) []*pendingChange { s.resumed(f.watched); return nil })
+		return true, nil
+	case tooOld(err), apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
+		return false, nil
+	}
+	return false, err
+}
+
+// afresh lists what is there now, and returns its version: as a stream (KEP-3157),
+// and from servers that do not stream, page by page, so that never all objects are
+// held with all their managed fields.
+func (f *follower) afresh(ctx context.Context) (version string, err error) {
+	begin := func() { f.do(func(s *state) []*pendingChange { s.afresh(f.watched); return nil }) }
+	if !f.unstreamed {
+		begin()
+		version, err = f.stream(ctx)
+		if !misunderstood(err) {
+			return version, err
+		}
+		f.unstreamed = true
+	}
+	version, err = f.pages(ctx, begin, metav1.ListOptions{})
+	if misunderstood(err) && f.selector() != "" {
+		f.unselected = true
+		version, err = f.pages(ctx, begin, metav1.ListOptions{})
+	}
+	return version, err
+}
+
+// pages lists page by page. begin is called when the list begins, and when it begins
+// anew; match says of which version the first page is to be.
+func (f *follower) pages(ctx context.Context, begin func(), match metav1.ListOptions) (version string, err error) {
+	match.FieldSelector = f.selector()
+	pages := listwatch.Pages{Size: pageOf, Begin: begin}
+	pages.Fetch = func(ctx context.Context, token string, size int) (metav1.ListMeta, error) {
+		opts := match
+		if token != "" {
+			opts = metav1.ListOptions{Continue: token, FieldSelector: match.FieldSelector}
+		}
+		opts.Limit = int64(size)
+		page, err := f.opts.Metadata.Resource(f.resource).List(ctx, opts)
+		if err != nil {
+			return metav1.ListMeta{}, err
+		}
+		if err := versioned(page.ResourceVersion); err != nil {
+			return metav1.ListMeta{}, err
+		}
+		for i := range page.Items {
+			f.present(&page.Items[i], true)
+		}
+		return page.ListMeta, nil
+	}
+	last, err := pages.Read(ctx)
+	return last.ResourceVersion, err
+}
+
+func (f *follower) stream(ctx context.Context) (version string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	yes, seconds := true, int64(watchFor/time.Second)
+	w, err := f.opts.Metadata.Resource(f.resource).Watch(ctx, metav1.ListOptions{
+		SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		AllowWatchBookmarks: true, TimeoutSeconds: &seconds, FieldSelector: f.selector(),
+	})
+	if err != nil {
+		return "", err
+	}
+	defer w.Stop()
+	silence := time.NewTimer(streamSilence)
+	defer silence.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-silence.C:
+			return "", apierrors.NewBadRequest("the list did not come to its end as a stream")
+		case e, open := <-w.ResultChan():
+			if !open {
+				return "", apierrors.NewServerTimeout(f.resource.GroupResource(), "list", 0)
+			}
+			silence.Reset(streamSilence)
+			if version, err := f.streamed(e); err != nil || version != "" {
+				return version, err
+			}
+		}
+	}
+}
+
+// streamed takes one event of a stream, and returns the version at its end.
+func (f *follower) streamed(e watch.Event) (version string, err error) {
+	if e.Type == watch.Error {
+		return "", apierrors.FromObject(e.Object)
+	}
+	o, ok := e.Object.(*metav1.PartialObjectMetadata)
+	switch {
+	case !ok:
+	case e.Type == watch.Bookmark && o.Annotations[metav1.InitialEventsAnnotationKey] == "true":
+		return o.ResourceVersion, versioned(o.ResourceVersion)
+	case e.Type == watch.Bookmark:
+	case e.Type == watch.Deleted:
+		f.do(func(*state) []*pendingChange { f.forget(o.UID); return nil })
+	default:
+		f.present(o, true)
+	}
+	return "", nil
+}
+
+// selector leaves namespaces out at the server, if it can.
+func (f *follower) selector() string {
+	if !f.namespaced || f.unselected {
+		return ""
+	}
+	terms := make([]string, len(f.opts.ExcludeNamespaces))
+	for i, namespace := range f.opts.ExcludeNamespaces {
+		terms[i] = "metadata.namespace!=" + namespace
+	}
+	return strings.Join(terms, ",")
+}
+
+func misunderstood(err error) bool {
+	return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)
+}

@@ -1,0 +1,293 @@
+package tracker
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// state is all that a tracker knows. It is pure: it is told what happens, and when,
+// and returns what is to be recorded now.
+type state struct {
+	grace     time.Duration
+	resources map[schema.GroupResource]*watched
+	hints     hints
+	leading   bool
+
+	// waiting pending changes have a little time yet for their hint, or come after one of the
+	// same object that has; oldest first. waitingOf counts them by object.
+	waiting   []*pendingChange
+	waitingOf map[types.UID]int
+	// gaps are those that no leader has dealt with yet.
+	gaps []*pendingChange
+	// undeclared has the gaps that were dealt with, until they are stored.
+	undeclared Coverage
+
+	counts counts
+}
+
+// soon is how long a change may take to be recorded while all is well.
+const soon = 10 * time.Second
+
+// counts are what happened, for the metrics.
+type counts struct {
+	joined, expired, dropped int
+	gaps, unreadable         int
+	errors                   int
+}
+
+// watched is a resource.
+type watched struct {
+	kind
+	memory
+	changelog
+	// missed is set when a list shows a change that was not seen.
+	missed bool
+	// refused is set while it may not be watched.
+	refused bool
+}
+
+func newState(grace time.Duration) *state {
+	return &state{grace: grace, resources: map[schema.GroupResource]*watched{}, waitingOf: map[types.UID]int{}}
+}
+
+// add begins with a resource, or goes on with it at another version of its API.
+func (s *state) add(k kind, promised position) *watched {
+	w := s.resources[k.resource.GroupResource()]
+	if w == nil {
+		w = &watched{changelog: changelog{promised: promised}}
+		s.resources[k.resource.GroupResource()] = w
+	}
+	w.kind = k
+	return w
+}
+
+// remove forgets a resource that is not there any more.
+func (s *state) remove(w *watched) {
+	for _, m := range w.open {
+		m.settled = true
+	}
+	delete(s.resources, w.resource.GroupResource())
+}
+
+// see is told of an object that was created or changed, or that is on a list.
+// Where versions between may have been missed, gap is set.
+func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
+	if o.UID == "" {
+		return nil
+	}
+	is := remember(o)
+	was, changed := w.see(o.UID, is, gap)
+	if !gap {
+		defer w.advance(o.ResourceVersion, now)
+	}
+	if !changed {
+		return nil
+	}
+	w.missed = w.missed || gap
+	between := ownership.Between
+	if gap {
+		between = ownership.Apart
+	}
+	transitions, err := between(was.owners, is.owners)
+	if err != nil {
+		s.counts.unreadable++
+		return nil
+	}
+	if len(transitions) == 0 {
+		return nil
+	}
+	m := &pendingChange{watched: w, version: is.version, uid: o.UID, from: was.version, to: is.owners, span: Span{now, now}}
+	for _, t := range transitions {
+		m.contested = m.contested || len(t.Lost()) > 0 && len(t.After) > 0
+		m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
+		if at := m.occurrences[len(m.occurrences)-1].Time; at.Before(m.span.From) {
+			m.span.From = at
+		}
+	}
+	if m.contested {
+		w.add(m)
+	}
+	return s.hinted(m, now)
+}
+
+// hinted returns the pending change with what a hint says of it, if there is one, or where
+// nobody lost anything; else it waits for one. What changed an object is told in its
+// order: who records it takes what is older than what it has written for known.
+func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
+	ready := s.join(m) || !m.contested
+	if ready && s.waitingOf[m.uid] == 0 {
+		return give(m)
+	}
+	m.due = now
+	if !ready {
+		m.due = now.Add(s.grace)
+	}
+	s.waiting = append(s.waiting, m)
+	s.waitingOf[m.uid]++
+	return nil
+}
+
+// join gives the pending change its user, and the verdicts of who saw the values, if there is
+// a hint.
+func (s *state) join(m *pendingChange) bool {
+	hint, ok := s.hints.take(m.uid, m.from, m.to)
+	if !ok {
+		return false
+	}
+	s.counts.joined++
+	m.joined = true
+	transitions := make([]ownership.Transition, len(m.occurrences))
+	for i, o := range m.occurrences {
+		transitions[i] = o.Transition
+	}
+	hint.Verdicts.On(transitions)
+	for i := range m.occurrences {
+		m.occurrences[i].Transition, m.occurrences[i].User = transitions[i], hint.User
+	}
+	return true
+}
+
+// gone is told of an object that was deleted.
+func (s *state) gone(w *watched, uid types.UID, version string, now time.Time) {
+	w.forget(uid)
+	w.advance(version, now)
+}
+
+// bookmark is told that all up to a version was seen.
+func (s *state) bookmark(w *watched, version string, now time.Time) { w.advance(version, now) }
+
+// hint is told what admission saw. What waited for it is due.
+func (s *state) hint(h ownership.Hint, now time.Time) {
+	if s.hints.add(h, now) {
+		s.counts.dropped++
+	}
+	if s.waitingOf[h.UID] == 0 {
+		return
+	}
+	for _, m := range s.waiting {
+		if m.uid == h.UID && m.from == h.ResourceVersion && !m.joined {
+			s.join(m)
+		}
+	}
+}
+
+// due returns what need not wait any longer.
+func (s *state) due(now time.Time) (out []*pendingChange) {
+	s.counts.expired += s.hints.expire(now)
+	blocked := map[types.UID]bool{}
+	s.waiting = without(s.waiting, func(m *pendingChange) bool {
+		if blocked[m.uid] || !m.joined && now.Before(m.due) {
+			blocked[m.uid] = true
+			return false
+		}
+		if s.waitingOf[m.uid]--; s.waitingOf[m.uid] == 0 {
+			delete(s.waitingOf, m.uid)
+		}
+		out = append(out, give(m)...)
+		return true
+	})
+	return out
+}
+
+func (s *state) declare(m *pendingChange) {
+	s.gaps = append(s.gaps, m)
+	s.counts.gaps++
+}
+
+// lead is told whether this replica leads. What was left to a leader who did not come
+// is a gap then.
+func (s *state) lead(leading bool, now time.Time) {
+	s.leading = leading
+	if !leading {
+		return
+	}
+	for _, w := range s.resources {
+		if m := w.deferred; m != nil && !m.settled {
+			m.gap = &gap{Span: Span{m.before.Time, now}, blind: true}
+			s.declare(m)
+			w.deferred = nil
+		}
+	}
+}
+
+// give returns a pending change as one to be told, if it still is. It is settled when all in
+// it that is to be recorded is.
+func give(m *pendingChange) []*pendingChange {
+	if m.settled {
+		return nil
+	}
+	for _, o := range m.occurrences {
+		if o.Notable() {
+			m.unsettled++
+		}
+	}
+	m.settled = m.unsettled == 0
+	return []*pendingChange{m}
+}
+
+// settle is told what became of one occurrence of a pending change. What is lost is a gap: of
+// the time from when it happened until it was seen, not every change is known.
+func (s *state) settle(m *pendingChange, end ownership.Outcome) {
+	m.deferred = m.deferred || end == ownership.OutcomeLeft
+	m.lost = m.lost || end == ownership.OutcomeLost
+	if m.unsettled--; m.unsettled > 0 || m.settled {
+		return
+	}
+	switch {
+	case m.lost:
+		m.gap = &gap{Span: m.span}
+		s.gaps = append(s.gaps, m)
+	case m.deferred:
+		m.postpone(m)
+	default:
+		m.settled = true
+	}
+}
+
+// passed is told of a leader's checkpoint: what lies before it is written.
+func (s *state) passed(c Checkpoint) {
+	for name, position := range c.Resources {
+		if w := s.resources[schema.ParseGroupResource(name)]; w != nil {
+			w.passed(position.Version)
+		}
+	}
+	s.gaps = without(s.gaps, isSettled)
+}
+
+// checkpoint is from where a start loses nothing.
+func (s *state) checkpoint() Checkpoint {
+	c := Checkpoint{Resources: map[string]position{}}
+	for name, w := range s.resources {
+		if at := w.checkpoint(); at.Version != "" {
+			c.Resources[name.String()] = at
+		}
+	}
+	return c
+}
+
+// backlog is what waits to be recorded for longer than it takes while all is well;
+// nil is nothing.
+func (s *state) backlog(now time.Time) *Backlog {
+	var out Backlog
+	for _, w := range s.resources {
+		for _, m := range w.open {
+			if m.settled || m.gap != nil || m.deferred || now.Sub(m.span.To) < soon {
+				continue
+			}
+			if out.Changes++; out.Changes == 1 || m.span.To.Before(out.Since) {
+				out.Since = m.span.To.UTC().Truncate(time.Second)
+			}
+		}
+	}
+	if out.Changes == 0 {
+		return nil
+	}
+	return &out
+}
+
+func isSettled(m *pendingChange) bool { return m.settled }

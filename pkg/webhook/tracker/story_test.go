@@ -1,0 +1,382 @@
+package tracker
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+const grace = 5 * time.Second
+
+// tale is a state that is told a story, and what it wants to be recorded.
+type tale struct {
+	*state
+	w     *watched
+	now   time.Time
+	given []*pendingChange
+	lines []string
+	// others is how many transitions were told that are not recorded.
+	others int
+	// admitted are the versions of objects that hints were given for.
+	admitted map[string]bool
+}
+
+func begin(promised position) *tale {
+	b := newState(grace)
+	k := kind{resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, name: "ConfigMap", namespaced: true}
+	return &tale{state: b, w: b.add(k, promised), now: noon, admitted: map[string]bool{}}
+}
+
+// fields is an object whose key k one manager holds.
+func fields(uid string, version int, manager string) *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.UID, o.Name, o.Namespace, o.ResourceVersion = types.UID(uid), uid, "work", fmt.Sprint(version)
+	o.ManagedFields = []metav1.ManagedFieldsEntry{
+		{Manager: manager, Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:k":{}}}`)},
+		{Manager: "kubelet", Operation: "Update", APIVersion: "v1", Subresource: "status", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(`{"f:s%d":{}}`, version))},
+	}
+	return o
+}
+
+func (s *tale) list(version int, objects ...*metav1.PartialObjectMetadata) {
+	s.afresh(s.w)
+	for _, o := range objects {
+		s.take(s.see(s.w, o, true, s.now))
+	}
+	s.listed(s.w, fmt.Sprint(version), s.now)
+}
+
+func (s *tale) change(uid string, version int, manager string) {
+	s.take(s.see(s.w, fields(uid, version, manager), false, s.now))
+}
+
+// admit is told of a write that would have another owner, and take the key from the
+// one that has it.
+func (s *tale) admit(uid string, from int, manager, user string) {
+	s.judged(uid, from, manager, user, ownership.Taken, "")
+}
+
+// judged is told of a write, and of what admission makes of it.
+func (s *tale) judged(uid string, from int, manager, user string, kind ownership.Kind, why ownership.Why) {
+	s.admitted[fmt.Sprint(uid, "@", from)] = true
+	s.hint(ownership.Hint{
+		Verdicts: ownership.VerdictsOn([]ownership.Transition{{Kind: kind, Why: why, Forced: kind == ownership.Taken}}),
+		UID:      types.UID(uid), ResourceVersion: fmt.Sprint(from), User: user, Request: types.UID(fmt.Sprint(user, from, s.hints.count)),
+		Owners: ownership.Tracked(fields(uid, from+1, manager).ManagedFields),
+	}, s.now)
+}
+
+func (s *tale) wait(d time.Duration) {
+	s.now = s.now.Add(d)
+	s.take(s.due(s.now))
+}
+
+func (s *tale) take(given []*pendingChange) {
+	s.given = append(s.given, given...)
+	for _, m := range given {
+		for _, o := range m.occurrences {
+			if !o.Notable() {
+				s.others++
+				continue
+			}
+			line := fmt.Sprintf("%s@%s %s>%s", o.Object.Name, o.ResourceVersion, o.Before[0].Manager, o.After[0].Manager)
+			if o.User != "" {
+				line += " by " + o.User
+			}
+			if o.User != "" && !s.admitted[fmt.Sprint(m.uid, "@", m.from)] {
+				line += ", who did not"
+			}
+			if o.Gap {
+				line += " gap"
+			}
+			if want := o.User != ""; o.Kind == ownership.Taken != want || o.Forced != want {
+				line += " " + string(o.Kind)
+			}
+			s.lines = append(s.lines, line)
+		}
+	}
+}
+
+func (s *tale) settleAll() {
+	for _, m := range s.given {
+		s.settle(m, ownership.OutcomeRecorded)
+	}
+	s.given = nil
+}
+
+func (s *tale) at() string { return s.checkpoint().Resources["configmaps"].Version }
+
+func TestStories(t *testing.T) {
+	tests := map[string]struct {
+		tell func(*tale)
+		want []string
+		// at is the checkpoint at the end; none where no leader has dealt with what was
+		// before the first list.
+		at string
+	}{
+		"an object that is new is nobody's loss": {
+			tell: func(s *tale) { s.list(9); s.lead(true, s.now); s.change("a", 10, "argo"); s.wait(grace) },
+			at:   "10",
+		},
+		"the user of a hint, at once": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.admit("a", 5, "flux", "alice")
+				s.change("a", 10, "flux")
+			},
+			want: []string{"a@10 argo>flux by alice"},
+		},
+		"what admission saw to be nobody's loss is told, and not recorded": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.judged("a", 5, "flux", "alice", ownership.Unclear, ownership.SameValue)
+				s.change("a", 10, "flux")
+				if s.others != 1 {
+					s.lines = append(s.lines, "not told")
+				}
+			},
+			at: "10",
+		},
+		"a path that nobody had is told, and holds nothing back": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.change("a", 10, "flux")
+				s.wait(grace)
+				s.settleAll()
+				more := fields("a", 11, "flux")
+				more.ManagedFields[0].FieldsV1.SetRawString(`{"f:data":{"f:k":{},"f:l":{}}}`)
+				s.take(s.see(s.w, more, false, s.now))
+				if s.others != 1 {
+					s.lines = append(s.lines, "not told")
+				}
+			},
+			want: []string{"a@10 argo>flux"}, at: "11",
+		},
+		"a hint that comes after the change": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.change("a", 10, "flux")
+				s.admit("a", 5, "flux", "alice")
+				s.wait(grace)
+			},
+			want: []string{"a@10 argo>flux by alice"}, at: "9",
+		},
+		"without a hint, when it has waited": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.change("a", 10, "flux")
+				s.wait(grace)
+			},
+			want: []string{"a@10 argo>flux"}, at: "9",
+		},
+		"in the order of its changes, whoever is known": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))
+				s.change("a", 10, "flux")
+				s.admit("a", 10, "helm", "alice")
+				s.change("a", 11, "helm")
+				s.admit("b", 6, "flux", "bob")
+				s.change("b", 12, "flux")
+				s.wait(grace)
+			},
+			want: []string{"b@12 argo>flux by bob", "a@10 argo>flux", "a@11 flux>helm by alice"},
+		},
+		"what the leader's checkpoint has passed is settled": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.change("a", 10, "flux")
+				s.change("a", 11, "argo")
+				s.wait(grace)
+				s.passed(Checkpoint{Resources: map[string]position{"configmaps": {Version: "10"}}})
+				s.lead(true, s.now)
+			},
+			want: []string{"a@10 argo>flux", "a@11 flux>argo"}, at: "10",
+		},
+		"edge case 72: a write that was refused, and another one that was not": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.admit("a", 5, "mallory", "mallory")
+				s.change("a", 10, "flux")
+				s.wait(grace)
+			},
+			want: []string{"a@10 argo>flux"}, at: "9",
+		},
+		"edge case 72: a write that was tried three times, each with a hint of its own": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.admit("a", 5, "flux", "alice")
+				s.change("a", 6, "argo")
+				s.admit("a", 6, "flux", "alice")
+				s.change("a", 7, "argo")
+				s.admit("a", 7, "flux", "alice")
+				s.change("a", 8, "argo")
+				s.admit("a", 8, "flux", "alice")
+				s.change("a", 10, "flux")
+			},
+			want: []string{"a@10 argo>flux by alice"},
+		},
+		"two users with the same change: one of them was committed, and nobody knows who": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.admit("a", 5, "flux", "alice")
+				s.admit("a", 5, "flux", "bob")
+				s.change("a", 10, "flux")
+				s.wait(grace)
+			},
+			want: []string{"a@10 argo>flux taken"}, at: "9",
+		},
+		"the same event twice, and an old one again": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.change("a", 10, "flux")
+				s.change("a", 10, "flux")
+				s.change("a", 5, "argo")
+				s.wait(grace)
+			},
+			want: []string{"a@10 argo>flux"}, at: "9",
+		},
+		"a list after a watch broke": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"), fields("c", 7, "argo"))
+				s.lead(true, s.now)
+				s.list(20, fields("a", 15, "flux"), fields("b", 6, "argo"), fields("d", 16, "flux"))
+				s.wait(grace)
+			},
+			want: []string{"a@15 argo>flux gap"}, at: "9",
+		},
+		"a list of a history that was undone": {
+			tell: func(s *tale) {
+				s.list(99, fields("a", 95, "argo"))
+				s.lead(true, s.now)
+				s.list(20, fields("a", 15, "flux"))
+				s.wait(grace)
+				s.settleAll()
+				s.change("a", 21, "argo")
+				s.wait(grace)
+			},
+			want: []string{"a@15 argo>flux gap", "a@21 flux>argo"}, at: "20",
+		},
+		"deleted, and replaced under the same name": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.gone(s.w, "a", "10", s.now)
+				s.change("b", 11, "flux")
+				s.wait(grace)
+			},
+			at: "11",
+		},
+		"a bookmark moves the checkpoint, but not past what is not settled": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"), fields("b", 5, "argo"))
+				s.lead(true, s.now)
+				s.change("a", 10, "flux")
+				s.change("b", 12, "flux")
+				s.wait(grace)
+				s.settle(s.given[1], ownership.OutcomeRecorded)
+				s.bookmark(s.w, "30", s.now)
+			},
+			want: []string{"a@10 argo>flux", "b@12 argo>flux"}, at: "9",
+		},
+		"all settled": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.change("a", 10, "flux")
+				s.wait(grace)
+				s.settleAll()
+				s.bookmark(s.w, "30", s.now)
+			},
+			want: []string{"a@10 argo>flux"}, at: "30",
+		},
+		"taken up at the checkpoint": {
+			tell: func(s *tale) {
+				s.w.promised = position{"7", noon.Add(-time.Minute)}
+				s.resume(s.w)
+				s.take(s.see(s.w, fields("a", 5, "argo"), true, s.now))
+				s.resumed(s.w)
+				s.lead(true, s.now)
+				s.change("a", 10, "flux")
+				s.wait(grace)
+			},
+			want: []string{"a@10 argo>flux"}, at: "7",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(position{})
+			s.w.seen = position{} // no list was read yet
+			tt.tell(s)
+			s.dealt(firstOf(s.lost()))
+			if diff := cmp.Diff(tt.want, s.lines); diff != "" {
+				t.Errorf("recorded (-want +got):\n%s", diff)
+			}
+			if got := s.at(); got != tt.at {
+				t.Errorf("checkpoint at %q, want %q", got, tt.at)
+			}
+		})
+	}
+}
+
+// What was left to a leader is known once his checkpoint has passed it. If he did
+// not come, it is a gap, from the first of it on.
+func TestLeft(t *testing.T) {
+	tests := map[string]struct {
+		passed int // by a leader's checkpoint
+		gaps   int
+		at     string
+	}{
+		"all passed":            {11, 0, "30"},
+		"not the last of it":    {10, 1, "9"},
+		"nobody led meanwhile":  {0, 1, "9"},
+		"passed, and far ahead": {25, 0, "30"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(position{"9", noon})
+			s.list(9, fields("a", 5, "argo"))
+			s.dealt(s.gaps) // of before
+			s.gaps = nil
+			s.change("a", 10, "flux")
+			s.change("a", 11, "argo")
+			s.wait(grace)
+			for _, m := range s.given {
+				s.settle(m, ownership.OutcomeLeft)
+			}
+			if tt.passed > 0 {
+				s.passed(Checkpoint{Resources: map[string]position{"configmaps": {Version: fmt.Sprint(tt.passed)}}})
+			}
+			s.bookmark(s.w, "30", s.now)
+			s.lead(true, s.now)
+			gaps, blind := s.lost()
+			if len(gaps) != tt.gaps || blind != (tt.gaps > 0) {
+				t.Errorf("%d gaps, blind %t", len(gaps), blind)
+			}
+			if at := s.at(); at != tt.at {
+				t.Errorf("checkpoint at %s, want %s", at, tt.at)
+			}
+			s.dealt(gaps)
+			if at := s.at(); at != "30" {
+				t.Errorf("once dealt with, the checkpoint is at %s", at)
+			}
+		})
+	}
+}
+
+func firstOf(gaps []*pendingChange, _ bool) []*pendingChange { return gaps }

@@ -1,0 +1,220 @@
+package tracker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/metadata"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// Sink is where what was tracked is written.
+type Sink interface {
+	// Record takes a transition: every one, in the order of each object's versions. It
+	// never blocks. Of one that is to be written, it calls settled once, from whatever
+	// goroutine, when nothing more is done about it here; until then the checkpoint waits
+	// for it. What is lost is declared as a gap. Of the others, settled is nil.
+	Record(o ownership.Occurrence, settled func(ownership.Outcome))
+	// Gap says that changes were lost of which nothing is known, for it to compare
+	// the owners that it wrote last with those there are now. Live returns them; not
+	// ok where no such object is tracked. Only the leader is told. After an error it
+	// is told again.
+	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
+}
+
+// Discovery finds the kinds that there are. client-go's discovery client does.
+type Discovery interface {
+	ServerPreferredResourcesWithContext(ctx context.Context) ([]*metav1.APIResourceList, error)
+}
+
+// ConfigMaps are those of the namespace that the checkpoint is kept in.
+type ConfigMaps interface {
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.ConfigMap, error)
+	Apply(ctx context.Context, c *applycorev1.ConfigMapApplyConfiguration, opts metav1.ApplyOptions) (*corev1.ConfigMap, error)
+	Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)
+}
+
+// Options of a tracker. Its clients and its sink have to be there.
+type Options struct {
+	Metadata   metadata.Interface
+	Discovery  Discovery
+	ConfigMaps ConfigMaps
+	Sink       Sink
+	Log        logr.Logger
+
+	// Name of the ConfigMap; "k8sconnect-tracker" by default.
+	Name string
+	// ExcludeNamespaces whose objects are not tracked.
+	ExcludeNamespaces []string
+	// ExcludeKinds that are not tracked, beside those that never are.
+	ExcludeKinds []schema.GroupKind
+	// Grace is how long a change waits for its hint, which came before it but may be
+	// read after it, until it is told without a user; half a second by default.
+	Grace time.Duration
+	// Finish, if set, is called once at the end, when all is told to the sink, for it
+	// to settle what it can before the last checkpoint is stored.
+	Finish func()
+	// StoreEvery is how often the checkpoint is stored; 30 seconds by default.
+	StoreEvery time.Duration
+}
+
+// queuedHints is how many hints may wait to be looked at.
+const queuedHints = 4096
+
+// Tracker tracks the owners of all objects of a cluster. It is a Prometheus
+// collector of its own metrics.
+type Tracker struct {
+	opts    Options
+	queue   chan ownership.Hint
+	queued  atomic.Int64 // bytes of what is in queue
+	ready   atomic.Bool
+	changed chan struct{} // the kinds that there are may have changed
+	lists   chan struct{} // a place for each list that may be read at once
+
+	permissions permissions
+
+	mu      sync.Mutex
+	state   *state
+	loops   map[schema.GroupResource]*loop
+	loaded  Checkpoint
+	pending int // kinds whose first list is still to come
+}
+
+// New returns a tracker that Run starts.
+func New(opts Options) (*Tracker, error) {
+	if opts.Metadata == nil || opts.Discovery == nil || opts.ConfigMaps == nil || opts.Sink == nil {
+		return nil, errors.New("a tracker needs a metadata client, a discovery client, config maps and a sink")
+	}
+	opts.Name = cmp.Or(opts.Name, "k8sconnect-tracker")
+	opts.Grace = cmp.Or(opts.Grace, 500*time.Millisecond)
+	opts.StoreEvery = cmp.Or(opts.StoreEvery, 30*time.Second)
+	if opts.Finish == nil {
+		opts.Finish = func() {}
+	}
+	opts.Finish = sync.OnceFunc(opts.Finish)
+	opts.ExcludeKinds = slices.Concat(leftOut(), opts.ExcludeKinds)
+	return &Tracker{
+		opts:    opts,
+		queue:   make(chan ownership.Hint, queuedHints),
+		changed: make(chan struct{}, 1),
+		lists:   make(chan struct{}, listsAtOnce),
+		state:   newState(opts.Grace),
+		loops:   map[schema.GroupResource]*loop{},
+	}, nil
+}
+
+// Run tracks until the context ends, lets the sink finish, and stores a last
+// checkpoint then, if it leads. What goes wrong meanwhile is logged, counted, and
+// tried again.
+func (t *Tracker) Run(ctx context.Context) error {
+	defer t.opts.Finish()
+	if err := t.load(ctx); err != nil {
+		return nil //nolint:nilerror // The context has ended: that is all that ends it.
+	}
+	var all sync.WaitGroup
+	all.Go(func() { t.discover(ctx) })
+	all.Go(func() { t.attend(ctx) })
+	all.Go(func() { t.keepCheckpoint(ctx) })
+	all.Wait()
+	t.stopAll()
+	t.do(func(s *state) []*pendingChange { return s.due(time.Now().Add(t.opts.Grace)) })
+	t.opts.Finish()
+	t.last(ctx)
+	return nil
+}
+
+// Hint tells what admission saw, and whether there was room for it. It never
+// blocks.
+func (t *Tracker) Hint(h ownership.Hint) bool {
+	size := int64(h.Size())
+	if t.queued.Add(size) <= maxHintBytes {
+		select {
+		case t.queue <- h:
+			return true
+		default:
+		}
+	}
+	t.queued.Add(-size)
+	return false
+}
+
+// Lead says whether this replica leads. Before it is said, it does not.
+func (t *Tracker) Lead(leading bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.lead(leading, time.Now())
+}
+
+// Ready tells whether the first list of every kind was read, or refused.
+func (t *Tracker) Ready() bool { return t.ready.Load() }
+
+// Live returns the owners of an object, without those of its status, and the
+// version at which it was seen.
+func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range t.state.resources {
+		if o, ok := w.objects[uid]; ok {
+			return o.owners, o.version, true
+		}
+	}
+	return ownership.Owners{}, "", false
+}
+
+// tick is how often it is looked whether something has waited long enough.
+const tick = 200 * time.Millisecond
+
+// attend looks at hints as they come, and at what has waited for one.
+func (t *Tracker) attend(ctx context.Context) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case h := <-t.queue:
+			t.queued.Add(-int64(h.Size()))
+			t.mu.Lock()
+			t.state.hint(h, time.Now())
+			t.mu.Unlock()
+		case <-ticker.C:
+			t.do(func(s *state) []*pendingChange { return s.due(time.Now()) })
+		}
+	}
+}
+
+// do tells the state something, and the sink what follows.
+func (t *Tracker) do(tell func(*state) []*pendingChange) {
+	t.mu.Lock()
+	given := tell(t.state)
+	told := make([][]ownership.Occurrence, len(given))
+	for i, m := range given {
+		told[i], m.occurrences = m.occurrences, nil
+	}
+	t.mu.Unlock()
+	for i, m := range given {
+		for _, o := range told[i] {
+			if !o.Notable() {
+				t.opts.Sink.Record(o, nil)
+				continue
+			}
+			t.opts.Sink.Record(o, func(end ownership.Outcome) {
+				t.mu.Lock()
+				defer t.mu.Unlock()
+				t.state.settle(m, end)
+			})
+		}
+	}
+}
