@@ -156,14 +156,14 @@ func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	for _, item := range items {
 		names = append(names, item.Resource())
 		if c.Namespace != "" {
-			kind := strings.TrimSuffix(item.Resource(), "/"+item.Ref.Name)
-			names[len(names)-1] = kind + "/" + item.Ref.Namespace + "/" + item.Name
+			kind := strings.TrimSuffix(item.Resource(), "/"+item.Name)
+			names[len(names)-1] = kind + "/" + item.Namespace + "/" + item.Name
 		}
 	}
 	meant := ""
 	for _, item := range items {
 		as := c
-		as.Name, as.Namespace = item.Ref.Name, item.Ref.Namespace
+		as.Name, as.Namespace = item.Name, item.Namespace
 		if meant == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) { // The kind is right.
 			if c.Namespace == "" {
 				as.Namespace = ""
