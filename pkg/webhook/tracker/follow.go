@@ -34,6 +34,9 @@ const (
 // we have seen.
 var errTooOld = errors.New("the version to watch from is too old")
 
+// errUndone: the server's history ends before that version.
+var errUndone = errors.New("the server's history ends before this version")
+
 // follower sees all that happens to the objects of one kind.
 type follower struct {
 	*Tracker
@@ -102,6 +105,7 @@ func (f *follower) pass(ctx context.Context) error {
 	err := f.watch(ctx)
 	f.worked = time.Since(began) > steady
 	if tooOld(err) {
+		f.lose("watch", f.position().Version, err)
 		f.lost = true
 		return errTooOld
 	}
@@ -115,7 +119,7 @@ func (f *follower) watch(ctx context.Context) error {
 	case err != nil:
 		return err
 	case undone:
-		return errTooOld
+		return errUndone
 	}
 	seconds := int64(watchFor / time.Second)
 	w, err := f.opts.Metadata.Resource(f.resource).Watch(ctx, metav1.ListOptions{
@@ -228,4 +232,6 @@ func (f *follower) setRefused(refused bool) {
 	f.refused = refused
 }
 
-func tooOld(err error) bool { return errors.Is(err, errTooOld) || listwatch.TooOld(err) }
+func tooOld(err error) bool {
+	return errors.Is(err, errTooOld) || errors.Is(err, errUndone) || listwatch.TooOld(err)
+}

@@ -56,8 +56,12 @@ func (f *follower) begin(ctx context.Context) error {
 
 // resume lists what was there at a version, if the server still knows.
 func (f *follower) resume(ctx context.Context, version string) (bool, error) {
-	if undone, err := f.undone(ctx, version); err != nil || undone {
+	switch undone, err := f.undone(ctx, version); {
+	case err != nil:
 		return false, err
+	case undone:
+		f.lose("list", version, errUndone)
+		return false, nil
 	}
 	begin := func() { f.do(func(s *state) []*pendingChange { s.resume(f.watched); return nil }) }
 	_, err := f.pages(ctx, begin, metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
@@ -66,9 +70,17 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 		f.do(func(s *state) []*pendingChange { s.resumed(f.watched); return nil })
 		return true, nil
 	case tooOld(err), apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
+		f.lose("list", version, err)
 		return false, nil
 	}
 	return false, err
+}
+
+// lose says why history cannot be taken up at a version: whoever finds a gap declared asks
+// for the reason, and only this program has heard it.
+func (f *follower) lose(what, version string, err error) {
+	f.opts.Log.Info("history cannot be taken up, what happened since is compared instead",
+		"resource", f.resource.String(), "at", what, "version", version, "error", err.Error())
 }
 
 // afresh lists what is there now, and returns its version: as a stream (KEP-3157),
