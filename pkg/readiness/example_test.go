@@ -30,3 +30,22 @@ func ExampleRule_Evaluate() {
 	// false StaleStatus
 	// true Ready
 }
+
+// The rule of a kind looks at what its controller really says: here, an old replica is
+// still there although all new ones are available.
+func ExampleFor() {
+	rule := readiness.For(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, nil)
+	verdict := rule.Evaluate(map[string]any{
+		"metadata": map[string]any{"generation": int64(2)},
+		"spec":     map[string]any{"replicas": int64(2)},
+		"status": map[string]any{
+			"observedGeneration": int64(2),
+			"replicas":           int64(3), "updatedReplicas": int64(2), "availableReplicas": int64(3), "readyReplicas": int64(3),
+		},
+	}, time.Time{})
+	fmt.Println(verdict.Ready, verdict.Reason)
+	fmt.Println(verdict.Message)
+	// Output:
+	// false InProgress
+	// 1 old replica is still there
+}

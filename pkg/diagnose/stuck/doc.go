@@ -1,12 +1,7 @@
 // Package stuck says why the deletion of an object hangs.
 //
-//	e := stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: reader}}
-//	facts, err := e.Gather(ctx, live)
-//	for _, cause := range stuck.Diagnose(facts) {
-//		tell(cause.Code, cause.Message, cause.Next)
-//	}
-//
-// It is rules over package diagnose, which gathers what they ask for: a file for each
+// [Explainer.Gather] reads what the object's situation asks for, [Diagnose] concludes from
+// it. It is rules over package diagnose, which gathers what they ask for: a file for each
 // family of causes. What holds up many objects is read once.
 //
 // It changes nothing in the cluster, waits for nothing and prints nothing.

@@ -1,10 +1,7 @@
 // Package unready tells why an object does not get ready.
 //
-//	facts, err := unready.Gather(ctx, reader, live)
-//	for _, cause := range unready.Diagnose(facts) { … }
-//
-// Gather reads what the object's situation asks for: the Pods below it, what those
-// refer to, their warnings. Diagnose is pure: rules over those facts, each cause
+// [Gather] reads what the object's situation asks for: the Pods below it, what those
+// refer to, their warnings. [Diagnose] is pure: rules over those facts, each cause
 // with its evidence, the next command, its risk, and the object that has to change.
 // Root causes come first, and what many Pods have in common is one cause. What
 // could not be read is unknown, and said to be.

@@ -2,12 +2,8 @@
 // server, and says it in one line: versions of Kubernetes' own kinds, versions of
 // custom resources, and single fields.
 //
-//	if n, ok := deprecation.Check(gvk, server); ok {
-//		fmt.Fprintln(w, n) // resource.k8s.io/v1beta1 is deprecated since 1.35, to be removed in 1.38; use v1
-//	}
-//	for _, n := range deprecation.Fields(u, server) {
-//		fmt.Fprintln(w, n) // .spec.loadBalancerIP is deprecated since 1.24; use …
-//	}
+// [Check] answers for a kind at a version, [Fields] for the fields that an object sets,
+// [Definition.Notices] for the versions of a custom resource.
 //
 // Everything is relative to the release of the server: what it has not deprecated yet
 // is not told, and nothing is advised that it does not serve.
