@@ -139,6 +139,7 @@ lint: $(BIN)/golangci-lint $(BIN)/actionlint ## linters, formatting, tidy module
 	$(BIN)/golangci-lint run ./...
 	$(BIN)/golangci-lint fmt --diff ./...
 	$(GO) mod tidy -diff
+	cd test/library && $(GO) mod tidy -diff
 	$(BIN)/actionlint -shellcheck= -pyflakes=
 
 .PHONY: generate
@@ -148,6 +149,11 @@ generate: ## write the tables of deprecated APIs and fields from pinned releases
 .PHONY: generate-check
 generate-check: ## fail if those tables are not what the pinned releases give
 	$(GO) run ./pkg/webhook/deprecation/internal/cmd/generate -check
+
+.PHONY: tidy
+tidy: ## tidy go.mod, and that of test/library, which follows it
+	$(GO) mod tidy
+	cd test/library && $(GO) mod tidy
 
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## format the code

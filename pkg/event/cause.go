@@ -12,7 +12,7 @@ type Cause struct {
 	// Evidence is what it is concluded from, each piece on a line.
 	Evidence []string
 	// Next is the command to run, or what to decide; empty where there is nothing
-	// to do but wait.
+	// to do but wait. A command has a slot for flags: package command fills it.
 	Next string
 	// Risk is what may be lost by running Next; empty where nothing is.
 	Risk string
