@@ -1,0 +1,93 @@
+package stranger
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The page names every type of another package of ours that a signature mentions, and no
+// other.
+func TestSignatures(t *testing.T) {
+	public := []string{"predict/settle", "predict/adopt", "predict/yield"}
+	public = slices.AppendSeq(public, maps.Keys(table(t)))
+	mentioned := map[string]bool{}
+	for _, name := range public {
+		for what := range mentions(t, filepath.Join("..", "..", "pkg", name)) {
+			from, _, _ := strings.Cut(what, ".")
+			if !slices.Contains(public, from) {
+				mentioned[path.Base(from)+strings.TrimPrefix(what, from)] = true
+			}
+		}
+	}
+	page, err := os.ReadFile("../../docs/library.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "Of other packages it covers what these take or return:")
+	list, _, found := strings.Cut(rest, ".\n")
+	if !found {
+		t.Fatal("docs/library.md has no list of types")
+	}
+	var named []string
+	for _, m := range regexp.MustCompile("`([a-z]+\\.[A-Z]\\w*)`").FindAllStringSubmatch(list, -1) {
+		named = append(named, m[1])
+	}
+	if got := slices.Sorted(maps.Keys(mentioned)); !slices.Equal(got, named) {
+		t.Errorf("signatures mention\n%s\ndocs/library.md names\n%s", strings.Join(got, ", "), strings.Join(named, ", "))
+	}
+}
+
+// mentions are the types of other packages of ours that the exported declarations in a
+// folder mention, such as plan.Item, by the package's path below pkg.
+func mentions(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	found := map[string]bool{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imported := map[string]string{}
+		for _, i := range file.Imports {
+			of, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if below, is := strings.CutPrefix(of, ours+"/pkg/"); is {
+				imported[path.Base(of)] = below
+			}
+		}
+		ast.FileExports(file) // also drops fields and methods that are not exported
+		for _, d := range file.Decls {
+			if f, is := d.(*ast.FuncDecl); is {
+				f.Body = nil
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				if s, is := n.(*ast.SelectorExpr); is {
+					if x, is := s.X.(*ast.Ident); is && imported[x.Name] != "" {
+						found[imported[x.Name]+"."+s.Sel.Name] = true
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
