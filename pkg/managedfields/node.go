@@ -35,7 +35,7 @@ func Walk(nodes []Node, visit func(Node)) {
 }
 
 // At returns the node at a path. Where the path leads into a value that is owned
-// as one, that is the node of this value. A list item may be named as [Path.Get]
+// as one, that is the node of this value. A list item may be named as [fieldpath.Path.Get]
 // allows, and by its position as well.
 func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	var at Node

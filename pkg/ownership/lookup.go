@@ -8,7 +8,7 @@ import (
 )
 
 // Lookup reads many paths of one object, which must not change meanwhile. Unlike
-// [Path.Get] it does not search a long list anew for each of its items.
+// [fieldpath.Path.Get] it does not search a long list anew for each of its items.
 type Lookup struct {
 	object map[string]any
 	lists  map[longList]index
@@ -19,10 +19,10 @@ func NewLookup(object map[string]any) *Lookup {
 	return &Lookup{object: object, lists: map[longList]index{}}
 }
 
-// Get returns what [Path.Get] does.
+// Get returns what [fieldpath.Path.Get] does.
 func (l *Lookup) Get(p fieldpath.Path) (any, bool) { return p.GetBy(l.object, l.find) }
 
-// Same returns what [Path.Same] does.
+// Same returns what [fieldpath.Path.Same] does.
 func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
 	was, hasWas := l.Get(p)
 	is, hasIs := other.Get(p)

@@ -18,7 +18,7 @@ import (
 // apply, sorted by path: each path once, with all its owners in the live object.
 // Owners come from the object's managed fields, never from the wording of a
 // message; a path that nobody holds there, since the object has changed, has none.
-// Of an object without entries, all belongs to [BeforeFirstApply], as the server
+// Of an object without entries, all belongs to [managedfields.BeforeFirstApply], as the server
 // enters it then.
 //
 // The server names paths in a notation without quotes, which cannot be parsed

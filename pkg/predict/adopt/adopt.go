@@ -51,8 +51,8 @@ type Adoption struct {
 // newest version among theirs. The status is never taken over: the manifest would
 // not state it.
 //
-// Who adopts [ClientSideApply] also adopts [BeforeFirstApply], though of that
-// only what the last-applied annotation states. The rest of that entry is
+// Who adopts [managedfields.ClientSideApply] also adopts [managedfields.BeforeFirstApply],
+// though of that only what the last-applied annotation states. The rest of that entry is
 // nobody's configuration: defaults, finalizers, allocated addresses. The API server
 // makes the entry at the manager's own first apply, so having applied does not rule
 // it out. What rules it out then is that it no longer holds the annotation:

@@ -33,7 +33,7 @@ import (
 // known to the kind's schema alone, which is asked for only then; it may be nil.
 //
 // A field by which a list item is known cannot be left out of the item: that is
-// a *KeyError. Other errors are those of [Entries].
+// a *KeyError. Other errors are those of [managedfields.Entries].
 func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() *spec.Schema) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if live == nil || manifest == nil || len(paths) == 0 {
 		return manifest, nil, nil
