@@ -1,9 +1,11 @@
 package docs_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -86,31 +88,60 @@ func TestCommentLinks(t *testing.T) {
 	}
 }
 
-// A path of the project that a page names is there.
-func TestPaths(t *testing.T) {
+// testFunc is the declaration of a test.
+var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// What any page mentions is there: a path of the project, a test, an exported name with
+// its package.
+func TestMentions(t *testing.T) {
+	c := project(t)
+	tests := map[string]bool{}
 	names := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md"}
-	err := filepath.WalkDir(filepath.Join(root(t), "docs"), func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && filepath.Ext(file) == ".md" {
+	for _, top := range []string{"docs", "pkg", "cmd", "test"} {
+		err := filepath.WalkDir(filepath.Join(root(t), top), func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
 			file, err = filepath.Rel(root(t), file)
-			names = append(names, filepath.ToSlash(file))
+			file = filepath.ToSlash(file)
+			switch {
+			case err != nil:
+			case top == "docs" && filepath.Ext(file) == ".md":
+				names = append(names, file)
+			case strings.HasSuffix(file, "_test.go"):
+				for _, m := range testFunc.FindAllStringSubmatch(textOf(t, file), -1) {
+					tests[m[1]] = true
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	checked := 0
 	for _, name := range names {
 		for _, m := range inCode.FindAllStringSubmatch(textOf(t, name), -1) {
-			if text := m[1]; path.MatchString(text) {
-				checked++
-				if err := checkPath(root(t), text); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
+			first, rest, _ := strings.Cut(m[1], ".")
+			var err error
+			switch {
+			case path.MatchString(m[1]):
+				err = checkPath(root(t), m[1])
+			case strings.HasPrefix(m[1], "Test") && capital.MatchString(m[1]) && !tests[m[1]]:
+				err = errors.New(m[1] + ": there is no such test")
+			case strings.HasPrefix(m[1], "Test") && tests[m[1]]:
+			case len(c.folders[first]) > 0 && capital.MatchString(rest):
+				err = c.check(m[1])
+			default:
+				continue
+			}
+			checked++
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
-	if checked < 60 {
-		t.Errorf("only %d paths were found", checked)
+	if checked < 100 {
+		t.Errorf("only %d mentions were found", checked)
 	}
 }
