@@ -14,7 +14,7 @@ import (
 )
 
 // One run tells the conflicts of all phases. What is not there is not asked about,
-// nor what can not be told yet because of what it needs.
+// nor what cannot be told yet because of what it needs.
 func TestPhasesAfterAConflictAreLookedAt(t *testing.T) {
 	b := item(t, "b")
 	server := &fake{live: map[string]*unstructured.Unstructured{

@@ -19,7 +19,7 @@ import (
 )
 
 // resolve settles the kind of each item, waiting for definitions of the set to
-// be served, and leaves out items that can not be applied because of what they
+// be served, and leaves out items that cannot be applied because of what they
 // need.
 func (e *Engine) resolve(ctx context.Context, items []plan.Item) []plan.Item {
 	possible := make([]plan.Item, 0, len(items))
@@ -106,7 +106,7 @@ func (e *Engine) alias(key, planned object.Key) {
 	e.aliases[key] = planned
 }
 
-// errUnchecked: the server can not be asked about an object whose kind or
+// errUnchecked: the server cannot be asked about an object whose kind or
 // namespace only this run would create.
 var errUnchecked = errors.New("not checked by the server: its kind is defined by this set")
 

@@ -112,7 +112,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 			return nil, err
 		}
 		t.adopts()
-		// What is adopted can not be in conflict any more; what others own still can.
+		// What is adopted cannot be in conflict any more; what others own still can.
 		version = moved.GetResourceVersion()
 	}
 	if version != "" {

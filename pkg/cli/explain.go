@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// whyNot looks for the causes why an object does not get ready. What it can not
+// whyNot looks for the causes why an object does not get ready. What it cannot
 // read is a cause too, and says so; an object that is gone by now has none.
 func whyNot(client *cluster.Client) func(context.Context, object.Kind, object.Ref) []event.Cause {
 	reader := patientReader{client.NoRetry(), client}

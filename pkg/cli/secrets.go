@@ -58,7 +58,7 @@ func (c *connection) say(text string) string { return command.Fill(c.vault.Text(
 // secretsTransport learns the values of Secrets from what the server answers, before
 // anybody else reads it. What the server says about a Secret (an error, a warning) is
 // masked right here, short values included; to mask it, what the server has of the
-// Secret has to be known, and so is asked for. Where it can not be known, nothing is left
+// Secret has to be known, and so is asked for. Where it cannot be known, nothing is left
 // of the text.
 type secretsTransport struct {
 	next  http.RoundTripper
@@ -145,8 +145,8 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// withheld stands for what the server said of a Secret that we can not read.
-const withheld = "(withheld: it may quote values of this Secret, which can not be read)"
+// withheld stands for what the server said of a Secret that we cannot read.
+const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
 // censor returns what masks what the server says in answer to a request. A refusal of
 // who we are or what we may do comes before anybody looks at the object, and so does one

@@ -32,7 +32,7 @@ func statusBody(code int, message string) string {
 }
 
 // Edge case 86: what the server says about a Secret is masked at the door, by what the
-// server has of it; and where that can not be known, withheld.
+// server has of it; and where that cannot be known, withheld.
 func TestAnswersAboutSecrets(t *testing.T) {
 	const forbidden = `secrets "db" is forbidden: User "jane" cannot %s resource "secrets" in API group "" in the namespace "shop"`
 	type answer struct {

@@ -182,7 +182,7 @@ func (t *targets) readPairs(args []string) error {
 	return nil
 }
 
-// name adds an object, once. What can not be a name must not become part of a
+// name adds an object, once. What cannot be a name must not become part of a
 // request's path.
 func (t *targets) name(typ, name string) error {
 	if name == "" {

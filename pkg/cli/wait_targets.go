@@ -85,7 +85,7 @@ func (o *waitOptions) argued(ctx context.Context, c *connection, client *cluster
 
 // mayCome tells whether a type that is not served is waited for (edge case 45). One
 // that is almost the name of another is a slip, unless waiting for it was asked for;
-// and that its objects are gone can not be said of a type that nobody knows.
+// and that its objects are gone cannot be said of a type that nobody knows.
 func (o *waitOptions) mayCome(missing *cluster.NoTypeError) bool {
 	if o.waitsFor(condition.Delete) {
 		return false

@@ -69,7 +69,7 @@ const refreshAfter = time.Minute
 type catalogue struct {
 	mapper meta.RESTMapperWithContext
 	groups []*restmapper.APIGroupResources
-	// unknown names the groups of which it can not be told, their servers being
+	// unknown names the groups of which it cannot be told, their servers being
 	// away (edge case 21).
 	unknown error
 }
@@ -96,7 +96,7 @@ func (c *Client) catalogue(ctx context.Context) (catalogue, error) {
 		for gv := range failed.Groups {
 			names = append(names, gv.String())
 		}
-		t.unknown = fmt.Errorf("of %s it can not be told, for the server behind it does not answer", strings.Join(sortedOnce(names), ", "))
+		t.unknown = fmt.Errorf("of %s it cannot be told, for the server behind it does not answer", strings.Join(sortedOnce(names), ", "))
 	}
 	return t, nil
 }

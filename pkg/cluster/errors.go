@@ -71,7 +71,7 @@ type NoTypeError struct {
 	Type string
 	// Near are the types that were probably meant.
 	Near []string
-	// Err is why it can not be told for sure; nil where it can.
+	// Err is why it cannot be told for sure; nil where it can.
 	Err error
 }
 

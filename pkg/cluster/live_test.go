@@ -35,7 +35,7 @@ type store struct {
 	names []string // sorted
 	// refuse answers lists, if it is set.
 	refuse func() *http.Response
-	// expired is how often the list can not be gone on with; token is where it can
+	// expired is how often the list cannot be gone on with; token is where it can
 	// be, as the server says.
 	expired int
 	token   string

@@ -303,7 +303,7 @@ func TestUnexplainedErrorPromisesNoTime(t *testing.T) {
 	})
 }
 
-// Who stops a write that was sent can not know whether it arrived. One that was
+// Who stops a write that was sent cannot know whether it arrived. One that was
 // refused, read only, or never had its turn did not.
 func TestInterruptedWrite(t *testing.T) {
 	tests := map[string]struct {

@@ -283,7 +283,7 @@ data: {password: aHVudGVyMg==}
 	}
 }
 
-// Edge case 55: what can not be judged is unknown, neither met nor not.
+// Edge case 55: what cannot be judged is unknown, neither met nor not.
 func TestUnknown(t *testing.T) {
 	for _, text := range []string{
 		"self.spec.replicas / 0 == 1",

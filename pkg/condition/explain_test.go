@@ -139,7 +139,7 @@ func TestAbsentInLoop(t *testing.T) {
 	}
 }
 
-// Edge case 55: what can not be judged is neither met nor not.
+// Edge case 55: what cannot be judged is neither met nor not.
 func TestNotJudged(t *testing.T) {
 	for name, c := range map[string]struct{ expr, obj string }{
 		"another type than the schema says": {`self.status.phase == 'x'`, `status: {phase: 7}`},

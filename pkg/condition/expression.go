@@ -62,7 +62,7 @@ func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time)
 		return x.isAbsent(obj, state, celErr.NodeID())
 	case isSecret(x.gvk):
 		// CEL may quote whatever the expression made of a value.
-		err = errors.New("the expression can not be judged on this Secret; why would quote its values")
+		err = errors.New("the expression cannot be judged on this Secret; why would quote its values")
 	}
 	return Verdict{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
 }

@@ -186,7 +186,7 @@ func (p *path) find(obj map[string]any) ([]any, error) {
 func (p *path) search(obj map[string]any) (found []any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			found, err = nil, fmt.Errorf("%s can not be judged on this object", p.spec.Expression)
+			found, err = nil, fmt.Errorf("%s cannot be judged on this object", p.spec.Expression)
 		}
 	}()
 	j := jsonpath.New("").AllowMissingKeys(true)
@@ -195,7 +195,7 @@ func (p *path) search(obj map[string]any) (found []any, err error) {
 	}
 	results, err := j.FindResults(obj)
 	if err != nil && p.secret { // It may quote any value.
-		return nil, fmt.Errorf("%s can not be judged on this Secret", p.spec.Expression)
+		return nil, fmt.Errorf("%s cannot be judged on this Secret", p.spec.Expression)
 	}
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@
 // An object that does not go at once is slow as long as something moves (its
 // finalizers, its conditions, what a namespace holds), and stuck when nothing
 // does. Then an [Explainer] is asked, again and again while the wait goes on.
-// What can not be seen is never taken for gone.
+// What cannot be seen is never taken for gone.
 //
 // It does not know why objects are stuck, and prints nothing.
 package deletion

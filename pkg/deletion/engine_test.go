@@ -279,7 +279,7 @@ func TestMayNotList(t *testing.T) {
 	})
 }
 
-// Who may neither look nor delete can not tell.
+// Who may neither look nor delete cannot tell.
 func TestMayNotLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))

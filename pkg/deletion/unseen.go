@@ -10,7 +10,7 @@ import (
 )
 
 // acceptedUnseen is said of an object that goes when somebody lets it.
-const acceptedUnseen = "its deletion was accepted; whether it is gone can not be seen without the permission to get it"
+const acceptedUnseen = "its deletion was accepted; whether it is gone cannot be seen without the permission to get it"
 
 // mayAskUnseen tells whether a target that we may not look at can be deleted all
 // the same: somebody named it, and who may delete need not be allowed to look.

@@ -225,7 +225,7 @@ func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) e
 }
 
 // uncheckedCreate reports an object that would be created, but of which the
-// server can not be asked (edge case 38).
+// server cannot be asked (edge case 38).
 func (e *Engine) uncheckedCreate(item plan.Item, why string) {
 	_, after := redact.Pair(item.Ref, nil, item.Object.Object)
 	e.compared(event.Compared{

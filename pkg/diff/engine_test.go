@@ -164,7 +164,7 @@ func TestRun(t *testing.T) {
 			want:    []string{"custom unknown", "same none"},
 			unknown: 1,
 		},
-		"what can not be told goes before what differs": {
+		"what cannot be told goes before what differs": {
 			server:  &fake{broken: map[string]error{"b": away}},
 			phases:  [][]plan.Item{{item("a"), item("b")}},
 			want:    []string{"a create", "b unknown"},

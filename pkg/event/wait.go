@@ -44,7 +44,7 @@ type Waited struct {
 	Conditions []Condition
 	// Note is a remark, as in Judged.
 	Note string
-	// Err is set with Unknown, and says why it can not be told.
+	// Err is set with Unknown, and says why it cannot be told.
 	Err error
 	// Causes say why it did not come to it, as far as somebody looked.
 	Causes []Cause

@@ -67,7 +67,7 @@ type measure struct {
 func (m *measure) document(d *document) {
 	top := d.nodes()
 	if top == nil {
-		// What yaml/v3 can not read, yaml/v2 hardly can. If it can, an alias may stand for
+		// What yaml/v3 cannot read, yaml/v2 hardly can. If it can, an alias may stand for
 		// all of the text.
 		count := int64(bytes.Count(d.text, []byte(" *")) + bytes.Count(d.text, []byte("[*")) + bytes.Count(d.text, []byte(",*")))
 		m.added = count * int64(len(d.text))

@@ -41,7 +41,7 @@ func (in input) text(ctx context.Context) ([]byte, error) {
 func expand(o Options) ([]input, error) {
 	if o.Kustomize != "" {
 		if len(o.Filenames) > 0 || o.Recursive {
-			return nil, &inputError{text: "-k can not be used with -f or -R"}
+			return nil, &inputError{text: "-k cannot be used with -f or -R"}
 		}
 		return []input{kustomization(o)}, nil
 	}

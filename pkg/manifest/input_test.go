@@ -65,8 +65,8 @@ func TestInputs(t *testing.T) {
 		"a pipe in a folder":   {Options{Filenames: []string{"pipe"}}, nil, []string{"pipe/p.yaml: neither a file nor a folder"}},
 		"no standard input":    {Options{Filenames: []string{"-"}}, nil, []string{"-: there is no standard input"}},
 		"standard input fails": {Options{Filenames: []string{"-"}, In: failing{}}, nil, []string{"-: torn off"}},
-		"-k and -f":            {Options{Filenames: []string{"dir"}, Kustomize: "dir"}, nil, []string{"-k can not be used with -f or -R"}},
-		"-k and -R":            {Options{Recursive: true, Kustomize: "dir"}, nil, []string{"-k can not be used with -f or -R"}},
+		"-k and -f":            {Options{Filenames: []string{"dir"}, Kustomize: "dir"}, nil, []string{"-k cannot be used with -f or -R"}},
+		"-k and -R":            {Options{Recursive: true, Kustomize: "dir"}, nil, []string{"-k cannot be used with -f or -R"}},
 		"every fault of every file": {
 			Options{Filenames: []string{"nope", "broken", "empty", "dir"}},
 			nil,
@@ -95,7 +95,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// special makes what a map of texts can not: links and a pipe.
+// special makes what a map of texts cannot: links and a pipe.
 func special(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{"linked", "dangling", "pipe"} {

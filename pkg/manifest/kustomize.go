@@ -37,7 +37,7 @@ func kustomization(o Options) input {
 	}}
 }
 
-// fault says why a kustomization can not be built. Values are looked for before lines are
+// fault says why a kustomization cannot be built. Values are looked for before lines are
 // joined, and after: they may have several. What it was called with may have a password, and
 // so may the URLs of its resources.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {

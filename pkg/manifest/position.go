@@ -16,7 +16,7 @@ import (
 // come from a second parse of the text, by yaml/v3, which keeps them; JSON passes
 // as YAML here. Values never come from it: it reads YAML 1.2.
 
-// nodes returns the top of the document's tree, or nil where yaml/v3 can not
+// nodes returns the top of the document's tree, or nil where yaml/v3 cannot
 // make one.
 func (d *document) nodes() *yaml.Node {
 	if d.tree == nil {

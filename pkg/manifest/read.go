@@ -85,7 +85,7 @@ type Warning struct {
 // Read reads everything that the options name.
 //
 // The error joins one error of one line for each fault: first those of names that
-// can not be read, then those of what was read, in its order. Many have a
+// cannot be read, then those of what was read, in its order. Many have a
 // Hint() string. With an error, Objects are those that are sound, for whoever
 // looks for further faults among them; Skipped and Warnings may be shown. An input
 // without a single object is an error too.

@@ -58,7 +58,7 @@ func (r *recorder) ReadFile(path string) ([]byte, error) {
 }
 
 // learn finds in the files that were read what may be the value of a Secret. It is better
-// to mask too much of an error than too little: a file that can not be understood and
+// to mask too much of an error than too little: a file that cannot be understood and
 // speaks of Secrets is all secret, but for its keys.
 func (r *recorder) learn(secrets Secrets) {
 	r.mu.Lock()

@@ -61,7 +61,7 @@ func toUTF8(name string, text []byte) ([]byte, error) {
 
 // split cuts a text into its documents. A line that begins with --- or ... and
 // goes on with white space, or not at all, ends a document wherever it stands:
-// YAML forbids it even inside of quotes and block scalars, and JSON can not hold
+// YAML forbids it even inside of quotes and block scalars, and JSON cannot hold
 // it. Documents of nothing but comments are left out.
 func split(file string, text []byte) []*document {
 	var docs []*document

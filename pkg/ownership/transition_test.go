@@ -361,9 +361,9 @@ func TestTransitionsOfUnreadable(t *testing.T) {
 	good := thing(t, "v1", []string{applied("flux", `{f:a: {}}`)}, `{a: 1}`)
 	bad := thing(t, "v1", []string{applied("flux", `{'k:{': {}}`)}, `{a: 1}`)
 	if _, err := ownership.Transitions(bad, good); err == nil {
-		t.Error("the old object's entries can not be read, and nobody says so")
+		t.Error("the old object's entries cannot be read, and nobody says so")
 	}
 	if _, err := ownership.Transitions(good, bad); err == nil {
-		t.Error("the new object's entries can not be read, and nobody says so")
+		t.Error("the new object's entries cannot be read, and nobody says so")
 	}
 }

@@ -56,7 +56,7 @@ type Item struct {
 	// not serve it yet; all of it is, where no definition in the set tells of it
 	// either.
 	Kind object.Kind
-	// Needs are objects of earlier phases without which this one can not be: its
+	// Needs are objects of earlier phases without which this one cannot be: its
 	// namespace, its definition, what the API server looks up when it is written,
 	// what its depends-on annotation names. Only objects of the set are here.
 	Needs []object.Key

@@ -171,7 +171,7 @@ func TestPhases(t *testing.T) {
 				"configuration: RoleBinding/prod/bind",
 			},
 		},
-		"a role in a new namespace can not join them": {
+		"a role in a new namespace cannot join them": {
 			in: shorts("v1 Namespace prod", "rbac.authorization.k8s.io/v1 Role r", "v1 ConfigMap c") + roleBinding("Role", "r"),
 			want: []string{
 				"definitions: Namespace/prod", "configuration: Role/prod/r ConfigMap/prod/c",

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// notes tell what a diff of texts can not.
+// notes tell what a diff of texts cannot.
 func (t *diffTable) notes(c event.Compared) []string {
 	notes := remarks(c, columnsOf(t.Width))
 	removed := 0

@@ -90,7 +90,7 @@ func readable(t *testing.T, format, text string) {
 		harmless(t, text)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		t.Errorf("%s can not be read: %v\n%s", format, err, text)
+		t.Errorf("%s cannot be read: %v\n%s", format, err, text)
 	}
 }
 

@@ -212,7 +212,7 @@ func managers(owners []ownerEntry) string {
 }
 
 // xmlText joins texts, each on lines of its own and without what a terminal or
-// XML can not take.
+// XML cannot take.
 func xmlText(texts []string) string {
 	var all []string
 	for _, text := range texts {

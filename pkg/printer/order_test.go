@@ -147,7 +147,7 @@ func TestResultsComePhaseByPhase(t *testing.T) {
 	}
 }
 
-// What can not be written is an error, and the only thing that goes wrong.
+// What cannot be written is an error, and the only thing that goes wrong.
 func TestStdoutIsGone(t *testing.T) {
 	for _, format := range []string{printer.Table, printer.JSON, printer.Name, printer.Stream, printer.JUnit} {
 		gone := errors.New("broken pipe")

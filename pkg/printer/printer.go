@@ -190,7 +190,7 @@ func newPrinter(o Options, results word, choose func(base) results) (*Printer, e
 	return p, nil
 }
 
-// Print takes one event. It may be called from several goroutines; what can not
+// Print takes one event. It may be called from several goroutines; what cannot
 // be written is told by Close.
 func (p *Printer) Print(e event.Event) {
 	if p.mask != nil {

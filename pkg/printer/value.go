@@ -100,7 +100,7 @@ func ambiguous(s string) bool {
 	return strings.ContainsRune(`"'{[(`, rune(s[0])) || json.Valid([]byte(s))
 }
 
-// compact is the JSON of a value. What JSON can not say never came from a
+// compact is the JSON of a value. What JSON cannot say never came from a
 // cluster, and is shown as Go shows it.
 func compact(v any) string {
 	var b bytes.Buffer

@@ -19,7 +19,7 @@ func judgeAutoscaler(s *subject) Verdict {
 	case !able.there():
 		return unmet("NoStatus", "no controller has looked at it yet", able.value())
 	case !able.is("True"):
-		return unmet("InProgress", "it can not scale"+able.told(), able.value())
+		return unmet("InProgress", "it cannot scale"+able.told(), able.value())
 	}
 	return unmet("InProgress", "it does not scale"+active.told(), active.value())
 }

@@ -59,7 +59,7 @@ func judgeDisruptionBudget(s *subject) Verdict {
 		return unobserved(s)
 	}
 	if c := s.condition("DisruptionAllowed"); c.is("False") && c.reason == "SyncFailed" {
-		return unmet("InProgress", "its Pods can not be counted"+c.told(), c.value())
+		return unmet("InProgress", "its Pods cannot be counted"+c.told(), c.value())
 	}
 	return met(fmt.Sprintf("disruptions allowed: %d", s.count("status.disruptionsAllowed")), s.values("status.disruptionsAllowed")...)
 }

@@ -124,7 +124,7 @@ func judgeReplicaSet(s *subject) Verdict {
 // refused is why the API server did not let Pods be created.
 func refused(s *subject) string {
 	if c := s.condition("ReplicaFailure"); c.is("True") {
-		return "; Pods can not be created" + c.told()
+		return "; Pods cannot be created" + c.told()
 	}
 	return ""
 }

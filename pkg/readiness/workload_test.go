@@ -59,7 +59,7 @@ func TestReadyDeployment(t *testing.T) {
 		},
 		"Pods are refused": {
 			object: deployment(", replicas: 1", "", `{type: ReplicaFailure, status: "True", reason: FailedCreate, message: "exceeded quota"}, `+updating),
-			want:   "not ready, InProgress: 0 of 1 replica is up to date; Pods can not be created (FailedCreate): exceeded quota",
+			want:   "not ready, InProgress: 0 of 1 replica is up to date; Pods cannot be created (FailedCreate): exceeded quota",
 		},
 		"not yet found complete": {
 			object: deployment(", replicas: 3", all, updating+available),
@@ -122,7 +122,7 @@ func TestReadyReplicaSet(t *testing.T) {
 		},
 		"Pods are refused": {
 			object: `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r, generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 0, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate}]}}`,
-			want:   "not ready, ReplicaFailure: 0 of 2 replicas are created; Pods can not be created (FailedCreate)",
+			want:   "not ready, ReplicaFailure: 0 of 2 replicas are created; Pods cannot be created (FailedCreate)",
 		},
 		"scaled down": {
 			object: `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r, generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1, replicas: 2}}`,

@@ -28,7 +28,7 @@ func Error(u *unstructured.Unstructured, err error) error {
 }
 
 // Refusal is for a server's answer about an object of which only the name is
-// known, so that what it quotes can not be told: of a Secret, nothing but the
+// known, so that what it quotes cannot be told: of a Secret, nothing but the
 // code remains, or that it is not there, in words of ours. The error is not kept below,
 // where a printer may look for it.
 func Refusal(ref object.Ref, err error) error {

@@ -37,7 +37,7 @@ type world struct {
 	served *object.Kind
 	// refuse is what a watch of a selection ends with at once; nil for none.
 	refuse func(object.Selection) error
-	// blind watches tell that they can not see, and nothing else.
+	// blind watches tell that they cannot see, and nothing else.
 	blind bool
 	// schema of the kind, once it is published; asked counts who wants to have it.
 	schema *spec.Schema

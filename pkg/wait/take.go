@@ -34,7 +34,7 @@ func (r *run) take(ctx context.Context, m message) []*view {
 		v.ended = m.err
 		parts := v.split()
 		r.views = append(r.views, parts...)
-		// Nothing will be known of what is left: the answer can not be yes.
+		// Nothing will be known of what is left: the answer cannot be yes.
 		r.stop = r.stop || len(parts) == 0 && (v.selecting() || v.pending > 0)
 		return parts
 	}

@@ -42,7 +42,7 @@ type view struct {
 	synced, seen bool
 	// unserved is why there is no kind; nil where there is one.
 	unserved error
-	// blind is why changes can not be seen at present; nil where they can.
+	// blind is why changes cannot be seen at present; nil where they can.
 	blind error
 	// ended is why nothing more will be told; nil while it goes on.
 	ended error

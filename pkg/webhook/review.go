@@ -34,7 +34,7 @@ const (
 )
 
 // admission answers the reviews that come to one path. Nothing in it says "no":
-// what can be read is allowed, even when judging it panics, and what can not be
+// what can be read is allowed, even when judging it panics, and what cannot be
 // read has an HTTP error for an answer, which failurePolicy Ignore passes over.
 //
 // That is why it is not controller-runtime's: there, a panic and a review that can
@@ -163,7 +163,7 @@ func (a *admission) judged(r *request) (texts []string, audit map[string]string)
 	return texts, found.audit
 }
 
-// panicError says what somebody panicked with, if it can not be a part of an
+// panicError says what somebody panicked with, if it cannot be a part of an
 // object.
 type panicError struct{ value any }
 

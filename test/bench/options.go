@@ -103,7 +103,7 @@ func parse(args []string) (options, error) {
 	return o, o.check()
 }
 
-// check refuses what can not be measured.
+// check refuses what cannot be measured.
 func (o options) check() error {
 	for _, choice := range []struct {
 		flag         string

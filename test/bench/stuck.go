@@ -144,7 +144,7 @@ func oneRoot(said string, held int) error {
 	}
 	start := max(strings.Index(said, "{\n"), 0) // after what went to stderr
 	if err := json.Unmarshal([]byte(said[start:]), &result); err != nil {
-		return &outcomeError{fmt.Sprintf("what it says can not be read: %v", err)}
+		return &outcomeError{fmt.Sprintf("what it says cannot be read: %v", err)}
 	}
 	if len(result.Objects) != held || len(result.Roots) != 1 {
 		return &outcomeError{fmt.Sprintf("it says that %d roots hold %d objects, not that one holds %d", len(result.Roots), len(result.Objects), held)}

@@ -21,7 +21,7 @@ func TestSilentServer(t *testing.T) {
 	for _, verb := range []string{"apply", "diff"} {
 		// --timeout ends what would overrun it.
 		k8sconnect(t, kubeconfig, verb, "-n", "default", "-f", set, "--server-timeout=3s", "--timeout=20s").
-			ends(t, 2).says(t, "the API server can not be reached, after trying for")
+			ends(t, 2).says(t, "the API server cannot be reached, after trying for")
 	}
 }
 

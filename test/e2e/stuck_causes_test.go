@@ -160,7 +160,7 @@ func TestStuckUpdateFails(t *testing.T) {
 	letGoOf(t, c, "configmap/one", "-n", ns)
 }
 
-// Edge case 59: a group version that can not be read. There are no controllers in
+// Edge case 59: a group version that cannot be read. There are no controllers in
 // this cluster, so that the condition stays as it is put there.
 func TestStuckGroupVersionUnreadable(t *testing.T) {
 	c := harness.ForTest(t, harness.Options{})
@@ -220,7 +220,7 @@ template: {spec: {containers: [{name: app, image: example.com/app:1}]}}
 	key(another)
 	restart()
 	dying(t, c, "namespace/"+ns)
-	until(t, "its contents can not be deleted", func() bool {
+	until(t, "its contents cannot be deleted", func() bool {
 		return strings.Contains(kubectl(t, c, "get", "namespace/"+ns, "-o", "jsonpath={.status.conditions}"), "ContentDeletionFailed")
 	})
 	cause := first(t, why(t, c, "v1", "Namespace", "", ns), stuck.Undecryptable)

@@ -87,7 +87,7 @@ spec: {type: LoadBalancer, ports: [{port: 80}]}
 	gone(t, c, "service/front", "-n", ns)
 }
 
-// Edge cases 20 and 64: a definition whose instances can not be read, because the
+// Edge cases 20 and 64: a definition whose instances cannot be read, because the
 // webhook that converts them is down.
 func TestStuckConversionWebhook(t *testing.T) {
 	c := shared.Cluster(t)
@@ -147,7 +147,7 @@ spec:
   service: {name: nowhere, namespace: default}
 `)
 	dying(t, c, "namespace/"+ns)
-	until(t, "the namespace says that it can not go", func() bool {
+	until(t, "the namespace says that it cannot go", func() bool {
 		return strings.Contains(kubectl(t, c, "get", "namespace/"+ns, "-o", "jsonpath={.status.conditions}"), "DiscoveryFailed")
 	})
 	cause := first(t, why(t, c, "v1", "Namespace", "", ns), stuck.APIServiceUnavailable)

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 )
 
-// Edge case 63: a volume that its driver can not take off a node. The driver's error
+// Edge case 63: a volume that its driver cannot take off a node. The driver's error
 // is written as it would write it.
 func TestStuckVolumeDetach(t *testing.T) {
 	c := shared.Cluster(t)
@@ -45,7 +45,7 @@ spec: {attacher: disk.example.com, nodeName: node-0, source: {persistentVolumeNa
 		ends(t, 0).says(t, "2 deleted")
 }
 
-// Edge case 63: a volume whose storage can not be deleted: Kubernetes itself fails,
+// Edge case 63: a volume whose storage cannot be deleted: Kubernetes itself fails,
 // for it deletes such paths below /tmp only.
 func TestStuckVolumeDeletionFailed(t *testing.T) {
 	c := shared.Cluster(t)
@@ -71,7 +71,7 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: none, volumeName: %[1]s, 
 		return kubectl(t, c, "get", "pvc/data", "-n", ns, "-o", "jsonpath={.status.phase}") == "Bound"
 	})
 	kubectl(t, c, "delete", "pvc/data", "-n", ns)
-	until(t, "its storage can not be deleted", func() bool {
+	until(t, "its storage cannot be deleted", func() bool {
 		return kubectl(t, c, "get", "persistentvolume/"+ns, "-o", "jsonpath={.status.phase}") == "Failed"
 	})
 	dying(t, c, "persistentvolume/"+ns)

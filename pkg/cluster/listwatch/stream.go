@@ -29,7 +29,7 @@ const (
 	watchLate = 5 * time.Second
 )
 
-// errTooOld: the server can not go on from the version that we have.
+// errTooOld: the server cannot go on from the version that we have.
 var errTooOld = errors.New("the version to watch from is too old")
 
 // follow tells of changes since version, over as many watches as it takes. It

@@ -32,7 +32,7 @@ type Source struct {
 // by one goroutine, one call at a time; the objects belong to it.
 //
 // It is one list, page by page, then one watch, however many objects there are. A
-// watch that ends is taken up where it was, and one that can not be (410 Gone) is
+// watch that ends is taken up where it was, and one that cannot be (410 Gone) is
 // begun anew: what disappeared meanwhile is told as Gone (edge case 50). Each
 // failure is told as Unreadable, once for each time that the server was asked, and
 // what cures it as Synced.

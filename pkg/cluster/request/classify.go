@@ -23,7 +23,7 @@ const (
 	Busy
 	// Unexplained failures are internal errors of which the server does not say what
 	// they are. A change of etcd's leader comes so, and so does a manifest with an unknown
-	// field, or one that server-side apply can not merge (k/k#113482).
+	// field, or one that server-side apply cannot merge (k/k#113482).
 	Unexplained
 	// Lost requests got no answer, or none of an API server's.
 	Lost

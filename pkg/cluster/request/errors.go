@@ -28,9 +28,9 @@ type UnreachableError struct {
 
 func (e *UnreachableError) Error() string {
 	if e.For == 0 {
-		return fmt.Sprintf("the API server can not be reached: %v", e.Err)
+		return fmt.Sprintf("the API server cannot be reached: %v", e.Err)
 	}
-	return fmt.Sprintf("the API server can not be reached, after trying for %s: %v", e.For.Round(time.Second), e.Err)
+	return fmt.Sprintf("the API server cannot be reached, after trying for %s: %v", e.For.Round(time.Second), e.Err)
 }
 
 // Unwrap returns why it could not be reached.

@@ -44,7 +44,7 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,
-		Message:  "an API of the cluster gives a group and version that can not be read, so that nobody can tell what of its kinds is in the namespace",
+		Message:  "an API of the cluster gives a group and version that cannot be read, so that nobody can tell what of its kinds is in the namespace",
 		Evidence: said,
 		Next:     command.Kubectl("get") + " apiservices.apiregistration.k8s.io",
 		Risk:     "whoever deletes the APIService that it is takes its API away, until it is registered again",

@@ -98,7 +98,7 @@ func TestNamespaces(t *testing.T) {
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {type: ExternalName, externalName: a.example.com}}`,
 			codes: []string{WebhookUnreachable, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"does not answer"},
 		},
-		"what is in it can not be deleted": {
+		"what is in it cannot be deleted": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: "no"}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			codes: []string{DeletionRefused, ContentRemains}, blockedBy: "Widget/shop/w", says: []string{"kubectl delete widget.example.com/w -n shop --dry-run=server"},
@@ -357,7 +357,7 @@ func TestServer(t *testing.T) {
 		"the update that is tried is slow, which says nothing of it": {
 			objects: held, answers: diagnosetest.Answers{Refusal: diagnose.ErrSlow}, codes: []string{FinalizerControllerGone, NotRead},
 		},
-		"can not read": { // edge case 66
+		"cannot read": { // edge case 66
 			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}",
 			answers: diagnosetest.Answers{Failing: map[string]error{"Secret": unreadable}},
 			codes:   []string{Undecryptable}, says: []string{"list secret -n shop", "EncryptionConfiguration"},

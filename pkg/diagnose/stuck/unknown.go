@@ -183,7 +183,7 @@ func (d *diagnosis) blame() func(error) bool {
 func undecryptableObjects(where []string) finding {
 	return finding{rank: rankServer, Cause: event.Cause{
 		Code:     Undecryptable,
-		Message:  "objects in the store can not be decrypted or decoded, so they can neither be listed nor deleted",
+		Message:  "objects in the store cannot be decrypted or decoded, so they can neither be listed nor deleted",
 		Evidence: diagnose.Some(where, 5),
 		Next:     "give the API server the key back with which they were written (its EncryptionConfiguration); only if that is lost for good, delete them with ignoreStoreReadErrorWithClusterBreakingPotential (KEP-3926)",
 		Risk:     "objects that are deleted unread are gone without their finalizers having been heard; what they stood for may stay behind",

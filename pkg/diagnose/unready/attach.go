@@ -137,7 +137,7 @@ func (v *view) mounts(p *corev1.Pod) []finding {
 	}
 	return []finding{of(p, direct, event.Cause{
 		Code:     "VolumeNotMounted",
-		Message:  "a volume of it can not be mounted (" + text.Excerpt(e.Reason) + ")",
+		Message:  "a volume of it cannot be mounted (" + text.Excerpt(e.Reason) + ")",
 		Evidence: append([]string{"on node " + p.Spec.NodeName}, quoted(e)...),
 		Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
 	})}

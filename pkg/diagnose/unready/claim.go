@@ -102,7 +102,7 @@ func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.C
 		c.Code, c.Message = "NoVolume", "waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" makes none by itself"
 		c.Next = kubectl("", "get", "persistentvolumes")
 	case e != nil:
-		c.Code, c.Message = "ProvisioningFailed", "its volume can not be made by "+text.Excerpt(class.class.Provisioner)
+		c.Code, c.Message = "ProvisioningFailed", "its volume cannot be made by "+text.Excerpt(class.class.Provisioner)
 	case class.firstConsumer() && pvc.Annotations[selectedNode] == "":
 		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume when a Pod that mounts it is scheduled; none is"
 		c.Evidence = []string{"volumeBindingMode of StorageClass " + class.ref.Name + " is WaitForFirstConsumer"}

@@ -54,7 +54,7 @@ func TestClaims(t *testing.T) {
 		},
 		"provisioning failed": {
 			facts:    claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate") + "\n---\n" + failed,
-			want:     []string{"ProvisioningFailed: persistentvolumeclaim/data -n prod: its volume can not be made by csi.example.com"},
+			want:     []string{"ProvisioningFailed: persistentvolumeclaim/data -n prod: its volume cannot be made by csi.example.com"},
 			evidence: []string{"event ProvisioningFailed: no more disks"},
 			next:     "kubectl describe persistentvolumeclaim/data -n prod",
 		},
@@ -142,11 +142,11 @@ func TestAttach(t *testing.T) {
 		},
 		"not mounted": {
 			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedMount", "MountVolume.SetUp failed"),
-			want:  []string{"VolumeNotMounted: pod/web-1 -n prod: a volume of it can not be mounted (FailedMount)"},
+			want:  []string{"VolumeNotMounted: pod/web-1 -n prod: a volume of it cannot be mounted (FailedMount)"},
 		},
 		"no sandbox": {
 			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedCreatePodSandBox", "network plugin is not ready"),
-			want:  []string{"SandboxFailed: pod/web-1 -n prod: its node can not set it up (FailedCreatePodSandBox), before any container is started"},
+			want:  []string{"SandboxFailed: pod/web-1 -n prod: its node cannot set it up (FailedCreatePodSandBox), before any container is started"},
 		},
 	})
 }

@@ -92,7 +92,7 @@ func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 	case "CreateContainerConfigError":
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerConfigError",
-			Message:  b.role + " can not be made as it is described: " + withoutPod(w.Message),
+			Message:  b.role + " cannot be made as it is described: " + withoutPod(w.Message),
 			Evidence: []string{"Pod " + b.pod.Name + ": waiting, CreateContainerConfigError"},
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
@@ -103,7 +103,7 @@ func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 		}
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerNotStarted",
-			Message:  b.role + " can not be started (" + text.Excerpt(w.Reason) + ")",
+			Message:  b.role + " cannot be started (" + text.Excerpt(w.Reason) + ")",
 			Evidence: evidence,
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
@@ -145,7 +145,7 @@ func (v *view) ended(b container, t *corev1.ContainerStateTerminated) finding {
 		}
 	case t.ExitCode == 126, t.ExitCode == 127, t.Reason == "StartError", t.Reason == "ContainerCannotRun":
 		c.Code = "CommandNotFound"
-		c.Message = fmt.Sprintf("%s can not run its command (exit code %d): it is not in the image, or can not be executed", b.role, t.ExitCode)
+		c.Message = fmt.Sprintf("%s cannot run its command (exit code %d): it is not in the image, or cannot be executed", b.role, t.ExitCode)
 		if command := slices.Concat(b.spec.Command, b.spec.Args); len(command) > 0 {
 			c.Evidence = append(c.Evidence, "command: "+text.Excerpt(strings.Join(command, " ")))
 		}

@@ -75,7 +75,7 @@ func TestContainers(t *testing.T) {
 		},
 		"no such command": {
 			facts:    pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 128, reason: StartError, message: "exec: \"/bin/serve\": no such file"}}`),
-			want:     []string{"CommandNotFound: pod/web-1 -n prod: container app can not run its command (exit code 128): it is not in the image, or can not be executed"},
+			want:     []string{"CommandNotFound: pod/web-1 -n prod: container app cannot run its command (exit code 128): it is not in the image, or cannot be executed"},
 			evidence: []string{"command: /bin/serve --port=8080"},
 		},
 		"ends by itself": {
@@ -100,15 +100,15 @@ func TestContainers(t *testing.T) {
 		},
 		"configuration": {
 			facts: waiting("CreateContainerConfigError", "couldn't find key k in configmap/settings -n prod"),
-			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app can not be made as it is described: couldn't find key k in configmap/settings -n prod"},
+			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app cannot be made as it is described: couldn't find key k in configmap/settings -n prod"},
 		},
 		"configuration, in words that name the Pod": {
 			facts: waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root (pod: \"web-1_prod(1)\", container: app)`),
-			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app can not be made as it is described: container has runAsNonRoot and image will run as root"},
+			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app cannot be made as it is described: container has runAsNonRoot and image will run as root"},
 		},
 		"not started": {
 			facts:    waiting("RunContainerError", "failed to create shim task"),
-			want:     []string{"ContainerNotStarted: pod/web-1 -n prod: container app can not be started (RunContainerError)"},
+			want:     []string{"ContainerNotStarted: pod/web-1 -n prod: container app cannot be started (RunContainerError)"},
 			evidence: []string{"Pod web-1: waiting, RunContainerError: failed to create shim task"},
 		},
 		"nothing is wrong": {
@@ -135,7 +135,7 @@ func TestImages(t *testing.T) {
 		},
 		"unknown": {
 			facts:    waiting("ImagePullBackOff", "Back-off pulling image"),
-			want:     []string{"ImagePullFailed: pod/web-1 -n prod: container app: image registry.example/app:1 can not be pulled"},
+			want:     []string{"ImagePullFailed: pod/web-1 -n prod: container app: image registry.example/app:1 cannot be pulled"},
 			evidence: []string{"Pod web-1: waiting, ImagePullBackOff", "Back-off pulling image"},
 		},
 		"no name": {

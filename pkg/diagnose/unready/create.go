@@ -133,7 +133,7 @@ func (v *view) webhook(w workload, said string, c *event.Cause) bool {
 		c.Message = "Pods of " + name(w.ref) + " are refused by admission webhook " + hook
 	} else if hook, denied = after(said, `failed calling webhook "`, `"`); denied {
 		c.Code = "WebhookUnavailable"
-		c.Message = "Pods of " + name(w.ref) + " are refused because admission webhook " + hook + " can not be reached"
+		c.Message = "Pods of " + name(w.ref) + " are refused because admission webhook " + hook + " cannot be reached"
 	} else {
 		return false
 	}

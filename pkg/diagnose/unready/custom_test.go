@@ -205,7 +205,7 @@ func TestNetwork(t *testing.T) {
 		},
 		"load balancer failed": {
 			facts: service(", type: LoadBalancer") + slice("true") + "\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: SyncLoadBalancerFailed, message: no address left, involvedObject: {uid: svc}}`,
-			want:  []string{"LoadBalancerFailed: service/web -n prod has no address: its load balancer can not be made (SyncLoadBalancerFailed)"},
+			want:  []string{"LoadBalancerFailed: service/web -n prod has no address: its load balancer cannot be made (SyncLoadBalancerFailed)"},
 		},
 		"ingress": {
 			facts:  `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {ingressClassName: nginx, defaultBackend: {service: {name: web}}, tls: [{secretName: cert}]}}`,

@@ -39,7 +39,7 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 	case holds("unauthorized", "denied", "forbidden", "authentication required", "no basic auth", "authorization failed"):
 		c.Code, c.Message = "ImageAccessDenied", b.role+": the registry does not let the node have image "+image
 	default:
-		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" can not be pulled"
+		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	}
 	for _, secret := range b.pod.Spec.ImagePullSecrets {
 		if !waitsFor(b.pod, "ErrImagePull", "ImagePullBackOff") {

@@ -43,7 +43,7 @@ func (v *view) loadBalancer(s *corev1.Service) finding {
 	}
 	if e := v.warning(s, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
 		c.Code = "LoadBalancerFailed"
-		c.Message = name(r) + " has no address: its load balancer can not be made (" + text.Excerpt(e.Reason) + ")"
+		c.Message = name(r) + " has no address: its load balancer cannot be made (" + text.Excerpt(e.Reason) + ")"
 		c.Evidence = quoted(e)
 	}
 	return finding{Cause: c, rank: root}

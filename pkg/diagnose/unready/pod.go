@@ -121,7 +121,7 @@ func (v *view) sandbox(p *corev1.Pod) []finding {
 	}
 	return []finding{of(p, direct, event.Cause{
 		Code:      "SandboxFailed",
-		Message:   "its node can not set it up (" + text.Excerpt(e.Reason) + "), before any container is started",
+		Message:   "its node cannot set it up (" + text.Excerpt(e.Reason) + "), before any container is started",
 		Evidence:  append([]string{"on node " + p.Spec.NodeName}, quoted(e)...),
 		Next:      kubectl("", "get", "pods", "-n", "kube-system", "-o", "wide", "--field-selector", "spec.nodeName="+p.Spec.NodeName),
 		BlockedBy: ref(core("Node"), "", p.Spec.NodeName),

@@ -58,7 +58,7 @@ func TestRefused(t *testing.T) {
 		},
 		"webhook does not answer": {
 			facts: refusing(`Internal error occurred: failed calling webhook "gate.example.com": failed to call webhook: Post "https://x": timeout`),
-			want:  []string{"WebhookUnavailable: " + who + " because admission webhook gate.example.com can not be reached"},
+			want:  []string{"WebhookUnavailable: " + who + " because admission webhook gate.example.com cannot be reached"},
 			next:  "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
 		},
 		"policy": {
@@ -141,7 +141,7 @@ func TestWorkloads(t *testing.T) {
 			facts: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, deletionTimestamp: "2026-01-01T11:50:00Z", finalizers: [example.com/x]}}`,
 			want:  []string{"Terminating: deployment.apps/web -n prod is being deleted for 10m"},
 		},
-		"what can not be read": {
+		"what cannot be read": {
 			facts:    deployment("", "observedGeneration: 5"),
 			broken:   []string{"Pod/prod/"},
 			want:     []string{"Unreadable: what is the matter with these is unknown, because they could not be read: pods in prod"},

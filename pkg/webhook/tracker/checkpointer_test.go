@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// broken is a sink that can not compare anything, as where the definition of records
+// broken is a sink that cannot compare anything, as where the definition of records
 // is missing.
 type broken struct {
 	nowhere
@@ -27,7 +27,7 @@ func (s *broken) Gap(context.Context, func(types.UID) (ownership.Owners, string,
 	return errors.New("not found")
 }
 
-// unreadable are config maps that can not be read.
+// unreadable are config maps that cannot be read.
 type unreadable struct{ ConfigMaps }
 
 func (unreadable) Get(context.Context, string, metav1.GetOptions) (*corev1.ConfigMap, error) {

@@ -7,7 +7,7 @@
 //	t.Hint(hint)    // admission saw who writes; it joins the change that it led to
 //	t.Lead(true)    // this replica stores the checkpoint, and records what nobody saw
 //
-// What it can not do is hidden nowhere. Between two versions that it did not see
+// What it cannot do is hidden nowhere. Between two versions that it did not see
 // one by one it reports what changed in all, marked as a gap; for objects that it
 // had not remembered it tells the sink to compare; and both are declared, as spans
 // of time, beside the checkpoint.

@@ -40,7 +40,7 @@ func unite(mods []module, overlay lifecycles) (lifecycles, error) {
 	return all, all.check()
 }
 
-// gone notes what a server of a release can not serve any more since it does not
+// gone notes what a server of a release cannot serve any more since it does not
 // know the type: alphas often go earlier than their tags said.
 func gone(all, had, has lifecycles, release deprecation.Release) {
 	for gvk := range had {
