@@ -57,7 +57,7 @@ func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(obje
 	return e.Wait(ctx, items)
 }
 
-// there tells whether the object was applied, changed or not.
+// there reports whether the object was applied, changed or not.
 func (e *Engine) there(key object.Key) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -46,7 +46,7 @@ func (e *Engine) holdBack(ctx context.Context, targets []*target, why error) {
 	}
 }
 
-// premature tells whether a refusal of the item says nothing: it is only looked
+// premature reports whether a refusal of the item says nothing: it is only looked
 // at, and something that it needs was not written.
 func (e *Engine) premature(item plan.Item) bool {
 	if !e.looking {

@@ -63,7 +63,7 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	})
 }
 
-// couldNotTell tells whether the server did not refuse the object: it could not
+// couldNotTell reports whether the server did not refuse the object: it could not
 // be asked, or not by us.
 func couldNotTell(ctx context.Context, err error) bool {
 	var unreachable interface{ Unreachable() bool }

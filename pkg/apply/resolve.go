@@ -124,7 +124,7 @@ func (e *Engine) missing(item plan.Item) (object.Key, event.Action) {
 	return object.Key{}, ""
 }
 
-// created tells whether this run has created something that the item needs.
+// created reports whether this run has created something that the item needs.
 func (e *Engine) created(item plan.Item) (object.Key, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -286,7 +286,7 @@ func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 
 const definitionKind = "CustomResourceDefinition"
 
-// redefined tells whether the kind was known although this run had to create its
+// redefined reports whether the kind was known although this run had to create its
 // definition: then a cache remembers one that is gone.
 func (e *Engine) redefined(item plan.Item) bool {
 	if item.Kind.Resource == "" || e.DryRun != object.DryRunNone {

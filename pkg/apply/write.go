@@ -122,7 +122,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 	return e.Server.Apply(ctx, t.Item.Kind, body, how)
 }
 
-// awaitsAccount tells whether the item is a pod in a namespace that this run has
+// awaitsAccount reports whether the item is a pod in a namespace that this run has
 // created. It is refused until a controller has made the namespace's default
 // service account, which takes a moment (edge case 19).
 func (e *Engine) awaitsAccount(item plan.Item) bool {

@@ -83,7 +83,7 @@ func parseOwnGoal(text string) (ownGoal, error) {
 	return own, err
 }
 
-// names tells whether the goal is one of the item's.
+// names reports whether the goal is one of the item's.
 func (g ownGoal) names(item plan.Item) bool {
 	which := g.which
 	if which.Name == "" {

@@ -65,7 +65,7 @@ func (l limits) of(kind object.Kind) time.Duration {
 	return l.usual
 }
 
-// means tells whether the kind is the one that was typed, with or without its
+// means reports whether the kind is the one that was typed, with or without its
 // group.
 func (l limit) means(kind object.Kind) bool {
 	name, group, qualified := strings.Cut(l.kind, ".")

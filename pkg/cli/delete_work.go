@@ -168,7 +168,7 @@ func namesOf(refs []object.Ref) string {
 	return strings.Join(names, ", ")
 }
 
-// canAsk tells whether somebody is there to answer.
+// canAsk reports whether somebody is there to answer.
 func canAsk(streams genericiooptions.IOStreams) bool {
 	_, seen := terminal(streams.ErrOut)
 	return isTerminal(streams.In) && seen

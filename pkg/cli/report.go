@@ -144,6 +144,6 @@ func flatten(err error) []error {
 	return all
 }
 
-// unread tells whether nobody reads what we write any more, as in
+// unread reports whether nobody reads what we write any more, as in
 // "… | head". That is the reader's choice and no failure of the run.
 func unread(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -162,7 +162,7 @@ func explainOne(ctx context.Context, reader *cluster.NoRetry, e *stuck.Explainer
 	return []stuck.Explained{{Ref: object.RefOf(live), Since: live.GetDeletionTimestamp().Time, Causes: causes}}, err
 }
 
-// namesOne tells whether the arguments name objects, rather than a TYPE alone.
+// namesOne reports whether the arguments name objects, rather than a TYPE alone.
 func namesOne(args []string) bool { return len(args) > 1 || strings.Contains(args[0], "/") }
 
 func checkSelector(selector string) error {

@@ -31,7 +31,7 @@ func (c *connection) printing(streams genericiooptions.IOStreams, format string)
 	}, err
 }
 
-// terminal tells whether w is a terminal, and returns what measures its width.
+// terminal reports whether w is a terminal, and returns what measures its width.
 func terminal(w io.Writer) (width func() int, ok bool) {
 	f, isFile := bare(w).(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {

@@ -83,7 +83,7 @@ func (o *waitOptions) argued(ctx context.Context, c *connection, client *cluster
 	return all, errors.Join(faults...)
 }
 
-// mayCome tells whether a type that is not served is waited for (edge case 45). One
+// mayCome reports whether a type that is not served is waited for (edge case 45). One
 // that is almost the name of another is a slip, unless waiting for it was asked for;
 // and that its objects are gone cannot be said of a type that nobody knows.
 func (o *waitOptions) mayCome(missing *cluster.NoTypeError) bool {

@@ -123,7 +123,7 @@ func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstru
 	return c.Get(ctx, kind, ref)
 }
 
-// Exists tells whether an object is there. The server is asked for metadata alone:
+// Exists reports whether an object is there. The server is asked for metadata alone:
 // of a Secret, no value is sent.
 func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := c.Kind(ctx, ref.GVK)

@@ -40,7 +40,7 @@ func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string 
 	return text.Nearest(gvk.Kind, known)
 }
 
-// sameGroup tells whether what was typed behind the name of a type, a group with
+// sameGroup reports whether what was typed behind the name of a type, a group with
 // or without a version before it, probably means the group.
 func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {

@@ -145,7 +145,7 @@ func nameAfter(text string, l common.Location, name string) int {
 	return len([]rune(before)) + 1
 }
 
-// singleEquals tells whether there is an = outside of quotes that is no part of
+// singleEquals reports whether there is an = outside of quotes that is no part of
 // an operator.
 func singleEquals(text string) bool {
 	var quote byte

@@ -57,7 +57,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 	return out, nil
 }
 
-// NeedsSchema tells whether Compile can make use of the schema of a kind: where
+// NeedsSchema reports whether Compile can make use of the schema of a kind: where
 // not, it need not be read. What is ready is known by heart for many kinds.
 func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
 	switch s.Kind {

@@ -95,7 +95,7 @@ func (x *expression) isAbsent(obj map[string]any, state interpreter.EvalState, a
 	return out
 }
 
-// isAbsence tells whether evaluation ended at something that is not there: at a
+// isAbsence reports whether evaluation ended at something that is not there: at a
 // field or an index, by the error that says "nothing there", not "something else
 // there".
 func (x *expression) isAbsence(err *types.Err, state interpreter.EvalState) bool {

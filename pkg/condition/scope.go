@@ -71,7 +71,7 @@ func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
 	return nil
 }
 
-// isFilter tells whether the comprehension is what the macro filter becomes:
+// isFilter reports whether the comprehension is what the macro filter becomes:
 // CONDITION ? result + [element] : result.
 func isFilter(c ast.ComprehensionExpr) bool {
 	if step := c.LoopStep(); step.Kind() == ast.CallKind && step.AsCall().FunctionName() == operators.Conditional {

@@ -55,7 +55,7 @@ func (s *shape) adopt(below *shape) *shape {
 	return below
 }
 
-// isOpen tells whether a schema leaves open what is in an object, or what there is
+// isOpen reports whether a schema leaves open what is in an object, or what there is
 // at all.
 func isOpen(s *spec.Schema) bool {
 	o := &openapi.Schema{Schema: s}

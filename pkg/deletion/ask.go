@@ -84,7 +84,7 @@ func mayBeWritten(err error) bool {
 	return errors.As(err, &underway) && underway.MayBeWritten()
 }
 
-// begin tells whether there is something to do about a target.
+// begin reports whether there is something to do about a target.
 func (e *Engine) begin(t *target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -26,7 +26,7 @@ type Server interface {
 	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
 	// Get reads one object.
 	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
-	// Permitted tells whether we may do what verb says with the object.
+	// Permitted reports whether we may do what verb says with the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// RemoveFinalizer removes one finalizer from the object at the version that was
 	// read.
@@ -194,7 +194,7 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	return e.close(ctx, targets)
 }
 
-// keepsWatch tells whether anybody wants to see the objects go.
+// keepsWatch reports whether anybody wants to see the objects go.
 func (e *Engine) keepsWatch() bool { return e.Wait && e.DryRun == object.DryRunNone }
 
 // each runs do for all targets side by side. The server's client keeps the pace,

@@ -120,7 +120,7 @@ func (f *fake) blind(err error) {
 	}
 }
 
-// called tells whether there was such a request.
+// called reports whether there was such a request.
 func (f *fake) called(call string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

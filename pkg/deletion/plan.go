@@ -100,7 +100,7 @@ func (ph Phase) refs() []object.Ref {
 	return refs
 }
 
-// allNamed tells whether it is known which objects are meant, before anything is
+// allNamed reports whether it is known which objects are meant, before anything is
 // read.
 func allNamed(phases []Phase) bool {
 	for _, ph := range phases {

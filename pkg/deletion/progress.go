@@ -133,7 +133,7 @@ func (t *target) quietSince() time.Time {
 	return t.moved
 }
 
-// holds tells whether objects of the kind go only after what they hold.
+// holds reports whether objects of the kind go only after what they hold.
 func holds(kind object.Kind) bool {
 	switch kind.GVK.GroupKind().String() {
 	case "Namespace", "CustomResourceDefinition.apiextensions.k8s.io":

@@ -102,7 +102,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	e.end(t, event.Deleted{Action: action, Err: err})
 }
 
-// couldNotTell tells whether the server did not refuse: it could not be asked, or
+// couldNotTell reports whether the server did not refuse: it could not be asked, or
 // not by us. Admission refuses with the same code as a lack of permission, so
 // after that we ask which it was.
 func (e *Engine) couldNotTell(ctx context.Context, t *target, verb string, err error) bool {

@@ -149,7 +149,7 @@ func (v *view) follow(ctx context.Context) {
 	}
 }
 
-// mayPass tells whether it makes sense to watch again.
+// mayPass reports whether it makes sense to watch again.
 func mayPass(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsMethodNotSupported(err) &&
 		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)

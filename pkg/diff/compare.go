@@ -104,7 +104,7 @@ func attribute(changes []managedfields.Change, p *predict.Prediction, taken []ma
 	}
 }
 
-// touch tells whether a change is at the path of a conflict, above it or below it.
+// touch reports whether a change is at the path of a conflict, above it or below it.
 func touch(change managedfields.Change, c managedfields.Conflict) bool {
 	return change.Path.HasPrefix(c.Path) || c.Path.HasPrefix(change.Path)
 }

@@ -58,7 +58,7 @@ func (d *document) outcome(secrets Secrets) outcome {
 	return o
 }
 
-// isTemplate tells whether it is the braces of a template that keep the text
+// isTemplate reports whether it is the braces of a template that keep the text
 // from being YAML: they are where the fault is, or at the very beginning. Braces
 // elsewhere say nothing; alerting rules, for one, are full of them.
 func (d *document) isTemplate(faults []error) bool {

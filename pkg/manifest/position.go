@@ -140,7 +140,7 @@ func (d *document) keyFaultsOf(mapping *yaml.Node) []*inputError {
 	return faults
 }
 
-// mergesKeys tells whether the document uses YAML's merge key.
+// mergesKeys reports whether the document uses YAML's merge key.
 func (d *document) mergesKeys() bool {
 	var visit func(n *yaml.Node) bool
 	visit = func(n *yaml.Node) bool {

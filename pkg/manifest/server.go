@@ -65,7 +65,7 @@ func withoutServerFields(fields map[string]any) string {
 	return "copied from a cluster: left out " + strings.Join(out, ", ")
 }
 
-// isEmpty tells whether a value is null or has nothing in it.
+// isEmpty reports whether a value is null or has nothing in it.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case nil:

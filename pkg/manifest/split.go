@@ -129,13 +129,13 @@ func (d document) appendTo(docs []*document, text []byte) []*document {
 	return docs
 }
 
-// isJSON tells whether the text may be JSON objects: it begins with a brace, as
+// isJSON reports whether the text may be JSON objects: it begins with a brace, as
 // kubectl decides it. YAML's flow style does too.
 func isJSON(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
 }
 
-// isMarker tells whether the line is a document marker.
+// isMarker reports whether the line is a document marker.
 func isMarker(line []byte, marker string) bool {
 	if !bytes.HasPrefix(line, []byte(marker)) {
 		return false
@@ -143,7 +143,7 @@ func isMarker(line []byte, marker string) bool {
 	return len(line) == len(marker) || bytes.IndexByte([]byte(" \t\r\n"), line[len(marker)]) >= 0
 }
 
-// isInsignificant tells whether the line is blank or a comment.
+// isInsignificant reports whether the line is blank or a comment.
 func isInsignificant(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	return len(line) == 0 || line[0] == '#'

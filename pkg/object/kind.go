@@ -19,7 +19,7 @@ type Kind struct {
 	Verbs []string
 }
 
-// Kept tells whether the API server keeps objects of the kind. Of reviews, it does
+// Kept reports whether the API server keeps objects of the kind. Of reviews, it does
 // not: it answers them as they are created, and forgets them.
 func (k Kind) Kept() bool {
 	return len(k.Verbs) == 0 || slices.Contains(k.Verbs, "get") || slices.Contains(k.Verbs, "list")

@@ -134,7 +134,7 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	return owned, nil
 }
 
-// anyOwnable tells whether there is anything that somebody could own: an object that
+// anyOwnable reports whether there is anything that somebody could own: an object that
 // has nothing but a name has no managed fields, and lacks none.
 func anyOwnable(fields []managedfields.Node) bool {
 	found := false

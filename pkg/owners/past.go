@@ -95,7 +95,7 @@ func (p *past) record(ctx context.Context, u *unstructured.Unstructured) (owners
 	return record, nil
 }
 
-// about tells whether a transition's path is what was asked for: at it or below, or
+// about reports whether a transition's path is what was asked for: at it or below, or
 // the value that has it as a part.
 func about(text string, owned event.Owned) bool {
 	if len(owned.Path) == 0 {

@@ -117,7 +117,7 @@ func (e *Entry) follow(earlier Entry) {
 	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
 }
 
-// Covers tells whether all that happened to the object at a resource version is
+// Covers reports whether all that happened to the object at a resource version is
 // in the record, or was given up by who wrote it: writers report what they know of an
 // object all at once.
 func (r *Record) Covers(version string) bool {
@@ -129,7 +129,7 @@ func (r *Record) Covers(version string) bool {
 	return false
 }
 
-// forgot tells whether an occurrence at a resource version would be older than
+// forgot reports whether an occurrence at a resource version would be older than
 // all that the entry remembers.
 func (e Entry) forgot(version string) bool {
 	return len(e.ResourceVersions) == maxSeen && object.Newer(e.ResourceVersions[0], version)
@@ -143,7 +143,7 @@ func (e Entry) version() string {
 	return e.ResourceVersions[len(e.ResourceVersions)-1]
 }
 
-// before tells whether an entry last happened before another did. Clocks of
+// before reports whether an entry last happened before another did. Clocks of
 // several writers differ; resource versions do not.
 func (e Entry) before(other Entry) bool {
 	switch {
@@ -167,7 +167,7 @@ func cut(text string, length int) string {
 	return strings.ToValidUTF8(text[:length], "") + "…"
 }
 
-// tooMuch tells whether owners are too many, or say too much, to be kept as they
+// tooMuch reports whether owners are too many, or say too much, to be kept as they
 // are.
 func tooMuch(owners []managedfields.Owner) bool {
 	return len(owners) > maxHolders || slices.ContainsFunc(owners, func(o managedfields.Owner) bool {

@@ -165,7 +165,7 @@ const (
 	yes
 )
 
-// changed tells whether the value at a path is another one.
+// changed reports whether the value at a path is another one.
 func (j judge) changed(h Handover) answer {
 	switch {
 	case j.values == nil && h.Inner:
@@ -185,7 +185,7 @@ func (v *values) both(p fieldpath.Path) bool {
 	return was && is
 }
 
-// sameSort tells whether a path is a map in both objects, or a list in both. What
+// sameSort reports whether a path is a map in both objects, or a list in both. What
 // is in them is held path by path.
 func (v *values) sameSort(p fieldpath.Path) bool {
 	was, _ := v.old.Get(p)
@@ -199,7 +199,7 @@ func (v *values) sameSort(p fieldpath.Path) bool {
 
 func applies(o managedfields.Owner) bool { return o.Operation == managedfields.Apply }
 
-// isReal tells whether a manager is somebody, not the API server's bookkeeping.
+// isReal reports whether a manager is somebody, not the API server's bookkeeping.
 func isReal(o managedfields.Owner) bool {
 	return o.Manager != ancientChanges && o.Manager != managedfields.BeforeFirstApply
 }

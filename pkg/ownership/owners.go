@@ -53,7 +53,7 @@ func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	return Owners{entries: slices.Clip(entries)}
 }
 
-// Equal tells whether the same owners hold the same paths, whenever they last
+// Equal reports whether the same owners hold the same paths, whenever they last
 // wrote. Field sets that are spelt differently count as different.
 func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)

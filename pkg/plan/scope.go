@@ -19,7 +19,7 @@ func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 	return it.settle(kind, o)
 }
 
-// known tells whether the scope is known.
+// known reports whether the scope is known.
 func (it Item) known() bool { return !it.Kind.GVK.Empty() }
 
 // settle gives the item its kind and its namespace. The kind may be unknown.

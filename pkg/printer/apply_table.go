@@ -61,7 +61,7 @@ func (t *applyTable) take(e event.Event) {
 	}
 }
 
-// listed tells whether an object gets a line.
+// listed reports whether an object gets a line.
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.OnlyOwners
 	return !quiet || t.Verbose || t.progress.total <= oneScreen ||

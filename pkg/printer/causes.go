@@ -75,7 +75,7 @@ func indented(first, text string) []string {
 	return out
 }
 
-// sameCause tells whether two lists begin with one cause: what blocks is the same,
+// sameCause reports whether two lists begin with one cause: what blocks is the same,
 // or, where nothing is known to, what is said.
 func sameCause(a, b []event.Cause) bool {
 	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {

@@ -30,7 +30,7 @@ func foldLastApplied(before, after map[string]any) map[string]any {
 	return before
 }
 
-// isLastApplied tells whether a change is that of a last-applied annotation.
+// isLastApplied reports whether a change is that of a last-applied annotation.
 func isLastApplied(c managedfields.Change) bool {
 	return c.Path.Equal(fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation))
 }

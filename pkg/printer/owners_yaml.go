@@ -206,7 +206,7 @@ func scalar(v any) string {
 }
 
 // block writes a text of several lines as it stands, the first of them with the
-// indicator. It tells whether it can: YAML knows no escapes there.
+// indicator. It reports whether it can: YAML knows no escapes there.
 func block(s string) ([]string, bool) {
 	body := strings.TrimRight(s, "\n")
 	if !strings.Contains(s, "\n") || body == "" {

@@ -92,7 +92,7 @@ func UseColor(mode string, terminal bool, getenv func(string) string) (bool, err
 	}
 }
 
-// CanRedraw tells whether live progress can be shown: stderr is a terminal, and
+// CanRedraw reports whether live progress can be shown: stderr is a terminal, and
 // one that can go back to the start of a line.
 func CanRedraw(terminal bool, getenv func(string) string) bool {
 	return terminal && getenv("TERM") != "dumb"

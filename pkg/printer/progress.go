@@ -186,7 +186,7 @@ func (c *progress) latest() (j event.Judged, ok bool) {
 	return latest.Judged, latest.news > 0
 }
 
-// endsPhase tells whether the results so far can be shown: another phase begins,
+// endsPhase reports whether the results so far can be shown: another phase begins,
 // or the run waits for something although the phase has all its results.
 func (c *progress) endsPhase(e event.Event) bool {
 	switch e.(type) {

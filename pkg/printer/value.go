@@ -91,7 +91,7 @@ func firstLine(s string) (string, int) {
 	return line, 1 + strings.Count(rest, "\n")
 }
 
-// ambiguous tells whether a string, shown without quotes, could be read as
+// ambiguous reports whether a string, shown without quotes, could be read as
 // another value, as no value at all, or not be read.
 func ambiguous(s string) bool {
 	if s == "" || s != strings.TrimSpace(s) || s != text.Printable(s) {

@@ -49,10 +49,10 @@ func (s *subject) condition(kind string) statusCondition {
 	return statusCondition{kind: kind, path: "status.conditions"}
 }
 
-// is tells whether the condition says so of the present generation.
+// is reports whether the condition says so of the present generation.
 func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
 
-// there tells whether there is such a condition.
+// there reports whether there is such a condition.
 func (c statusCondition) there() bool { return c.status != "" }
 
 // told is what the condition says beside its status, to be put behind a sentence.

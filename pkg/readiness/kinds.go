@@ -81,7 +81,7 @@ func gatewayRule(kind string) func(*subject) Verdict {
 	return nil
 }
 
-// isBuiltIn tells whether the kinds of a group are Kubernetes' own. The group of a
+// isBuiltIn reports whether the kinds of a group are Kubernetes' own. The group of a
 // custom resource has a dot in it; of those with one, Kubernetes' are listed.
 func isBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains([]string{
@@ -94,7 +94,7 @@ func isBuiltIn(group string) bool {
 	}, group)
 }
 
-// hasNoStatus tells whether a kind is known to have no status. A schema that names
+// hasNoStatus reports whether a kind is known to have no status. A schema that names
 // no fields at all, or lets every field pass, tells nothing.
 func hasNoStatus(s *spec.Schema) bool {
 	if s == nil || len(s.Properties) == 0 {

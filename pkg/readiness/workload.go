@@ -79,7 +79,7 @@ func deploymentShort(s *subject, want int64) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// hasDeadline tells whether the controller keeps the condition Progressing up to
+// hasDeadline reports whether the controller keeps the condition Progressing up to
 // date; it takes the highest number for none.
 func hasDeadline(s *subject) bool {
 	seconds, set := s.whole("spec.progressDeadlineSeconds")

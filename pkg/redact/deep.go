@@ -64,7 +64,7 @@ func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	}
 }
 
-// isName tells whether values of a type are what something is called: no text from
+// isName reports whether values of a type are what something is called: no text from
 // outside, and nothing of a Secret.
 func isName(t reflect.Type) bool {
 	switch {
@@ -151,7 +151,7 @@ func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	return out, changed
 }
 
-// quotes tells whether the text of an error, or of one that it wraps, would change.
+// quotes reports whether the text of an error, or of one that it wraps, would change.
 func (w *walker) quotes(err error) bool {
 	text := err.Error()
 	if w.text(text) != text {

@@ -144,7 +144,7 @@ func common(a, b string) int {
 	return n
 }
 
-// breaksOff tells whether a text was cut before its rest.
+// breaksOff reports whether a text was cut before its rest.
 func breaksOff(rest string) bool {
 	if rest == "" {
 		return true
@@ -158,7 +158,7 @@ func breaksOff(rest string) bool {
 	return false
 }
 
-// isWhole tells whether no letter or digit adjoins a part of a text.
+// isWhole reports whether no letter or digit adjoins a part of a text.
 func isWhole(text string, from, to int) bool {
 	last, _ := utf8.DecodeLastRuneInString(text[:from])
 	next, _ := utf8.DecodeRuneInString(text[to:])

@@ -21,7 +21,7 @@ const (
 	live   = Mask + " (live)"
 )
 
-// IsSecret tells whether the values of an object are secret: those of Secrets of
+// IsSecret reports whether the values of an object are secret: those of Secrets of
 // the core group, at whatever version.
 func IsSecret(ref object.Ref) bool {
 	return ref.GVK.Group == "" && ref.GVK.Kind == "Secret"

@@ -185,7 +185,7 @@ func (v *Vault) quoted(text string, sure bool) {
 	}
 }
 
-// isUnquoted tells whether a text looks the same between all quotes.
+// isUnquoted reports whether a text looks the same between all quotes.
 func isUnquoted(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool {
 		return r < ' ' || r > '~' || r == '"' || r == '\'' || r == '\\' || r == '<' || r == '>' || r == '&'
@@ -229,7 +229,7 @@ func pieces(form string) []string {
 	return append(parts, form[len(form)-piece:])
 }
 
-// isRare tells whether a value can hardly be a word of ours.
+// isRare reports whether a value can hardly be a word of ours.
 func isRare(value string) bool {
 	value = strings.TrimSpace(value)
 	if len(value) < anyPlace {

@@ -17,7 +17,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Similar tells whether one word may be a slip of the pen for the other: one edit
+// Similar reports whether one word may be a slip of the pen for the other: one edit
 // for every three letters, whatever their case.
 func Similar(a, b string) bool {
 	const letters = 3

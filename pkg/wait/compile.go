@@ -32,14 +32,14 @@ func compileGoal(gvk schema.GroupVersionKind, s *spec.Schema, goal *Goal) (*cond
 	return &conditions{met: met, any: goal.Any, failed: failed}, errors.Join(metErr, failedErr)
 }
 
-// typed tells whether the schema of a kind is of use to a goal.
+// typed reports whether the schema of a kind is of use to a goal.
 func typed(goal *Goal, kind object.Kind) bool {
 	return slices.ContainsFunc(slices.Concat(goal.For, goal.FailOn), func(s condition.Spec) bool {
 		return s.NeedsSchema(kind.GVK)
 	})
 }
 
-// waitsFor tells whether the goal has a condition of this kind.
+// waitsFor reports whether the goal has a condition of this kind.
 func (g *Goal) waitsFor(kind condition.Kind) bool {
 	for _, s := range g.For {
 		if s.Kind == kind {

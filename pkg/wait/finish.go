@@ -121,7 +121,7 @@ func (r *run) verdict(ctx context.Context, outcome Outcome) error {
 	}
 }
 
-// deletes tells whether all that is waited for is to be gone.
+// deletes reports whether all that is waited for is to be gone.
 func (r *run) deletes() bool {
 	for _, v := range r.views {
 		if v.goal != nil && !v.goal.waitsFor(condition.Delete) {

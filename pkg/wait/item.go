@@ -116,7 +116,7 @@ func (r *run) judge(ctx context.Context, it *item) {
 	}
 }
 
-// absentTooLong tells whether the object had the time to come that it was given.
+// absentTooLong reports whether the object had the time to come that it was given.
 func (r *run) absentTooLong(it *item) bool {
 	return it.live == nil && r.Existence != nil && r.now().Sub(it.absent) >= *r.Existence
 }

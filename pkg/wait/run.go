@@ -148,7 +148,7 @@ func (r *run) follow(ctx context.Context) {
 	}
 }
 
-// finished tells whether nothing is left to wait for.
+// finished reports whether nothing is left to wait for.
 func (r *run) finished() bool {
 	open := false
 	for _, v := range r.views {
@@ -172,7 +172,7 @@ func (r *run) finished() bool {
 // selects reports whether more may come to match a selector.
 func (r *run) selects() bool { return slices.ContainsFunc(r.views, (*view).selecting) }
 
-// awaitsFirst tells whether it is waited for a first object that a selector
+// awaitsFirst reports whether it is waited for a first object that a selector
 // matches.
 func (r *run) awaitsFirst() bool {
 	for _, v := range r.views {

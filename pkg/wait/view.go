@@ -51,7 +51,7 @@ type view struct {
 // key names an object within a kind.
 type key struct{ namespace, name string }
 
-// selecting tells whether the view is of a selector.
+// selecting reports whether the view is of a selector.
 func (v *view) selecting() bool { return v.named == nil }
 
 // selection is what to watch, as narrow as it can be said.
@@ -245,7 +245,7 @@ func (v *view) goals() []*Goal {
 	return goals
 }
 
-// settled tells whether it is known what there is.
+// settled reports whether it is known what there is.
 func (v *view) settled() bool { return v.synced || v.ended != nil || v.unserved != nil }
 
 // what says in words what the view is of.

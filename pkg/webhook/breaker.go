@@ -38,7 +38,7 @@ type breaker struct {
 	log logr.Logger
 	// deprecated are the versions of custom resources to ask about.
 	deprecated func() []schema.GroupVersionResource
-	// ready tells whether this replica serves: before that, calls are lost for reasons
+	// ready reports whether this replica serves: before that, calls are lost for reasons
 	// that pass.
 	ready func() bool
 

@@ -50,7 +50,7 @@ const customEntry = "custom.k8sconnect.io"
 // upgrade neither resets it nor is kept up by it.
 const suspendedLabel = "k8sconnect.io/calls-are-suspended"
 
-// isSuspended tells whether an entry is not called.
+// isSuspended reports whether an entry is not called.
 func isSuspended(e admissionv1.ValidatingWebhook) bool {
 	return e.ObjectSelector != nil && e.ObjectSelector.MatchLabels[suspendedLabel] != ""
 }

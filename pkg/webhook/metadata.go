@@ -150,7 +150,7 @@ func (r *metadataReader) begins(kind jsontext.Kind) (bool, error) {
 	return err == nil, err
 }
 
-// is tells whether a value of a kind comes next; what does not is passed over.
+// is reports whether a value of a kind comes next; what does not is passed over.
 func (r *metadataReader) is(kind jsontext.Kind) (bool, error) {
 	next := r.PeekKind()
 	if next == kind {

@@ -87,5 +87,5 @@ func (j takings) hint(h ownership.Hint) {
 // values, and cannot say whether it was taken, let go, or neither.
 func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.After) > 0 }
 
-// isClaim tells whether somebody holds a path who did not before.
+// isClaim reports whether somebody holds a path who did not before.
 func isClaim(t ownership.Transition) bool { return len(t.Gained()) > 0 }

@@ -83,7 +83,7 @@ func (r *reach) HandleWarningHeader(_ int, _, text string) {
 	r.heard = append(r.heard, text)
 }
 
-// try tells whether a call came back. The error says that it could not be tried.
+// try reports whether a call came back. The error says that it could not be tried.
 func (r *reach) try(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()

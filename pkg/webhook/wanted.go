@@ -51,7 +51,7 @@ func (w *wanted) field(name string) *wanted {
 	return below
 }
 
-// of tells whether a field is wanted, and what of it.
+// of reports whether a field is wanted, and what of it.
 func (w *wanted) of(name string) (*wanted, bool) {
 	if w == nil || w.whole {
 		return nil, true

@@ -54,7 +54,7 @@ func (a *audit) verbs(ctx context.Context, user string) (map[string]int, error) 
 	return counts, nil
 }
 
-// read counts what is in the log by now, and tells whether there was anything.
+// read counts what is in the log by now, and reports whether there was anything.
 func (a *audit) read(user string, counts map[string]int) (bool, error) {
 	content, err := io.ReadAll(a.file)
 	if err != nil {

@@ -45,7 +45,7 @@ type contender struct {
 	argv func(p *plot, tool, work string, workers int) ([]string, error)
 }
 
-// does tells whether a tool knows how to do a work.
+// does reports whether a tool knows how to do a work.
 func does(tool, work string) bool {
 	switch work {
 	case workCreate, workDelete:

@@ -79,7 +79,7 @@ func (b *balancer) silence(is bool) {
 	}
 }
 
-// enter notes a connection, and tells whether it leads nowhere.
+// enter notes a connection, and reports whether it leads nowhere.
 func (b *balancer) enter(front net.Conn) (silent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

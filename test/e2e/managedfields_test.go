@@ -130,7 +130,7 @@ func (s *subject) round(t *testing.T, round int) counts {
 // schemaOf returns the schema that the server publishes of the object's kind.
 func (s *subject) schemaOf() *spec.Schema { return s.schema(object.Kind{GVK: s.ref.GVK}) }
 
-// isDefinition tells whether the object says what others may be. The server
+// isDefinition reports whether the object says what others may be. The server
 // takes seconds to apply a large one.
 func (s *subject) isDefinition() bool { return s.ref.GVK.Kind == "CustomResourceDefinition" }
 

@@ -109,7 +109,7 @@ type attempt struct {
 	what    string
 	refused []string
 	forced  bool
-	// tracked tells whether the object had managed fields.
+	// tracked reports whether the object had managed fields.
 	tracked bool
 }
 

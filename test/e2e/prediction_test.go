@@ -294,7 +294,7 @@ func (p *prediction) happened(t *testing.T, what string, d verdict) {
 	}
 }
 
-// holds tells whether a live value has all that was predicted. What the server or
+// holds reports whether a live value has all that was predicted. What the server or
 // others have beside it, in items of lists too, is their business.
 func holds(live, predicted any) bool {
 	switch want := predicted.(type) {

@@ -233,7 +233,7 @@ template: {spec: {containers: [{name: app, image: example.com/app:1}]}}
 	gone(t, c, "namespace/"+ns)
 }
 
-// succeeds tells whether kubectl does what it is asked for.
+// succeeds reports whether kubectl does what it is asked for.
 func succeeds(t *testing.T, c *harness.Cluster, args ...string) bool {
 	t.Helper()
 	return kubectlCommand(t, c, args...).Run() == nil

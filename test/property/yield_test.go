@@ -103,7 +103,7 @@ func sameAt(p fieldpath.Path, a, b *unstructured.Unstructured) bool {
 	return had == has && reflect.DeepEqual(was, is)
 }
 
-// severalVersions tells whether owners hold paths at more than one API version.
+// severalVersions reports whether owners hold paths at more than one API version.
 func (h *history) severalVersions() bool {
 	entries := h.live.GetManagedFields()
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return e.APIVersion != entries[0].APIVersion })

@@ -176,7 +176,7 @@ func (o *availability) checkSince(ctx context.Context, since time.Time, cause er
 	return found{wasAway: s.wasAway, first: true}, err
 }
 
-// there tells whether the server is well, as it says itself.
+// there reports whether the server is well, as it says itself.
 func (o *availability) there(ctx context.Context) bool {
 	o.mu.Lock()
 	known := time.Since(o.seen) < fresh

@@ -92,7 +92,7 @@ func busyOrLost(s metav1.Status) Class {
 	return Busy
 }
 
-// mayPass tells whether a conflict is between requests that got in each other's
+// mayPass reports whether a conflict is between requests that got in each other's
 // way, not between owners of a field or with the version that we named. The usage
 // of a quota is counted with such a lock (k/k#67761), even for requests that are
 // bound to a version of their own.

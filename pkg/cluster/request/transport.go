@@ -115,14 +115,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isPage tells whether an answer is a web page that claims to be what was asked
+// isPage reports whether an answer is a web page that claims to be what was asked
 // for: a login page, mostly, to which a proxy has led us. No API server sends one.
 func isPage(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err == nil && kind == "text/html" && resp.StatusCode < http.StatusMultipleChoices
 }
 
-// writes tells whether a request is to change something.
+// writes reports whether a request is to change something.
 func writes(req *http.Request) bool {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -180,7 +180,7 @@ func asLost(ctx context.Context, err error) error {
 	return &lostError{err}
 }
 
-// refused tells whether both sides spoke, and one declined: waiting changes
+// refused reports whether both sides spoke, and one declined: waiting changes
 // nothing about that.
 func refused(err error) bool {
 	var (

@@ -118,7 +118,7 @@ func withoutName(ref object.Ref, text string) (rest string, ours bool) {
 	return strings.CutPrefix(text, name+": ")
 }
 
-// isTakeover tells whether the webhook says, after the object's name, that fields
+// isTakeover reports whether the webhook says, after the object's name, that fields
 // were taken.
 func isTakeover(text string) bool {
 	return strings.Contains(text, " taken from ") || strings.HasSuffix(text, " more taken")

@@ -220,10 +220,10 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 				"has a container of the name", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
 			},
 		},
-		"his name is known, so he is not somebody else": {
+		"its name is known, so it is nothing else": {
 			objects: held + everything, codes: []string{FinalizerControllerGone},
 		},
-		"he wrote after the deletion": {
+		"it wrote after the deletion": {
 			objects: strings.ReplaceAll(held, "10:00:00Z", "11:55:00Z"), codes: []string{FinalizerUnknown},
 			says: []string{"who is alive", "after its deletion was asked for", "may run elsewhere"},
 		},

@@ -13,7 +13,7 @@ type Notice struct {
 	Kind schema.GroupVersionKind
 	// Since and Removed are zero where they are not known.
 	Since, Removed Release
-	// Gone tells whether the server is of the release Removed, or newer: it serves
+	// Gone reports whether the server is of the release Removed, or newer: it serves
 	// the version no more, or only because it was told to.
 	Gone bool
 	// Use is what to write instead, and is served already; empty if nothing is.

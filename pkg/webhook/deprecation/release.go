@@ -46,7 +46,7 @@ func (r Release) String() string {
 	return strconv.Itoa(r.Major) + "." + strconv.Itoa(r.Minor)
 }
 
-// IsZero tells whether the release is not known.
+// IsZero reports whether the release is not known.
 func (r Release) IsZero() bool { return r == Release{} }
 
 // Compare orders releases, the one that is not known first.
@@ -54,7 +54,7 @@ func (r Release) Compare(other Release) int {
 	return cmp.Or(cmp.Compare(r.Major, other.Major), cmp.Compare(r.Minor, other.Minor))
 }
 
-// reached tells whether a server of release r has come to what happened, or is to
+// reached reports whether a server of release r has come to what happened, or is to
 // happen, in another.
 func (r Release) reached(other Release) bool {
 	return !r.IsZero() && !other.IsZero() && r.Compare(other) >= 0

@@ -33,7 +33,7 @@ type line struct {
 	User            string             `json:"user,omitempty"`
 }
 
-// log queues a line. Nobody waits for who reads the log: what he leaves unread is
+// log queues a line. Nobody waits for who reads the log: what stays unread is
 // counted.
 func (r *Recorder) log(o ownership.Occurrence) {
 	if r.opts.Transitions == nil {

@@ -17,7 +17,7 @@ type pendingTransition struct {
 	settled func(ownership.Outcome)
 }
 
-// ours tells whether to write it without being the leader: who has the hint
+// ours reports whether to write it without being the leader: who has the hint
 // does.
 func (n pendingTransition) ours() bool { return n.User != "" }
 
@@ -78,7 +78,7 @@ func (p *pending) came() time.Time {
 	return p.transitions[0].came
 }
 
-// ours tells whether this replica has a hint for any of it.
+// ours reports whether this replica has a hint for any of it.
 func (p *pending) ours() bool { return slices.ContainsFunc(p.transitions, pendingTransition.ours) }
 
 // due returns when the object is to be written, if it is.
@@ -119,13 +119,13 @@ func (p *pending) written(now time.Time) {
 	p.wrote = now
 }
 
-// resting tells whether the object has been quiet for so long that its next
+// resting reports whether the object has been quiet for so long that its next
 // transition is a first one.
 func (p *pending) resting(now time.Time) bool {
 	return p.wrote.IsZero() || now.Sub(p.wrote) > 2*p.pause
 }
 
-// failed notes that a write was refused, and tells whether to give up.
+// failed notes that a write was refused, and reports whether to give up.
 func (p *pending) failed(now time.Time) bool {
 	if p.refused.IsZero() {
 		p.refused = now

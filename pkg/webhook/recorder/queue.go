@@ -331,7 +331,7 @@ func (q *queue) behind(now time.Time) (longest time.Duration) {
 	return longest
 }
 
-// isRefused tells whether the last write of any object was refused.
+// isRefused reports whether the last write of any object was refused.
 func (q *queue) isRefused() bool {
 	for _, p := range q.objects {
 		if !p.refused.IsZero() {

@@ -176,7 +176,7 @@ func TestQueueRefused(t *testing.T) {
 	}
 }
 
-// Who does not lead lets go of what the leader writes before anything of his own.
+// Who does not lead lets go of what the leader writes before anything of its own.
 func TestQueueKeepsOurs(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{Objects: 10, Transitions: 50, PerObject: 20}, quick())}
 	for n := range 1000 {

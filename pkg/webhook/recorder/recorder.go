@@ -88,7 +88,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until something may be due, and tells whether the context still
+// wait waits until something may be due, and reports whether the context still
 // lasts.
 func (r *Recorder) wait(ctx context.Context) bool {
 	var alarm <-chan time.Time
@@ -106,7 +106,7 @@ func (r *Recorder) wait(ctx context.Context) bool {
 	return true
 }
 
-// writeNext writes what is due next, and tells whether anything was.
+// writeNext writes what is due next, and reports whether anything was.
 func (r *Recorder) writeNext(ctx context.Context) bool {
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()

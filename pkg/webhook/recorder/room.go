@@ -30,7 +30,7 @@ func (q *queue) makeRoom(p *pending) {
 func (q *queue) crowded() bool   { return len(q.objects) > q.limits.Objects }
 func (q *queue) overflows() bool { return q.transitions > q.limits.Transitions }
 
-// fullest tells whether no namespace has more transitions than that of an object.
+// fullest reports whether no namespace has more transitions than that of an object.
 func (q *queue) fullest(p *pending) bool {
 	full := q.lanes.fullest(func(l *lane) int { return l.transitions })
 	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
@@ -38,7 +38,7 @@ func (q *queue) fullest(p *pending) bool {
 
 // evict lets go of all that is pending of one object: of the one that came, if its
 // namespace is the one with the most, and else of one that would be written late
-// there. It tells whether there was one.
+// there. It reports whether there was one.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]

@@ -43,7 +43,7 @@ type writer struct {
 // maxOwn is how many of them are remembered.
 const maxOwn = 4096
 
-// change adds to a record, and tells whether it is another one for it.
+// change adds to a record, and reports whether it is another one for it.
 type change func(*ownership.Record) (changed bool)
 
 // write changes the record of an object, which there may not be yet. It returns
@@ -100,20 +100,20 @@ func (w writer) attempt(ctx context.Context, o ownership.Object, apply change) (
 	return fresh, written, err
 }
 
-// isOurs tells whether a record is where that of its object would be written. One
+// isOurs reports whether a record is where that of its object would be written. One
 // that somebody made, or has edited, may say anything.
 func (w writer) isOurs(r *ownership.Record) bool {
 	own := ownership.NewRecord(r.Object, w.clusterScoped)
 	return r.Namespace == own.Namespace && r.Name == own.Name
 }
 
-// isMissing tells whether the record that was read is not there any more.
+// isMissing reports whether the record that was read is not there any more.
 func isMissing(err error) bool {
 	details := detailsOf(err)
 	return apierrors.IsNotFound(err) && details != nil && details.Kind == ownership.RecordPlural && !isUnknownPath(details)
 }
 
-// isGone tells whether nothing can be written to a namespace any more, and its
+// isGone reports whether nothing can be written to a namespace any more, and its
 // objects are going with it. Where the definition of records is missing, the
 // answer is not found as well.
 func isGone(err error) bool {

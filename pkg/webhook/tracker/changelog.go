@@ -20,7 +20,7 @@ type changelog struct {
 	open    []*pendingChange
 	clearAt int
 	// deferred is the open pending change of all that was left to the leader, and that no
-	// checkpoint of his has passed.
+	// checkpoint of that leader has passed.
 	deferred *pendingChange
 }
 
@@ -118,7 +118,7 @@ func (l *changelog) sweep() {
 	l.open = l.open[n:]
 }
 
-// postpone keeps one pending change open for all that were left to the leader: until his
+// postpone keeps one pending change open for all that were left to the leader: until its
 // checkpoint has passed the newest of them, nobody knows that they are written.
 func (l *changelog) postpone(m *pendingChange) {
 	if first := l.deferred; first != nil && !first.settled && first.gap == nil {

@@ -171,7 +171,7 @@ func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
 	f.do(func(s *state) []*pendingChange { return s.see(f.watched, o, list, time.Now()) })
 }
 
-// undone tells whether the server's history ends before a version that was seen: a
+// undone reports whether the server's history ends before a version that was seen: a
 // watch from there would wait for ever, or take up another history (etcd was
 // restored from a backup).
 func (f *follower) undone(ctx context.Context, seen string) (bool, error) {

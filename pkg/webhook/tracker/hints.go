@@ -41,7 +41,7 @@ type held struct {
 	bytes   int
 }
 
-// add keeps a hint, and tells whether another one had to go for it.
+// add keeps a hint, and reports whether another one had to go for it.
 func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	if h.of == nil {
 		h.of = map[types.UID][]ownership.Hint{}
@@ -93,7 +93,7 @@ func (h *hints) expire(now time.Time) (expired int) {
 	return expired
 }
 
-// oldest drops the oldest hint, and tells whether it was still there.
+// oldest drops the oldest hint, and reports whether it was still there.
 func (h *hints) oldest() bool {
 	oldest, before := h.order[0], h.count
 	h.order = h.order[1:]

@@ -167,7 +167,7 @@ func (k kinds) differ(before kinds) (come, gone []kind) {
 	return come, gone
 }
 
-// affects tells whether a change of an object of a resource may change which kinds
+// affects reports whether a change of an object of a resource may change which kinds
 // there are.
 func affects(r schema.GroupResource) bool {
 	return r.Group == "apiextensions.k8s.io" && r.Resource == "customresourcedefinitions" ||

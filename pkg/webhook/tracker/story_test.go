@@ -334,7 +334,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// What was left to a leader is known once his checkpoint has passed it. If he did
+// What was left to a leader is known once its checkpoint has passed it. If it did
 // not come, it is a gap, from the first of it on.
 func TestLeft(t *testing.T) {
 	tests := map[string]struct {

@@ -157,7 +157,7 @@ func (t *Tracker) Lead(leading bool) {
 	t.state.lead(leading, time.Now())
 }
 
-// Ready tells whether the first list of every kind was read, or refused.
+// Ready reports whether the first list of every kind was read, or refused.
 func (t *Tracker) Ready() bool { return t.ready.Load() }
 
 // Live returns the owners of an object, without those of its status, and the

@@ -127,7 +127,7 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// compare asks for a list, and tells whether the kind is deprecated.
+// compare asks for a list, and reports whether the kind is deprecated.
 func (s *server) compare(t *testing.T, groupVersion string, r metav1.APIResource) bool {
 	t.Helper()
 	gv, err := schema.ParseGroupVersion(groupVersion)
@@ -172,7 +172,7 @@ func (s *server) compare(t *testing.T, groupVersion string, r metav1.APIResource
 	return true
 }
 
-// isDue tells whether a warning is of a release that the server has come to. One that
+// isDue reports whether a warning is of a release that the server has come to. One that
 // emulates an older release warns of what its own has deprecated, too.
 func (s *server) isDue(t *testing.T, warnings []string) bool {
 	t.Helper()

@@ -252,7 +252,7 @@ func (s *sink) forget() {
 	s.told, s.settled = nil, 0
 }
 
-// settledAll tells whether all that was told counts as written.
+// settledAll reports whether all that was told counts as written.
 func (s *sink) settledAll() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

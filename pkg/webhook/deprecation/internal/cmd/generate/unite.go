@@ -58,7 +58,7 @@ func gone(all, had, has lifecycles, release deprecation.Release) {
 	}
 }
 
-// isObject tells whether a kind is one that people send: not a list of objects, and
+// isObject reports whether a kind is one that people send: not a list of objects, and
 // not the parameters of a request.
 func isObject(kind string) bool {
 	return !strings.HasSuffix(kind, "List") && !strings.HasSuffix(kind, "Options")
