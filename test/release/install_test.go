@@ -18,6 +18,7 @@ func TestGoInstall(t *testing.T) {
 		t.Skip("builds the product twice")
 	}
 	source := repo{t, clone(t, "source")}
+	source.git("checkout", "-q", "-B", "main") // What is built by CI is on no branch, often.
 	source.git("add", "-A")
 	source.git("commit", "-q", "--allow-empty", "-m", "what is to be tagged")
 	source.git("tag", "-a", "-m", "v0.99.0", "v0.99.0")
