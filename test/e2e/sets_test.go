@@ -197,6 +197,7 @@ var contourRefused = map[string]int{
 var (
 	unservedVersions = "an object whose version is not served holds back the deletion of all others"
 	aggregatedRules  = "the rules of an aggregated ClusterRole are its controller's, and contested"
+	claimTemplates   = "volumeClaimTemplates are one value, into which the server writes defaults"
 )
 
 // usual are the sets of every run: definitions and what they define, workloads, webhooks,
@@ -214,7 +215,7 @@ func TestSets(t *testing.T) {
 	dir, sets := corpus(), corpusSets
 	if dir == "" {
 		t.Log("no corpus here (CORPUS names its folder): running on the project's own samples")
-		dir, sets = "testdata", []corpusSet{{name: "shop"}}
+		dir, sets = "testdata", []corpusSet{{name: "shop", asked: map[string]string{"statefulsets/cache": claimTemplates}}}
 	}
 	options := cluster.Options{Controllers: true, AuditLog: "audit.log"}
 	c := cluster.ForTest(t, options)
