@@ -1,4 +1,3 @@
-// Package pause waits for a while, unless something ends that earlier.
 package pause
 
 import (
