@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
 )
 
 // Replica is one process of the webhook.
@@ -46,11 +48,13 @@ func (w *Companion) Start(ctx context.Context) (*Replica, error) {
 // Launch starts a replica and does not wait. Calls are led to it once Ready has
 // found it ready.
 func (w *Companion) Launch() (*Replica, error) {
-	addresses, err := free(3)
-	if err != nil {
-		return nil, err
+	r := &Replica{companion: w, ended: make(chan struct{})}
+	for _, address := range []*string{&r.admission, &r.health, &r.metrics} {
+		var err error
+		if *address, err = loopback.Address(); err != nil {
+			return nil, err
+		}
 	}
-	r := &Replica{companion: w, ended: make(chan struct{}), admission: addresses[0], health: addresses[1], metrics: addresses[2]}
 	host, port, err := net.SplitHostPort(r.admission)
 	if err != nil {
 		return nil, err
@@ -240,19 +244,4 @@ func get(ctx context.Context, url string, to io.Writer) error {
 		return errors.New(answer.Status)
 	}
 	return nil
-}
-
-// free returns addresses at which nothing listens. All are held before the first
-// is given back, so that none is given twice.
-func free(n int) ([]string, error) {
-	var addresses []string
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = listener.Close() }()
-		addresses = append(addresses, listener.Addr().String())
-	}
-	return addresses, nil
 }

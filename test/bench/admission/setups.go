@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
 )
 
 // What stands between those who write and etcd.
@@ -104,7 +104,7 @@ func (l *lab) startNothing(ctx context.Context) error {
 	if err := os.WriteFile(keyFile, key, 0o600); err != nil {
 		return err
 	}
-	address, err := freeAddress()
+	address, err := loopback.Address()
 	if err != nil {
 		return err
 	}
@@ -205,12 +205,4 @@ func (l *lab) awaitCalls(ctx context.Context) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-}
-
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
 )
 
 // Where the webhook is to the API server.
@@ -107,7 +108,7 @@ func (r *running) replica(t *testing.T) *running {
 func (r *running) serve(t *testing.T, parts webhook.Parts) {
 	t.Helper()
 	r.registry, r.hints = prometheus.NewRegistry(), &hints{}
-	r.address, r.health = freeAddress(t), freeAddress(t)
+	r.address, r.health = address(t), address(t)
 	if parts.Hints == nil {
 		parts.Hints = r.hints
 	}
@@ -115,11 +116,14 @@ func (r *running) serve(t *testing.T, parts webhook.Parts) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	host, port, err := net.SplitHostPort(r.address)
+	if err != nil {
+		t.Fatal(err)
+	}
 	opts := webhook.Options{
-		Host: "127.0.0.1", CertDir: r.certDir, Health: r.health, Metrics: "0", Registry: r.registry, Log: testr.New(t),
+		Host: host, CertDir: r.certDir, Health: r.health, Metrics: "0", Registry: r.registry, Log: testr.New(t),
 		ShutdownDelay: time.Second,
 	}
-	_, port, _ := net.SplitHostPort(r.address)
 	if _, err := fmt.Sscan(port, &opts.Port); err != nil {
 		t.Fatal(err)
 	}
@@ -251,12 +255,11 @@ func certificates(t *testing.T) (dir string, authority []byte) {
 	return dir, chain
 }
 
-func freeAddress(t *testing.T) string {
+func address(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := loopback.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return address
 }
