@@ -19,7 +19,7 @@ const EnvAssets = "KUBEBUILDER_ASSETS"
 
 // Provide returns a folder with the programs that the options need. The smallest
 // cluster takes those that are on the machine already, if they are of the same minor
-// version of Kubernetes as the harness's own: first what KUBEBUILDER_ASSETS names, then
+// version of Kubernetes as the one that is asked for: first what KUBEBUILDER_ASSETS names, then
 // what Build made before, then what setup-envtest and kubebuilder install. What is not
 // there, it builds. What it does, and which folder it refuses and why, it says to out.
 func Provide(ctx context.Context, out io.Writer, options Options) (string, error) {
@@ -30,7 +30,7 @@ func Provide(ctx context.Context, out io.Writer, options Options) (string, error
 	if err != nil {
 		return "", err
 	}
-	want, err := kubernetesVersion(ctx, tools)
+	want, err := tools.kubernetesVersion()
 	if err != nil {
 		return "", err
 	}

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +16,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/internal/flock"
 )
 
-// toolsDir is where the module of the control plane is, below the repository's root.
-const toolsDir = "test/cluster/tools"
-
 // buildFlags are part of the cache key: other flags, other binaries.
 const buildFlags = "-buildvcs=false -mod=readonly"
 
@@ -30,8 +26,8 @@ const stillBuilding = 30 * time.Second
 // by default all of them, and returns the folder they are in. The first build takes
 // several minutes; it says to out which program it builds, and how long that took.
 //
-// The folder's name is a hash of the tools module, so all clones and worktrees
-// that agree on it share one build. Two builds at once are safe: the second
+// The folder's name is a hash of the tools' modules, so all clones and worktrees
+// that agree on them share one build. Two builds at once are safe: the second
 // waits, and finds the work done. When ctx ends, no process of the build is left.
 func Build(ctx context.Context, out io.Writer, programs ...string) (string, error) {
 	if len(programs) == 0 {
@@ -41,7 +37,7 @@ func Build(ctx context.Context, out io.Writer, programs ...string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	dir, err := binaryDir(tools)
+	dir, err := tools.binaryDir()
 	if err != nil || len(notIn(dir, programs)) == 0 {
 		return dir, err
 	}
@@ -108,13 +104,14 @@ func buildLock(ctx context.Context, path string, out io.Writer) (*os.File, error
 }
 
 type builder struct {
-	tools, partial string
-	out            io.Writer
+	tools   tools
+	partial string
+	out     io.Writer
 }
 
 // build builds one program and moves it to dir when it is whole.
 func (b builder) build(ctx context.Context, program, dir string) error {
-	version, err := kubernetesVersion(ctx, b.tools)
+	version, err := b.tools.kubernetesVersion()
 	if err != nil {
 		return err
 	}
@@ -127,7 +124,7 @@ func (b builder) build(ctx context.Context, program, dir string) error {
 	}
 	path := filepath.Join(b.partial, program)
 	args := append([]string{"build", "-ldflags", strings.Join(ldflags, " "), "-o", path}, strings.Fields(buildFlags)...)
-	build := goCommand(ctx, b.tools, append(args, packageOf(program))...)
+	build := goCommand(ctx, b.tools.of(program), append(args, packageOf(program))...)
 	build.Stdout, build.Stderr = b.out, b.out
 	build.Env = append(build.Env, "GOTMPDIR="+b.partial) // removed with it, also if go is killed
 	stop := b.reportEvery(stillBuilding, program)
@@ -162,7 +159,7 @@ func (b builder) reportEvery(interval time.Duration, program string) (stop func(
 }
 
 func (b builder) copyStages(ctx context.Context, dir string) error {
-	source, err := goList(ctx, b.tools, "{{.Dir}}", "sigs.k8s.io/kwok")
+	source, err := goList(ctx, b.tools.of(kwok), "{{.Dir}}", "sigs.k8s.io/kwok")
 	if err != nil {
 		return err
 	}
@@ -177,42 +174,21 @@ func (b builder) copyStages(ctx context.Context, dir string) error {
 	return os.Rename(partial, target)
 }
 
-// kubernetesVersion is the version of Kubernetes that the tools module requires. It asks
-// the file alone, so that it needs no network.
-func kubernetesVersion(ctx context.Context, tools string) (string, error) {
-	out, err := goCommand(ctx, tools, "mod", "edit", "-json").Output()
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", filepath.Join(tools, "go.mod"), err)
-	}
-	var file struct {
-		Require []struct{ Path, Version string }
-	}
-	if err := json.Unmarshal(out, &file); err != nil {
-		return "", err
-	}
-	for _, module := range file.Require {
-		if module.Path == "k8s.io/kubernetes" {
-			return module.Version, nil
-		}
-	}
-	return "", fmt.Errorf("%s requires no k8s.io/kubernetes", filepath.Join(tools, "go.mod"))
-}
-
-// goList asks about a module of the tools module.
-func goList(ctx context.Context, tools, format, module string) (string, error) {
-	out, err := goCommand(ctx, tools, "list", "-m", "-f", format, module).Output()
+// goList asks about a module that the module in dir requires.
+func goList(ctx context.Context, dir, format, module string) (string, error) {
+	out, err := goCommand(ctx, dir, "list", "-m", "-f", format, module).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", fmt.Errorf("go list %s: %w: %s", module, err, exit.Stderr)
 	}
 	return strings.TrimSpace(string(out)), err
 }
 
-// goCommand runs go in the tools module: static binaries need no C compiler,
+// goCommand runs go in a module of the tools: static binaries need no C compiler,
 // and a workspace that the user has open must not change what is built. It is a process
 // group, of which nothing is left when ctx ends: go alone would leave its compilers.
-func goCommand(ctx context.Context, tools string, args ...string) *exec.Cmd {
+func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = tools
+	cmd.Dir = dir
 	cmd.Env = slices.Concat(os.Environ(), []string{"CGO_ENABLED=0", "GOWORK=off"})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// An interrupt, on which go removes its temporary folder.

@@ -1,12 +1,9 @@
 package cluster
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -35,7 +32,7 @@ func binaries(programs []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := binaryDir(tools)
+	dir, err := tools.binaryDir()
 	if err != nil {
 		return "", err
 	}
@@ -54,44 +51,6 @@ func notIn(dir string, programs []string) []string {
 		}
 	}
 	return missing
-}
-
-// findTools looks for the tools module from the working folder upwards: Go runs
-// a test in its package's folder, so that is inside the repository. (A path from
-// runtime.Caller would be empty under -trimpath, and go:embed stops at the
-// border of a module.)
-func findTools() (string, error) {
-	wd, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := wd; ; dir = filepath.Dir(dir) {
-		tools := filepath.Join(dir, filepath.FromSlash(toolsDir))
-		if _, err := os.Stat(filepath.Join(tools, "go.mod")); err == nil {
-			return tools, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no %s in or above %s", toolsDir, wd)
-		}
-	}
-}
-
-func binaryDir(tools string) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	hash := sha256.New()
-	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, buildFlags, stagesDir)
-	for _, name := range []string{"go.mod", "go.sum", filepath.Join("etcd", "main.go")} {
-		content, err := os.ReadFile(filepath.Join(tools, name))
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(hash, "%s %d\n%s", name, len(content), content)
-	}
-	key := hex.EncodeToString(hash.Sum(nil))[:16]
-	return filepath.Join(cache, "kubectl-k8sconnect", "controlplane-"+key), nil
 }
 
 // freshDir makes a folder with this prefix, and removes those of builds that

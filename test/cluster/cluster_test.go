@@ -43,7 +43,7 @@ func TestVersionIsThatOfTheModule(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &versions); err != nil {
 		t.Fatal(err)
 	}
-	gomod := must[[]byte](t)(os.ReadFile("tools/go.mod"))
+	gomod := must[[]byte](t)(os.ReadFile(filepath.Join(must[tools](t)(findTools()).kubernetes, "go.mod")))
 	server := versions.ServerVersion
 	if !strings.Contains(string(gomod), "k8s.io/kubernetes "+server.GitVersion) ||
 		!strings.HasPrefix(server.GitVersion, "v"+server.Major+"."+server.Minor+".") ||

@@ -28,7 +28,7 @@ func assets(t *testing.T, dir, version string, programs ...string) string {
 // ours is the version of the tools module.
 func ours(t *testing.T) string {
 	t.Helper()
-	return must[string](t)(kubernetesVersion(t.Context(), must[string](t)(findTools())))
+	return must[string](t)(must[tools](t)(findTools()).kubernetesVersion())
 }
 
 // Whoever set KUBEBUILDER_ASSETS is heeded if it fits, and told why if it does not;
@@ -127,5 +127,39 @@ func TestBuildOffline(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// Another minor of Kubernetes has its own programs, and a folder of its own for them.
+func TestMinors(t *testing.T) {
+	dir := must[tools](t)(findTools()).dir
+	own := must[tools](t)(toolsOf(dir, ""))
+	files := must[[]string](t)(filepath.Glob(filepath.Join(dir, "1.*", "go.mod")))
+	if len(files) == 0 {
+		t.Fatal("no other minor")
+	}
+	folders := map[string]string{must[string](t)(own.binaryDir()): "ours"}
+	for _, file := range files {
+		minor := filepath.Base(filepath.Dir(file))
+		other := must[tools](t)(toolsOf(dir, minor))
+		if version := must[string](t)(other.kubernetesVersion()); minorOf(version) != "v"+minor {
+			t.Errorf("%s has Kubernetes %s", minor, version)
+		}
+		if other.of(etcd) != dir || other.of(kwok) != dir || other.of(apiServer) != filepath.Dir(file) {
+			t.Errorf("%s is built from %+v", minor, other)
+		}
+		folder := must[string](t)(other.binaryDir())
+		if folders[folder] != "" {
+			t.Errorf("%s is kept where %s is", minor, folders[folder])
+		}
+		folders[folder] = minor
+	}
+	if same := must[tools](t)(toolsOf(dir, strings.TrimPrefix(minorOf(must[string](t)(own.kubernetesVersion())), "v"))); same != own {
+		t.Errorf("our own minor by its name is built from %+v", same)
+	}
+	for _, minor := range []string{"1.2", "../tools", "etcd", "v1.35"} {
+		if _, err := toolsOf(dir, minor); err == nil || !strings.Contains(err.Error(), EnvMinor) || !strings.Contains(err.Error(), "1.35") {
+			t.Errorf("%s: %v", minor, err)
+		}
 	}
 }

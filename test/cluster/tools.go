@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// EnvMinor names the environment variable that asks for another minor version of
+// Kubernetes than the harness's own, such as 1.35: one that has a module below that of
+// the tools.
+const EnvMinor = "K8S_MINOR"
+
+// toolsDir is where the modules of the control plane are, below the repository's root.
+const toolsDir = "test/cluster/tools"
+
+// tools are the modules that the control plane is built from.
+type tools struct {
+	// dir is that of etcd and kwok, and of Kubernetes if no other minor is asked for.
+	dir string
+	// kubernetes is that of Kubernetes's own programs.
+	kubernetes string
+}
+
+// findTools looks for the modules from the working folder upwards: Go runs
+// a test in its package's folder, so that is inside the repository. (A path from
+// runtime.Caller would be empty under -trimpath, and go:embed stops at the
+// border of a module.)
+func findTools() (tools, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return tools{}, err
+	}
+	for dir := wd; ; dir = filepath.Dir(dir) {
+		found := filepath.Join(dir, filepath.FromSlash(toolsDir))
+		if isModule(found) {
+			return toolsOf(found, os.Getenv(EnvMinor))
+		}
+		if dir == filepath.Dir(dir) {
+			return tools{}, fmt.Errorf("no %s in or above %s", toolsDir, wd)
+		}
+	}
+}
+
+// toolsOf returns the modules for a minor version; none is the harness's own.
+func toolsOf(dir, minor string) (tools, error) {
+	own := tools{dir: dir, kubernetes: dir}
+	version, err := own.kubernetesVersion()
+	if err != nil {
+		return tools{}, err
+	}
+	if minor == "" || minor == strings.TrimPrefix(minorOf(version), "v") {
+		return own, nil
+	}
+	other := filepath.Join(dir, minor)
+	if filepath.Base(minor) == minor && isModule(other) {
+		return tools{dir: dir, kubernetes: other}, nil
+	}
+	known := []string{strings.TrimPrefix(minorOf(version), "v")}
+	others, _ := filepath.Glob(filepath.Join(dir, "1.*", "go.mod"))
+	for _, file := range others {
+		known = append(known, filepath.Base(filepath.Dir(file)))
+	}
+	slices.Sort(known)
+	return tools{}, fmt.Errorf("%s is %q, and there is %s", EnvMinor, minor, strings.Join(known, ", "))
+}
+
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+// of returns the module that has a program.
+func (t tools) of(program string) string {
+	if program == etcd || program == kwok {
+		return t.dir
+	}
+	return t.kubernetes
+}
+
+// kubernetesVersion is the version of Kubernetes that they require.
+func (t tools) kubernetesVersion() (string, error) {
+	path := filepath.Join(t.kubernetes, "go.mod")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(content)) {
+		if fields := strings.Fields(strings.TrimPrefix(line, "require ")); len(fields) > 1 && fields[0] == "k8s.io/kubernetes" {
+			return fields[1], nil
+		}
+	}
+	return "", fmt.Errorf("%s requires no k8s.io/kubernetes", path)
+}
+
+// binaryDir is where the programs are kept that these modules give.
+func (t tools) binaryDir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	names := []string{"go.mod", "go.sum", filepath.Join("etcd", "main.go")}
+	if t.kubernetes != t.dir {
+		minor := filepath.Base(t.kubernetes)
+		names = append(names, filepath.Join(minor, "go.mod"), filepath.Join(minor, "go.sum"))
+	}
+	hash := sha256.New()
+	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, buildFlags, stagesDir)
+	for _, name := range names {
+		content, err := os.ReadFile(filepath.Join(t.dir, name))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(hash, "%s %d\n%s", name, len(content), content)
+	}
+	key := hex.EncodeToString(hash.Sum(nil))[:16]
+	return filepath.Join(cache, "kubectl-k8sconnect", "controlplane-"+key), nil
+}
