@@ -156,6 +156,17 @@ func TestBadInput(t *testing.T) {
 				"app.yaml:8: configmap/a: .metadata.annotations is a list, not a mapping",
 			},
 		},
+		"items that are no list": {
+			text: "apiVersion: v1\nkind: List\nitems: {}\n---\napiVersion: v1\nkind: ConfigMapList\nmetadata: {}\nitems: none\n",
+			want: []string{
+				"app.yaml:3: the items of a List are a mapping, not a list",
+				"app.yaml:8: the items of a ConfigMapList are text, not a list",
+			},
+		},
+		"UTF-32":                {text: "a\x00\x00\x00:\x00\x00\x00", want: []string{"app.yaml: UTF-32 text, which neither YAML nor JSON readers take", "  save it as UTF-8"}},
+		"UTF-32, marked":        {text: "\xff\xfe\x00\x00a\x00\x00\x00", want: []string{"app.yaml: UTF-32 text, which neither YAML nor JSON readers take", "  save it as UTF-8"}},
+		"UTF-32, big, marked":   {text: "\x00\x00\xfe\xff\x00\x00\x00a", want: []string{"app.yaml: UTF-32 text, which neither YAML nor JSON readers take", "  save it as UTF-8"}},
+		"a zero byte elsewhere": {text: "ab\x00c", want: []string{"app.yaml:1: not YAML: control characters are not allowed"}},
 		"items of a list": {
 			text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n" +
 				"- kind: Secret\n  metadata: {name: b}\n-\n- apiVersion: v1\n  kind: Secret\n  metadata:\n    name: 1\n",

@@ -154,12 +154,17 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["kind"]; !ok && parent.kind != "" {
 		fields["kind"] = parent.kind
 	}
-	items, isList := listItems(fields)
-	if !isList {
+	if !isList(fields) {
 		r.object(fields, path)
 		return
 	}
 	kind, _ := fields["kind"].(string)
+	items, ok := fields["items"].([]any)
+	if value := fields["items"]; !ok && value != nil {
+		r.subject = ""
+		r.fault(under(path, "items"), "the items of a "+kind+" are "+typeName(value)+", not a list", "")
+		return
+	}
 	of := group{kind: strings.TrimSuffix(kind, "List")}
 	if of.kind != "" {
 		of.apiVersion, _ = fields["apiVersion"].(string)
@@ -176,19 +181,13 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	}
 }
 
-// listItems returns the items of a list of objects. Any kind whose name ends in
+// isList reports whether this is a list of objects. Any kind whose name ends in
 // List is one if it has items and no name: a custom kind may be called so too.
-func listItems(fields map[string]any) ([]any, bool) {
+func isList(fields map[string]any) bool {
 	kind, _ := fields["kind"].(string)
-	items, has := fields["items"]
-	if !has || !strings.HasSuffix(kind, "List") {
-		return nil, false
-	}
-	if metadata, _ := fields["metadata"].(map[string]any); metadata["name"] != nil {
-		return nil, false
-	}
-	list, ok := items.([]any)
-	return list, ok || items == nil
+	_, has := fields["items"]
+	metadata, _ := fields["metadata"].(map[string]any)
+	return has && strings.HasSuffix(kind, "List") && metadata["name"] == nil && metadata["generateName"] == nil
 }
 
 // object takes one object, after it has been found to be whole.

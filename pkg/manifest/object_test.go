@@ -31,6 +31,9 @@ func TestObjects(t *testing.T) {
 		"BOM":                   {"\ufeff" + configMap("a"), []string{"in:1 ConfigMap/a"}},
 		"UTF-16, little-endian": {toUTF16("\ufeff"+configMap("ä"), 0), []string{"in:1 ConfigMap/ä"}},
 		"UTF-16, big-endian":    {toUTF16("\ufeff"+configMap("ä"), 1), []string{"in:1 ConfigMap/ä"}},
+		"UTF-16 without a mark": {toUTF16(configMap("ä"), 0), []string{"in:1 ConfigMap/ä"}},
+		"the same, big-endian":  {toUTF16(configMap("ä"), 1), []string{"in:1 ConfigMap/ä"}},
+		"JSON in UTF-16":        {toUTF16(`{"apiVersion": "v1", "kind": "A", "metadata": {"name": "ä"}}`, 0), []string{"in:1 A/ä"}},
 		"JSON, several in a row": {
 			"\n{\"apiVersion\": \"v1\",\n\"kind\": \"A\", \"metadata\": {\"name\": \"a\"}}{\"apiVersion\": \"v1\", \"kind\": \"B\",\n \"metadata\": {\"name\": \"b\"}}\n\n" +
 				"{\"apiVersion\": \"v1\", \"kind\": \"C\", \"metadata\": {\"name\": \"c\"}}\n# end\n",

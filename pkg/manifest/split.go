@@ -28,20 +28,19 @@ type document struct {
 
 func (d *document) source() object.Source { return object.Source{File: d.file, Line: d.line} }
 
-// toUTF8 takes a byte order mark off, and turns the UTF-16 that Windows
-// PowerShell writes into UTF-8.
+// toUTF8 takes a byte order mark off, and turns UTF-16, such as Windows PowerShell
+// writes it, into UTF-8.
 func toUTF8(name string, text []byte) ([]byte, error) {
-	bom := [][]byte{{0xEF, 0xBB, 0xBF}, {0xFE, 0xFF}, {0xFF, 0xFE}}
-	for _, mark := range bom {
-		if bytes.HasPrefix(text, mark) {
-			var err error
-			text, _, err = transform.Bytes(unicode.BOMOverride(transform.Nop), text)
-			if err != nil {
-				return nil, &inputError{where: name, err: err}
-			}
-			break
+	if isUTF32(text) {
+		return nil, &inputError{where: name, text: "UTF-32 text, which neither YAML nor JSON readers take", hint: "save it as UTF-8"}
+	}
+	if decoder := utf16Of(text); decoder != nil {
+		var err error
+		if text, _, err = transform.Bytes(decoder, text); err != nil {
+			return nil, &inputError{where: name, err: err}
 		}
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if utf8.Valid(text) {
 		return text, nil
 	}
@@ -57,6 +56,35 @@ func toUTF8(name string, text []byte) ([]byte, error) {
 		rest = rest[size:]
 	}
 	return nil, &inputError{where: fmt.Sprintf("%s:%d", name, line), text: "not UTF-8 text"}
+}
+
+// utf16Of returns what decodes a text that is UTF-16; nil if it is not. Without a mark, the
+// first character tells, which is of ASCII in YAML and JSON alike: half of it is a zero,
+// and no text of UTF-8 may have one (YAML 1.2, 5.2).
+func utf16Of(text []byte) transform.Transformer {
+	if len(text) < 2 {
+		return nil
+	}
+	order := unicode.LittleEndian
+	switch first, second := text[0], text[1]; {
+	case first == 0xFF && second == 0xFE, first != 0 && second == 0:
+	case first == 0xFE && second == 0xFF, first == 0 && second != 0:
+		order = unicode.BigEndian
+	default:
+		return nil
+	}
+	return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder()
+}
+
+// isUTF32 reports whether a text begins with its mark, or with a character of ASCII in it.
+func isUTF32(text []byte) bool {
+	if len(text) < 4 {
+		return false
+	}
+	a, b, c, d := text[0], text[1], text[2], text[3]
+	little := c == 0 && d == 0 && (a == 0xFF && b == 0xFE || a != 0 && b == 0)
+	big := a == 0 && b == 0 && (c == 0xFE && d == 0xFF || c == 0 && d != 0)
+	return little || big
 }
 
 // split cuts a text into its documents. A line that begins with --- or ... and
