@@ -54,11 +54,11 @@
     summary: The k8sconnect webhook cannot judge some reviews ({{ "{{ $labels.webhook }}, {{ $labels.fault }}" }}).
     description: Their writes pass without a warning. The log names the kind of the object.
 - alert: K8sconnectGaps
-  expr: sum(increase(k8sconnect_tracker_gaps_total{namespace={{ .Release.Namespace | quote }}}[1h])) > 0
+  expr: time() - max(k8sconnect_tracker_gap_end_timestamp_seconds{namespace={{ .Release.Namespace | quote }}}) < 3600
   labels: {severity: info}
   annotations:
     summary: Not every change of field owners is known.
-    description: The webhook did not run for longer than the API server remembers, or its watch broke. Histories show the time as one of which not every change is known.
+    description: The webhook did not run for longer than the API server remembers, or its watch broke. Histories show the time as one of which not every change is known. The log names the resources and the reason.
 - alert: K8sconnectHintsDropped
   expr: sum(increase(k8sconnect_hints_dropped_total{namespace={{ .Release.Namespace | quote }}}[10m])) > 0
   for: 10m

@@ -15,6 +15,10 @@ type changelog struct {
 	promised position
 	// seen is up to where it was seen; nothing until a first list is read.
 	seen position
+	// newest is where the server was when it was asked last.
+	newest position
+	// began is when the list that is read, or was read last, was asked for.
+	began time.Time
 	// open pending changes, oldest first. Settled ones may stay for a while, and are cleared
 	// out when there are so many.
 	open    []*pendingChange
@@ -26,8 +30,11 @@ type changelog struct {
 
 // position is a place in the history of a resource.
 type position struct {
-	Version string    `json:"version"`
-	Time    time.Time `json:"time"` // when it was seen
+	Version string `json:"version"`
+	// Time before which nothing happened of what comes after the version. It is not when
+	// the version was seen, which may be long after: a gap that begins here must not begin
+	// too late.
+	Time time.Time `json:"time"`
 }
 
 // pendingChange is what one version of an object, or one list after a gap, leaves to be
@@ -62,13 +69,26 @@ type gap struct {
 	// blind is set where not even what changed in all is known: the sink has to
 	// compare what it wrote.
 	blind bool
+	why   string
 }
 
-// advance notes that all up to a version was seen.
-func (l *changelog) advance(version string, now time.Time) {
-	if l.seen.Version == "" || newer(version, l.seen.Version) {
-		l.seen = position{version, now}
+// advance notes that all up to a version was seen, and when that happened, at the
+// earliest; no time where that is not known.
+func (l *changelog) advance(version string, happened time.Time) {
+	if l.seen.Version != "" && !newer(version, l.seen.Version) {
+		return
 	}
+	if !newer(l.newest.Version, version) {
+		happened = latest(happened, l.newest.Time)
+	}
+	l.seen = position{version, latest(happened, l.at().Time)}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // at is up to where history is known.

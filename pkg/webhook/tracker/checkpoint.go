@@ -44,7 +44,10 @@ type Span struct {
 
 // Add declares gaps.
 func (c *Coverage) Add(gaps ...Span) {
-	all := slices.Concat(c.Gaps, gaps)
+	all := slices.Clone(c.Gaps)
+	for _, g := range gaps {
+		all = append(all, g.onOneClock())
+	}
 	slices.SortFunc(all, func(a, b Span) int { return a.From.Compare(b.From) })
 	c.Gaps = nil
 	for _, g := range all {
@@ -67,6 +70,26 @@ func (c *Coverage) Add(gaps ...Span) {
 		c.Gaps[closest-1].To = c.Gaps[closest].To
 		c.Gaps = slices.Delete(c.Gaps, closest, closest+1)
 	}
+}
+
+// onOneClock returns a span that does not end before it begins, as one does whose end was
+// read from a clock that had been set back. By how much is not known, but it was by more
+// than what is between: the span is as long before its end as it is after it.
+func (s Span) onOneClock() Span {
+	// What counts is what will be read: without the monotonic clock of this process.
+	s.From, s.To = s.From.Round(0), s.To.Round(0)
+	if s.From.After(s.To) {
+		return Span{s.To.Add(-s.From.Sub(s.To)), s.From}
+	}
+	return s
+}
+
+// LastGap is when the last gap ended; no time if there is none.
+func (c *Coverage) LastGap() (end time.Time) {
+	for _, g := range c.Gaps {
+		end = latest(end, g.To)
+	}
+	return end
 }
 
 // between is how long all was known between a gap and the one before it.

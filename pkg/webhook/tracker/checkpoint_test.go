@@ -46,6 +46,40 @@ func TestGapsStay(t *testing.T) {
 	}
 }
 
+// A clock that is set back by an hour, or on and back again, leaves no gap that ends before
+// it begins: what is declared holds the time by either clock.
+func TestGapsOfAClockThatIsSetBack(t *testing.T) {
+	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	for name, tt := range map[string]struct {
+		gap  Span
+		want []time.Time
+	}{
+		"as it should be":      {Span{at(0), at(5)}, []time.Time{at(0), at(3), at(5)}},
+		"set back in between":  {Span{at(60), at(5)}, []time.Time{at(60), at(5), at(0), at(-20)}},
+		"set on in between":    {Span{at(0), at(65)}, []time.Time{at(0), at(5), at(65)}},
+		"set back by a second": {Span{at(5).Add(time.Second), at(5)}, []time.Time{at(5)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c Coverage
+			c.Add(Span{at(-1000), at(-990)})
+			c.Add(tt.gap)
+			c.Add(Span{at(1000), at(1010)})
+			if len(c.Gaps) != 3 {
+				t.Fatalf("declared: %v", c.Gaps)
+			}
+			got := c.Gaps[1]
+			for _, is := range tt.want {
+				if is.Before(got.From) || is.After(got.To) {
+					t.Errorf("%v is not in %v", is, got)
+				}
+			}
+			if got.To.Sub(got.From) > 2*time.Hour {
+				t.Errorf("too much is declared: %v", got)
+			}
+		})
+	}
+}
+
 // What waits to be recorded is said when it has waited for longer than usual, and not
 // any more once it is recorded or given up.
 func TestBacklog(t *testing.T) {

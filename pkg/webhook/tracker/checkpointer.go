@@ -92,6 +92,10 @@ func (t *Tracker) gaps(ctx context.Context) error {
 		return err
 	}
 	t.state.dealt(gaps)
+	for _, g := range tell(gaps) {
+		t.opts.Log.Info("a time is declared of which not every change is known",
+			"resource", g.resource, "from", g.from, "to", g.to, "changes", g.changes, "why", g.why)
+	}
 	return nil
 }
 

@@ -47,7 +47,7 @@ func TestGapsAreRetriedSeldom(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		tracker.state.lead(true, time.Now())
-		tracker.state.declare(&pendingChange{gap: &gap{blind: true}})
+		tracker.state.gaps = []*pendingChange{{gap: &gap{blind: true}}}
 		tracker.keepCheckpoint(ctx)
 		if sink.asked < 10 || sink.asked > 30 {
 			t.Errorf("it was asked %d times in an hour", sink.asked)

@@ -148,13 +148,12 @@ func (f *follower) event(e watch.Event) error {
 	if err := versioned(o.ResourceVersion); err != nil {
 		return err
 	}
-	now := time.Now()
 	switch e.Type {
 	case watch.Bookmark:
-		f.do(func(s *state) []*pendingChange { s.bookmark(f.watched, o.ResourceVersion, now); return nil })
+		f.do(func(s *state) []*pendingChange { s.bookmark(f.watched, o.ResourceVersion); return nil })
 		return nil
 	case watch.Deleted:
-		f.do(func(s *state) []*pendingChange { s.gone(f.watched, o.UID, o.ResourceVersion, now); return nil })
+		f.do(func(s *state) []*pendingChange { s.gone(f.watched, o.UID, o.ResourceVersion); return nil })
 	default:
 		f.present(o, false)
 	}
@@ -175,11 +174,16 @@ func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
 // watch from there would wait for ever, or take up another history (etcd was
 // restored from a backup).
 func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
+	at := time.Now()
 	page, err := f.opts.Metadata.Resource(f.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: f.selector()})
+	if err == nil {
+		err = versioned(page.ResourceVersion)
+	}
 	if err != nil {
 		return false, err
 	}
-	return object.Newer(seen, page.ResourceVersion), versioned(page.ResourceVersion)
+	f.do(func(s *state) []*pendingChange { s.asked(f.watched, page.ResourceVersion, at); return nil })
+	return object.Newer(seen, page.ResourceVersion), nil
 }
 
 func (f *follower) position() position {

@@ -1,5 +1,19 @@
 package tracker
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Why a time is declared as a gap.
+const (
+	noHistory = "the API server does not tell any more what happened since"
+	notLed    = "it was left to a leader, and none recorded it"
+	noRoom    = "there was no room for it, or its record was refused for an hour"
+)
+
 // lost returns the gaps that the leader has to deal with now, and whether the sink
 // has to compare what it wrote.
 func (s *state) lost() (gaps []*pendingChange, blind bool) {
@@ -20,12 +34,47 @@ func (s *state) lost() (gaps []*pendingChange, blind bool) {
 // dealt is told that gaps were dealt with: they are declared with the next
 // checkpoint, which may leave them behind.
 func (s *state) dealt(gaps []*pendingChange) {
+	var news Coverage
 	for _, m := range gaps {
 		m.settled = true
 		if m.gap.Span != (Span{}) {
-			s.undeclared.Add(m.gap.Span)
+			news.Add(m.gap.Span)
 		}
 	}
+	s.counts.gaps += len(news.Gaps)
+	s.undeclared.Add(news.Gaps...)
+}
+
+// told is what to say of gaps of the same resource and the same reason.
+type told struct {
+	resource, why string
+	changes       int
+	from, to      time.Time
+}
+
+// tell sums up gaps. Of those without a span there is nothing to say: nobody had said that
+// history was kept.
+func tell(gaps []*pendingChange) []told {
+	sums := map[[2]string]told{}
+	for _, m := range gaps {
+		if m.gap.Span == (Span{}) {
+			continue
+		}
+		key := [2]string{m.resource.GroupResource().String(), m.gap.why}
+		sum, ok := sums[key]
+		if !ok {
+			sum = told{resource: key[0], why: key[1], from: m.gap.From, to: m.gap.To}
+		}
+		sum.changes++
+		if m.gap.From.Before(sum.from) {
+			sum.from = m.gap.From
+		}
+		sum.to = latest(sum.to, m.gap.To)
+		sums[key] = sum
+	}
+	return slices.SortedFunc(maps.Values(sums), func(a, b told) int {
+		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(a.why, b.why))
+	})
 }
 
 // requeue is told that gaps have to be dealt with again.

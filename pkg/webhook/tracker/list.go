@@ -18,7 +18,10 @@ func (s *state) resumed(w *watched) {
 }
 
 // afresh begins a list of what is there now. What is remembered is compared.
-func (s *state) afresh(w *watched) { w.list() }
+func (s *state) afresh(w *watched, now time.Time) {
+	w.list()
+	w.began = now
+}
 
 // listed ends it, at a version. Where it shows no object, and no version of one, but
 // what is remembered, nothing happened between: of an object that is new nobody knows
@@ -30,12 +33,12 @@ func (s *state) listed(w *watched, version string, now time.Time) {
 	from := w.at()
 	before := from.Version != ""
 	if w.missed || w.fresh > 0 && before || w.seen.Version == "" && (before || len(w.objects) > 0) {
-		m := &pendingChange{watched: w, version: version, gap: &gap{blind: true}, unsettled: 1}
+		m := &pendingChange{watched: w, version: version, gap: &gap{blind: true, why: noHistory}, unsettled: 1}
 		if before {
 			m.gap.Span = Span{from.Time, now}
 		}
 		w.add(m)
-		s.declare(m)
+		s.gaps = append(s.gaps, m)
 	}
-	w.seen, w.missed, w.fresh = position{version, now}, false, 0
+	w.seen, w.missed, w.fresh = position{version, w.began}, false, 0
 }

@@ -26,8 +26,9 @@ func metrics() []metric {
 		gauge("tracker_kinds_watched", "Kinds that are watched.", func(t *Tracker) float64 { return t.kinds(false) }),
 		gauge("tracker_kinds_refused", "Kinds that may not be watched.", func(t *Tracker) float64 { return t.kinds(true) }),
 		gauge("tracker_leads", "1 if this replica leads, and so declares gaps and stores the checkpoint.", (*Tracker).leading),
+		gauge("tracker_gap_end_timestamp_seconds", "When the last time ended of which not every change is known; 0 if there is none.", (*Tracker).gapEnd),
 		gauge("tracker_unsettled", "Changes that are not written yet.", (*Tracker).unsettled),
-		counter("tracker_gaps", "Times of which not every change is known.", func(t *Tracker) int { return t.state.counts.gaps }),
+		counter("tracker_gaps", "Times that this replica has declared of which not every change is known.", func(t *Tracker) int { return t.state.counts.gaps }),
 		counter("tracker_watch_errors", "Lists and watches that ended with an error.", func(t *Tracker) int { return t.state.counts.errors }),
 		counter("tracker_unreadable", "Changes whose managed fields cannot be read.", func(t *Tracker) int { return t.state.counts.unreadable }),
 		counter("hints_joined", "Changes whose user is known.", func(t *Tracker) int { return t.state.counts.joined }),
@@ -64,6 +65,13 @@ func (t *Tracker) leading() float64 {
 		return 1
 	}
 	return 0
+}
+
+func (t *Tracker) gapEnd() float64 {
+	if t.gapped.IsZero() {
+		return 0
+	}
+	return float64(t.gapped.Unix())
 }
 
 func (t *Tracker) unsettled() (n float64) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -11,6 +12,7 @@ import (
 )
 
 func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition, gap bool, now time.Time) ownership.Occurrence {
+	at, _ := timeOf(t, now)
 	return ownership.Occurrence{
 		Resource: w.resource,
 		Object: ownership.Object{
@@ -18,24 +20,35 @@ func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition
 			Namespace: o.namespace.Value(), Name: o.name, UID: uid,
 		},
 		Transition: t,
-		Occasion:   ownership.Occasion{ResourceVersion: o.version, Time: timeOf(t, now), Gap: gap},
+		Occasion:   ownership.Occasion{ResourceVersion: o.version, Time: at, Gap: gap},
 	}
 }
 
 // timeOf is when a transition happened: when who gained the path last changed what
 // it holds, says the API server's clock, so that all replicas say the same, also
 // after a restart. Who writes through /scale has no time, and who lets go need not
-// leave one; then it is when it was seen.
-func timeOf(t ownership.Transition, seen time.Time) time.Time {
+// leave one; then it is when it was seen, and not known.
+func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	gained := t.Gained()
 	if len(gained) == 0 {
-		return seen
+		return seen, false
 	}
 	last := slices.MaxFunc(gained, func(a, b managedfields.Owner) int { return a.Time.Compare(b.Time) }).Time
 	if last.IsZero() || last.After(seen) {
-		return seen
+		return seen, false
 	}
-	return last
+	return last, true
+}
+
+// writtenAt is when an object was written, at the earliest, as its managed fields say; no
+// time where they do not.
+func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
+	for _, e := range o.ManagedFields {
+		if e.Time != nil && !e.Time.After(seen) {
+			at = latest(at, e.Time.Time)
+		}
+	}
+	return at
 }
 
 // without returns the pending changes of which drop does not hold.

@@ -80,14 +80,14 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 // for the reason, and only this program has heard it.
 func (f *follower) lose(what, version string, err error) {
 	f.opts.Log.Info("history cannot be taken up, what happened since is compared instead",
-		"resource", f.resource.String(), "at", what, "version", version, "error", err.Error())
+		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())
 }
 
 // afresh lists what is there now, and returns its version: as a stream (KEP-3157),
 // and from servers that do not stream, page by page, so that never all objects are
 // held with all their managed fields.
 func (f *follower) afresh(ctx context.Context) (version string, err error) {
-	begin := func() { f.do(func(s *state) []*pendingChange { s.afresh(f.watched); return nil }) }
+	begin := func() { f.do(func(s *state) []*pendingChange { s.afresh(f.watched, time.Now()); return nil }) }
 	if !f.unstreamed {
 		begin()
 		version, err = f.stream(ctx)

@@ -18,7 +18,7 @@ func TestScope(t *testing.T) {
 		w := b.add(kind{resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural}, name: name}, position{})
 		w.refused = refused
 		if listed {
-			b.afresh(w)
+			b.afresh(w, noon)
 			b.listed(w, "7", noon)
 		}
 	}

@@ -83,7 +83,7 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	is := remember(o)
 	was, changed := w.see(o.UID, is, gap)
 	if !gap {
-		defer w.advance(o.ResourceVersion, now)
+		defer w.advance(o.ResourceVersion, writtenAt(o, now))
 	}
 	if !changed {
 		return nil
@@ -105,7 +105,11 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	for _, t := range transitions {
 		m.contested = m.contested || len(t.Lost()) > 0 && len(t.After) > 0
 		m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
-		if at := m.occurrences[len(m.occurrences)-1].Time; at.Before(m.span.From) {
+		at, known := timeOf(t, now)
+		if before := w.at().Time; !known && !before.IsZero() {
+			at = before
+		}
+		if at.Before(m.span.From) {
 			m.span.From = at
 		}
 	}
@@ -153,13 +157,16 @@ func (s *state) join(m *pendingChange) bool {
 }
 
 // gone is told of an object that was deleted.
-func (s *state) gone(w *watched, uid types.UID, version string, now time.Time) {
+func (s *state) gone(w *watched, uid types.UID, version string) {
 	w.forget(uid)
-	w.advance(version, now)
+	w.advance(version, time.Time{})
 }
 
 // bookmark is told that all up to a version was seen.
-func (s *state) bookmark(w *watched, version string, now time.Time) { w.advance(version, now) }
+func (s *state) bookmark(w *watched, version string) { w.advance(version, time.Time{}) }
+
+// asked is told where the server is: it was asked at a time.
+func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
 // hint is told what admission saw. What waited for it is due.
 func (s *state) hint(h ownership.Hint, now time.Time) {
@@ -194,11 +201,6 @@ func (s *state) due(now time.Time) (out []*pendingChange) {
 	return out
 }
 
-func (s *state) declare(m *pendingChange) {
-	s.gaps = append(s.gaps, m)
-	s.counts.gaps++
-}
-
 // lead is told whether this replica leads. What was left to a leader who did not come
 // is a gap then.
 func (s *state) lead(leading bool, now time.Time) {
@@ -208,8 +210,8 @@ func (s *state) lead(leading bool, now time.Time) {
 	}
 	for _, w := range s.resources {
 		if m := w.deferred; m != nil && !m.settled {
-			m.gap = &gap{Span: Span{m.before.Time, now}, blind: true}
-			s.declare(m)
+			m.gap = &gap{Span: Span{m.before.Time, now}, blind: true, why: notLed}
+			s.gaps = append(s.gaps, m)
 			w.deferred = nil
 		}
 	}
@@ -240,7 +242,7 @@ func (s *state) settle(m *pendingChange, end ownership.Outcome) {
 	}
 	switch {
 	case m.lost:
-		m.gap = &gap{Span: m.span}
+		m.gap = &gap{Span: m.span, why: noRoom}
 		s.gaps = append(s.gaps, m)
 	case m.deferred:
 		m.postpone(m)

@@ -60,11 +60,19 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 		t.opts.Log.Error(err, "the coverage is not readable")
 		k.coverage = Coverage{}
 	}
+	t.keptGaps(k.coverage)
 	if err := parse(c.Data[ScopeKey], &k.scope); err != nil {
 		t.opts.Log.Error(err, "the scope is not readable")
 		k.scope = ownership.Scope{}
 	}
 	return k, nil
+}
+
+// keptGaps takes note of what is declared, for the metrics.
+func (t *Tracker) keptGaps(c Coverage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.gapped = c.LastGap()
 }
 
 func parse(text string, into any) error {
@@ -109,6 +117,7 @@ func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, scope owners
 	if _, err := t.opts.ConfigMaps.Update(ctx, c, metav1.UpdateOptions{FieldManager: fieldManager}); err != nil {
 		return fmt.Errorf("update config map %s: %w", t.opts.Name, err)
 	}
+	t.keptGaps(k.coverage)
 	return nil
 }
 

@@ -89,7 +89,8 @@ type Tracker struct {
 	state   *state
 	loops   map[schema.GroupResource]*loop
 	loaded  Checkpoint
-	pending int // kinds whose first list is still to come
+	pending int       // kinds whose first list is still to come
+	gapped  time.Time // when the last gap ended that is declared
 }
 
 // New returns a tracker that Run starts.

@@ -1,0 +1,161 @@
+package tracker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/metadata"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// forgetful is a server with one object that does not know everything any more. It does
+// not stream.
+type forgetful struct {
+	metadata.Interface
+	metadata.ResourceInterface
+	version string // at which it is
+	// exact and watched are what it answers to who asks for what was there, or came since.
+	exact, watched *apierrors.StatusError
+}
+
+func (s *forgetful) Resource(schema.GroupVersionResource) metadata.Getter { return forgetfulGetter{s} }
+
+type forgetfulGetter struct{ *forgetful }
+
+func (s forgetfulGetter) Namespace(string) metadata.ResourceInterface { return s.forgetful }
+
+func (s *forgetful) List(_ context.Context, opts metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+	list := &metav1.PartialObjectMetadataList{Items: []metav1.PartialObjectMetadata{*fields("a", 5, "argo")}}
+	list.ResourceVersion = s.version
+	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		list.ResourceVersion = opts.ResourceVersion
+		if s.exact != nil {
+			return nil, s.exact
+		}
+		return list, nil
+	}
+	list.Items = append(list.Items, *fields("b", 8, "argo"))
+	return list, nil
+}
+
+func (s *forgetful) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	if opts.SendInitialEvents != nil {
+		return nil, apierrors.NewBadRequest("no streams here")
+	}
+	w := watch.NewFake()
+	go func() {
+		defer w.Stop()
+		if err := s.watched; err != nil { // once
+			s.watched = nil
+			w.Error(&err.ErrStatus)
+			return
+		}
+		<-ctx.Done()
+	}()
+	return w, nil
+}
+
+// Whoever finds a gap declared asks why: the log says what could not be taken up, where,
+// and what the server said to it; and once it is declared, of what time not every change is
+// known. Where nobody had said that history was kept, nothing is declared, counted or said:
+// a counter that is not zero in a fresh cluster alarms for nothing.
+func TestTheLogSaysWhyThereIsAGap(t *testing.T) {
+	expired := apierrors.NewResourceExpired("too old resource version: 7 (8)")
+	for name, tt := range map[string]struct {
+		server *forgetful
+		fresh  bool
+		want   []string
+		gaps   int
+	}{
+		"the list at the checkpoint is compacted": {
+			server: &forgetful{version: "9", exact: expired},
+			want:   []string{`"resource"="configmaps" "at"="list" "version"="7"`, "too old resource version: 7 (8)"}, gaps: 1,
+		},
+		"what came since is not known any more": {
+			server: &forgetful{version: "9", watched: expired},
+			want:   []string{`"resource"="configmaps" "at"="watch" "version"="7"`, "too old resource version: 7 (8)"}, gaps: 1,
+		},
+		"the history was undone": {
+			server: &forgetful{version: "6"},
+			want:   []string{`"resource"="configmaps" "at"="list" "version"="7"`, errUndone.Error()}, gaps: 1,
+		},
+		"all is known": {server: &forgetful{version: "9"}},
+		"nobody watched before": {
+			server: &forgetful{version: "9"}, fresh: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var lines []string
+				log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+				tr := &Tracker{opts: Options{Metadata: tt.server, Sink: nowhere{}, Log: log}, state: newState(time.Second), lists: make(chan struct{}, 1)}
+				promised := position{"7", time.Now().Add(-time.Minute)}
+				if tt.fresh {
+					promised = position{}
+				}
+				f := &follower{Tracker: tr, watched: tr.state.add(kind{resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}}, promised)}
+				ctx, end := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { defer close(done); f.run(ctx) }()
+				time.Sleep(time.Minute)
+				tr.state.lead(true, time.Now())
+				tr.ready.Store(true)
+				if err := tr.gaps(ctx); err != nil {
+					t.Fatal(err)
+				}
+				end()
+				<-done
+				want := slices.Clone(tt.want)
+				if tt.gaps > 0 {
+					want = append(want, noHistory)
+				}
+				text := strings.Join(lines, "\n")
+				for _, part := range want {
+					if !strings.Contains(text, part) {
+						t.Errorf("the log does not say %s:\n%s", part, text)
+					}
+				}
+				if len(want) == 0 && text != "" {
+					t.Errorf("the log says, of nothing that is lost:\n%s", text)
+				}
+				if got := len(tr.state.undeclared.Gaps); tr.state.counts.gaps != tt.gaps || got != tt.gaps {
+					t.Errorf("%d gaps are counted and %d declared, want %d", tr.state.counts.gaps, got, tt.gaps)
+				}
+			})
+		})
+	}
+}
+
+// However many changes had no room, the log has one line a reason, of all of their time.
+func TestManyGapsAreToldOnce(t *testing.T) {
+	s := begin(position{"9", noon})
+	s.resume(s.w)
+	for n := range 100 {
+		s.take(s.see(s.w, fields(fmt.Sprint("o", n), 5, "argo"), true, s.now))
+	}
+	s.resumed(s.w)
+	s.lead(true, s.now)
+	for n := range 100 {
+		s.change(fmt.Sprint("o", n), 10+n, "flux")
+		s.wait(grace)
+	}
+	for _, m := range s.given {
+		s.settle(m, ownership.OutcomeLost)
+	}
+	gaps, _ := s.lost()
+	all := tell(gaps)
+	if len(all) != 1 || all[0].changes != 100 || all[0].why != noRoom || !all[0].from.Equal(noon) || !all[0].to.Equal(noon.Add(99*grace)) {
+		t.Errorf("%d gaps are told as %+v", len(gaps), all)
+	}
+}
