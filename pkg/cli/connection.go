@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +50,13 @@ type connection struct {
 }
 
 func newConnection(vault *redact.Vault) *connection {
-	return &connection{config: genericclioptions.NewConfigFlags(true), vault: vault, warned: new(atomic.Int64)}
+	config := genericclioptions.NewConfigFlags(true)
+	if !filepath.IsAbs(*config.CacheDir) && os.Getenv("KUBECACHEDIR") == "" {
+		// Without a home, kubectl's default is below the working folder: most often a
+		// repository, in a pipeline. Nobody looks for it there, and it is committed.
+		*config.CacheDir = ""
+	}
+	return &connection{config: config, vault: vault, warned: new(atomic.Int64)}
 }
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
