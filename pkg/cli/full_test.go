@@ -24,6 +24,11 @@ func TestNoRoomForTheAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
+		"",
+		"--help",
+		"help apply",
+		"apply --help",
+		"completion --help",
 		"version --client",
 		"version --client -o json",
 		"version --client -o yaml",
@@ -38,5 +43,20 @@ func TestNoRoomForTheAnswer(t *testing.T) {
 		if code != 2 || !strings.Contains(said.String(), syscall.ENOSPC.Error()) {
 			t.Errorf("%s: %d, %s", line, code, &said)
 		}
+	}
+}
+
+// Whoever reads no further has read enough.
+func TestNobodyReadsHelp(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = writer.Close() }()
+	_ = reader.Close()
+	var said bytes.Buffer
+	code := Main(t.Context(), []string{"kubectl-k8sconnect", "apply", "--help"}, genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: writer, ErrOut: &said})
+	if code != 0 || said.Len() > 0 {
+		t.Errorf("%d, %s", code, &said)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -147,3 +148,35 @@ func flatten(err error) []error {
 // unread reports whether nobody reads what we write any more, as in
 // "… | head". That is the reader's choice and no failure of the run.
 func unread(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
+// sink keeps the first error of writing the answer: help and usage are written by code that
+// looks at none, and what the mask has held back is written last of all.
+type sink struct {
+	io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements io.Writer.
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.err == nil {
+			s.err = err
+		}
+	}
+	return n, err
+}
+
+// Unwrap returns what is written to.
+func (s *sink) Unwrap() io.Writer { return s.Writer }
+
+// lost returns why some of the answer was not written, if so.
+func (s *sink) lost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}

@@ -28,6 +28,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	defer signal.Stop(closed)
 
 	vault := redact.NewVault()
+	answer := &sink{Writer: streams.Out}
+	streams.Out = answer
 	streams, flush := masked(streams, vault)
 	defer flush()
 	r := newRoot(streams, vault)
@@ -35,6 +37,10 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	cmd, err := r.ExecuteContextC(ctx)
 	if err != nil && !r.started {
 		err = usage(cmd, r.misuse(args[1:], err))
+	}
+	flush()
+	if lost := answer.lost(); err == nil && !unread(lost) {
+		err = lost
 	}
 	code := status(streams, r.connection.say, err)
 	r.connection.tellRun(streams.ErrOut, err)
