@@ -88,6 +88,7 @@ func golden(t *testing.T, name, got string) {
 // A slip on the command line is told in one line, and where help is.
 func TestUsageErrors(t *testing.T) {
 	const help = "  hint: see: kubectl k8sconnect %s--help\n"
+	const managerHint = "  hint: name who applies, such as --field-manager=team-shop; without the flag it is k8sconnect\n"
 	for name, test := range map[string]struct {
 		args []string
 		want string
@@ -194,7 +195,23 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"manager": {
 			[]string{"apply", "-f", "x.yaml", "--field-manager="},
-			"error: --field-manager must have 1 to 128 characters\n" + strings.ReplaceAll(help, "%s", "apply "),
+			"error: --field-manager is empty\n" + managerHint,
+		},
+		"manager of blanks": {
+			[]string{"diff", "-f", "x.yaml", "--field-manager= \t"},
+			"error: --field-manager is empty\n" + managerHint,
+		},
+		"manager that is long": {
+			[]string{"apply", "-f", "x.yaml", "--field-manager=" + strings.Repeat("ä", 65)},
+			"error: --field-manager has 130 bytes, and the server takes 128\n" + managerHint,
+		},
+		"manager in two lines": {
+			[]string{"apply", "-f", "x.yaml", "--field-manager=a\nb"},
+			"error: --field-manager is \"a\\nb\", and the server takes printable characters only\n" + managerHint,
+		},
+		"owners of no manager": {
+			[]string{"owners", "deploy/web", "--manager="},
+			"error: --manager is empty\n" + strings.ReplaceAll(help, "%s", "owners "),
 		},
 		"yield without a path": {
 			[]string{"apply", "-f", "x.yaml", "--yield=all"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -89,11 +90,15 @@ func (f *ownersFlags) toOptions(c *connection, args []string, streams genericioo
 	if f.path != "" {
 		o.engine.Path, pathErr = fieldpath.ParsePath(f.path)
 	}
+	var managerErr error
+	if slices.Contains(f.managers, "") || f.managers != nil && len(f.managers) == 0 {
+		managerErr = errors.New("--manager is empty")
+	}
 	print, printErr := c.printing(streams, f.output)
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForOwners(print)
-	return o, errors.Join(targetsErr, flagError("--path", pathErr), printErr, flagError("-o", outErr), c.check())
+	return o, errors.Join(targetsErr, flagError("--path", pathErr), managerErr, printErr, flagError("-o", outErr), c.check())
 }
 
 // name reads the arguments: only what is named is shown, for one object alone is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -57,13 +58,33 @@ func (f *predictFlags) from() adopt.From {
 
 const adoptFromFlag = "adopt-from"
 
-// maxManager is the server's bound on the length of a field manager's name.
+// maxManager is the server's bound on the length of a field manager's name, in bytes.
 const maxManager = 128
+
+// checkManager refuses the names that the server would, and those of which nothing can be
+// seen: most often they come from a variable that is not set.
+func checkManager(name string) error {
+	fault := ""
+	switch {
+	case strings.TrimSpace(name) == "":
+		fault = "is empty"
+	case len(name) > maxManager:
+		fault = fmt.Sprintf("has %d bytes, and the server takes %d", len(name), maxManager)
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		fault = fmt.Sprintf("is %q, and the server takes printable characters only", name)
+	default:
+		return nil
+	}
+	return &object.HintedError{
+		Err:    errors.New("--field-manager " + fault),
+		Advice: "name who applies, such as --field-manager=team-shop; without the flag it is k8sconnect",
+	}
+}
 
 func (f *predictFlags) toPredictor() (predict.Predictor, error) {
 	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.from(), Locate: manifest.Locate}
-	if f.manager == "" || len(f.manager) > maxManager {
-		return p, fmt.Errorf("--field-manager must have 1 to %d characters", maxManager)
+	if err := checkManager(f.manager); err != nil {
+		return p, err
 	}
 	switch f.validate {
 	case "strict", "true":
