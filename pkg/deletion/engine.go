@@ -13,14 +13,13 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
 )
 
 // Server is what the engine needs of a cluster. Its calls retry what may pass and
 // keep the pace that the server allows.
 type Server interface {
-	// Watch tells of the selected objects as they are, then as they change, until
-	// ctx is done or an error comes that no waiting cures.
-	Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error
+	observe.Watcher
 	// Delete deletes the object that how.UID means, and returns it as it is then;
 	// nil if it is gone.
 	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)

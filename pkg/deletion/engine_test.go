@@ -17,6 +17,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
 )
 
 func same(t *testing.T, want, got any) {
@@ -207,7 +208,7 @@ func TestNothingButErrors(t *testing.T) {
 		after(3*time.Minute, func() { f.blind(broken) })
 		after(4*time.Minute, func() { f.blind(broken) })
 		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
-		var blind *BlindError
+		var blind *observe.BlindError
 		d := r.result(t, "a")
 		if d.Action != event.Unknown || !errors.As(d.Err, &blind) || blind.Failures != 2 || !errors.Is(d.Err, broken) {
 			t.Errorf("%+v", d)
@@ -254,6 +255,21 @@ func TestWatchEnds(t *testing.T) {
 		}
 		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
 		same(t, []string{"a deleted"}, r.results())
+	})
+}
+
+// What goes while no watch sees it is missed by the next one: it is gone.
+func TestGoneBetweenTwoWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a", "x/hold"), config("b", "x/hold"))
+		after(time.Minute, func() {
+			f.interrupt(apierrors.NewInternalError(errors.New("no")))
+			f.remove("a")
+		})
+		after(2*time.Minute, func() { f.remove("b") })
+		r := start(t.Context(), &Engine{Wait: true, Timeout: func(object.Kind) time.Duration { return time.Hour }}, f,
+			named(configMaps, "a", "b"))
+		same(t, []string{"a deleted", "b deleted"}, r.results())
 	})
 }
 

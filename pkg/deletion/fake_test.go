@@ -36,6 +36,7 @@ type fake struct {
 type teller struct {
 	sel  object.Selection
 	tell func(object.Change)
+	end  chan error
 }
 
 func newFake(objects ...*unstructured.Unstructured) *fake {
@@ -120,6 +121,16 @@ func (f *fake) blind(err error) {
 	}
 }
 
+// interrupt ends all watches.
+func (f *fake) interrupt(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.tells {
+		one.end <- err
+	}
+	f.tells = nil
+}
+
 // called reports whether there was such a request.
 func (f *fake) called(call string) bool {
 	f.mu.Lock()
@@ -151,7 +162,8 @@ func (f *fake) Watch(ctx context.Context, kind object.Kind, sel object.Selection
 			found = append(found, u)
 		}
 	}
-	f.tells = append(f.tells, &teller{sel, tell})
+	own := &teller{sel, tell, make(chan error, 1)}
+	f.tells = append(f.tells, own)
 	f.mu.Unlock()
 	if unreadable != nil {
 		tell(object.Unreadable{Err: unreadable})
@@ -161,8 +173,12 @@ func (f *fake) Watch(ctx context.Context, kind object.Kind, sel object.Selection
 		}
 		tell(object.Synced{})
 	}
-	<-ctx.Done()
-	return context.Cause(ctx)
+	select {
+	case err := <-own.end:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (f *fake) Delete(_ context.Context, _ object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,25 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
-
-// BlindError says that nothing but errors came for so long that nobody can tell
-// what became of an object (edge case 57).
-type BlindError struct {
-	// For is how long, Failures how many they were.
-	For      time.Duration
-	Failures int
-	// Err is the last of them.
-	Err error
-}
-
-func (e *BlindError) Error() string {
-	return fmt.Sprintf("could not be looked at for %s (%d errors), the last: %v", e.For.Round(time.Second), e.Failures, e.Err)
-}
-
-func (e *BlindError) Unwrap() error { return e.Err }
-
-// Unreachable marks errors that say nothing about the object.
-func (e *BlindError) Unreachable() bool { return true }
 
 // finish reports the end of a target, once. The engine is locked.
 func (e *Engine) finish(t *target, d event.Deleted) {
@@ -81,7 +61,7 @@ func (e *Engine) replaced(t *target) {
 // unreadable reports a selection of which nobody can tell what it selects.
 func (e *Engine) unreadable(v *view) {
 	e.outcome.Unknown++
-	ref := object.Ref{GVK: v.kind.GVK, Namespace: v.sel.Namespace, Name: v.sel.Name}
+	ref := v.Ref()
 	e.Emit(event.Deleted{Ref: ref, Action: event.Unknown, Err: redact.Refusal(ref, v.ended)})
 }
 

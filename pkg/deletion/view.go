@@ -2,17 +2,15 @@ package deletion
 
 import (
 	"context"
+	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -23,36 +21,29 @@ const few = 6
 // view is one watch, and the targets that it is about. It is guarded by the
 // engine's lock.
 type view struct {
+	*observe.View
 	engine *Engine
-	kind   object.Kind
-	sel    object.Selection
 	// open views take everything that they find for a target, until they are
 	// synced.
 	open    bool
 	targets map[types.NamespacedName]*target
 	order   []*target
 
-	// ready is closed when it is known what is there, or that nobody can tell.
+	// ready is closed, once, when it is known what is there, or that nobody can tell.
 	ready chan struct{}
+	once  sync.Once
 	// synced: what is there was told. kindGone: its kind is not served any more.
 	synced, kindGone bool
+	// blind: nothing can be seen at present.
+	blind bool
 	// ended is why nothing will be seen any more.
 	ended error
-	blind blindness
-}
-
-// blindness is a time of nothing but errors.
-type blindness struct {
-	since    time.Time // zero: we see
-	failures int
-	last     error
-	fuse     *time.Timer
 }
 
 // viewsOf returns the views that show a set.
 func (e *Engine) viewsOf(s Set) []*view {
 	if s.Items == nil {
-		v := e.newView(s.Kind, s.Selection)
+		v := e.newView(&observe.View{Kind: s.Kind, Selection: s.Selection})
 		v.open = true
 		return []*view{v}
 	}
@@ -61,22 +52,30 @@ func (e *Engine) viewsOf(s Set) []*view {
 	for _, it := range s.Items {
 		t := &target{Item: it, kind: s.Kind}
 		if it.Err != nil || it.Absent || len(s.Items) <= few {
-			sel := s.Selection
-			sel.Name = it.Ref.Name
-			views = append(views, e.newView(s.Kind, sel, t))
+			views = append(views, e.viewOf(s.Kind, s.Selection, t))
 			continue
 		}
 		named = append(named, t)
 	}
 	if len(named) > 0 {
-		views = append(views, e.newView(s.Kind, s.Selection, named...))
+		views = append(views, e.viewOf(s.Kind, s.Selection, named...))
 	}
 	return views
 }
 
-func (e *Engine) newView(kind object.Kind, sel object.Selection, targets ...*target) *view {
+// viewOf returns a view of targets that have names.
+func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*target) *view {
+	sight := &observe.View{Kind: kind, Selection: sel}
+	for _, t := range targets {
+		sight.Names = append(sight.Names, t.Ref.Name)
+	}
+	return e.newView(sight, targets...)
+}
+
+func (e *Engine) newView(sight *observe.View, targets ...*target) *view {
+	sight.Server, sight.Patience = e.Server, blindFor
 	v := &view{
-		engine: e, kind: kind, sel: sel, order: targets,
+		View: sight, engine: e, order: targets,
 		targets: map[types.NamespacedName]*target{},
 		ready:   make(chan struct{}),
 	}
@@ -87,7 +86,7 @@ func (e *Engine) newView(kind object.Kind, sel object.Selection, targets ...*tar
 	return v
 }
 
-// needless tells that there is nothing to see.
+// needless reports whether there is nothing to see.
 func (v *view) needless() bool {
 	return len(v.order) == 1 && (v.order[0].Err != nil || v.order[0].Absent)
 }
@@ -100,88 +99,53 @@ func (v *view) wait(ctx context.Context) {
 	}
 }
 
-// follow watches until ctx is done, or nothing is to be seen any more. A watch that
-// ends with an error that may pass is begun anew.
+func (v *view) isReady() { v.once.Do(func() { close(v.ready) }) }
+
+// follow watches until ctx is done, or nothing is to be seen any more.
 func (v *view) follow(ctx context.Context) {
-	defer v.makeReady()
+	defer v.isReady()
 	switch {
 	case v.needless():
 		return
-	case !v.kind.Kept():
+	case !v.Kind.Kept():
 		v.kindIsGone()
 		return
 	}
-	pauses := wait.Backoff{Duration: time.Second, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 10 * time.Second}
-	missing := false
-	for {
-		err := v.engine.Server.Watch(ctx, v.kind, v.sel, func(change object.Change) {
-			if ctx.Err() == nil { // What fails because we stop is no failure.
-				v.tell(change)
-			}
-		})
-		switch {
-		case ctx.Err() != nil:
-			return
-		case meta.IsNoMatchError(err):
-			switch { // twice: a server that is just starting may not know it yet
-			case missing && isUnserved(err):
-				v.kindIsGone()
-				return
-			case missing:
-				v.end(err)
-				return
-			}
-		case apierrors.IsForbidden(err) && v.sel.Name == "" && !v.open:
-			v.oneByOne(ctx)
-			return
-		case !mayPass(err):
-			v.end(err)
-			return
-		default:
-			v.tell(object.Unreadable{Err: err})
-		}
-		missing = meta.IsNoMatchError(err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pauses.Step()):
-		}
+	err := v.Follow(ctx, v.tell)
+	if ctx.Err() != nil {
+		return
+	}
+	parts := v.Split(err)
+	switch {
+	case isUnserved(err):
+		v.kindIsGone()
+	case parts != nil:
+		v.oneByOne(ctx, parts)
+	default:
+		v.end(err)
 	}
 }
 
-// mayPass reports whether it makes sense to watch again.
-func mayPass(err error) bool {
-	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsMethodNotSupported(err) &&
-		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)
-}
-
-// oneByOne watches each target by its name: who may not list a namespace may be
-// allowed to look at these.
-func (v *view) oneByOne(ctx context.Context) {
-	e := v.engine
-	views := make([]*view, len(v.order))
-	e.mu.Lock()
-	for i, t := range v.order {
-		sel := v.sel
-		sel.Name = t.Ref.Name
-		views[i] = e.newView(v.kind, sel, t)
+// oneByOne follows the parts of a view, one for each of its targets.
+func (v *view) oneByOne(ctx context.Context, parts []*observe.View) {
+	views := make([]*view, len(parts))
+	v.engine.mu.Lock()
+	for i, part := range parts {
+		views[i] = v.engine.newView(part, v.order[i])
 	}
-	e.mu.Unlock()
-	var g errgroup.Group
+	v.engine.mu.Unlock()
+	var followers sync.WaitGroup
 	for _, one := range views {
-		g.Go(func() error {
-			one.follow(ctx)
-			return nil
-		})
+		followers.Go(func() { one.follow(ctx) })
 	}
 	for _, one := range views {
 		one.wait(ctx)
 	}
-	v.makeReady()
-	_ = g.Wait() // They report by their targets.
+	v.isReady()
+	followers.Wait()
 }
 
-// tell takes what a watch has to tell.
+// tell receives what the watch tells.
 func (v *view) tell(change object.Change) {
 	e := v.engine
 	e.mu.Lock()
@@ -196,7 +160,7 @@ func (v *view) tell(change object.Change) {
 	case object.Synced:
 		v.sees()
 		v.synced = true
-		v.readyLocked()
+		v.isReady()
 	case object.Unreadable:
 		v.blinded(c.Err)
 	}
@@ -209,8 +173,8 @@ func (v *view) present(u *unstructured.Unstructured) {
 		if !v.open || v.synced {
 			return // It came later: nobody asked for it to be deleted.
 		}
-		ref := object.Ref{GVK: v.kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
-		t = &target{Item: Item{Ref: ref}, kind: v.kind, view: v}
+		ref := object.Ref{GVK: v.Kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
+		t = &target{Item: Item{Ref: ref}, kind: v.Kind, view: v}
 		v.targets[key] = t
 		v.order = append(v.order, t)
 	}
@@ -235,7 +199,7 @@ func (v *view) gone(u *unstructured.Unstructured) {
 	case t == nil, t.done, u.GetUID() != "" && u.GetUID() != t.uid:
 	case !t.started:
 		t.found, t.uid, t.live = false, "", nil
-	case v.sel.Narrowed():
+	case v.Selection.Narrowed():
 		t.lost = true // It may only have changed, and not match any more.
 		v.engine.wake()
 	default:
@@ -245,38 +209,22 @@ func (v *view) gone(u *unstructured.Unstructured) {
 
 // sees ends a time of errors.
 func (v *view) sees() {
-	if v.blind.since.IsZero() {
+	if !v.blind {
 		return
 	}
-	v.blind.fuse.Stop()
-	v.blind = blindness{}
+	v.blind = false
 	for _, t := range v.order {
 		t.moved = time.Now() // Whether it moved meanwhile, nobody saw.
 	}
 }
 
 // blinded notes that nothing can be seen. It is told when it begins, and after that
-// by whoever sends the requests; when it lasts, that is the end.
+// by whoever sends the requests.
 func (v *view) blinded(err error) {
-	v.blind.failures++
-	v.blind.last = err
-	if !v.blind.since.IsZero() {
-		return
-	}
-	since := time.Now()
-	v.blind.since = since
-	v.blind.fuse = time.AfterFunc(blindFor, func() { v.giveUp(since) })
-	ref := object.Ref{GVK: v.kind.GVK, Namespace: v.sel.Namespace, Name: v.sel.Name}
-	v.engine.Emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), Left: blindFor, Of: blindFor})
-}
-
-// giveUp ends a view that has seen nothing but errors since then.
-func (v *view) giveUp(since time.Time) {
-	v.engine.mu.Lock()
-	blind := v.blind
-	v.engine.mu.Unlock()
-	if blind.since.Equal(since) {
-		v.end(&BlindError{For: blindFor, Failures: blind.failures, Err: blind.last})
+	if !v.blind {
+		v.blind = true
+		ref := v.Ref()
+		v.engine.Emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), Left: blindFor, Of: blindFor})
 	}
 }
 
@@ -284,23 +232,9 @@ func (v *view) giveUp(since time.Time) {
 func (v *view) end(err error) {
 	v.engine.mu.Lock()
 	v.ended = err
-	v.readyLocked()
 	v.engine.mu.Unlock()
+	v.isReady()
 	v.engine.wake()
-}
-
-func (v *view) makeReady() {
-	v.engine.mu.Lock()
-	defer v.engine.mu.Unlock()
-	v.readyLocked()
-}
-
-func (v *view) readyLocked() {
-	select {
-	case <-v.ready:
-	default:
-		close(v.ready)
-	}
 }
 
 // kindIsGone: a definition goes when the last of its objects is gone.
@@ -318,5 +252,4 @@ func (v *view) kindIsGone() {
 			e.finish(t, event.Deleted{Action: event.Gone, Reason: "its kind is not served any more"})
 		}
 	}
-	v.readyLocked()
 }

@@ -79,7 +79,7 @@ func (e *Engine) dueAt(t *target) time.Time {
 // when it will be.
 func (e *Engine) look(ctx context.Context, t *target, now time.Time) time.Time {
 	next := now.Add(time.Minute)
-	if t.live == nil || !t.view.blind.since.IsZero() {
+	if t.live == nil || t.view.blind {
 		return next
 	}
 	if e.Counter != nil && holds(t.kind) && !t.contents.running {
@@ -114,8 +114,7 @@ func (e *Engine) seek(ctx context.Context, t *target) {
 			return
 		}
 		e.mu.Lock()
-		sel := object.Selection{Namespace: t.Ref.Namespace, Name: t.Ref.Name}
-		v := e.newView(t.kind, sel, t)
+		v := e.viewOf(t.kind, object.Selection{Namespace: t.Ref.Namespace}, t)
 		e.mu.Unlock()
 		v.follow(ctx)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,9 +33,12 @@ func TestAbsenceIsToldAtOnce(t *testing.T) {
 		return "did you mean job.batch/b -n prod?"
 	}
 	w := newWorld(job("b", "2"))
+	var lock sync.Mutex
 	var at time.Time // on the virtual clock
 	engine := Engine{Timeout: time.Minute, Absent: func(ctx context.Context, kind object.Kind, ref object.Ref) string {
+		lock.Lock()
 		at = time.Now()
+		lock.Unlock()
 		return why(ctx, kind, ref)
 	}}
 	got := w.wait(t, engine, named(goal(t, complete), "a", "c"), nil)

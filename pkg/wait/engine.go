@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
 )
 
 // Source is what the engine needs of a cluster. Its calls retry what may pass.
@@ -18,10 +19,7 @@ type Source interface {
 	Resource(ctx context.Context, text string) (object.Kind, error)
 	// Schema returns the OpenAPI schema of a kind, nil where there is none.
 	Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error)
-	// Watch tells of the selected objects, one call at a time, until ctx is done or
-	// an error comes that no waiting cures. That the server does not serve the kind
-	// (any more) is an error for which meta.IsNoMatchError is true.
-	Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error
+	observe.Watcher
 }
 
 // Goal is what is expected of an object.

@@ -36,8 +36,6 @@ type item struct {
 	verdict verdict
 	// whole is the object itself, where it is wanted.
 	whole *unstructured.Unstructured
-	// pass is the watch of the view by which it was seen last.
-	pass int
 	// told is what was last said of it.
 	told event.Judged
 	// done: it has its result, which is action.

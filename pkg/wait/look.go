@@ -46,8 +46,8 @@ func (r *run) look(ctx context.Context) {
 
 // lookAt reads what a view is of, and leaves it at that.
 func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
-	kind, sel := v.kind, v.selection()
-	if kind.Resource == "" {
+	v.sight.Kind = v.kind
+	if v.kind.Resource == "" {
 		served, err := e.Source.Resource(ctx, v.typ)
 		switch {
 		case meta.IsNoMatchError(err):
@@ -62,23 +62,12 @@ func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 			tell(message{view: v, err: err})
 			return
 		}
-		kind = served
-		tell(message{view: v, kind: kind, compiled: compiled})
+		v.sight.Kind = served
+		tell(message{view: v, kind: served, compiled: compiled})
 	}
-	tell(message{view: v, begins: true})
-	watch, enough := context.WithCancel(ctx)
-	defer enough()
-	err := e.Source.Watch(watch, kind, within(sel, kind), func(c object.Change) {
-		if watch.Err() != nil {
-			return
-		}
-		tell(message{view: v, change: c})
-		if _, all := c.(object.Synced); all {
-			enough()
-		}
-	})
+	err := v.sight.Look(ctx, func(c object.Change) { tell(message{view: v, change: c}) })
 	switch {
-	case watch.Err() != nil: // Enough was seen, or the time is over.
+	case err == nil, ctx.Err() != nil: // Enough was seen, or the time is over.
 	case meta.IsNoMatchError(err):
 		tell(message{view: v, gone: true, err: err})
 	default:

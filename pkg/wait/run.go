@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -54,7 +55,8 @@ func newRun(e *Engine, targets []Target) *run {
 	for _, t := range targets {
 		if t.Name == "" {
 			r.views = append(r.views, &view{
-				typ: t.Type, kind: t.Kind, namespace: t.Namespace, labels: t.Labels,
+				sight: &observe.View{Server: e.Source, Selection: t.Selection},
+				typ:   t.Type, kind: t.Kind, namespace: t.Namespace, labels: t.Labels,
 				goal: t.Goal, selected: map[key]*item{},
 			})
 			continue
@@ -62,12 +64,14 @@ func newRun(e *Engine, targets []Target) *run {
 		at := place{t.Kind.GVK.String(), t.Namespace}
 		v := views[at]
 		if v == nil {
-			v = &view{typ: t.Type, kind: t.Kind, namespace: t.Namespace, named: map[string]*item{}}
+			sight := &observe.View{Server: e.Source, Selection: object.Selection{Namespace: t.Namespace}}
+			v = &view{sight: sight, typ: t.Type, kind: t.Kind, namespace: t.Namespace, named: map[string]*item{}}
 			views[at] = v
 			r.views = append(r.views, v)
 		}
 		if v.named[t.Name] == nil {
 			ref := object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
+			v.sight.Names = append(v.sight.Names, t.Name)
 			v.named[t.Name] = r.add(&item{ref: ref, view: v, goal: t.Goal, found: t.Found})
 			if !t.Found {
 				r.named++

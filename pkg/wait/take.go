@@ -3,7 +3,9 @@ package wait
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,9 +25,6 @@ func (r *run) take(ctx context.Context, m message) []*view {
 		r.judgeAll(ctx, v)
 	case m.item != nil:
 		r.absentFor(m.item, m.why)
-	case m.begins:
-		v.pass++
-		v.fresh, v.synced = true, false
 	case m.gone:
 		r.unserved(ctx, v, m.err)
 	case m.change != nil:
@@ -57,16 +56,16 @@ func (v *view) served(kind object.Kind, compiled map[*Goal]*conditions) {
 
 // judgeAll judges again what is there of a view, by conditions that may be other ones.
 func (r *run) judgeAll(ctx context.Context, v *view) {
-	for _, it := range v.named {
+	for _, it := range v.all() {
 		if it.live != nil {
 			r.judge(ctx, it)
 		}
 	}
-	for _, it := range v.selected {
-		if it.live != nil {
-			r.judge(ctx, it)
-		}
-	}
+}
+
+// all returns the items of the view.
+func (v *view) all() []*item {
+	return slices.AppendSeq(slices.Collect(maps.Values(v.named)), maps.Values(v.selected))
 }
 
 // unserved notes that the view's kind is not served, so that no object of it is
@@ -80,7 +79,9 @@ func (r *run) unserved(ctx context.Context, v *view, err error) {
 		v.blind = err
 		return
 	}
-	r.allGone(ctx, v, func(*item) bool { return true })
+	for _, it := range v.all() {
+		r.gone(ctx, it)
+	}
 }
 
 func (r *run) change(ctx context.Context, v *view, change object.Change) {
@@ -88,36 +89,17 @@ func (r *run) change(ctx context.Context, v *view, change object.Change) {
 	case object.Present:
 		v.blind = nil
 		if it := r.find(v, c.Object); it != nil {
-			it.pass = v.pass
 			r.present(ctx, it, c.Object)
 		}
 	case object.Gone:
-		if it := v.known(c.Object); it != nil && (it.uid == "" || it.uid == c.Object.GetUID()) {
+		uid := c.Object.GetUID()
+		if it := v.known(c.Object); it != nil && (uid == "" || it.uid == "" || it.uid == uid) {
 			r.gone(ctx, it)
 		}
 	case object.Synced:
 		v.blind, v.synced, v.seen = nil, true, true
-		if v.fresh { // Later, what goes is told by name.
-			v.fresh = false
-			r.allGone(ctx, v, func(it *item) bool { return it.pass != v.pass })
-		}
 	case object.Unreadable:
 		v.blind = c.Err
-	}
-}
-
-// allGone takes in that the objects of a view for which missing is true are not
-// there.
-func (r *run) allGone(ctx context.Context, v *view, missing func(*item) bool) {
-	for _, it := range v.named {
-		if missing(it) {
-			r.gone(ctx, it)
-		}
-	}
-	for _, it := range v.selected {
-		if missing(it) {
-			r.gone(ctx, it)
-		}
 	}
 }
 

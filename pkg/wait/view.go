@@ -8,17 +8,20 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
 // view is what one watch tells: objects of one kind and namespace, those that are
 // named or all that its labels match.
 type view struct {
+	// sight belongs to whoever follows it; the rest to the run.
+	sight *observe.View
+
 	typ       string
 	kind      object.Kind // Resource is empty while it is not served
 	namespace string
@@ -35,9 +38,6 @@ type view struct {
 
 	// pending counts the objects that have no result.
 	pending int
-	// pass counts the watches; fresh: the first list of this one is being read.
-	pass  int
-	fresh bool
 	// synced: what is not known to be there is not there; seen: that was so once.
 	synced, seen bool
 	// unserved is why there is no kind; nil where there is one.
@@ -54,25 +54,6 @@ type key struct{ namespace, name string }
 // selecting reports whether the view is of a selector.
 func (v *view) selecting() bool { return v.named == nil }
 
-// selection is what to watch, as narrow as it can be said.
-func (v *view) selection() object.Selection {
-	s := object.Selection{Namespace: v.namespace, Labels: v.labels}
-	if len(v.named) == 1 {
-		for name := range v.named {
-			s.Name = name
-		}
-	}
-	return s
-}
-
-// within leaves out the namespace for a kind that has none.
-func within(s object.Selection, kind object.Kind) object.Selection {
-	if !kind.Namespaced {
-		s.Namespace = ""
-	}
-	return s
-}
-
 // message is what a view's goroutine has to tell.
 type message struct {
 	view *view
@@ -81,8 +62,6 @@ type message struct {
 	// kind is served now, and compiled are its goals.
 	kind     object.Kind
 	compiled map[*Goal]*conditions
-	// begins: a watch that knows nothing of what an earlier one told.
-	begins bool
 	// gone: the kind is not served, for the reason in err.
 	gone bool
 	// item is one of the view's, and why says why it may not be there.
@@ -95,7 +74,7 @@ type message struct {
 // follow watches until ctx is done or nothing more can be told. A kind that is not
 // served is asked for until it is (edge case 45), also where it was before.
 func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
-	kind, sel, goals, compiled := v.kind, v.selection(), v.goals(), v.compiled // The view changes by what is told.
+	kind, goals, compiled := v.kind, v.goals(), v.compiled // The view changes by what is told.
 	pauses := untilServed()
 	for {
 		if kind.Resource == "" {
@@ -106,8 +85,8 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 			}
 			tell(message{view: v, kind: kind, compiled: compiled})
 		}
-		tell(message{view: v, begins: true})
-		err := e.watch(ctx, v, kind, sel, compiled, tell, func(c object.Change) {
+		v.sight.Kind = kind
+		err := e.watch(ctx, v, compiled, tell, func(c object.Change) {
 			pauses = untilServed()
 			tell(message{view: v, change: c})
 		})
@@ -128,10 +107,9 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 // watch watches until ctx is done or nothing more can be told. The schema of a kind is
 // published up to seconds after the kind itself is served; where a goal lacks it, it is
 // asked for beside the watch until it is there.
-func (e *Engine) watch(ctx context.Context, v *view, kind object.Kind, sel object.Selection, compiled map[*Goal]*conditions,
-	tell func(message), change func(object.Change),
-) error {
+func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditions, tell func(message), change func(object.Change)) error {
 	var fault error
+	kind := v.sight.Kind
 	ctx, end := context.WithCancel(ctx)
 	var schema sync.WaitGroup
 	if lackSchema(compiled) {
@@ -146,7 +124,7 @@ func (e *Engine) watch(ctx context.Context, v *view, kind object.Kind, sel objec
 			}
 		})
 	}
-	err := e.Source.Watch(ctx, kind, within(sel, kind), change)
+	err := v.sight.Follow(ctx, change)
 	end()
 	schema.Wait()
 	return cmp.Or(fault, err)
@@ -272,16 +250,14 @@ func What(typ string, sel object.Selection) string {
 	return text
 }
 
-// split makes a view for each name of one that we may not list: we may still be
-// allowed to see each by itself (edge case 50).
+// split makes a view for each name of one that we may not list.
 func (v *view) split() []*view {
-	if !apierrors.IsForbidden(v.ended) || len(v.named) < 2 {
-		return nil
-	}
 	var views []*view
-	for name, it := range v.named {
+	for _, sight := range v.sight.Split(v.ended) {
+		name := sight.Names[0]
+		it := v.named[name]
 		one := &view{
-			typ: v.typ, kind: v.kind, namespace: v.namespace,
+			sight: sight, typ: v.typ, kind: v.kind, namespace: v.namespace,
 			named: map[string]*item{name: it}, compiled: v.compiled,
 		}
 		if !it.done {
@@ -290,6 +266,8 @@ func (v *view) split() []*view {
 		it.view = one
 		views = append(views, one)
 	}
-	v.named, v.pending = map[string]*item{}, 0
+	if views != nil {
+		v.named, v.pending = map[string]*item{}, 0
+	}
 	return views
 }
