@@ -18,14 +18,16 @@ import (
 // memory is a store with optimistic concurrency, as the API server has it.
 type memory struct {
 	mu      sync.Mutex
-	records map[string]string // JSON by namespace and name
+	records map[string]*ownership.Record // by namespace and name, as they come back from JSON
 	version int
 	writes  atomic.Int64
-	log     []string      // every version that was written
-	more    chan struct{} // closed when there is more in the log
+	log     []*ownership.Record // every version that was written
+	more    chan struct{}       // closed when there is more in the log
 }
 
-func newMemory() *memory { return &memory{records: map[string]string{}, more: make(chan struct{})} }
+func newMemory() *memory {
+	return &memory{records: map[string]*ownership.Record{}, more: make(chan struct{})}
+}
 
 // handle is how one recorder sees the store. It may misbehave.
 type handle struct {
@@ -116,12 +118,8 @@ func (h *handle) Watch(ctx context.Context, each func(*ownership.Record)) error 
 		h.mu.Lock()
 		fresh, more := h.log[from:], h.more
 		h.mu.Unlock()
-		for _, text := range fresh {
-			r := new(ownership.Record)
-			if err := json.Unmarshal([]byte(text), r); err != nil {
-				return err
-			}
-			each(r)
+		for _, r := range fresh {
+			each(r.DeepCopy())
 		}
 		from += len(fresh)
 		select {
@@ -133,26 +131,30 @@ func (h *handle) Watch(ctx context.Context, each func(*ownership.Record)) error 
 }
 
 func (m *memory) read(key string) (*ownership.Record, error) {
-	text, ok := m.records[key]
+	r, ok := m.records[key]
 	if !ok {
 		return nil, apierrors.NewNotFound(resource(), key)
 	}
-	r := new(ownership.Record)
-	return r, json.Unmarshal([]byte(text), r)
+	return r.DeepCopy(), nil
 }
 
 func (m *memory) write(r *ownership.Record) error {
 	m.version++
 	m.writes.Add(1)
-	stored := r.DeepCopy()
-	stored.ResourceVersion = strconv.Itoa(m.version)
-	r.ResourceVersion = stored.ResourceVersion
-	text, err := json.Marshal(stored)
-	m.records[r.Namespace+"/"+r.Name] = string(text)
-	m.log = append(m.log, string(text))
+	r.ResourceVersion = strconv.Itoa(m.version)
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	stored := new(ownership.Record)
+	if err := json.Unmarshal(text, stored); err != nil {
+		return err
+	}
+	m.records[r.Namespace+"/"+r.Name] = stored
+	m.log = append(m.log, stored)
 	close(m.more)
 	m.more = make(chan struct{})
-	return err
+	return nil
 }
 
 // all returns what is stored, by name.

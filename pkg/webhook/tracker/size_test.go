@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,9 +122,9 @@ type generated struct{ streams bool }
 func (g generated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	query, enc := r.URL.Query(), json.NewEncoder(w)
-	make := generatedMap
+	kind := generatedMap()
 	if strings.HasSuffix(r.URL.Path, "/pods") {
-		make = generatedPod
+		kind = generatedPod()
 	}
 	switch {
 	case query.Get("sendInitialEvents") != "" && !g.streams:
@@ -130,7 +132,7 @@ func (g generated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		enc.Encode(apierrors.NewBadRequest("no streams here").Status())
 	case query.Get("sendInitialEvents") != "":
 		for i := range sizedObjects / 2 {
-			enc.Encode(map[string]any{"type": "ADDED", "object": make(i)})
+			fmt.Fprintf(w, "{\"type\":\"ADDED\",\"object\":%s}\n", kind.object(i))
 		}
 		end := metav1.PartialObjectMetadata{TypeMeta: typeMeta("PartialObjectMetadata")}
 		end.ResourceVersion, end.Annotations = "900000", map[string]string{metav1.InitialEventsAnnotationKey: "true"}
@@ -139,58 +141,80 @@ func (g generated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	default:
-		g.page(enc, query.Get("limit"), query.Get("continue"), make)
+		g.page(w, query.Get("limit"), query.Get("continue"), kind)
 	}
 }
 
-func (g generated) page(enc *json.Encoder, limit, next string, make func(int) metav1.PartialObjectMetadata) {
+func (g generated) page(w io.Writer, limit, next string, kind generatedKind) {
 	size, _ := strconv.Atoi(limit)
 	from, _ := strconv.Atoi(next)
-	page := metav1.PartialObjectMetadataList{TypeMeta: typeMeta("PartialObjectMetadataList")}
-	page.ResourceVersion = "900000"
-	for i := from; i < min(from+size, sizedObjects/2); i++ {
-		page.Items = append(page.Items, make(i))
-	}
+	var more string
 	if from+size < sizedObjects/2 {
-		page.Continue = strconv.Itoa(from + size)
+		more = strconv.Itoa(from + size)
 	}
-	enc.Encode(page)
+	fmt.Fprintf(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"900000","continue":%q},"items":[`, more)
+	for i := from; i < min(from+size, sizedObjects/2); i++ {
+		if i > from {
+			io.WriteString(w, ",")
+		}
+		w.Write(kind.object(i))
+	}
+	io.WriteString(w, "]}")
 }
 
 func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: kind}
 }
 
+// generatedKind makes objects of a kind from their JSON, in which ⟨n⟩ stands for a number of
+// the object, and ⟨group⟩ for one that fifty have in common: to generate a hundred thousand
+// of them by field must not take longer than what is measured.
+type generatedKind []string
+
+func (k generatedKind) object(i int) json.RawMessage {
+	var text strings.Builder
+	for _, part := range k {
+		switch part {
+		case "n":
+			fmt.Fprintf(&text, "%032d", i)
+		case "group":
+			fmt.Fprintf(&text, "%032d", i/50)
+		default:
+			text.WriteString(part)
+		}
+	}
+	return json.RawMessage(text.String())
+}
+
+func generatedKindOf(name, resourceVersion string, entries ...metav1.ManagedFieldsEntry) generatedKind {
+	o := metav1.PartialObjectMetadata{TypeMeta: typeMeta("PartialObjectMetadata")}
+	o.Name, o.Namespace = name+"-of-some-length-⟨n⟩", "namespace-⟨group⟩"
+	o.UID, o.ResourceVersion = types.UID(name+"-⟨n⟩"), resourceVersion
+	o.Annotations = map[string]string{"some/annotation": strings.Repeat("x", 500)}
+	o.ManagedFields = entries
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '⟨' || r == '⟩' })
+}
+
 // generatedPod is one of the fifty of its ReplicaSet.
-func generatedPod(i int) metav1.PartialObjectMetadata {
-	o := generatedObject("pod", i)
-	spec := fmt.Sprintf(`{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"%036d\"}":{}}},"f:spec":{`, i/50)
+var generatedPod = sync.OnceValue(func() generatedKind {
+	spec := `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"⟨group⟩\"}":{}}},"f:spec":{`
 	for c := range 40 {
 		spec += fmt.Sprintf(`"f:field-of-a-container-%02d":{},`, c)
 	}
-	o.ManagedFields = []metav1.ManagedFieldsEntry{
+	return generatedKindOf("pod", "100000",
 		generatedEntry("kube-controller-manager", "", spec+`".":{}}}`),
-		generatedEntry("kubelet", "status", fmt.Sprintf(`{"f:status":{"f:podIPs":{"k:{\"ip\":\"10.%d.%d.1\"}":{}}}}`, i/250, i%250)),
-	}
-	return o
-}
+		generatedEntry("kubelet", "status", `{"f:status":{"f:podIPs":{"k:{\"ip\":\"⟨n⟩\"}":{}}}}`))
+})
 
 // generatedMap has keys of its own.
-func generatedMap(i int) metav1.PartialObjectMetadata {
-	o := generatedObject("map", i)
-	o.ManagedFields = []metav1.ManagedFieldsEntry{
-		generatedEntry("helm", "", fmt.Sprintf(`{"f:data":{"f:a-key-%d":{},"f:another-key-%d":{}},"f:metadata":{"f:labels":{"f:app":{}}}}`, i, i)),
-	}
-	return o
-}
-
-func generatedObject(kind string, i int) metav1.PartialObjectMetadata {
-	o := metav1.PartialObjectMetadata{TypeMeta: typeMeta("PartialObjectMetadata")}
-	o.Name, o.Namespace = fmt.Sprintf("%s-of-some-length-%d", kind, i), fmt.Sprint("namespace-", i%100)
-	o.UID, o.ResourceVersion = types.UID(fmt.Sprintf("%s-%032d", kind, i)), fmt.Sprint(100_000+i)
-	o.Annotations = map[string]string{"some/annotation": strings.Repeat("x", 500)}
-	return o
-}
+var generatedMap = sync.OnceValue(func() generatedKind {
+	return generatedKindOf("map", "100000",
+		generatedEntry("helm", "", `{"f:data":{"f:a-key-⟨n⟩":{},"f:another-key-⟨n⟩":{}},"f:metadata":{"f:labels":{"f:app":{}}}}`))
+})
 
 func generatedEntry(manager, subresource, fields string) metav1.ManagedFieldsEntry {
 	at := metav1.NewTime(noon)
