@@ -4,8 +4,8 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/kubectl/pkg/util/term"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
@@ -31,26 +31,24 @@ func (c *connection) printing(streams genericiooptions.IOStreams, format string)
 	}, err
 }
 
-// terminal reports whether w is a terminal, and returns what measures its width.
+// terminal reports whether w is what kubectl takes for a terminal, and returns what
+// measures its width.
 func terminal(w io.Writer) (width func() int, ok bool) {
-	f, isFile := bare(w).(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
+	tty := term.TTY{Out: bare(w)}
+	if !tty.IsTerminalOut() {
 		return nil, false
 	}
 	return func() int {
-		columns, _, err := term.GetSize(int(f.Fd()))
-		if err != nil {
+		size := tty.GetSize()
+		if size == nil {
 			return 0
 		}
-		return columns
+		return int(size.Width)
 	}, true
 }
 
 // isTerminal reports whether somebody types what is read from r.
-func isTerminal(r io.Reader) bool {
-	f, isFile := r.(*os.File)
-	return isFile && term.IsTerminal(int(f.Fd()))
-}
+func isTerminal(r io.Reader) bool { return term.TTY{In: r}.IsTerminalIn() }
 
 // ignore is for work of which nobody wants to hear while it goes on.
 func ignore(event.Event) {}
