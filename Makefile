@@ -39,19 +39,24 @@ build: ## build the plugin and the webhook into bin/
 binaries: ## build the plugin for PLATFORMS, and the webhook for those with Linux, into dist/binaries/OS_ARCH/
 	@set -e; for platform in $(PLATFORMS); do \
 	  export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
-	  to=$(DIST)/binaries/$${GOOS}_$$GOARCH; echo "$$to"; \
-	  $(GOBUILD) -o $$to/ ./cmd/kubectl-k8sconnect; \
-	  if [ $$GOOS = linux ]; then $(GOBUILD) -o $$to/ ./cmd/webhook; fi; \
+	  to='$(DIST)'/binaries/$${GOOS}_$$GOARCH; echo "$$to"; \
+	  $(GOBUILD) -o "$$to/" ./cmd/kubectl-k8sconnect; \
+	  if [ $$GOOS = linux ]; then $(GOBUILD) -o "$$to/" ./cmd/webhook; fi; \
 	done
 
-RELEASE = $(GO) run ./test/release/cmd/release -platforms '$(PLATFORMS)'
+RELEASE = $(GO) run ./test/release/cmd/release -dist '$(DIST)' -platforms '$(PLATFORMS)'
 
 # What a release has besides the archives.
 RELEASE_TOO ?= images chart-package
 
 .PHONY: release
-release: ## make what is published for a tag (VERSION=vX.Y.Z for another version) into dist/, and inspect it
-	rm -rf dist
+release: ## make what is published for a tag (VERSION=vX.Y.Z for another version) into dist/ (DIST=folder for another), and inspect it
+	@# A new folder that git sees would be a change of the source, between the steps below;
+	@# and what lies in a folder of another name may be somebody's.
+	@git check-ignore -q -- '$(DIST)/x' 2>/dev/null; if [ $$? = 1 ]; then \
+	  echo 'release: to git, $(DIST) is part of the source; name a folder outside of it, or leave it at dist' >&2; exit 1; fi
+	@if [ '$(DIST)' = dist ]; then rm -rf dist; elif [ -n "$$(ls -A '$(DIST)' 2>/dev/null)" ]; then \
+	  echo 'release: $(DIST) is not empty, and all that is in it would be published; empty it, or name another folder' >&2; exit 1; fi
 	@$(MAKE) --no-print-directory binaries
 	$(RELEASE) archives
 	@$(if $(RELEASE_TOO),$(MAKE) --no-print-directory $(RELEASE_TOO))
@@ -68,33 +73,33 @@ krew-ready:
 
 .PHONY: krew-manifest
 krew-manifest: krew-ready release ## write krew-manifest.yaml for VERSION=vX.Y.Z, before its tag
-	cp dist/krew-manifest.yaml krew-manifest.yaml
+	cp '$(DIST)'/krew-manifest.yaml krew-manifest.yaml
 
 .PHONY: krew-test
 krew-test: ## install the archive of this machine's platform by krew (KREW=path) and call it through kubectl
-	@sh test/release/krew.sh '$(KREW)'
+	@sh test/release/krew.sh '$(KREW)' '$(DIST)'
 
 .PHONY: images
 images: ## both container images for all platforms into dist/: OCI layouts, and archives for docker load
 	@$(MAKE) --no-print-directory binaries PLATFORMS='$(IMAGE_PLATFORMS)'
 	@$(GO) build -C test/tools/images -o $(TOOLS)/images .
-	@$(GO) run ./test/release/cmd/release -dist $(DIST) -platforms '$(IMAGE_PLATFORMS)' notices
-	@rm -f $(DIST)/*.oci.tar $(DIST)/*.docker.tar
-	@$(BIN)/images -binaries $(DIST)/binaries -layouts $(DIST)/images -files $(DIST) -registry $(REGISTRY) -source $(SOURCE) -license LICENSE \
+	@$(GO) run ./test/release/cmd/release -dist '$(DIST)' -platforms '$(IMAGE_PLATFORMS)' notices
+	@rm -f '$(DIST)'/*.oci.tar '$(DIST)'/*.docker.tar
+	@$(BIN)/images -binaries '$(DIST)'/binaries -layouts '$(DIST)'/images -files '$(DIST)' -registry $(REGISTRY) -source $(SOURCE) -license LICENSE \
 	  -platforms '$(IMAGE_PLATFORMS)' -version $(SEMVER) -revision '$(word 2,$(STAMP))' -created '$(word 3,$(STAMP))'
 
 .PHONY: push-images
 push-images: $(BIN)/crane ## push them to where REGISTRY said when they were made, and print their digests
-	@test/tools/images/push.sh $(DIST) $(BIN)/crane
+	@test/tools/images/push.sh '$(DIST)' $(BIN)/crane
 
 .PHONY: chart-package
 chart-package: $(BIN)/helm ## the webhook's chart as one file into dist/, with this version and the image of this version
-	@rm -rf $(DIST)/chart $(DIST)/k8sconnect-*.tgz && mkdir -p $(DIST)/chart && cp -R $(CHART) $(DIST)/chart/
-	@sed 's|repository: ghcr.io/k8sconnect/webhook|repository: $(REGISTRY)/webhook|' $(CHART)/values.yaml >$(DIST)/chart/$(notdir $(CHART))/values.yaml
+	@rm -rf '$(DIST)'/chart '$(DIST)'/k8sconnect-*.tgz && mkdir -p '$(DIST)'/chart && cp -R $(CHART) '$(DIST)'/chart/
+	@sed 's|repository: ghcr.io/k8sconnect/webhook|repository: $(REGISTRY)/webhook|' $(CHART)/values.yaml >'$(DIST)'/chart/$(notdir $(CHART))/values.yaml
 	@# Helm keeps the files' times: with that of the commit, the package is the same each time.
-	@find $(DIST)/chart -exec touch -d '$(or $(word 3,$(STAMP)),1980-01-01T00:00:00Z)' {} +
-	@$(BIN)/helm package $(DIST)/chart/$(notdir $(CHART)) --version $(SEMVER) --app-version $(SEMVER) --destination $(DIST)
-	@rm -rf $(DIST)/chart
+	@find '$(DIST)'/chart -exec touch -d '$(or $(word 3,$(STAMP)),1980-01-01T00:00:00Z)' {} +
+	@$(BIN)/helm package '$(DIST)'/chart/$(notdir $(CHART)) --version $(SEMVER) --app-version $(SEMVER) --destination '$(DIST)'
+	@rm -rf '$(DIST)'/chart
 
 .PHONY: install
 install: ## install the plugin where Go installs programs; kubectl finds it there if that is on the PATH

@@ -2,13 +2,14 @@
 # Has krew itself install the archive that make release made for this machine, calls the
 # plugin by kubectl, and goes the step to completion that the manifest's caveats name.
 #
-#   sh test/release/krew.sh KREW
+#   sh test/release/krew.sh KREW [FOLDER]
 set -eu
 krew=${1:?make krew-test needs KREW=path of the program krew (kubectl-krew)}
+dist=${2:-dist}
 cd "$(dirname "$0")/../.."
 
 version=$(test/release/stamp.sh | head -n 1)
-archive=dist/kubectl-k8sconnect_${version}_$(go env GOOS)_$(go env GOARCH).tar.gz
+archive=$dist/kubectl-k8sconnect_${version}_$(go env GOOS)_$(go env GOARCH).tar.gz
 if [ ! -f "$archive" ]; then
   echo "krew-test: there is no $archive; make release makes it" >&2
   exit 1
@@ -20,7 +21,7 @@ trap 'rm -rf "$KREW_ROOT"' EXIT
 PATH=$KREW_ROOT/bin:$PATH
 command -v kubectl >/dev/null || PATH=$PATH:$(go run ./test/cluster/cmd/controlplane bin)
 
-"$krew" install --manifest=dist/krew-manifest.yaml --archive="$archive"
+"$krew" install --manifest="$dist"/krew-manifest.yaml --archive="$archive"
 told=$(KUBECONFIG=/dev/null kubectl k8sconnect version --client)
 echo "$told"
 case $told in

@@ -30,10 +30,10 @@ func TestRelease(t *testing.T) {
 	if long {
 		platforms = Platforms()
 	}
-	one, other := clone(t, "one"), clone(t, "a/folder/of/another/length")
+	one, other, elsewhere := clone(t, "one"), clone(t, "a/folder/of/another/length"), filepath.Join(t.TempDir(), "all of it")
 	made(t, one, platforms, long, "TZ=Asia/Tokyo", "LC_ALL=C")
-	made(t, other, platforms, long, "TZ=America/New_York", "USER=somebody", "LOGNAME=somebody", "GOAMD64=v3", "GOFLAGS=-buildvcs=true")
-	same(t, filepath.Join(one, "dist"), filepath.Join(other, "dist"))
+	made(t, other, platforms, long, "TZ=America/New_York", "USER=somebody", "LOGNAME=somebody", "GOAMD64=v3", "GOFLAGS=-buildvcs=true", "DIST="+elsewhere)
+	same(t, filepath.Join(one, "dist"), elsewhere)
 
 	stamp, err := ReadStamp(t.Context(), one)
 	if err != nil {
@@ -42,6 +42,27 @@ func TestRelease(t *testing.T) {
 	t.Run("a flaw is found", func(t *testing.T) { flaws(t, one, here, stamp) })
 	if runtime.GOOS == "linux" {
 		t.Run("krew installs it", func(t *testing.T) { installed(t, filepath.Join(one, "dist"), here, stamp) })
+	}
+}
+
+// A release goes into whatever folder is named, unless it would become part of the
+// source, and removes nothing that it did not make.
+func TestReleaseFolder(t *testing.T) {
+	dist := t.TempDir()
+	mine := filepath.Join(dist, "mine")
+	if err := os.WriteFile(mine, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for folder, says := range map[string]string{dist: dist + " is not empty", "x": "to git, x is part of the source"} {
+		cmd := exec.CommandContext(t.Context(), "make", "release", "DIST="+folder)
+		cmd.Dir, cmd.Env = "../..", append(os.Environ(), "MAKEFLAGS=")
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), says) {
+			t.Errorf("%s: %v\n%s", folder, err, out)
+		}
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Error(err)
 	}
 }
 
