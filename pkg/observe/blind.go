@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -40,26 +41,21 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// blinded notes an error. When nothing else comes for too long, the view is given up.
-func (v *View) blinded(err error, giveUp context.CancelCauseFunc) {
-	v.blind.failures++
-	v.blind.last = err
-	if v.Patience == 0 || v.blind.fuse != nil {
+// add notes an error. When nothing else comes for as long as whoever looks is patient, it
+// gives up; lock guards the blindness.
+func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
+	b.failures++
+	b.last = err
+	if patience == 0 || b.fuse != nil {
 		return
 	}
 	var fuse *time.Timer
-	fuse = time.AfterFunc(v.Patience, func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		if v.blind.fuse == fuse {
-			giveUp(&BlindError{For: v.Patience, Failures: v.blind.failures, Err: v.blind.last})
+	fuse = time.AfterFunc(patience, func() {
+		lock.Lock()
+		defer lock.Unlock()
+		if b.fuse == fuse {
+			giveUp(&BlindError{For: patience, Failures: b.failures, Err: b.last})
 		}
 	})
-	v.blind.fuse = fuse
-}
-
-func (v *View) endBlindness() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.blind.end()
+	b.fuse = fuse
 }
