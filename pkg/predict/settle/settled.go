@@ -29,14 +29,6 @@ func (j *evaluation) rewritesLastApplied() bool {
 	return j.manager == "kubectl" && managedfields.LastApplied(j.live) != ""
 }
 
-type settler struct {
-	*evaluation
-	// path of the value that is looked at.
-	path fieldpath.Path
-	// matched counts the paths of the set that the manifest has confirmed.
-	matched int
-}
-
 func (s *settler) top(name string, v any, inMetadata bool) bool {
 	set, live := s.ours, s.live
 	if inMetadata {
@@ -149,16 +141,6 @@ func (s *settler) isAtomicList() bool {
 	return last.FieldName != nil && isBuiltIn(version) && !isGranularList(*last.FieldName, len(s.path) == 1)
 }
 
-// sameSort reports whether both are maps, or both lists. Where the schema does not
-// say what a field is, others may have made another thing of it.
-func sameSort(a, b any) bool {
-	_, aMap := a.(map[string]any)
-	_, bMap := b.(map[string]any)
-	_, aList := a.([]any)
-	_, bList := b.([]any)
-	return aMap && bMap || aList && bList
-}
-
 func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	for name, v := range m {
 		if !s.field(name, v, live, set) {
@@ -168,27 +150,47 @@ func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	return true
 }
 
-// othersBelow reports whether anybody else holds a path below the current one.
-func (s *settler) othersBelow() bool {
-	for _, e := range s.others {
-		set := e.Fields
-		for _, pe := range s.path {
-			if set, _ = fieldpath.Below(set, pe); set == nil {
-				break
-			}
-		}
-		if set != nil {
-			return true
-		}
+// items compares a list that is owned item by item. The live list may have
+// items of others in between, but must have ours in our order: the server would
+// reorder them. So each item finds its own, and an element of the set that none
+// of them is shows in the number of matched paths.
+func (s *settler) items(list, live []any, set *fieldpath.Set) bool {
+	x := fieldpath.ItemsOf(set)
+	if !x.Distinct(live) {
+		return false
 	}
-	return false
+	next := 0
+	for _, item := range list {
+		pe, ok := x.Identify(item, func(pe fieldpath.Element) bool { return isProven(item, pe, set) })
+		if !ok {
+			return false
+		}
+		for next < len(live) && x.Match(live[next], pe) != fieldpath.Exact {
+			next++
+		}
+		if next == len(live) || !s.item(item, live[next], pe, set) {
+			return false
+		}
+		next++
+	}
+	return true
 }
 
-func (s *settler) othersHold() bool {
-	for _, e := range s.others {
-		if fieldpath.Touches(e.Fields, s.path) {
-			return true
-		}
+func (s *settler) item(item, live any, pe fieldpath.Element, set *fieldpath.Set) bool {
+	child, _ := fieldpath.Below(set, pe)
+	if !set.Members.Has(pe) {
+		return false
 	}
-	return false
+	s.path = append(s.path, pe)
+	ok := s.value(item, fieldpath.Present(live), true, child)
+	s.path = s.path[:len(s.path)-1]
+	return ok
+}
+
+// isProven reports whether a set proves that the server completes an item to an element: a
+// field of the key that the set does not hold below the element was not stated when we
+// applied it either, so it is the server's default (edge case 3).
+func isProven(item any, pe fieldpath.Element, set *fieldpath.Set) bool {
+	child, ok := fieldpath.Below(set, pe)
+	return ok && len(fieldpath.Unproven(item, pe, child)) == 0
 }

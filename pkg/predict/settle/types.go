@@ -1,0 +1,59 @@
+package settle
+
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+)
+
+// wholeByType compares a map or list that is a leaf of the set, by its type. It is not
+// sure where the type is not known, or would not help.
+func (s *settler) wholeByType(v, live any) (same, sure bool) {
+	if s.types == nil || !covers(live, v) {
+		return false, false
+	}
+	schema := s.types.At(s.path)
+	relation := openapi.RelationOf(schema)
+	if _, isList := v.([]any); isList && s.types.IsDeduced(s.path) {
+		relation = openapi.Atomic
+	}
+	switch relation {
+	case openapi.Granular:
+		// What was applied was empty, whatever others or the server put in since.
+		return fieldpath.IsEmpty(v) && sameSort(v, live), true
+	case openapi.Atomic:
+		if s.othersBelow() {
+			return false, true
+		}
+		return fieldpath.Equal(v, live) || completes(v, live, schema) && !s.othersHold(), true
+	case openapi.Unknown:
+	}
+	return false, false
+}
+
+// emptyByType reports whether an empty list that left no trace in the set is one that
+// leaves none, so that whatever items are live are nobody's or others'.
+func (s *settler) emptyByType() bool {
+	return s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular
+}
+
+// leftOut reports whether the server does not write out what is stated, since it is
+// zero or empty and the kind is one of Kubernetes' own. Our set shows that it was so
+// when we stated it: a field that is written out, and that somebody takes away, leaves
+// our set as well. Of an empty list that has items of its own there is no trace.
+func (s *settler) leftOut(v any, member bool) bool {
+	list, isList := v.([]any)
+	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.types.BuiltIn() || s.othersHold() {
+		return false
+	}
+	schema := s.types.At(s.path)
+	if isList && len(list) == 0 && !member {
+		return openapi.RelationOf(schema) == openapi.Granular
+	}
+	return openapi.MayBe(schema, v) // What is of another type is refused.
+}
+
+// scalarByType reports whether two scalars are two ways to write one quantity. Whoever
+// else holds it would be in conflict with the other way.
+func (s *settler) scalarByType(v, live any) bool {
+	return s.types != nil && sameQuantity(v, live) && isQuantity(s.types.At(s.path)) && !s.othersHold()
+}
