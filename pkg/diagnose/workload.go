@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -57,33 +56,30 @@ func (r *Run) readWorkloads() result[Workload] {
 	return result[Workload]{found, sure && sureOfSets && sureOfDaemons}
 }
 
+// podController is what a Deployment, a StatefulSet and a DaemonSet have in common.
+type podController struct {
+	Spec struct {
+		Replicas *int32                 `json:"replicas"`
+		Selector *metav1.LabelSelector  `json:"selector"`
+		Template corev1.PodTemplateSpec `json:"template"`
+	} `json:"spec"`
+	Status struct {
+		ReadyReplicas          int32 `json:"readyReplicas"`
+		DesiredNumberScheduled int32 `json:"desiredNumberScheduled"`
+		NumberReady            int32 `json:"numberReady"`
+	} `json:"status"`
+}
+
 func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
 	w := Workload{Ref: object.RefOf(u)}
-	var template corev1.PodTemplateSpec
-	switch u.GetKind() {
-	case "Deployment":
-		typed, ok := As[appsv1.Deployment](u)
-		if !ok {
-			return w, false
-		}
-		template, w.selector = typed.Spec.Template, typed.Spec.Selector
-		w.Wanted, w.Ready = deref(typed.Spec.Replicas), typed.Status.ReadyReplicas
-	case "StatefulSet":
-		typed, ok := As[appsv1.StatefulSet](u)
-		if !ok {
-			return w, false
-		}
-		template, w.selector = typed.Spec.Template, typed.Spec.Selector
-		w.Wanted, w.Ready = deref(typed.Spec.Replicas), typed.Status.ReadyReplicas
-	case "DaemonSet":
-		typed, ok := As[appsv1.DaemonSet](u)
-		if !ok {
-			return w, false
-		}
-		template, w.selector = typed.Spec.Template, typed.Spec.Selector
-		w.Wanted, w.Ready = typed.Status.DesiredNumberScheduled, typed.Status.NumberReady
-	default:
+	typed, ok := As[podController](u)
+	if !ok {
 		return w, false
+	}
+	template := typed.Spec.Template
+	w.selector, w.Wanted, w.Ready = typed.Spec.Selector, deref(typed.Spec.Replicas), typed.Status.ReadyReplicas
+	if u.GetKind() == "DaemonSet" {
+		w.Wanted, w.Ready = typed.Status.DesiredNumberScheduled, typed.Status.NumberReady
 	}
 	w.own, w.labels = u.GetLabels(), template.Labels
 	w.Account = template.Spec.ServiceAccountName
