@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // traits are what the controller of an object is known by.
@@ -53,20 +55,10 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 			t.names = append(t.names, managerName{name, "who writes its status"})
 		}
 	}
-	t.names, t.domains, t.groups = distinct(t.names), distinct(t.domains), distinct(t.groups)
+	t.names, t.domains, t.groups = text.Distinct(t.names), text.Distinct(t.domains), text.Distinct(t.groups)
 	return t
 }
 
-// distinct returns the items, each once, in their order.
-func distinct[T comparable](items []T) []T {
-	var out []T
-	for _, item := range items {
-		if !slices.Contains(out, item) {
-			out = append(out, item)
-		}
-	}
-	return out
-}
 
 // isCustom reports whether a group is none of Kubernetes' own.
 func isCustom(group string) bool {

@@ -5,6 +5,13 @@ import (
 	"unicode/utf8"
 )
 
+const (
+	// realLength is from where on a value is masked wherever it turns up; below
+	// anyPlace as a whole word only.
+	realLength = 6
+	anyPlace   = 8
+)
+
 // index finds forms in a text by their first bytes. It grows while it is used, which an
 // automaton does not, and costs one look-up for each byte of a text.
 type index struct {

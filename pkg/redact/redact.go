@@ -2,6 +2,7 @@ package redact
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -135,7 +136,7 @@ func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any
 	if level == holder {
 		return x, y
 	}
-	if hasX && hasY && equal(x, y) {
+	if hasX && hasY && reflect.DeepEqual(x, y) {
 		tagX, tagY = Mask, Mask
 	}
 	if !hasX || !hasY || x == nil || y == nil {

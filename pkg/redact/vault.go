@@ -11,6 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Vault knows the values of every Secret that one run has seen, and masks them in
@@ -33,10 +34,6 @@ type Vault struct {
 }
 
 const (
-	// realLength is from where on a value is masked wherever it turns up; below
-	// anyPlace as a whole word only.
-	realLength = 6
-	anyPlace   = 8
 	// tokenLength is from where on one line of a value, or one word of letters alone,
 	// is too rare to be anything but secret.
 	tokenLength = 16
@@ -163,17 +160,17 @@ func (v *Vault) add(value string) {
 
 // quoted takes in a text as it is and between the quotes of Go, JSON and YAML, once and
 // twice: a log quotes a body that quotes an annotation that quotes the value.
-func (v *Vault) quoted(text string, sure bool) {
-	text = strings.TrimSpace(text)
-	forms := []string{text}
+func (v *Vault) quoted(value string, sure bool) {
+	value = strings.TrimSpace(value)
+	forms := []string{value}
 	for range 2 {
-		if isUnquoted(text) {
+		if isUnquoted(value) {
 			break
 		}
 		for _, form := range forms {
 			forms = append(forms, inGo(form), inJSON(form), strings.ReplaceAll(form, "'", "''"))
 		}
-		forms = distinct(forms)
+		forms = text.Distinct(forms)
 	}
 	for _, form := range forms {
 		for _, part := range pieces(form) {
@@ -203,18 +200,6 @@ func inJSON(text string) string {
 		return text
 	}
 	return string(quoted[1 : len(quoted)-1])
-}
-
-func distinct(texts []string) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, text := range texts {
-		if !seen[text] {
-			seen[text] = true
-			out = append(out, text)
-		}
-	}
-	return out
 }
 
 // pieces cuts a long form into parts that overlap, the last one as long as the others.

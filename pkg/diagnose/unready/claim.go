@@ -23,7 +23,7 @@ func claimNames(p *corev1.Pod) []string {
 			names = append(names, p.Name+"-"+vol.Name)
 		}
 	}
-	return distinct(names)
+	return stated(names)
 }
 
 // claimsOf tells which claims of a Pod keep it waiting.

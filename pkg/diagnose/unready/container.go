@@ -83,7 +83,7 @@ func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerCrash",
 			Message:  b.role + " ends each time it is started (CrashLoopBackOff)",
-			Evidence: distinct([]string{text.Excerpt(w.Message)}),
+			Evidence: stated([]string{text.Excerpt(w.Message)}),
 			Next:     b.logs(true),
 		})}
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",

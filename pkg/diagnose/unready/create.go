@@ -191,5 +191,5 @@ func webhookNames(u *unstructured.Unstructured) []string {
 		name, _ := hook["name"].(string)
 		names = append(names, name)
 	}
-	return distinct(names)
+	return stated(names)
 }

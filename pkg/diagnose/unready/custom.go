@@ -175,7 +175,7 @@ func (v *view) warned(u *unstructured.Unstructured) []finding {
 	for _, e := range events[:min(3, len(events))] {
 		c.Evidence = append(c.Evidence, quoted(e)...)
 	}
-	c.Evidence = distinct(c.Evidence)
+	c.Evidence = stated(c.Evidence)
 	return []finding{{Cause: c, rank: direct}}
 }
 

@@ -89,7 +89,7 @@ func definedNames(definition *unstructured.Unstructured, path ...string) []strin
 		out = append(out, diagnose.Text(definition, append(slices.Clip(path), field)...))
 	}
 	short, _, _ := unstructured.NestedStringSlice(definition.Object, append(slices.Clip(path), "shortNames")...)
-	return distinct(append(out, short...))
+	return stated(append(out, short...))
 }
 
 // apiService tells why an aggregated API does not answer, down to the Pods behind it.

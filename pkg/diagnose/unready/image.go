@@ -22,7 +22,7 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 		said = e.Message // The other one may say no more than that it pauses.
 	}
 	c := event.Cause{
-		Evidence: distinct([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
+		Evidence: stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
 		Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
 	lower := strings.ToLower(said)

@@ -218,7 +218,7 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	for _, tls := range i.Spec.TLS {
 		secrets = append(secrets, tls.SecretName)
 	}
-	return distinct(services), distinct(secrets)
+	return stated(services), stated(secrets)
 }
 
 // selectorOf returns a label selector as kubectl takes it; "" where it selects

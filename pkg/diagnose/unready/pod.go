@@ -167,7 +167,7 @@ func (v *view) starting(p *corev1.Pod) []finding {
 		Message: "is being started, and nothing is known to be wrong",
 		Next:    kubectl(p.Namespace, "describe", "pod", p.Name),
 	}
-	if waiting = distinct(waiting); len(waiting) > 0 {
+	if waiting = stated(waiting); len(waiting) > 0 {
 		cause.Evidence = append(cause.Evidence, "containers wait: "+text.List(waiting, 3))
 	}
 	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" is on node "+p.Spec.NodeName+v.since(c.LastTransitionTime))

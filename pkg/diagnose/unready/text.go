@@ -47,13 +47,7 @@ func describe(ref object.Ref) string {
 	return kubectl(ref.Namespace, "describe", ref.Resource())
 }
 
-// distinct returns the texts that are not empty, each once, in their order.
-func distinct(texts []string) []string {
-	var out []string
-	for _, text := range texts {
-		if text != "" && !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	return out
+// stated returns the texts that say something, each once, in their order.
+func stated(texts []string) []string {
+	return text.Distinct(slices.DeleteFunc(slices.Clone(texts), func(said string) bool { return said == "" }))
 }
