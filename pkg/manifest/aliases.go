@@ -10,40 +10,40 @@ import (
 
 const (
 	// maxExpansion bounds how much larger its aliases make a document. The API server
-	// takes no object of more than 3 MiB.
+	// accepts no object of more than 3 MiB.
 	maxExpansion = 4 << 20
-	// maxTotal bounds what all aliases of one reading make together.
+	// maxTotal bounds what all aliases of one run expand to.
 	maxTotal = maxBytes
 )
 
-// aliases counts by how much aliases make what is read larger than its text. Of a nil one,
-// each document is bounded, but not their sum.
+// aliases counts how much larger than its text the input becomes through aliases. With a
+// nil counter each document is bounded, but not their sum.
 type aliases struct{ total atomic.Int64 }
 
-// admit finds fault with a document whose aliases make it too large, before any of them
-// is followed: some kilobytes of text can stand for any number of gigabytes.
+// admit rejects a document whose aliases make it too large, before any of them is
+// followed: a few kilobytes of text can stand for any number of gigabytes.
 func (a *aliases) admit(d *document) error {
 	if !bytes.Contains(d.text, []byte("&")) || !bytes.Contains(d.text, []byte("*")) {
 		return nil
 	}
 	var m measure
 	m.document(d)
-	const hint = "the API server takes no object of more than 3 MiB: repeat less of it, or write it out as several objects"
+	const hint = "the API server accepts no object of more than 3 MiB: repeat less of it, or write it out as several objects"
 	line := d.below(max(m.worst, 1) - 1)
 	switch {
 	case m.added > maxExpansion:
-		return at(line, fmt.Sprintf("aliases (*) repeat so much that the document would be %s larger than its text; %s is the most",
+		return at(line, fmt.Sprintf("aliases (*) would make the document %s larger than its text; the limit is %s",
 			size(m.added), size(maxExpansion)), hint)
 	case a != nil && a.total.Add(m.added) > maxTotal:
-		return at(line, fmt.Sprintf("aliases (*) repeat so much that the whole input would be more than %s larger than its text", size(maxTotal)),
-			"read it in several runs")
+		return at(line, fmt.Sprintf("aliases (*) would make the whole input more than %s larger than its text", size(maxTotal)),
+			"split it over several runs")
 	}
 	return nil
 }
 
-// size in the unit that says most.
+// size formats a number of bytes in its largest whole unit.
 func size(n int64) string {
-	const most = 1 << 40 // Beyond, how much it is does not matter.
+	const most = 1 << 40 // Beyond that the exact figure does not matter.
 	switch {
 	case n > most:
 		return "more than 1 TiB"
@@ -54,12 +54,12 @@ func size(n int64) string {
 	}
 }
 
-// measure adds up what a document is with its aliases followed. What is known of a node
-// is not counted again, so that it takes as long as the text is large.
+// measure adds up the size of a document with its aliases followed. The size of a node is
+// computed once, so the time is linear in the length of the text.
 type measure struct {
 	sizes map[*yaml.Node]int64
 	added int64
-	// worst is the line of the alias that adds most; 0 where there is none.
+	// worst is the line of the alias that adds most, 0 without one.
 	worst int
 	most  int64
 }
@@ -67,8 +67,8 @@ type measure struct {
 func (m *measure) document(d *document) {
 	top := d.nodes()
 	if top == nil {
-		// What yaml/v3 cannot read, yaml/v2 hardly can. If it can, an alias may stand for
-		// all of the text.
+		// What yaml/v3 cannot read, yaml/v2 rarely can. In case it can, assume that each
+		// alias stands for the whole text.
 		count := int64(bytes.Count(d.text, []byte(" *")) + bytes.Count(d.text, []byte("[*")) + bytes.Count(d.text, []byte(",*")))
 		m.added = count * int64(len(d.text))
 		return
@@ -77,7 +77,7 @@ func (m *measure) document(d *document) {
 	m.visit(top)
 }
 
-// enormous is where counting ends: sums of it do not overflow.
+// enormous is where counting stops, low enough that sums of it do not overflow.
 const enormous = 1 << 50
 
 // visit returns the size of a node, roughly that of its JSON.

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// moment is how long nothing may come before that is told.
+	// moment is the silence after which the wait is reported.
 	moment = time.Second
-	// longestSilence is how long nothing may come at all: of standard input and of a
-	// pipe since they said anything, of a kustomization until it is built.
+	// longestSilence is the silence after which reading fails: of standard input or
+	// a pipe since its last byte, of a kustomization until it is built.
 	longestSilence = 5 * time.Minute
 )
 
-// heard is when something was last heard of an input.
+// heard records when an input last produced something.
 type heard struct{ nanos atomic.Int64 }
 
 func (h *heard) now() { h.nanos.Store(time.Now().UnixNano()) }
 
 func (h *heard) at() time.Time { return time.Unix(0, h.nanos.Load()) }
 
-// hearing is a reader that notes when something came.
+// hearing is a reader that records when bytes arrive.
 type hearing struct {
 	io.Reader
 	heard *heard
@@ -35,17 +35,17 @@ func (r hearing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// patience is how an input is waited for that may keep us waiting.
+// patience says how to wait for an input that may block.
 type patience struct {
-	// name is what it is called in an error, what in a sentence.
+	// name is what errors call the input, what is what sentences call it.
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)
 }
 
-// await calls read, and waits for it, for the end of ctx, or until nothing was
-// heard for too long. What keeps silent is told after a moment. read itself cannot
-// be stopped but by its ctx: it goes on until it returns or the process ends.
+// await calls read and waits until it returns, ctx ends, or the input has been
+// silent for too long. It reports silence after a moment. Only ctx can stop read
+// itself: otherwise it runs until it returns or the process ends.
 func (p patience) await(ctx context.Context, read func(context.Context, *heard) ([]byte, error)) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -80,7 +80,7 @@ func (p patience) await(ctx context.Context, read func(context.Context, *heard) 
 		switch {
 		case !h.at().Equal(since):
 		case time.Since(since) >= p.most:
-			return nil, &inputError{where: p.name, text: "nothing came for " + strings.TrimSuffix(p.most.String(), "0s")}
+			return nil, &inputError{where: p.name, text: "no input for " + strings.TrimSuffix(p.most.String(), "0s")}
 		default:
 			told = since
 			if p.tell != nil {

@@ -53,9 +53,9 @@ func TestSilentInputs(t *testing.T) {
 	}{
 		"a URL": {
 			Options{Filenames: []string{url}, Client: &http.Client{Transport: never{}}},
-			shown, 3 * time.Minute, shown + ": nothing came for 3m",
+			shown, 3 * time.Minute, shown + ": no input for 3m",
 		},
-		"standard input": {Options{Filenames: []string{"-"}}, "standard input", 5 * time.Minute, "-: nothing came for 5m"},
+		"standard input": {Options{Filenames: []string{"-"}}, "standard input", 5 * time.Minute, "-: no input for 5m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

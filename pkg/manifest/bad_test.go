@@ -32,7 +32,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"duplicate key in two spellings": {
 			text: configMap("a") + "data:\n  1: a\n  \"1\": b\n",
-			want: []string{`app.yaml:5: .data has the key "1" twice, in two spellings`},
+			want: []string{`app.yaml:5: .data has the key "1" twice, spelled differently`},
 		},
 		"duplicate key in JSON": {
 			text: `{"apiVersion": "v1",` + "\n" + `"kind": "ConfigMap", "metadata": {"name": "a"},` + "\n" + `"kind": "Secret"}`,
@@ -59,7 +59,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"alias of nothing": {
 			text: configMap("a") + "data: *nope\n",
-			want: []string{"app.yaml:5: not YAML: an alias (*) of an anchor that is not there", "  quote a text that begins with *"},
+			want: []string{"app.yaml:5: not YAML: an alias (*) of an anchor that does not exist", "  quote a text that begins with *"},
 		},
 		"broken JSON": {
 			text: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}` + "\n\n" + `{"apiVersion": "v1",` + "\n" + `"kind": [}`,
@@ -69,14 +69,14 @@ func TestBadInput(t *testing.T) {
 			text: "  apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\ndata:\n  a: b\n",
 			want: []string{
 				"app.yaml:5: text after the end of the object, which begins at line 1",
-				"  the lines of one object begin in one column; objects are separated by ---",
+				"  start all top-level lines of an object in the same column; separate objects with ---",
 			},
 		},
 		"two objects in flow style, the second would be lost": {
 			text: "{apiVersion: v1, kind: A, metadata: {name: a}}\n{apiVersion: v1, kind: A, metadata: {name: b}}\n",
 			want: []string{
 				"app.yaml:2: text after the end of the object, which begins at line 1",
-				"  the lines of one object begin in one column; objects are separated by ---",
+				"  start all top-level lines of an object in the same column; separate objects with ---",
 			},
 		},
 		"binary": {
@@ -85,7 +85,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"not a number": {
 			text: configMap("a") + "spec:\n- x\n- ratio: .nan\n",
-			want: []string{"app.yaml:7: .spec[1].ratio is not a number that JSON can hold", "  quote it if it is text"},
+			want: []string{"app.yaml:7: .spec[1].ratio is not a number that JSON can represent", "  quote it if it is text"},
 		},
 		"empty key": {
 			text: configMap("a") + "data:\n  ~: a\n",
@@ -129,8 +129,8 @@ func TestBadInput(t *testing.T) {
 		"edge case 23: generateName": {
 			text: "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\n",
 			want: []string{
-				"app.yaml:4: Job: generateName without a name: apply has to know which object is meant",
-				"  set metadata.name, or make a new object each time with kubectl create",
+				"app.yaml:4: Job: generateName without a name: apply needs to know which object is meant",
+				"  set metadata.name, or create a new object each time with kubectl create",
 			},
 		},
 		"a name that YAML takes for something else": {

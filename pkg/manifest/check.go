@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// check finds fault with what no kind allows. Everything else is for the API
+// check finds the faults that no kind allows. Everything else is left to the API
 // server, which knows the kind.
 func (r *reader) check(fields map[string]any, path []any) {
 	r.subject = subject(fields)
@@ -30,8 +30,8 @@ func (r *reader) check(fields map[string]any, path []any) {
 		return
 	}
 	if metadata["name"] == nil && metadata["generateName"] != nil {
-		r.fault(under(path, "generateName"), "generateName without a name: apply has to know which object is meant",
-			"set metadata.name, or make a new object each time with kubectl create")
+		r.fault(under(path, "generateName"), "generateName without a name: apply needs to know which object is meant",
+			"set metadata.name, or create a new object each time with kubectl create")
 	} else {
 		r.segment(metadata, path, "name")
 	}
@@ -42,8 +42,8 @@ func (r *reader) check(fields map[string]any, path []any) {
 	r.texts(metadata, path, "annotations")
 }
 
-// subject names an object as far as it can be named: the object, its kind, or
-// nothing.
+// subject names the object as precisely as its fields allow: kind and name, the
+// kind alone, or nothing.
 func subject(fields map[string]any) string {
 	kind, _ := fields["kind"].(string)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -56,7 +56,7 @@ func subject(fields map[string]any) string {
 	return object.Ref{GVK: schema.FromAPIVersionAndKind(apiVersion, kind), Namespace: namespace, Name: name}.String()
 }
 
-// text returns a field that has to be there and be text.
+// text returns a field that must be present and be a string.
 func (r *reader) text(fields map[string]any, path []any, key string) string {
 	text, ok := fields[key].(string)
 	if !ok || text == "" {
@@ -65,8 +65,8 @@ func (r *reader) text(fields map[string]any, path []any, key string) string {
 	return text
 }
 
-// segment checks a text that becomes part of the path of a URL: with a slash in
-// it, or as "..", it would name something else than it says.
+// segment checks a text that becomes a segment of a URL's path: with a slash in it,
+// or as "..", it would address something else.
 func (r *reader) segment(fields map[string]any, path []any, key string) {
 	text := r.text(fields, path, key)
 	for _, problem := range content.IsPathSegmentName(text) {
@@ -74,8 +74,8 @@ func (r *reader) segment(fields map[string]any, path []any, key string) {
 	}
 }
 
-// texts looks through a map that may be missing, but may hold nothing but text.
-// Null is let pass, as the API server does.
+// texts checks a map that may be missing but may hold only strings. Null is
+// accepted, as the API server accepts it.
 func (r *reader) texts(fields map[string]any, path []any, key string) {
 	path = under(path, key)
 	values, ok := fields[key].(map[string]any)
@@ -119,7 +119,7 @@ func under(path []any, steps ...any) []any {
 	return append(slices.Clip(path), steps...)
 }
 
-// typeName says what a value is, in the words of a message.
+// typeName names the type of a value in the words of a message.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:

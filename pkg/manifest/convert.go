@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// valueError is a value that YAML knows and JSON does not.
+// valueError is a value that YAML allows and JSON does not.
 type valueError struct {
 	path []any // keys and positions, from the top
 	text string
@@ -20,9 +20,9 @@ func (f *valueError) under(step any) *valueError {
 	return f
 }
 
-// toJSON turns a value of yaml/v2 into what it becomes on its way through
-// sigs.k8s.io/yaml and apimachinery's JSON decoder, without writing and reading
-// the JSON in between. A fuzz test holds the two together.
+// toJSON turns a value of yaml/v2 into what sigs.k8s.io/yaml and apimachinery's
+// JSON decoder would make of it, without writing and reading the JSON in between. A
+// fuzz test compares the two.
 func toJSON(value any) (any, *valueError) {
 	switch v := value.(type) {
 	case map[any]any:
@@ -63,7 +63,7 @@ func mapToJSON(in map[any]any) (any, *valueError) {
 			return nil, &valueError{text: "has an empty key, or one that is not text", hint: "quote the key"}
 		}
 		if _, twice := out[key]; twice {
-			return nil, &valueError{text: "has the key " + strconv.Quote(key) + " twice, in two spellings"}
+			return nil, &valueError{text: "has the key " + strconv.Quote(key) + " twice, spelled differently"}
 		}
 		value, fault := toJSON(v)
 		if fault != nil {
@@ -99,12 +99,12 @@ func keyToJSON(key any) (string, bool) {
 	return "", false
 }
 
-// numberToJSON gives what JSON's text of the number reads as: 1.0 and 1e3 are
-// whole numbers. The text is the shortest one that means this float, and so may
-// be another whole number than the float itself, beyond 2^53.
+// numberToJSON returns what JSON's text of the number reads as: 1.0 and 1e3 are
+// whole numbers. The text is the shortest that denotes this float, so beyond 2^53
+// it may read as another whole number than the float itself.
 func numberToJSON(f float64) (any, *valueError) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, &valueError{text: "is not a number that JSON can hold", hint: "quote it if it is text"}
+		return nil, &valueError{text: "is not a number that JSON can represent", hint: "quote it if it is text"}
 	}
 	if whole, err := strconv.ParseInt(strconv.FormatFloat(f, 'f', -1, 64), 10, 64); err == nil {
 		return whole, nil

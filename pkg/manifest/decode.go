@@ -14,9 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// decode returns the document's value as the JSON decoder of apimachinery would:
-// maps, lists, strings, bools, nil, int64 and float64. A document without any
-// value gives nil.
+// decode returns the document's value as apimachinery's JSON decoder would: maps,
+// lists, strings, bools, nil, int64 and float64. A document without a value yields
+// nil.
 func (d *document) decode() (any, []error) {
 	if !isJSON(d.text) {
 		return d.decodeYAML()
@@ -44,15 +44,15 @@ func (d *document) decode() (any, []error) {
 	return value, faults
 }
 
-// quotesKeys tells JSON from YAML's flow style, for the choice of the message.
+// quotesKeys distinguishes JSON from YAML's flow style, to choose the message.
 func (d *document) quotesKeys() bool {
 	rest := bytes.TrimLeft(d.text, " \t\r\n{")
 	return len(rest) > 0 && rest[0] == '"'
 }
 
 // decodeYAML reads the text as kubectl does, which is YAML 1.1 by yaml/v2, but
-// finds fault with two things that kubectl lets pass in silence: a key that is
-// there twice, and text after the end of the value, which gets lost.
+// rejects two things that kubectl accepts silently: a duplicate key, and text after
+// the end of the value, which would be lost.
 func (d *document) decodeYAML() (any, []error) {
 	if err := d.aliases.admit(d); err != nil {
 		return nil, []error{err}
@@ -71,7 +71,7 @@ func (d *document) decodeYAML() (any, []error) {
 	}
 	var duplicate *yaml.TypeError
 	if errors.As(err, &duplicate) && d.mergesKeys() {
-		// yaml/v2 also takes a key for a duplicate that overrides a merged one.
+		// yaml/v2 also reports a key that overrides a merged one as a duplicate.
 		value = nil
 		decoder = yaml.NewDecoder(bytes.NewReader(d.text))
 		err = decoder.Decode(&value)
@@ -83,7 +83,7 @@ func (d *document) decodeYAML() (any, []error) {
 	if err := decoder.Decode(&rest); !errors.Is(err, io.EOF) {
 		return nil, []error{at(d.below(max(yamlLine(err), 1)-1),
 			"text after the end of the object, which begins at line "+strconv.Itoa(max(d.line, 1)),
-			"the lines of one object begin in one column; objects are separated by ---")}
+			"start all top-level lines of an object in the same column; separate objects with ---")}
 	}
 	value, fault := toJSON(value)
 	if fault != nil {
@@ -92,7 +92,7 @@ func (d *document) decodeYAML() (any, []error) {
 	return value, nil
 }
 
-// syntaxFault says why the text is not YAML.
+// syntaxFault explains why the text is not YAML.
 func (d *document) syntaxFault(err error) error {
 	text, hint := wording(err)
 	line := max(yamlLine(err), d.aliasLine(err), 1)
@@ -109,9 +109,9 @@ func (d *document) syntaxFault(err error) error {
 	return at(d.below(line-1), "not YAML: "+text, hint)
 }
 
-// wording says what an error of yaml/v2 says, but never what is written in the
-// text: a value that begins with * or ! may well be a password. The library has
-// no types for its errors, and quotes values only in these.
+// wording repeats an error of yaml/v2 without quoting the text: a value that begins
+// with * or ! may well be a password. The library has no types for its errors, and
+// quotes values only in these.
 func wording(err error) (said, hint string) {
 	said = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, after, found := strings.Cut(said, ": "); found && strings.HasPrefix(said, "line ") {
@@ -119,7 +119,7 @@ func wording(err error) (said, hint string) {
 	}
 	switch {
 	case strings.HasPrefix(said, "unknown anchor "):
-		return "an alias (*) of an anchor that is not there", "quote a text that begins with *"
+		return "an alias (*) of an anchor that does not exist", "quote a text that begins with *"
 	case strings.HasPrefix(said, "anchor "):
 		return "an anchor whose value contains itself", "quote a text that begins with * or &"
 	case strings.HasPrefix(said, "cannot decode "):
@@ -130,8 +130,8 @@ func wording(err error) (said, hint string) {
 	return text.OneLine(said), ""
 }
 
-// yamlLine reads the line out of an error of yaml/v2, which has it nowhere else;
-// 0 where there is none. The parser counts from 0, the scanner below it from 1.
+// yamlLine reads the line out of an error of yaml/v2, which states it only there; 0
+// without one. The parser counts from 0, the scanner below it from 1.
 func yamlLine(err error) int {
 	if err == nil {
 		return 0
@@ -149,7 +149,7 @@ func yamlLine(err error) int {
 	return line
 }
 
-// isParserError tells the parser's errors from those of the scanner.
+// isParserError tells the parser's errors from the scanner's.
 func isParserError(text string) bool {
 	switch strings.TrimPrefix(text, "did not find expected ") {
 	case "<stream-start>", "<document start>", "node content", "'-' indicator", "key", "',' or ']'", "',' or '}'",
@@ -160,8 +160,8 @@ func isParserError(text string) bool {
 	return false
 }
 
-// aliasLine finds the alias that an error of yaml/v2 is about, which tells its name
-// alone; 0 where the error is about something else.
+// aliasLine finds the alias that an error of yaml/v2 is about, since the error
+// states only the alias's name; 0 if the error is about something else.
 func (d *document) aliasLine(err error) int {
 	_, name, isAlias := strings.Cut(err.Error(), "unknown anchor '")
 	name, _, quoted := strings.Cut(name, "'")

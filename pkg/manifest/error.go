@@ -7,10 +7,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// inputError is one fault of the input: where it is, what it is, and what to do.
+// inputError is one fault of the input: where it is, what it is, and how to correct
+// it.
 type inputError struct {
 	where string
-	line  int // the one in where, if there is one
+	line  int // the line that where names, if any
 	text  string
 	hint  string
 	err   error
@@ -32,13 +33,13 @@ func (e *inputError) Hint() string { return e.hint }
 
 func (e *inputError) Unwrap() error { return e.err }
 
-// at makes the fault of a place in a file.
+// at returns the fault of a place in a file.
 func at(s object.Source, text, hint string) *inputError {
 	return &inputError{where: s.String(), line: s.Line, text: text, hint: hint}
 }
 
-// unreadable is the fault of a whole input. The operating system's own error
-// names the file a second time, so only its cause is kept.
+// unreadable is the fault of a whole input. The operating system's error names the
+// file a second time, so only its cause is kept.
 func unreadable(name string, err error) error {
 	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = onPath.Err

@@ -16,8 +16,8 @@ const (
 	fetchTimeout  = time.Minute
 )
 
-// fetch reads a URL. Redirects are followed; what may pass (no answer, 429, 5xx)
-// is tried three times a second apart, as kubectl does.
+// fetch reads a URL. It follows redirects and tries transient failures (no answer, 429,
+// 5xx) three times a second apart, as kubectl does.
 func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]byte, error) {
 	if client == nil {
 		client = &http.Client{Timeout: fetchTimeout}
@@ -54,7 +54,7 @@ func fetchOnce(ctx context.Context, client *http.Client, url string, h *heard) (
 	return text, true, err
 }
 
-// unreachable drops the method and the URL that net/http puts before its cause.
+// unreachable drops the method and the URL that net/http puts before the cause.
 func unreachable(name string, err error) error {
 	if onURL, ok := errors.AsType[*neturl.Error](err); ok {
 		err = onURL.Err
@@ -62,9 +62,9 @@ func unreachable(name string, err error) error {
 	return &inputError{where: name, err: err}
 }
 
-// publicURL is a URL as it may be shown: what stands before its host or after its path
-// may be a password or a signature. It is cut as text, for one that cannot be parsed may
-// hold a password as well.
+// publicURL is a URL that is safe to show: what stands before its host or after its path
+// may be a password or a signature. The URL is cut as text, since one that cannot be
+// parsed may hold a password as well.
 func publicURL(url string) string {
 	shown, _, _ := strings.Cut(withoutUsers(url), "#")
 	path, query, _ := strings.Cut(shown, "?")
@@ -74,8 +74,7 @@ func publicURL(url string) string {
 	return path
 }
 
-// withoutUsers returns a text without what stands before the hosts of its URLs: a user
-// and a password, or a token.
+// withoutUsers removes user names, passwords and tokens from the URLs of a text.
 func withoutUsers(text string) string {
 	return regexp.MustCompile(`(?i)(https?:/+)[^/?#\s'"]*@`).ReplaceAllString(text, "$1")
 }

@@ -9,19 +9,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Hooks say what becomes of Helm's hooks in the input: objects that a chart's author
-// meant Helm to create at one moment, most of them to run once.
+// Hooks says what to do with Helm's hooks in the input: objects that a chart's author
+// meant Helm to create at a certain moment, most of them to run once.
 type Hooks string
 
-// What becomes of hooks.
+// The choices for Helm's hooks.
 const (
-	// HooksSkip leaves them out, and lists them in [Result].Hooks.
+	// HooksSkip leaves them out and lists them in [Result].Hooks.
 	HooksSkip Hooks = ""
-	// HooksApply takes those that Helm would run with an install or an upgrade for
-	// objects like any others. Tests, and what runs when a release is deleted or rolled
-	// back, are left out all the same.
+	// HooksApply treats the hooks of an install or an upgrade like any other object.
+	// Tests, and hooks of a delete or a rollback, are left out all the same.
 	HooksApply Hooks = "apply"
-	// HooksError makes each of them a fault.
+	// HooksError makes each hook a fault.
 	HooksError Hooks = "error"
 )
 
@@ -29,7 +28,7 @@ const (
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
-	// On are the moments that it is for, such as pre-install.
+	// On lists the moments at which Helm would run it, such as pre-install.
 	On []string
 }
 
@@ -42,9 +41,9 @@ func (h Hook) Applicable() bool {
 
 const hookAnnotation = "helm.sh/hook"
 
-// hookOf returns what hook an object is; false if it is none. Helm 2 marked the
-// definitions of a chart as crd-install: they are part of it, and Helm 3 does not know
-// the word any more.
+// hookOf returns the hook that an object is, or false. Helm 2 marked a chart's
+// definitions as crd-install: they belong to the chart, and Helm 3 no longer knows the
+// mark.
 func hookOf(m object.Manifest) (Hook, bool) {
 	moments, marked, _ := unstructured.NestedString(m.Object.Object, "metadata", "annotations", hookAnnotation)
 	if !marked {
@@ -60,9 +59,9 @@ func hookOf(m object.Manifest) (Hook, bool) {
 	return h, !definition
 }
 
-// sift decides on one object whether it is kept, by what is to become of hooks. The
-// error is the fault of one that there must not be.
-func (s *sieve) sift(m object.Manifest) (keep bool, fault error) {
+// sift reports whether to keep an object, by the choice for hooks. The error is the
+// fault of a hook where none is allowed.
+func (s *filter) sift(m object.Manifest) (keep bool, fault error) {
 	h, isHook := hookOf(m)
 	switch {
 	case !isHook, s.hooks == HooksApply && h.Applicable():
@@ -76,14 +75,14 @@ func (s *sieve) sift(m object.Manifest) (keep bool, fault error) {
 	}
 }
 
-// onlyHooks is the fault of an input of which nothing is left but its hooks.
+// onlyHooks is the fault of an input that holds nothing but hooks.
 func onlyHooks(hooks []Hook) error {
-	fault := &inputError{text: "no Kubernetes object in the input but Helm hooks, which were left out"}
+	fault := &inputError{text: "the input holds only Helm hooks, which were left out"}
 	if slices.ContainsFunc(hooks, Hook.Applicable) {
 		fault.hint = ApplyHooksHint
 	}
 	return fault
 }
 
-// ApplyHooksHint says how hooks are applied that [Hook.Applicable] is true of.
+// ApplyHooksHint says how to apply the hooks that [Hook.Applicable] reports.
 const ApplyHooksHint = "--helm-hooks=apply applies those of an install or an upgrade as objects"

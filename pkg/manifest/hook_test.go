@@ -90,7 +90,7 @@ func TestHooks(t *testing.T) {
 
 // An input of nothing but hooks is not an input of nothing.
 func TestOnlyHooks(t *testing.T) {
-	const said = "no Kubernetes object in the input but Helm hooks, which were left out"
+	const said = "the input holds only Helm hooks, which were left out"
 	for moments, want := range map[string][]string{
 		"test":        {said},
 		"pre-install": {said, "  --helm-hooks=apply applies those of an install or an upgrade as objects"},

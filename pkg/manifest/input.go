@@ -13,7 +13,7 @@ import (
 )
 
 // maxBytes bounds one file, URL or stream. The largest object that an API server
-// takes is 1.5 MB, and nobody keeps hundreds of those in one file.
+// accepts is 1.5 MB, and one file does not hold hundreds of those.
 const maxBytes = 256 << 20
 
 // stdin is the name that stands for standard input.
@@ -22,7 +22,8 @@ const stdin = "-"
 // input is one text to read.
 type input struct {
 	name string
-	// generated: the text is not what somebody wrote, and its lines mean nothing.
+	// generated: the text was not written by hand, and its lines mean nothing to
+	// the user.
 	generated bool
 	open      func(context.Context) ([]byte, error)
 }
@@ -36,8 +37,8 @@ func (in input) text(ctx context.Context) ([]byte, error) {
 	return toUTF8(in.name, text)
 }
 
-// expand turns what the user named into inputs, in the order of the names; what
-// a folder or a pattern stands for is in lexical order.
+// expand turns the names that the user gave into inputs, in their order; the files
+// of a folder or a pattern come in lexical order.
 func expand(o Options) ([]input, error) {
 	if o.Kustomize != "" {
 		if len(o.Filenames) > 0 || o.Recursive {
@@ -74,8 +75,8 @@ type expansion struct {
 	seen      map[string]bool
 }
 
-// add appends an input, unless it is there already: to name a file and also its
-// folder is no mistake.
+// add appends an input unless it is there already: naming a file and its folder is
+// no mistake.
 func (e *expansion) add(in input) {
 	key := in.name
 	if in.name != stdin {
@@ -84,7 +85,7 @@ func (e *expansion) add(in input) {
 	e.addOnce(key, in)
 }
 
-// addOnce does so for an input that is told from others by a key.
+// addOnce adds an input unless one with the same key was added before.
 func (e *expansion) addOnce(key string, in input) {
 	if e.seen[key] {
 		return
@@ -109,7 +110,7 @@ func (e *expansion) addStdin(r io.Reader) error {
 func (e *expansion) addPath(name string) error {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		// As kubectl does: a pattern that the shell did not expand.
+		// As kubectl does: expand a pattern that the shell did not expand.
 		if matches, globErr := filepath.Glob(name); globErr == nil && len(matches) > 0 {
 			var faults []error
 			for _, match := range matches {
@@ -130,8 +131,8 @@ func (e *expansion) addPath(name string) error {
 	return nil
 }
 
-// addFolder adds the manifests of a folder. Files of other names are not looked
-// at; a folder without any is a mistake.
+// addFolder adds the manifests of a folder. It ignores files with other extensions;
+// a folder without manifests is a fault.
 func (e *expansion) addFolder(root string) error {
 	var faults []error
 	found, deeper := false, false
@@ -147,7 +148,7 @@ func (e *expansion) addFolder(root string) error {
 			}
 			deeper = true
 			// A mounted ConfigMap keeps its files in a folder called "..<time>" and
-			// links to them from beside it.
+			// links to them from its parent.
 			if !e.recursive || strings.HasPrefix(d.Name(), "..") {
 				return fs.SkipDir
 			}
@@ -156,7 +157,7 @@ func (e *expansion) addFolder(root string) error {
 		if !isManifestName(path) {
 			return nil
 		}
-		info, err := os.Stat(path) // not d: of a link we want what it leads to
+		info, err := os.Stat(path) // not d, which does not follow links
 		switch {
 		case err != nil:
 			faults = append(faults, unreadable(path, err))
@@ -173,7 +174,7 @@ func (e *expansion) addFolder(root string) error {
 	if !found && len(faults) == 0 {
 		hint := ""
 		if deeper && !e.recursive {
-			hint = "-R reads the folders inside it too"
+			hint = "-R also reads the folders inside it"
 		}
 		faults = append(faults, &inputError{where: root, text: "no .yaml, .yml or .json file in this folder", hint: hint})
 	}
@@ -188,7 +189,7 @@ func isManifestName(path string) bool {
 	return false
 }
 
-// localFile reads a file; one that is a pipe or a device may keep us waiting.
+// localFile reads a file; a pipe or a device may block.
 func (e *expansion) localFile(name string, regular bool) input {
 	read := func(_ context.Context, h *heard) ([]byte, error) {
 		f, err := os.Open(name)

@@ -59,7 +59,7 @@ func TestInputs(t *testing.T) {
 		"a folder of folders": {
 			Options{Filenames: []string{"nested"}},
 			nil,
-			[]string{"nested: no .yaml, .yml or .json file in this folder", "  -R reads the folders inside it too"},
+			[]string{"nested: no .yaml, .yml or .json file in this folder", "  -R also reads the folders inside it"},
 		},
 		"a link to nothing":    {Options{Filenames: []string{"dangling"}}, nil, []string{"dangling/x.yaml: no such file or directory"}},
 		"a pipe in a folder":   {Options{Filenames: []string{"pipe"}}, nil, []string{"pipe/p.yaml: neither a file nor a folder"}},
@@ -176,7 +176,7 @@ func TestSelector(t *testing.T) {
 		"equal":            {"app=web", []string{"app.yaml:1 ConfigMap/a"}, 0, nil},
 		"in a set":         {"app in (db,cache)", []string{"app.yaml:7 ConfigMap/b"}, 1, nil},
 		"a label of null":  {"empty=", []string{"app.yaml:7 ConfigMap/b"}, 1, nil},
-		"matching nothing": {"app=x", nil, 0, []string{"-l app=x: no object of the input has such labels"}},
+		"matching nothing": {"app=x", nil, 0, []string{"-l app=x: no object in the input matches"}},
 		"malformed":        {"app=,=", nil, 0, []string{"-l app=,=: found '=', expected: identifier after ','"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func TestSkipInvalid(t *testing.T) {
 	at := func(name, text string) string { return filepath.Join(dir, name) + text }
 	want := []string{
 		at("dashboard.json", ":1: no Kubernetes object, but a document without apiVersion, kind, metadata"),
-		at("job.yaml", ":4: Job: generateName without a name: apply has to know which object is meant"),
+		at("job.yaml", ":4: Job: generateName without a name: apply needs to know which object is meant"),
 		at("kind.yaml", ":1: no Kubernetes object, but a configuration file (Cluster of kind.x-k8s.io/v1alpha4)"),
 		at("tab.yaml", ":4: not YAML: found character that cannot start any token"),
 	}

@@ -8,12 +8,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// kustomization builds a folder (or a URL, for which kustomize calls git) with
-// the options of kubectl's -k. Its output passes through the same decoding as
-// any file, so that values are kubectl's, but its lines are nobody's.
+// kustomization builds a folder (or a URL, for which kustomize calls git) with the options
+// of kubectl's -k. Its output is decoded like any file, so values are what kubectl makes of
+// them, but its line numbers refer to no file.
 //
-// What kustomize says of a failure may quote all that it read: the values of Secrets are
-// masked in it.
+// An error of kustomize may quote all that it read: mask the values of Secrets in it.
 func kustomization(o Options) input {
 	path := o.Kustomize
 	build := func(context.Context, *heard) ([]byte, error) {
@@ -37,9 +36,9 @@ func kustomization(o Options) input {
 	}}
 }
 
-// fault says why a kustomization cannot be built. Values are looked for before lines are
-// joined, and after: they may have several. What it was called with may have a password, and
-// so may the URLs of its resources.
+// fault explains why a kustomization cannot be built. Values are masked before lines are
+// joined and again after, because a value may span several lines. The argument itself and
+// the URLs of resources may hold a password.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))

@@ -8,10 +8,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Locate finds a field of an object in the file that the object was read from: its place,
-// and where it is a scalar without quotes, how it is written there. steps are keys and
-// positions from the top of the object. What is no file any more, or has no lines, gives
-// the source as it was.
+// Locate finds a field of an object in the file that the object was read from: its place
+// and, for an unquoted scalar, its spelling there. steps are keys and positions from the
+// top of the object. If the file is gone, or the input has no lines, Locate returns the
+// source as it was.
 func Locate(at object.Source, steps []any) (object.Source, string) {
 	info, err := os.Stat(at.File)
 	if at.Line == 0 || err != nil || !info.Mode().IsRegular() {
@@ -37,7 +37,7 @@ func Locate(at object.Source, steps []any) (object.Source, string) {
 	return d.field(at, d.objectAt(d.nodes(), at.Line), steps)
 }
 
-// written is a scalar without quotes as it is written; empty for any other value.
+// written is an unquoted scalar as the file spells it; empty for any other value.
 func (d *document) written(path []any) string {
 	_, text := d.field(d.source(), d.nodes(), path)
 	return text

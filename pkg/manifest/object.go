@@ -13,29 +13,29 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// outcome is what became of one document.
+// outcome is the result of decoding one document.
 type outcome struct {
 	source object.Source
-	// foreign says what the document is if it is nothing of Kubernetes'.
+	// foreign says what the document is if it is not a Kubernetes object.
 	foreign string
-	// holdsObject: the document has an object, or one that is broken.
+	// holdsObject: the document has an object, sound or broken.
 	holdsObject bool
 	objects     []found
 	faults      []error
 }
 
-// found is an object with what is to be said of it.
+// found is an object with its warning and its faults.
 type found struct {
 	object.Manifest
 	warning string
 }
 
-// noObject is the fault of a document that is nothing of Kubernetes'.
+// noObject is the fault of a document that is not a Kubernetes object.
 func (o *outcome) noObject(hint string) error {
 	return at(o.source, "no Kubernetes object, but "+o.foreign, hint)
 }
 
-// outcome decodes the document and takes the objects out of it.
+// outcome decodes the document and extracts its objects.
 func (d *document) outcome(secrets Secrets) outcome {
 	o := outcome{source: d.source()}
 	value, faults := d.decode()
@@ -46,7 +46,7 @@ func (d *document) outcome(secrets Secrets) outcome {
 		o.foreign = "HTML or XML"
 	case len(faults) > 0:
 		o.holdsObject, o.faults = true, faults
-	case value == nil: // a document without content says nothing
+	case value == nil: // a document without content is fine
 	default:
 		if o.foreign = foreign(value, o.source.File); o.foreign == "" {
 			o.holdsObject = true
@@ -58,9 +58,9 @@ func (d *document) outcome(secrets Secrets) outcome {
 	return o
 }
 
-// isTemplate reports whether it is the braces of a template that keep the text
-// from being YAML: they are where the fault is, or at the very beginning. Braces
-// elsewhere say nothing; alerting rules, for one, are full of them.
+// isTemplate reports whether template braces keep the text from being YAML: they are
+// where the fault is, or at the very beginning. Braces elsewhere prove nothing;
+// alerting rules, for one, are full of them.
 func (d *document) isTemplate(faults []error) bool {
 	braces := []byte("{{")
 	if bytes.HasPrefix(d.text, braces) {
@@ -82,10 +82,10 @@ func (d *document) isTemplate(faults []error) bool {
 	return false
 }
 
-// foreign says what a value is that was not meant for the API server; empty if
-// it was. An object has an apiVersion, a kind and metadata; whoever wrote two of
-// them meant to write all three, and wants to hear of the third. A kustomization
-// need not say what it is, but for the name of its file.
+// foreign describes a value that was not meant for the API server; empty if it was.
+// An object has an apiVersion, a kind and metadata; an author who wrote two of them
+// meant to write all three, and needs to hear that the third is missing. A
+// kustomization can be recognized by its file name alone.
 func foreign(value any, file string) string {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -114,9 +114,9 @@ func foreign(value any, file string) string {
 }
 
 // isConfiguration reports whether a document is written like an object, with an
-// apiVersion and a kind, but configures a program: of a component of Kubernetes, by
-// the convention that its group ends so, or of a tool that makes clusters. No API
-// server serves these groups. Sources: KEP-115 (component configuration),
+// apiVersion and a kind, but configures a program: a component of Kubernetes, whose
+// group by convention ends so, or a tool that creates clusters. No API server serves
+// these groups. Sources: KEP-115 (component configuration),
 // https://kind.sigs.k8s.io/docs/user/configuration/,
 // https://kubernetes.io/docs/reference/config-api/.
 func isConfiguration(fields map[string]any) bool {
@@ -129,24 +129,24 @@ func isConfiguration(fields map[string]any) bool {
 	return strings.HasSuffix(group, ".config.k8s.io")
 }
 
-// kustomizationFile is what a file is that kustomize reads.
+// kustomizationFile describes a file that kustomize reads.
 const kustomizationFile = "a kustomization, which -k reads"
 
-// group is what the items of a typed list take from it when they do not say it.
+// group is what the items of a typed list inherit when they leave it out.
 type group struct{ apiVersion, kind string }
 
-// reader takes the objects out of one document.
+// reader extracts the objects of one document.
 type reader struct {
 	*document
 	secrets Secrets
-	// subject is the object under way, as far as its name is known.
+	// subject is the current object, as far as its name is known.
 	subject string
 	objects []found
 	faults  []error
 }
 
-// read takes an object, or every object of a list, however deep it is. path leads
-// to it from the top of the document.
+// read extracts an object, or every object of a list, however deeply nested. path
+// leads to it from the top of the document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
 		fields["apiVersion"] = parent.apiVersion
@@ -181,8 +181,8 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	}
 }
 
-// isList reports whether this is a list of objects. Any kind whose name ends in
-// List is one if it has items and no name: a custom kind may be called so too.
+// isList reports whether this is a list of objects. Any kind whose name ends in List
+// is one if it has items and no name: a custom kind may have such a name too.
 func isList(fields map[string]any) bool {
 	kind, _ := fields["kind"].(string)
 	_, has := fields["items"]
@@ -190,10 +190,10 @@ func isList(fields map[string]any) bool {
 	return has && strings.HasSuffix(kind, "List") && metadata["name"] == nil && metadata["generateName"] == nil
 }
 
-// object takes one object, after it has been found to be whole.
+// object accepts one object that check found to be whole.
 func (r *reader) object(fields map[string]any, path []any) {
 	before := len(r.faults)
-	r.secrets.Learn(fields) // all that it holds: some of it is left out below
+	r.secrets.Learn(fields) // before the fields below are left out
 	r.check(fields, path)
 	if len(r.faults) > before {
 		return

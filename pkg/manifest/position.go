@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Positions are needed only to report faults and for the items of lists. They
-// come from a second parse of the text, by yaml/v3, which keeps them; JSON passes
-// as YAML here. Values never come from it: it reads YAML 1.2.
+// Positions are needed only to report faults and for the items of lists. They come
+// from a second parse of the text by yaml/v3, which keeps them; it reads JSON as
+// YAML. Values never come from it, because it reads YAML 1.2.
 
 // nodes returns the top of the document's tree, or nil where yaml/v3 cannot
 // make one.
@@ -34,8 +34,8 @@ func (d *document) nodes() *yaml.Node {
 // sourceOf returns the place of a node of the document.
 func (d *document) sourceOf(n *yaml.Node) object.Source { return d.below(n.Line - 1) }
 
-// lineOf returns the place of the key or item that a path of keys and positions
-// leads to, or of the last one on the way that is there.
+// lineOf returns the line of the key or item that a path leads to, or of its
+// closest ancestor that exists.
 func (d *document) lineOf(path []any) object.Source {
 	source, n := d.source(), d.nodes()
 	for _, step := range path {
@@ -78,7 +78,7 @@ func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 
 func asWritten(key string) string { return key }
 
-// asBoolean spells a key as JSON has it if YAML 1.1 takes it for a boolean.
+// asBoolean returns JSON's spelling of a key that YAML 1.1 reads as a boolean.
 func asBoolean(key string) string {
 	switch strings.ToLower(key) {
 	case "y", "yes", "on", "true":
@@ -89,8 +89,8 @@ func asBoolean(key string) string {
 	return key
 }
 
-// keyFaults finds the keys that are there twice, and those that no JSON object
-// can have, in the order of their lines.
+// keyFaults finds duplicate keys and keys that no JSON object can have, in the
+// order of their lines.
 func (d *document) keyFaults() []error {
 	var faults []*inputError
 	var visit func(n *yaml.Node)
@@ -155,8 +155,8 @@ func (d *document) mergesKeys() bool {
 	return top != nil && visit(top)
 }
 
-// tagLine finds the first value that is not what its tag says, of which yaml/v2
-// does not tell the line; 0 where there is none.
+// tagLine finds the first value that does not match its tag, since yaml/v2 does not
+// state the line; 0 without one.
 func (d *document) tagLine() int {
 	var visit func(n *yaml.Node) int
 	visit = func(n *yaml.Node) int {

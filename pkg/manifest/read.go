@@ -17,64 +17,64 @@ import (
 // Options say what to read. They mean what kubectl's flags of the same names
 // mean.
 type Options struct {
-	// Filenames are files, folders, glob patterns, http and https URLs, and "-"
-	// for standard input. Of a folder the .yaml, .yml and .json files are read,
-	// in the order of their names; a file that is named itself may have any name.
+	// Filenames are files, folders, glob patterns, http and https URLs, and "-" for
+	// standard input. A folder stands for its .yaml, .yml and .json files, in the
+	// order of their names; a file named explicitly may have any name.
 	Filenames []string
-	// Recursive reads the folders inside folders too. Links to folders are not
+	// Recursive also reads the folders inside folders. Links to folders are not
 	// followed.
 	Recursive bool
-	// Kustomize is a folder with a kustomization, or a URL of one. It excludes
+	// Kustomize is a folder with a kustomization, or the URL of one. It excludes
 	// Filenames and Recursive.
 	Kustomize string
 	// Selector keeps the objects whose labels match it; empty keeps all.
 	Selector string
-	// SkipNonObjects lists files that hold no Kubernetes object in
-	// [Result].Skipped, where they otherwise are errors. A file that holds an
-	// object, even a broken one, is never skipped.
+	// SkipNonObjects lists files that hold no Kubernetes object in [Result].Skipped,
+	// where they are errors otherwise. A file that holds an object, even a broken one,
+	// is never skipped.
 	SkipNonObjects bool
-	// SkipInvalid leaves the faults of what was read out of the error. A name that
-	// cannot be read stays an error.
+	// SkipInvalid leaves faults in the content out of the error. A name that cannot be
+	// read stays an error.
 	SkipInvalid bool
-	// Hooks says what becomes of Helm's hooks.
+	// Hooks says what to do with Helm's hooks.
 	Hooks Hooks
 	// In is standard input.
 	In io.Reader
-	// Secrets is told what the input holds of Secrets, so that nothing that is said of
-	// it quotes them; nil if nobody wants to know.
+	// Secrets learns the values of the input's Secrets, so that no message quotes
+	// them; it may be nil.
 	Secrets Secrets
 	// Client fetches URLs; nil stands for one that gives up on a request after a
 	// minute.
 	Client *http.Client
-	// Tell hears of an input that keeps us waiting: what it is, since when nothing
-	// came of it, and how long it is waited for at most. It may be nil.
+	// Tell is called for an input that blocks: with its name, since when it has been
+	// silent, and the longest wait. It may be nil.
 	Tell func(what string, since time.Time, within time.Duration)
 }
 
 // Result is what was read.
 type Result struct {
-	// Objects in the order in which they were named and written.
+	// Objects are in the order in which they were named and written.
 	Objects []object.Manifest
 	// Skipped are the files that hold no object, with [Options].SkipNonObjects.
 	Skipped []Skipped
-	// Invalid are the faults of what was read and is not among the Objects, one line
+	// Invalid lists the faults of content that is not among the Objects, one line
 	// each.
 	Invalid []error
 	// Hooks are Helm's hooks that were left out.
 	Hooks []Hook
-	// Warnings tell what of an object was left out.
+	// Warnings name what was left out of objects.
 	Warnings []Warning
 }
 
 // Skipped is a file that holds no Kubernetes object.
 type Skipped struct {
 	Source object.Source
-	// Reason says what it is instead, such as "a kustomization".
+	// Reason says what the file is instead, such as "a kustomization".
 	Reason string
 }
 
-// Warning is something that the author of an object should know, although the
-// object can be used.
+// Warning is something the author of an object should know, although the object is
+// usable.
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
@@ -85,14 +85,14 @@ type Warning struct {
 // Read reads everything that the options name.
 //
 // The error joins one error of one line for each fault: first those of names that
-// cannot be read, then those of what was read, in its order. Many have a
-// Hint() string. With an error, Objects are those that are sound, for whoever
-// looks for further faults among them; Skipped and Warnings may be shown. An input
-// without a single object is an error too.
+// cannot be read, then those of the content, in order. Many have a Hint() string. With
+// an error, Objects holds the sound objects, for callers that look for further faults
+// in them; Skipped and Warnings may be shown. An input without a single object is an
+// error too.
 //
-// When ctx ends, Read returns at once, even while standard input or a
-// kustomization is silent; what reads them ends with the process. Without that, it
-// waits three minutes for a URL, and for the others until nothing came for five.
+// When ctx ends, Read returns at once, even while standard input or a kustomization is
+// silent; the goroutine that reads it ends with the process. Otherwise it waits three
+// minutes for a URL, and until five minutes of silence for the other inputs.
 func Read(ctx context.Context, o Options) (Result, error) {
 	selector, err := labels.Parse(o.Selector)
 	if err != nil {
@@ -106,7 +106,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
-	s := sieve{selector: selector, skip: o.SkipNonObjects, hooks: o.Hooks}
+	s := filter{selector: selector, skip: o.SkipNonObjects, hooks: o.Hooks}
 	var faults []error
 	for _, f := range files {
 		faults = append(faults, s.add(f)...)
@@ -123,7 +123,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 		return s.Result, errors.Join(append(s.Invalid, onlyHooks(s.Hooks))...)
 	}
 	if len(s.Objects) == 0 && s.unmatched > 0 {
-		return s.Result, &inputError{where: "-l " + o.Selector, text: "no object of the input has such labels"}
+		return s.Result, &inputError{where: "-l " + o.Selector, text: "no object in the input matches"}
 	}
 	if len(s.Objects) == 0 {
 		return s.Result, errors.Join(append(s.Invalid, &inputError{text: "no Kubernetes object in the input"})...)
@@ -131,8 +131,8 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	return s.Result, nil
 }
 
-// decode reads the inputs one after the other, and decodes their documents side
-// by side. It gives the outcomes of each input, in order.
+// decode reads the inputs one after the other and decodes their documents in parallel.
+// It returns the outcomes of each input, in order.
 func decode(ctx context.Context, inputs []input, secrets Secrets) ([][]*outcome, error) {
 	var (
 		files   = make([][]*outcome, 0, len(inputs))
@@ -140,8 +140,8 @@ func decode(ctx context.Context, inputs []input, secrets Secrets) ([][]*outcome,
 		workers errgroup.Group
 		aliases = &aliases{}
 	)
-	// The limit also keeps the reading from running ahead of the decoding, and so
-	// bounds how many texts are held.
+	// The limit also keeps reading from running ahead of decoding, which bounds how
+	// many texts are held.
 	workers.SetLimit(runtime.GOMAXPROCS(0))
 	for _, in := range inputs {
 		if ctx.Err() != nil {
@@ -170,8 +170,8 @@ func decode(ctx context.Context, inputs []input, secrets Secrets) ([][]*outcome,
 	return files, errors.Join(errors.Join(faults...), workers.Wait())
 }
 
-// sieve collects what was asked for.
-type sieve struct {
+// filter collects the objects that were asked for.
+type filter struct {
 	Result
 	selector  labels.Selector
 	skip      bool
@@ -179,8 +179,8 @@ type sieve struct {
 	unmatched int
 }
 
-// add takes over the documents of one file, and returns its faults.
-func (s *sieve) add(file []*outcome) []error {
+// add takes over the documents of one file and returns its faults.
+func (s *filter) add(file []*outcome) []error {
 	var foreign []*outcome
 	holdsObject := false
 	for _, o := range file {
@@ -190,7 +190,8 @@ func (s *sieve) add(file []*outcome) []error {
 		holdsObject = holdsObject || o.holdsObject
 	}
 	if len(foreign) > 0 && !holdsObject {
-		// The file is something else altogether: one line, not one a document.
+		// The file is something else altogether: report one line, not one for each
+		// document.
 		if s.skip {
 			s.Skipped = append(s.Skipped, Skipped{Source: foreign[0].source, Reason: foreign[0].foreign})
 			return nil
@@ -212,7 +213,7 @@ func (s *sieve) add(file []*outcome) []error {
 	return faults
 }
 
-func (s *sieve) keep(f found) error {
+func (s *filter) keep(f found) error {
 	if !s.selector.Empty() && !s.selector.Matches(labelsOf(f.Object)) {
 		s.unmatched++
 		return nil

@@ -10,25 +10,25 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Secrets keeps the values of Secrets out of what is said.
+// Secrets keeps the values of Secrets out of messages.
 type Secrets interface {
-	// Learn takes in the values of an object, if it is a Secret.
+	// Learn takes the values of an object if it is a Secret.
 	Learn(object map[string]any)
-	// Add takes in one value.
+	// Add takes one value.
 	Add(value string)
-	// Text returns a text without the values that are known.
+	// Text masks the known values in a text.
 	Text(text string) string
 }
 
-// noSecrets is for who does not care.
+// noSecrets serves callers that do not care.
 type noSecrets struct{}
 
 func (noSecrets) Learn(map[string]any)    {}
 func (noSecrets) Add(string)              {}
 func (noSecrets) Text(text string) string { return text }
 
-// recorder is a file system that remembers what was read of it. Where kustomize fails,
-// its error may quote whatever it had read so far.
+// recorder is a file system that remembers what was read from it. When kustomize fails,
+// its error may quote anything it has read so far.
 type recorder struct {
 	filesys.FileSystem
 	aliases aliases
@@ -40,8 +40,8 @@ func newRecorder() *recorder {
 	return &recorder{FileSystem: filesys.MakeFsOnDisk(), files: map[string][]byte{}}
 }
 
-// ReadFile implements filesys.FileSystem. A manifest whose aliases stand for too much is
-// not let through: kustomize would follow them.
+// ReadFile implements filesys.FileSystem. It rejects a manifest whose aliases expand to
+// too much, because kustomize would follow them.
 func (r *recorder) ReadFile(path string) ([]byte, error) {
 	text, err := r.FileSystem.ReadFile(path)
 	if err == nil && (isManifestName(path) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
@@ -57,9 +57,9 @@ func (r *recorder) ReadFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// learn finds in the files that were read what may be the value of a Secret. It is better
-// to mask too much of an error than too little: a file that cannot be understood and
-// speaks of Secrets is all secret, but for its keys.
+// learn collects what may be the value of a Secret from the files that were read. Masking
+// too much of an error is better than too little: in a file that cannot be understood and
+// mentions Secrets, everything but the keys is secret.
 func (r *recorder) learn(secrets Secrets) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *learner) file(path string, text []byte) {
 	}
 }
 
-// value looks through what a file holds: a Secret, a kustomization, a patch.
+// value searches the content of a file: a Secret, a kustomization or a patch.
 func (l *learner) value(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -111,7 +111,7 @@ func (l *learner) value(value any) {
 			case "stringData", "value":
 				l.all(below)
 			case "data":
-				if !hasKind { // a part of who knows what
+				if !hasKind { // part of something unknown
 					l.all(below)
 				}
 			default:
@@ -147,7 +147,7 @@ func (l *learner) generator(g map[string]any) {
 	}
 }
 
-// source is a file that becomes the value of a Secret, or one for each line.
+// source is a file that becomes the value of a Secret, or one value for each line.
 func (l *learner) source(text string) {
 	l.secrets.Add(text)
 	for line := range strings.Lines(text) {
@@ -158,7 +158,7 @@ func (l *learner) source(text string) {
 	}
 }
 
-// all is a value that is secret whatever it is.
+// all adds a value that is secret regardless of its type.
 func (l *learner) all(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -174,8 +174,8 @@ func (l *learner) all(value any) {
 	}
 }
 
-// words are the values of a text of which nobody knows what it is: what stands behind
-// the keys, whole and word by word.
+// words adds the values of a text of unknown format: what follows the keys, whole and
+// word by word.
 func (l *learner) words(text string) {
 	if !strings.Contains(strings.ToLower(text), "secret") && !strings.Contains(text, "stringData") {
 		return

@@ -5,30 +5,30 @@ import "strings"
 // lastApplied is where client-side apply keeps a copy of the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// withoutServerFields leaves out of an object what only a server can have
-// written, which is there when the object was copied from a cluster. It returns
-// a warning that names what was left out, or nothing.
+// withoutServerFields removes from an object what only a server can have written,
+// which is present when the object was copied from a cluster. It returns a warning
+// that names what was removed, or nothing.
 //
-// What the API server (1.36) makes of them in a server-side apply:
+// What the API server (1.36) does with them in a server-side apply:
 //   - managedFields, even empty: the request is refused (KEP-555).
-//   - uid: refused unless the object is there and has this very uid.
-//   - resourceVersion: refused unless the object is still at this version; that
-//     it is not there at all is accepted.
+//   - uid: refused unless the object exists and has this very uid.
+//   - resourceVersion: refused unless the object is still at this version; an
+//     object that does not exist is accepted.
 //   - deletionTimestamp, deletionGracePeriodSeconds: refused as immutable.
 //   - creationTimestamp, generation, selfLink: ignored.
 //   - the last-applied annotation: owned as it was at the time of the copy; it
 //     misleads the next client-side apply, and shows what a Secret once held.
 //
 // An author can mean uid and resourceVersion as preconditions. In a file that is
-// kept and applied again they hold once at most, so they are taken for a copy's.
+// kept and applied again they hold at most once, so they are taken for a copy's.
 //
-// status is harder. Where it is a subresource, the server ignores it. Of a custom
-// kind without that subresource it is a field like any other, which the author
-// may mean, and whoever applies it owns it. So it is left out where something
-// else shows that the object is a copy: then it is the state of another day, and
-// to apply it would be to take it from its controller. Otherwise it is kept,
-// unless it is empty: Go programs write "status: {}" and "creationTimestamp:
-// null" where they mean nothing, and that goes without a warning.
+// status is harder. Where it is a subresource, the server ignores it. In a custom
+// kind without that subresource it is a field like any other, which the author may
+// mean and whose applier owns it. So it is left out only where something else shows
+// that the object is a copy: then it is an old state, and applying it would take it
+// from its controller. Otherwise it is kept, unless it is empty: Go programs write
+// "status: {}" and "creationTimestamp: null" where they mean nothing, and those are
+// removed without a warning.
 func withoutServerFields(fields map[string]any) string {
 	metadata, _ := fields["metadata"].(map[string]any)
 	var out []string
@@ -65,7 +65,7 @@ func withoutServerFields(fields map[string]any) string {
 	return "copied from a cluster: left out " + strings.Join(out, ", ")
 }
 
-// isEmpty reports whether a value is null or has nothing in it.
+// isEmpty reports whether a value is null or empty.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case nil:

@@ -13,23 +13,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// document is one YAML document or one JSON value of a file. Its first line is
-// the first line of the content: comments above it are not part of it.
+// document is one YAML document or one JSON value of a file. Its first line is the
+// first line of content: comments above it do not belong to it.
 type document struct {
 	file string
 	// line of the text's first line; 0 where lines mean nothing.
 	line int
 	text []byte
-	// tree of the text, once somebody has asked for a position.
+	// tree of the text, built when a position is first needed.
 	tree *yaml.Node
-	// aliases bounds what the aliases of all documents stand for; nil for one alone.
+	// aliases bounds the expansion of all documents together; nil for a single one.
 	aliases *aliases
 }
 
 func (d *document) source() object.Source { return object.Source{File: d.file, Line: d.line} }
 
-// toUTF8 takes a byte order mark off, and turns UTF-16, such as Windows PowerShell
-// writes it, into UTF-8.
+// toUTF8 removes a byte order mark and converts the UTF-16 that Windows PowerShell
+// writes to UTF-8.
 func toUTF8(name string, text []byte) ([]byte, error) {
 	if isUTF32(text) {
 		return nil, &inputError{where: name, text: "UTF-32 text, which neither YAML nor JSON readers take", hint: "save it as UTF-8"}
@@ -87,10 +87,10 @@ func isUTF32(text []byte) bool {
 	return little || big
 }
 
-// split cuts a text into its documents. A line that begins with --- or ... and
-// goes on with white space, or not at all, ends a document wherever it stands:
-// YAML forbids it even inside of quotes and block scalars, and JSON cannot hold
-// it. Documents of nothing but comments are left out.
+// split cuts a text into its documents. A line that consists of --- or ..., or goes
+// on with white space after it, ends a document wherever it stands: YAML forbids it
+// even inside quotes and block scalars, and JSON cannot contain it. Documents that
+// hold only comments are left out.
 func split(file string, text []byte) []*document {
 	var docs []*document
 	current := document{file: file, line: 1}
@@ -124,8 +124,8 @@ func split(file string, text []byte) []*document {
 	return current.appendTo(docs, text[start:])
 }
 
-// appendTo appends the document with this text, unless it is empty. JSON may
-// hold several values one after the other, which are documents each.
+// appendTo appends the document with this text, unless it is empty. JSON may hold
+// several values one after the other, each of them a document.
 func (d document) appendTo(docs []*document, text []byte) []*document {
 	if !isJSON(text) {
 		if len(text) > 0 {
@@ -148,7 +148,7 @@ func (d document) appendTo(docs []*document, text []byte) []*document {
 		d.line += bytes.Count(text[begin:end], []byte("\n"))
 		done = end
 	}
-	// What is left is white space, or not JSON: then it is the decoder's to say so.
+	// The rest is white space, or not JSON: then the decoder says so.
 	rest := bytes.TrimLeft(text[done:], " \t\r\n")
 	if len(rest) > 0 {
 		d.line += bytes.Count(text[done:len(text)-len(rest)], []byte("\n"))
@@ -157,8 +157,8 @@ func (d document) appendTo(docs []*document, text []byte) []*document {
 	return docs
 }
 
-// isJSON reports whether the text may be JSON objects: it begins with a brace, as
-// kubectl decides it. YAML's flow style does too.
+// isJSON reports whether the text may be JSON objects: it begins with a brace, which
+// is kubectl's test. YAML's flow style begins so too.
 func isJSON(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
 }
