@@ -12,16 +12,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Add notes a transition, and reports whether the record is another one for it. It
-// is not where the transition is not [Transition.Notable], or was noted before:
-// the same path at the same resource version is the same transition. Who reports
-// it again may know the user, or that what was noted as [Lost] was taken or released;
-// that is then added.
+// Add records a transition and reports whether the record changed. It does not where
+// the transition is not [Transition.Notable], or was recorded before: the same path at
+// the same resource version is the same transition. A second report may know the user,
+// or that what was recorded as [Lost] was taken or released; Add completes the entry
+// with that.
 //
-// Which of two transitions is the later one, their resource versions say
-// (KEP-5504). What is older than all that an entry remembers, or than all that a
-// record has kept which had to drop some, counts as noted before: writers report
-// what they know of an object all at once.
+// Resource versions decide which of two transitions is the later one (KEP-5504). A
+// transition older than everything an entry remembers, or older than everything left
+// in a record that dropped entries, counts as recorded before: writers report all they
+// know of an object at once.
 func (r *Record) Add(t Transition, at Occasion) bool {
 	if !t.Notable() {
 		return false
@@ -41,7 +41,7 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 	} else if r.Dropped > 0 && len(r.Entries) > 0 && e.before(r.Entries[0]) {
 		return false
 	}
-	// The entry goes behind all that did not happen after it.
+	// Insert the entry after everything that did not happen later.
 	i := len(r.Entries)
 	for i > 0 && e.before(r.Entries[i-1]) {
 		i--
@@ -56,7 +56,8 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 }
 
 func entryOf(t Transition, at Occasion) Entry {
-	// JSON has whole seconds; a record is the same before and after it is written.
+	// JSON has whole seconds; truncate, so that a record is the same before and after
+	// it is written.
 	when := metav1.NewTime(at.Time.UTC().Truncate(time.Second))
 	return Entry{
 		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
@@ -67,8 +68,8 @@ func entryOf(t Transition, at Occasion) Entry {
 	}
 }
 
-// complete adds what was not known when it was noted, if the entry still tells of
-// that transition.
+// complete adds what the first report did not know, if the entry still describes that
+// transition.
 func (e *Entry) complete(again Entry) bool {
 	if e.version() != again.version() {
 		return false
@@ -84,21 +85,21 @@ func (e *Entry) complete(again Entry) bool {
 	return judged || named
 }
 
-// SameParties reports whether two entries are one, if there were no bound to it: they
-// are of one path and between the same owners, in whichever direction. Where it is not
-// known whether the path was taken, it may have been.
+// SameParties reports whether two entries would be one if their size were not bounded:
+// they concern the same path and the same owners, in either direction. Where it is
+// unknown whether the path was taken, it may have been.
 func (e Entry) SameParties(other Entry) bool {
 	return e.between(other) && (e.Kind == other.Kind || e.Kind != Released && other.Kind != Released)
 }
 
-// between reports whether two entries are of one path and the same owners.
+// between reports whether two entries concern the same path and the same owners.
 func (e Entry) between(other Entry) bool {
 	return e.Path == other.Path && (slices.Equal(e.From, other.From) && slices.Equal(e.To, other.To) ||
 		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From))
 }
 
-// follow makes the entry the next occurrence of an earlier one; of two that were
-// reported in the wrong order, the later says how it last happened.
+// follow makes the entry the next occurrence of an earlier one. If the two were
+// reported in the wrong order, the later one describes the last occurrence.
 func (e *Entry) follow(earlier Entry) {
 	seen, version := slices.Clone(earlier.ResourceVersions), e.version()
 	count, first, gap := earlier.Count+e.Count, earlier.First, earlier.Gap || e.Gap
@@ -117,9 +118,9 @@ func (e *Entry) follow(earlier Entry) {
 	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
 }
 
-// Covers reports whether all that happened to the object at a resource version is
-// in the record, or was given up by who wrote it: writers report what they know of an
-// object all at once.
+// Covers reports whether everything that happened to the object at a resource version
+// is in the record, or was given up by its writer: writers report all they know of an
+// object at once.
 func (r *Record) Covers(version string) bool {
 	for _, e := range r.Entries {
 		if object.Newer(e.version(), version) {
@@ -130,12 +131,12 @@ func (r *Record) Covers(version string) bool {
 }
 
 // forgot reports whether an occurrence at a resource version would be older than
-// all that the entry remembers.
+// everything the entry remembers.
 func (e Entry) forgot(version string) bool {
 	return len(e.ResourceVersions) == maxSeen && object.Newer(e.ResourceVersions[0], version)
 }
 
-// version is the resource version at which it last happened.
+// version is the resource version of the last occurrence.
 func (e Entry) version() string {
 	if len(e.ResourceVersions) == 0 {
 		return ""
@@ -143,7 +144,7 @@ func (e Entry) version() string {
 	return e.ResourceVersions[len(e.ResourceVersions)-1]
 }
 
-// before reports whether an entry last happened before another did. Clocks of
+// before reports whether an entry last happened before another did. The clocks of
 // several writers differ; resource versions do not.
 func (e Entry) before(other Entry) bool {
 	switch {
@@ -155,7 +156,7 @@ func (e Entry) before(other Entry) bool {
 	return e.Last.Before(&other.Last)
 }
 
-// FitUser cuts the name of a user to what a record keeps of it.
+// FitUser cuts the name of a user to the length that a record keeps.
 func FitUser(name string) string { return cut(name, maxUser) }
 
 func pathText(p fieldpath.Path) string { return cut(p.String(), maxPath) }
@@ -167,8 +168,8 @@ func cut(text string, length int) string {
 	return strings.ToValidUTF8(text[:length], "") + "…"
 }
 
-// tooMuch reports whether owners are too many, or say too much, to be kept as they
-// are.
+// tooMuch reports whether the owners are too many, or their names too long, to be kept
+// as they are.
 func tooMuch(owners []managedfields.Owner) bool {
 	return len(owners) > maxHolders || slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
 		return holderOf(o) != Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
@@ -191,7 +192,7 @@ func holderOf(o managedfields.Owner) Holder {
 	}
 }
 
-// fit cuts a text to a number of bytes, or to the character that says so.
+// fit cuts a text to a number of bytes, at a character boundary, and marks the cut.
 func fit(text string, length int) string {
 	if len(text) <= length {
 		return text

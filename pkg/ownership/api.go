@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// RecordList is what the API server answers who lists records.
+// RecordList is the API server's answer to a list of records.
 type RecordList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
@@ -32,8 +32,8 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// NewRecord returns the empty record of an object: in its namespace, or in the
-// one given where it has none, and collected together with it.
+// NewRecord returns the empty record of an object: in its namespace, or in the one
+// given for objects without a namespace, and garbage-collected together with it.
 func NewRecord(o Object, clusterScoped string) *Record {
 	namespace := o.Namespace
 	if namespace == "" {
@@ -52,8 +52,8 @@ func NewRecord(o Object, clusterScoped string) *Record {
 	}
 }
 
-// RecordName returns what the record of an object is called. Another object of
-// the same name has another record.
+// RecordName returns the name of an object's record. Another object of the same
+// name has another record.
 func RecordName(kind string, uid types.UID) string {
 	return strings.ToLower(kind) + "-" + string(uid)
 }
@@ -72,7 +72,7 @@ func (r *Record) DeepCopyInto(out *Record) {
 	}
 }
 
-// DeepCopy returns a copy that has nothing in common with the record.
+// DeepCopy returns a copy that shares nothing with the record.
 func (r *Record) DeepCopy() *Record {
 	if r == nil {
 		return nil

@@ -11,32 +11,32 @@ import (
 // updaters of an object that has more than ten.
 const ancientChanges = "ancient-changes"
 
-// judge finds out what happened to the owners of paths.
-type judge struct {
-	// values are those of both objects; nil where they are not known.
+// classifier determines what happened to the owners of paths.
+type classifier struct {
+	// values are those of both objects; nil if unknown.
 	values *values
 	reset  bool
-	// apart is set where versions between the two are not known.
+	// apart is set if versions between the two are unknown.
 	apart bool
 	moves []move
 }
 
 type values struct {
 	old, new *Lookup
-	// version is that of both objects. Paths of entries of other versions name
+	// version is that of both objects. Paths in entries of other versions name
 	// nothing in them.
 	version string
 }
 
-func (j judge) all(handovers []Handover) []Transition {
+func (c classifier) all(handovers []Handover) []Transition {
 	out := make([]Transition, 0, len(handovers))
 	for _, h := range handovers {
-		out = append(out, j.judge(h))
+		out = append(out, c.classify(h))
 	}
 	return out
 }
 
-func (j judge) judge(h Handover) Transition {
+func (c classifier) classify(h Handover) Transition {
 	t := Transition{Path: h.Path, Before: h.Before, After: h.After}
 	lost, gained := t.Lost(), t.Gained()
 	switch {
@@ -45,35 +45,35 @@ func (j judge) judge(h Handover) Transition {
 	case len(lost) == 0:
 		t.Kind = Shared
 	default:
-		t.Kind, t.Why = j.loss(h, lost, gained)
+		t.Kind, t.Why = c.loss(h, lost, gained)
 	}
 	t.Forced = t.Kind == Taken && slices.ContainsFunc(t.After, applies)
 	return t
 }
 
-// loss judges a path that somebody does not hold any more.
-func (j judge) loss(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
-	moved, byOneTool := j.moved(h, lost)
+// loss classifies a path that some owner lost.
+func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
+	moved, byOneTool := c.moved(h, lost)
 	switch {
-	case j.reset:
+	case c.reset:
 		return Unclear, Reset
-	case j.crossesVersions(h, lost, gained):
-		return j.across(h, lost, gained)
+	case c.crossesVersions(h, lost, gained):
+		return c.across(h, lost, gained)
 	case len(explained(lost, gained)) == 0:
 		return Unclear, Bookkeeping
 	case len(h.After) == 0:
-		return j.abandoned(h), ""
+		return c.abandoned(h), ""
 	case byOneTool:
 		return Unclear, Migration
 	case len(gained) > 0 && !slices.ContainsFunc(gained, isReal):
 		return Released, ""
 	}
-	switch changed := j.changed(h); {
+	switch changed := c.changed(h); {
 	case changed == yes:
 		return Taken, ""
 	case moved:
 		return Unclear, Migration
-	case changed == unknown && !j.apart && slices.ContainsFunc(gained, updatesSubresource):
+	case changed == unknown && !c.apart && slices.ContainsFunc(gained, updatesSubresource):
 		return Taken, ""
 	case changed == unknown:
 		return Lost, ""
@@ -82,13 +82,13 @@ func (j judge) loss(h Handover, lost, gained []managedfields.Owner) (Kind, Why) 
 	case stays(h, lost):
 		return Unclear, Migration
 	case !slices.ContainsFunc(lost, applies):
-		return Unclear, SameValue // Who updates lets go of nothing: the entries were edited.
+		return Unclear, SameValue // An update never gives up a path: the entries were edited.
 	}
 	return Released, ""
 }
 
 // stays reports whether all who lost a path hold it by other means: a manager whose
-// updates became a part of what it applies has let go of nothing.
+// updates became part of what it applies has given up nothing.
 func stays(h Handover, lost []managedfields.Owner) bool {
 	return !slices.ContainsFunc(lost, func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == l.Manager })
@@ -96,48 +96,48 @@ func stays(h Handover, lost []managedfields.Owner) bool {
 }
 
 // updatesSubresource reports whether an owner wrote through a subresource, such as
-// scale. The API server gives it what it changed and nothing else, and nobody moves
-// entries there by hand.
+// scale. The API server credits it with exactly what it changed, and no tool moves
+// entries there.
 func updatesSubresource(o managedfields.Owner) bool {
 	return o.Operation == managedfields.Update && o.Subresource != ""
 }
 
-// across judges a path that one owner held at another version than the next one
-// does. The names of two versions need not mean the same, so the path is taken only
-// where it is in both objects with another value. An owner that goes to another
-// version takes nothing from itself (edge case 7), and what vanished without anybody
-// gaining it may have been dropped with its version (edge case 9).
-func (j judge) across(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
+// across classifies a path whose old and new owners hold it at different versions. A
+// name need not mean the same in both versions, so the path was taken only if both
+// objects have it, with different values. An owner that moves to another version
+// takes nothing from itself (edge case 7), and a path that vanished without a new
+// owner may have been dropped with its version (edge case 9).
+func (c classifier) across(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
 	others := slices.ContainsFunc(explained(lost, gained), func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(gained, func(g managedfields.Owner) bool { return isSameAtOther(l, g) })
 	})
-	if others && j.values != nil && slices.ContainsFunc(gained, isReal) && j.values.both(h.Path) && j.changed(h) == yes {
+	if others && c.values != nil && slices.ContainsFunc(gained, isReal) && c.values.both(h.Path) && c.changed(h) == yes {
 		return Taken, ""
 	}
 	return Unclear, CrossVersion
 }
 
-// isSameAtOther reports whether two owners are one that writes at another version.
+// isSameAtOther reports whether two owners differ only in their API version.
 func isSameAtOther(o, other managedfields.Owner) bool {
 	o.APIVersion = other.APIVersion
 	return o.Equal(other)
 }
 
-// crossesVersions reports whether who lost a path and who has it now do not speak of
-// it at one version (edge case 7). What was lost at another version than the object's
-// may have been dropped with that version (edge case 9).
-func (j judge) crossesVersions(h Handover, lost, gained []managedfields.Owner) bool {
+// crossesVersions reports whether those who lost a path and those who hold it now
+// refer to it at different versions (edge case 7). What was lost at another version
+// than the object's may have been dropped with that version (edge case 9).
+func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Owner) bool {
 	version, now := lost[0].APIVersion, h.After
-	if j.values != nil {
-		version, now = j.values.version, gained
+	if c.values != nil {
+		version, now = c.values.version, gained
 	}
 	other := func(o managedfields.Owner) bool { return o.APIVersion != version }
 	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(now, other)
 }
 
-// explained returns the owners whose loss is not the API server's own doing: what
-// its managers lose was nobody's in particular, and what they gain comes from
-// updaters (edge case 9).
+// explained returns the owners whose loss is not the API server's own doing: its
+// bookkeeping managers lose what belonged to no one in particular, and gain what
+// updaters lose (edge case 9).
 func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	folded := slices.ContainsFunc(gained, func(o managedfields.Owner) bool { return o.Manager == ancientChanges })
 	return slices.DeleteFunc(slices.Clone(lost), func(o managedfields.Owner) bool {
@@ -145,18 +145,18 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	})
 }
 
-// abandoned judges a path that nobody holds any more. Without values it counts as
-// removed, as it is but for what the server sets to a default at once.
-func (j judge) abandoned(h Handover) Kind {
-	if j.values != nil {
-		if _, there := j.values.new.Get(h.Path); there {
+// abandoned classifies a path without owners. Without values it counts as removed,
+// which it is unless the server sets it to a default at once.
+func (c classifier) abandoned(h Handover) Kind {
+	if c.values != nil {
+		if _, there := c.values.new.Get(h.Path); there {
 			return Released
 		}
 	}
 	return Removed
 }
 
-// answer is one to a question that has not always one.
+// answer is yes, no or unknown.
 type answer int
 
 const (
@@ -165,14 +165,14 @@ const (
 	yes
 )
 
-// changed reports whether the value at a path is another one.
-func (j judge) changed(h Handover) answer {
+// changed reports whether the value at a path differs.
+func (c classifier) changed(h Handover) answer {
 	switch {
-	case j.values == nil && h.Inner:
-		return no // There is nothing to it but that it is there.
-	case j.values == nil:
+	case c.values == nil && h.Inner:
+		return no // Only its presence could change.
+	case c.values == nil:
 		return unknown
-	case j.values.old.Same(h.Path, j.values.new), h.Inner && j.values.sameSort(h.Path):
+	case c.values.old.Same(h.Path, c.values.new), h.Inner && c.values.sameSort(h.Path):
 		return no
 	}
 	return yes
@@ -185,8 +185,8 @@ func (v *values) both(p fieldpath.Path) bool {
 	return was && is
 }
 
-// sameSort reports whether a path is a map in both objects, or a list in both. What
-// is in them is held path by path.
+// sameSort reports whether a path is a map in both objects, or a list in both. Their
+// contents are held path by path.
 func (v *values) sameSort(p fieldpath.Path) bool {
 	was, _ := v.old.Get(p)
 	is, _ := v.new.Get(p)
@@ -199,7 +199,8 @@ func (v *values) sameSort(p fieldpath.Path) bool {
 
 func applies(o managedfields.Owner) bool { return o.Operation == managedfields.Apply }
 
-// isReal reports whether a manager is somebody, not the API server's bookkeeping.
+// isReal reports whether a manager is a real writer and not the API server's
+// bookkeeping.
 func isReal(o managedfields.Owner) bool {
 	return o.Manager != ancientChanges && o.Manager != managedfields.BeforeFirstApply
 }

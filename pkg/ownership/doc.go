@@ -1,5 +1,5 @@
-// Package ownership says how the owners of an object's fields change from one
-// version of the object to the next, and how that is written down.
+// Package ownership classifies how the owners of an object's fields change from one
+// version of the object to the next, and defines the record of these changes.
 //
 //	transitions, err := ownership.Transitions(old, new)
 //	for _, t := range transitions {
@@ -8,15 +8,15 @@
 //		}
 //	}
 //
-// A takeover is what two versions of an object prove: somebody held a path and
-// does not any more, somebody else does, and the value is another one. Whatever
-// leaves another explanation (entries of two API versions, the API server's own
-// bookkeeping, managed fields that were cleared, a value that stayed) is
-// [Unclear], with its reason, and never a takeover.
+// A takeover is what two versions of an object prove: one owner lost a path,
+// another one holds it now, and the value differs. If there is another explanation
+// (entries of two API versions, the API server's own bookkeeping, cleared managed
+// fields, an unchanged value), the change is [Unclear], with its reason, and never
+// a takeover.
 //
-// [Owners] is the compact form of who owns what, for who has to remember it of
+// [Owners] is the compact form of the owners, for callers that remember those of
 // many objects. [Record] is what is kept of an object's transitions: bounded, and
 // without any value.
 //
-// It knows neither a cluster nor who sent a request; the webhook does.
+// The package knows neither a cluster nor who sent a request; the webhook does.
 package ownership

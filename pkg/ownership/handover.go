@@ -7,22 +7,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Handover is a path that is not held by the same owners in two versions of an
-// object.
+// Handover is a path whose owners differ between two versions of an object.
 type Handover struct {
 	Path fieldpath.Path
-	// Before and After are all who hold exactly this path, sorted; one of them may
+	// Before and After are all owners of exactly this path, sorted; one of them may
 	// be empty.
 	Before, After []managedfields.Owner
-	// Inner is set where somebody holds paths below as well: the path is a list
-	// item, or a map whose fields are owned one by one, and holding it says
-	// nothing of the values in it.
+	// Inner is set if paths below are held as well: the path is a list item, or a
+	// map whose fields are owned one by one, and holding it says nothing about the
+	// values in it.
 	Inner bool
 }
 
-// Handovers returns, sorted by path, the paths that change hands from one version
-// of an object to another. When an owner last wrote does not count, at which
-// version its paths are written does.
+// Handovers returns, sorted by path, the paths whose owners differ between two
+// versions of an object. The time of an owner's last write does not count; the API
+// version of its paths does.
 func Handovers(before, after []managedfields.Entry) []Handover {
 	changed := fieldpath.NewSet()
 	for _, e := range before {
@@ -43,14 +42,14 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 	return out
 }
 
-// Fate returns what became of a path that some owners held, sorted: who holds it
-// in a later version of the object. Before and After may be the same.
+// Fate returns what became of a path that some owners held, sorted: its owners in a
+// later version of the object. Before and After may be the same.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside}
 }
 
-// exactly returns, sorted and each once, the owners that hold the path itself,
+// exactly returns, sorted and without duplicates, the owners of the path itself,
 // and whether any of the entries holds something below it.
 func exactly(entries []managedfields.Entry, p fieldpath.Path) (owners []managedfields.Owner, inside bool) {
 	for _, e := range entries {
@@ -64,7 +63,8 @@ func exactly(entries []managedfields.Entry, p fieldpath.Path) (owners []managedf
 	return slices.CompactFunc(owners, managedfields.Owner.Equal), inside
 }
 
-// membership reports whether a set has the path itself, and any path below it.
+// membership reports whether a set has the path itself, and whether it has any path
+// below it.
 func membership(set *fieldpath.Set, p fieldpath.Path) (self, inside bool) {
 	for i, pe := range p {
 		child, ok := fieldpath.Below(set, pe)

@@ -19,31 +19,31 @@ func NewLookup(object map[string]any) *Lookup {
 	return &Lookup{object: object, lists: map[longList]index{}}
 }
 
-// Get returns what [fieldpath.Path.Get] does.
+// Get returns what [fieldpath.Path.Get] returns.
 func (l *Lookup) Get(p fieldpath.Path) (any, bool) { return p.GetBy(l.object, l.find) }
 
-// Same returns what [fieldpath.Path.Same] does.
+// Same returns what [fieldpath.Path.Same] returns.
 func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
 	was, hasWas := l.Get(p)
 	is, hasIs := other.Get(p)
 	return hasWas == hasIs && (!hasWas || fieldpath.Equal(was, is))
 }
 
-// fewItems are those of a list that is searched sooner than indexed.
+// fewItems is the length up to which searching a list is cheaper than indexing it.
 const fewItems = 16
 
-// longList is a list, by its first item, and the names of the keys, or none for
-// values.
+// longList identifies a list by its first item and the names of the keys; no names
+// for a list of values.
 type longList struct {
 	first *any
 	names string
 }
 
-// index has, by the text of their key, the positions of items, in their order.
+// index maps the text of a key to the positions of its items.
 type index struct {
 	at map[string][]int
-	// partial is set if an item lacks part of a key, so that it may be meant by a key
-	// that it does not have.
+	// partial is set if an item lacks part of a key: a key that it does not have may
+	// then still mean this item.
 	partial bool
 }
 
@@ -104,8 +104,8 @@ func keyText(pe fieldpath.Element, names []string) string {
 	return key.String()
 }
 
-// scalarText is the same for values that are equal. It may be for others: whoever
-// has it compares them.
+// scalarText is the same for equal values. Unequal values may share it too: callers
+// compare the values.
 func scalarText(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -7,29 +7,29 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// move is an entry of an updater that became part of an applier's, with all that
-// it held: what every tool does to the entries when it goes from client-side to
+// move is an entry of an updater that became part of an applier's, with everything it
+// held: every tool does this to its entries when it goes from client-side to
 // server-side apply.
 type move struct {
 	from, to managedfields.Owner
 }
 
-// What kubectl calls itself where it applies server-side, and for the annotation in
-// which it keeps what client-side apply has applied last.
+// kubectl's names as a manager: for server-side apply, and for the annotation in which
+// it keeps what client-side apply last applied.
 const (
 	kubectl            = "kubectl"
 	kubectlLastApplied = "kubectl-last-applied"
 )
 
-// byOneTool reports whether both sides are one tool.
+// byOneTool reports whether both sides are the same tool.
 func (m move) byOneTool() bool {
 	return m.from.Manager == m.to.Manager || m.from.Manager == managedfields.ClientSideApply && m.to.Manager == kubectl
 }
 
-// movesOf finds the moves between two versions of an object. Of two tools, a move is
-// one only where it is proven: whoever applies with force takes the values of others
-// and leaves them the maps and list items that hold these, so an entry that went with
-// both was moved by an edit of the entries.
+// movesOf finds the moves between two versions of an object. Between two tools it
+// accepts only a proven move: a forced apply takes values from others and leaves them
+// the maps and list items that hold these, so an entry that went with both was moved by
+// an edit of the entries.
 func movesOf(before, after []managedfields.Entry) []move {
 	var out []move
 	for _, was := range before {
@@ -52,8 +52,8 @@ func movable(e managedfields.Entry, operation string) bool {
 	return e.Operation == operation && e.Subresource == "" && !e.Fields.Empty() && isReal(e.Owner)
 }
 
-// movesSince finds the moves within one tool from owners of whom nothing else is known:
-// an updater that is not there any more, and an applier of the same tool that is.
+// movesSince finds the moves within one tool from owners of which nothing else is
+// known: an updater that is gone, and an applier of the same tool that is present.
 func movesSince(before []managedfields.Owner, after []managedfields.Entry) []move {
 	var out []move
 	for _, was := range before {
@@ -72,7 +72,7 @@ func movesSince(before []managedfields.Owner, after []managedfields.Entry) []mov
 // holdsOthers reports whether a set has a path together with others below it.
 func holdsOthers(set *fieldpath.Set) bool {
 	holds := false
-	for path := range set.All() { // It panics if it is left before its end.
+	for path := range set.All() { // It panics on an early exit.
 		for n := len(path) - 1; n > 0 && !holds; n-- {
 			holds = set.Has(path[:n])
 		}
@@ -80,22 +80,22 @@ func holdsOthers(set *fieldpath.Set) bool {
 	return holds
 }
 
-// moved reports whether all who lost a path had it moved to somebody who holds it
-// now, and whether each of them to another name of itself.
-func (j judge) moved(h Handover, lost []managedfields.Owner) (moved, byOneTool bool) {
+// moved reports whether the entries of all who lost a path moved to a current owner of
+// it, and whether each of them moved to another name of the same tool.
+func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, byOneTool bool) {
 	moved, byOneTool = true, true
 	for _, l := range lost {
 		if isKubectl(l) && slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == kubectlLastApplied }) {
 			continue // The annotation goes to its own manager once kubectl applies server-side.
 		}
-		i := slices.IndexFunc(j.moves, func(m move) bool { return m.from.Equal(l) && has(h.After, m.to) })
+		i := slices.IndexFunc(c.moves, func(m move) bool { return m.from.Equal(l) && has(h.After, m.to) })
 		moved = moved && i >= 0
-		byOneTool = moved && byOneTool && j.moves[i].byOneTool()
+		byOneTool = moved && byOneTool && c.moves[i].byOneTool()
 	}
 	return moved, byOneTool
 }
 
-// isKubectl reports whether an owner is what kubectl holds by applying.
+// isKubectl reports whether an owner is kubectl's server-side apply.
 func isKubectl(o managedfields.Owner) bool {
 	return o.Subresource == "" && (o.Manager == kubectl && applies(o) || o.Manager == managedfields.ClientSideApply)
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Net returns, sorted by path, what became of the paths that the record tells of:
-// the transitions from the owners that it last saw to the live ones. It is what
-// can be said of a time in which nobody watched. A tool that applies server-side what it
-// updated then has moved: what moves is in no record. Whoever came and left in between
-// is not known, nor who came to paths that were never contested. The error is
-// that of managed fields that cannot be read.
+// Net returns, sorted by path, what became of the paths in a record: the transitions
+// from the owners that it last saw to the live ones. It describes a period that was not
+// watched. A tool that since applies server-side what it used to update has moved its
+// entries: moves are in no record. Owners that came and went in between are unknown, and
+// so are new owners of paths that were never contested. The error reports managed fields
+// that cannot be read.
 func (r *Record) Net(live Owners) ([]Transition, error) {
 	entries, err := live.Entries()
 	if err != nil {
 		return nil, fmt.Errorf("live owners: %w", err)
 	}
 	var out []Transition
-	// The same path may be in several entries; the newest is the last one.
+	// Several entries may have the same path; the last one is the newest.
 	done := map[string]bool{}
 	for _, e := range slices.Backward(r.Entries) {
 		if done[e.Path] {
@@ -31,20 +31,20 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 			continue
 		}
 		path, err := fieldpath.ParsePath(e.Path)
-		if err != nil { // It was too long to be kept.
+		if err != nil { // The path was too long to be kept.
 			continue
 		}
 		h := Fate(path, owners(e.To), entries)
 		if slices.EqualFunc(h.Before, h.After, managedfields.Owner.Equal) {
 			continue
 		}
-		out = append(out, judge{reset: len(entries) == 0, apart: true, moves: movesSince(h.Before, entries)}.judge(h))
+		out = append(out, classifier{reset: len(entries) == 0, apart: true, moves: movesSince(h.Before, entries)}.classify(h))
 	}
 	slices.SortFunc(out, func(a, b Transition) int { return a.Path.Compare(b.Path) })
 	return out, nil
 }
 
-// String says it in one line, in the words of [Transition.String].
+// String describes it in one line, in the words of [Transition.String].
 func (e Entry) String() string {
 	lost := slices.DeleteFunc(slices.Clone(e.From), func(h Holder) bool { return slices.Contains(e.To, h) })
 	text := e.Path + " " + string(e.Kind)

@@ -7,17 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Hint is what admission knows of a write that would change owners: who sent it, and,
-// since it saw the values, what becomes of each path. The write may still be refused, and is then sent again with another hint, or
-// never.
+// Hint is what admission knows of a write that would change owners: its user and, since
+// admission saw the values, what becomes of each path. The write may still be refused; it
+// is then sent again with another hint, or never.
 type Hint struct {
 	UID types.UID // of the object
 	// ResourceVersion of the object before the write.
 	ResourceVersion string
 	// Owners of the object after the write, if it is committed as admitted.
 	Owners Owners
-	// Verdicts on the transitions that lead there, without the owners that are not
-	// tracked on either side.
+	// Verdicts on the transitions that lead there, without the owners that are not tracked
+	// on either side.
 	Verdicts Verdicts
 	// User who sent the request.
 	User string
@@ -26,15 +26,15 @@ type Hint struct {
 	Time    time.Time
 }
 
-// Size is about how many bytes it takes.
+// Size is the approximate number of bytes it takes.
 func (h Hint) Size() int {
 	return hintSize + h.Owners.Size() + h.Verdicts.Size() + len(h.User) + len(h.UID) + len(h.Request)
 }
 
-// hintSize is what a hint takes beside what it says.
+// hintSize is what a hint takes besides its contents.
 const hintSize = 400
 
-// Occurrence is a transition that is committed: where, when and by whom.
+// Occurrence is a committed transition: where, when and by whom.
 type Occurrence struct {
 	Object   Object
 	Resource schema.GroupVersionResource // of the object, as watched

@@ -1,14 +1,14 @@
 package ownership
 
-// Outcome says what became of an occurrence that was handed over to be recorded.
+// Outcome says what became of an occurrence that was handed to a recorder.
 type Outcome int
 
 const (
-	// OutcomeRecorded says that it is in a record, or nothing is to be recorded of it.
+	// OutcomeRecorded: it is in a record, or needs no record.
 	OutcomeRecorded Outcome = iota
-	// OutcomeLeft says that this replica does not record it; the leader is to.
+	// OutcomeLeft: this replica does not record it; the leader does.
 	OutcomeLeft
-	// OutcomeLost says that it is in no record and never will be. Whoever hears this has
-	// to declare that the time is not fully known.
+	// OutcomeLost: it is in no record and never will be. The caller has to declare a gap
+	// in the history.
 	OutcomeLost
 )

@@ -13,21 +13,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Owners is who owns what of one version of an object, in few bytes: objects of
-// one sort, such as the pods of a Deployment, have their field sets in common.
-// The zero value is an object without owners.
+// Owners is the owners of one version of an object in few bytes: similar objects,
+// such as the pods of a Deployment, share their field sets. The zero value is an
+// object without owners.
 type Owners struct {
 	entries []compact
 }
 
-// compact is an entry whose owner and field set are kept once for all objects.
+// compact is an entry whose owner and field set are stored once for all objects.
 type compact struct {
 	owner  unique.Handle[managedfields.Owner] // without its time
 	fields unique.Handle[string]
 	time   int64 // seconds since 1970; 0 is none
 }
 
-// Compact keeps what managed fields say. It does not look into field sets:
+// Compact keeps the contents of managed fields. It does not parse field sets:
 // [Between] does, where they differ.
 func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	entries := make([]compact, 0, len(fields))
@@ -53,20 +53,20 @@ func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	return Owners{entries: slices.Clip(entries)}
 }
 
-// Equal reports whether the same owners hold the same paths, whenever they last
-// wrote. Field sets that are spelt differently count as different.
+// Equal reports whether the same owners hold the same paths, regardless of when they
+// last wrote. Field sets that are spelled differently count as different.
 func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
-// status is the subresource whose owners are not tracked: who writes a status
+// status is the subresource whose owners are not tracked: whoever writes a status
 // owns it, and it is written all the time.
 const status = "status"
 
-// Tracked is [Compact] without the owners by way of status.
+// Tracked is [Compact] without the owners through status.
 func Tracked(fields []metav1.ManagedFieldsEntry) Owners { return Compact(fields).without(status) }
 
-// without leaves out the owners by way of a subresource.
+// without leaves out the owners through a subresource.
 func (o Owners) without(subresource string) Owners {
 	by := func(c compact) bool { return c.owner.Value().Subresource == subresource }
 	if !slices.ContainsFunc(o.entries, by) {
@@ -75,7 +75,7 @@ func (o Owners) without(subresource string) Owners {
 	return Owners{entries: slices.Clip(slices.DeleteFunc(slices.Clone(o.entries), by))}
 }
 
-// Size is how many bytes they take, if nobody has the same.
+// Size is the number of bytes they take if they share nothing.
 func (o Owners) Size() int {
 	size := 0
 	for _, c := range o.entries {
@@ -85,30 +85,31 @@ func (o Owners) Size() int {
 	return size
 }
 
-// entrySize is about what an entry takes beside its texts.
+// entrySize is the approximate size of an entry without its texts.
 const entrySize = 200
 
 // Between returns the transitions from one version of an object to the next, as
-// [Transitions] does but without their values, as where only metadata is known:
-// whose path somebody else holds now has [Lost] it, and a path that nobody holds any
-// more is removed. What comes to an updater by way of a subresource is taken all the
-// same, since nothing else gives it that.
+// [Transitions] does but without values, for callers that know only metadata: an
+// owner whose path another one holds now has [Lost] it, and a path without owners is
+// removed. What an updater gains through a subresource is taken all the same, since
+// it gains nothing there in any other way.
 func Between(old, new Owners) ([]Transition, error) {
 	return BetweenObjects(old, new, nil)
 }
 
-// Apart is [Between] where versions between the two are not known.
+// Apart is [Between] where versions between the two are unknown.
 func Apart(old, new Owners) ([]Transition, error) {
 	return between(old, new, true, nil)
 }
 
-// Values returns two versions of an object. They need to have their API version, and
-// at the paths what they have there; of lists on the way, all items with their keys.
+// Values returns two versions of an object. They need only their API version and
+// their values at the paths; lists on the way need all items with their keys.
 type Values func(paths []fieldpath.Path) (old, new *unstructured.Unstructured, err error)
 
-// BetweenObjects returns what [Transitions] does of two objects, for who has their
-// owners already: what the objects say of managed fields does not count. Values are
-// asked for once, and only where somebody lost a path; nil is [Between].
+// BetweenObjects returns what [Transitions] returns for two objects, for callers
+// that already have the owners: the managed fields of the objects are ignored.
+// Values is called at most once, and only if an owner lost a path; nil makes it
+// [Between].
 func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
 	return between(before, after, false, values)
 }
@@ -133,12 +134,12 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 			return nil, err
 		}
 	}
-	j := judgeOf(was, is, old, new)
-	j.apart = apart
-	return j.all(handovers), nil
+	c := classifierOf(was, is, old, new)
+	c.apart = apart
+	return c.all(handovers), nil
 }
 
-// lost returns the paths that somebody does not hold any more.
+// lost returns the paths that some owner lost.
 func lost(handovers []Handover) []fieldpath.Path {
 	var paths []fieldpath.Path
 	for _, h := range handovers {
@@ -149,10 +150,10 @@ func lost(handovers []Handover) []fieldpath.Path {
 	return paths
 }
 
-// Entries reads the field sets.
+// Entries parses the field sets.
 func (o Owners) Entries() ([]managedfields.Entry, error) { return o.read(fieldSets{}) }
 
-// fieldSets are those that were read already.
+// fieldSets holds those that are parsed already.
 type fieldSets map[unique.Handle[string]]*fieldpath.Set
 
 func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {

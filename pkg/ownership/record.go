@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What a record is called in the cluster; owr is its short name.
+// The names of a record in the API; owr is its short name.
 const (
 	RecordGroup   = "ownership.k8sconnect.io"
 	RecordVersion = "v1alpha1"
@@ -17,9 +17,9 @@ const (
 
 const (
 	// maxEntries is how many entries a record keeps, if they fit into maxBytes; the
-	// newest remain.
+	// newest stay.
 	maxEntries = 64
-	// maxSeen is how many of its last versions an entry remembers, to tell a
+	// maxSeen is how many of its latest versions an entry remembers, to distinguish a
 	// transition that two writers report from one that happened twice.
 	maxSeen = 8
 	// maxPath is how many bytes of a path are kept: the keys of a map may be of any
@@ -29,12 +29,12 @@ const (
 	maxUser = 256
 	// maxHolders is how many owners of a path are kept.
 	maxHolders = 16
-	// maxName is how many bytes of an object's name are kept. Of the kinds of RBAC,
-	// names may be of any length.
+	// maxName is how many bytes of an object's name are kept. Names of RBAC's kinds
+	// may be of any length.
 	maxName = 253
-	// maxManager, maxSubresource and maxAPIVersion are how many bytes of an owner
-	// are kept. The API server takes longer ones than an owner of its own making
-	// has; one that did not fit would keep the whole record from being written.
+	// maxManager, maxSubresource and maxAPIVersion are how many bytes of an owner are
+	// kept. The API server accepts longer ones than an owner of its own making has;
+	// one that did not fit would keep the whole record from being written.
 	maxManager, maxSubresource, maxAPIVersion = 128, 253, 317
 )
 
@@ -44,17 +44,17 @@ type Record struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	// Object is whose owners the record is about.
+	// Object identifies the object that the record is about.
 	Object Object `json:"object"`
-	// Entries, by when each last happened.
+	// Entries, sorted by when each last happened.
 	Entries []Entry `json:"transitions,omitempty"`
-	// LastFrom and LastTo name all owners before and after what happened last.
+	// LastFrom and LastTo name all owners before and after the latest transition.
 	LastFrom string `json:"lastFrom,omitempty"`
 	LastTo   string `json:"lastTo,omitempty"`
-	// Dropped is how many older entries had no room.
+	// Dropped is how many older entries were dropped for lack of room.
 	Dropped int `json:"dropped,omitempty"`
-	// Lost is how many transitions are missing, because they could not be written
-	// for so long that there was no room for them.
+	// Lost is how many transitions are missing because they could not be written for
+	// so long that there was no room for them.
 	Lost int `json:"lost,omitempty"`
 }
 
@@ -71,29 +71,29 @@ type Object struct {
 // owners.
 type Entry struct {
 	Path string `json:"path"`
-	// Kind says how it last happened: taken, released, or lost, where nobody saw the
-	// values.
+	// Kind says how it last happened: taken, released, or lost if the values were not
+	// seen.
 	Kind Kind `json:"kind"`
 	// From and To are the owners before and after it last happened.
 	From []Holder `json:"from"`
 	To   []Holder `json:"to"`
 	// Forced is set if an applier took it when it last happened, which needs force.
 	Forced bool `json:"forced,omitempty"`
-	// Gap is set if it, or one of those that Count counts, happened while nobody
-	// watched: it is what changed in all, and the way there is not known.
+	// Gap is set if it, or one of those that Count counts, happened in a period that
+	// was not watched: it is the net change, and the steps in between are unknown.
 	Gap bool `json:"gap,omitempty"`
-	// User is who sent the request, where that was seen: as the API server told the
-	// webhook, unlike a manager's name, which any client chooses.
+	// User is who sent the request, if known: as the API server told the webhook,
+	// unlike a manager's name, which any client chooses.
 	User string `json:"user,omitempty"`
 	// Cut is set if there were more owners than From and To keep.
 	Cut bool `json:"cut,omitempty"`
-	// Count is how often the path went from the one to the other, there and back each
-	// counted, in whichever way.
+	// Count is how often the path changed hands between the two, in either direction
+	// and in any way.
 	Count int         `json:"count"`
 	First metav1.Time `json:"first"`
 	Last  metav1.Time `json:"last"`
-	// ResourceVersions are those of the object after it happened, the last few,
-	// in their order: the last one is that of Last.
+	// ResourceVersions are the last few of the object after each occurrence, in
+	// order: the last one belongs to Last.
 	ResourceVersions []string `json:"resourceVersions,omitempty"`
 }
 
@@ -105,12 +105,12 @@ type Holder struct {
 	APIVersion  string `json:"apiVersion,omitempty"`
 }
 
-// Occasion is what is known of a transition apart from the two versions.
+// Occasion is what is known of a transition besides the two versions.
 type Occasion struct {
 	// ResourceVersion of the object after the transition.
 	ResourceVersion string
 	Time            time.Time
-	// User who sent the request; empty where that is not known.
+	// User who sent the request; empty if unknown.
 	User string
 	// Gap: see [Entry].
 	Gap bool

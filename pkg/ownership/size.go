@@ -2,12 +2,12 @@ package ownership
 
 import "slices"
 
-// maxBytes is how many bytes the entries of a record may take as JSON, so that one
-// which is written every few seconds is no burden to etcd. It is room for all of them as
-// they usually are; owners with the longest names there may be need it sooner.
+// maxBytes is how many bytes the entries of a record may take as JSON, so that a record
+// that is written every few seconds is no burden on etcd. Entries of usual length all
+// fit; owners with the longest possible names may use the room up sooner.
 const maxBytes = 128 << 10
 
-// surplus is how many of the oldest entries have no room; the newest one always has.
+// surplus is how many of the oldest entries do not fit; the newest one always fits.
 func (r *Record) surplus() int {
 	size := 0
 	for i, e := range slices.Backward(r.Entries) {
@@ -19,7 +19,7 @@ func (r *Record) surplus() int {
 	return 0
 }
 
-// size is how many bytes an entry takes as JSON at most.
+// size is the largest number of bytes that an entry can take as JSON.
 func (e Entry) size() int {
 	const (
 		entry   = 320 // names of fields, punctuation, numbers, times
@@ -38,7 +38,7 @@ func (e Entry) size() int {
 	return size
 }
 
-// quoted is how many bytes a text takes within a JSON string at most.
+// quoted is the largest number of bytes that a text can take within a JSON string.
 func quoted(text string) int {
 	size := 0
 	for i := range len(text) {
@@ -46,7 +46,7 @@ func quoted(text string) int {
 		case c < ' ', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			size += 6 // \u1234
 		case c >= 0x80:
-			size += 2 // Of three bytes, the separators of lines become six.
+			size += 2 // The line separators grow from three bytes to six.
 		default:
 			size++
 		}
@@ -57,8 +57,8 @@ func quoted(text string) int {
 // maxParties is how many bytes are kept of all names of one side.
 const maxParties = 256
 
-// summarize says, for who lists records, between whom the newest transition was: a
-// column of a table shows one value, and not a list of them.
+// summarize names the two sides of the newest transition for the table of records: a
+// column of a table shows one value and not a list of them.
 func (r *Record) summarize() {
 	if len(r.Entries) == 0 {
 		return

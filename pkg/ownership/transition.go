@@ -13,36 +13,35 @@ import (
 // Kind says what happened to the owners of a path.
 type Kind string
 
-// What may happen to the owners of a path.
+// The kinds of transitions.
 const (
-	// Claimed: nobody held the path, now somebody does.
+	// Claimed: the path had no owner, and now has one.
 	Claimed Kind = "claimed"
-	// Shared: all owners remain, and there are more.
+	// Shared: all owners remain, and more joined them.
 	Shared Kind = "shared"
-	// Taken: an owner lost the path, and somebody else holds it with another
-	// value.
+	// Taken: an owner lost the path, and another one holds it with a different value.
 	Taken Kind = "taken"
-	// Released: an owner let go. The path remains, with other owners or with none, as
-	// what the server sets to its default.
+	// Released: an owner gave the path up. The path remains, with other owners or
+	// with none, such as a field that the server sets to its default.
 	Released Kind = "released"
-	// Lost: an owner does not hold the path any more, and somebody else does. Whether
-	// it was taken or let go is not known: only the owners were seen, not the values.
+	// Lost: an owner no longer holds the path, and another one does. Whether it was
+	// taken or given up is unknown: only the owners were seen, not the values.
 	Lost Kind = "lost"
-	// Removed: the path left the object, and its owners with it. Where no values were
-	// seen, nobody holds it any more, which is all that is known.
+	// Removed: the path left the object, and its owners with it. If the values were
+	// not seen, all that is known is that it has no owner any more.
 	Removed Kind = "removed"
-	// Unclear: the owners are others, and it is not shown that anybody took the
-	// path or let go of it. Why says what else may be the reason.
+	// Unclear: the owners changed, and nothing proves that the path was taken or
+	// given up. Why says what else may be the reason.
 	Unclear Kind = "unclear"
 )
 
-// Why says what stands in the way of calling a change of owners a takeover.
+// Why says what keeps a change of owners from being called a takeover.
 type Why string
 
-// Reasons of an [Unclear] transition.
+// The reasons for an [Unclear] transition.
 const (
-	// CrossVersion: the entries are of several API versions, and are not
-	// converted. An entry of a version that is no longer served vanishes alike.
+	// CrossVersion: the entries are of several API versions and are not converted. An
+	// entry of a version that is no longer served vanishes in the same way.
 	CrossVersion Why = "cross-version"
 	// Bookkeeping: the API server moved the path to or from a manager of its own
 	// making, before-first-apply or ancient-changes.
@@ -52,8 +51,8 @@ const (
 	// Migration: a tool went from client-side to server-side apply and took its entry
 	// along, or moved that of another tool as a whole.
 	Migration Why = "migration"
-	// SameValue: the value did not change. Entries were edited, or a mutating
-	// webhook put the value back that it had (k/k#129960).
+	// SameValue: the value did not change. Entries were edited, or a mutating webhook
+	// restored the value (k/k#129960).
 	SameValue Why = "same value"
 )
 
@@ -66,24 +65,24 @@ type Transition struct {
 	Kind          Kind
 	// Why is set where Kind is Unclear.
 	Why Why
-	// Forced is set for a takeover by applying, which needs force. It is inferred:
-	// nothing in the object or in an admission request says so.
+	// Forced is set for a takeover by an apply, which needs force. It is inferred:
+	// nothing in the object or in an admission request states it.
 	Forced bool
 }
 
-// Notable reports whether the transition is worth a record: somebody lost a path
-// that somebody else holds.
+// Notable reports whether the transition is worth recording: an owner lost a path
+// that another one holds.
 func (t Transition) Notable() bool {
 	return len(t.After) > 0 && (t.Kind == Taken || t.Kind == Released || t.Kind == Lost)
 }
 
-// Lost returns the owners that do not hold the path any more.
+// Lost returns the owners that no longer hold the path.
 func (t Transition) Lost() []managedfields.Owner { return without(t.Before, t.After) }
 
 // Gained returns the owners that did not hold the path before.
 func (t Transition) Gained() []managedfields.Owner { return without(t.After, t.Before) }
 
-// String says it in one line.
+// String describes it in one line.
 func (t Transition) String() string {
 	text := t.Path.String() + " " + string(t.Kind)
 	switch t.Kind {
@@ -102,10 +101,10 @@ func (t Transition) String() string {
 }
 
 // Transitions returns, sorted by path, all paths whose owners changed between two
-// versions of an object, old and new, at one API version. Where old is nil, all
-// is claimed. Applied one after the other, the transitions of an object's
-// versions lead to exactly the owners that it has. The error is that of managed
-// fields that cannot be read.
+// versions of an object, old and new, at one API version. If old is nil, every path
+// is claimed. Applied one after the other, the transitions of an object's versions
+// lead to exactly its current owners. The error reports managed fields that cannot be
+// read.
 func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
 	before, err := managedfields.Entries(old)
 	if err != nil {
@@ -115,15 +114,15 @@ func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new object: %w", err)
 	}
-	return judgeOf(before, after, old, new).all(Handovers(before, after)), nil
+	return classifierOf(before, after, old, new).all(Handovers(before, after)), nil
 }
 
-func judgeOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) judge {
-	j := judge{reset: len(after) == 0 && len(before) > 0, moves: movesOf(before, after)}
+func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) classifier {
+	c := classifier{reset: len(after) == 0 && len(before) > 0, moves: movesOf(before, after)}
 	if old != nil && new != nil && old.GetAPIVersion() == new.GetAPIVersion() {
-		j.values = &values{old: NewLookup(old.Object), new: NewLookup(new.Object), version: new.GetAPIVersion()}
+		c.values = &values{old: NewLookup(old.Object), new: NewLookup(new.Object), version: new.GetAPIVersion()}
 	}
-	return j
+	return c
 }
 
 func without(owners, others []managedfields.Owner) []managedfields.Owner {

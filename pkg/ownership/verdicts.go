@@ -2,19 +2,19 @@ package ownership
 
 import "slices"
 
-// Verdicts are what was made of each transition of one write: its kind, why, and
-// whether it was by force. They take one byte a transition, whatever its path, so that
-// many can be kept until their write is seen to be committed.
+// Verdicts are the classifications of the transitions of one write: the kind of each,
+// why, and whether it was forced. They take one byte each, however long the path, so
+// that many can be kept until their write is seen to be committed.
 type Verdicts struct{ codes string }
 
-// verdict is one; its code is where it is among all.
+// verdict is one classification; its code is its position among all of them.
 type verdict struct {
 	kind   Kind
 	why    Why
 	forced bool
 }
 
-// verdicts are all that there may be.
+// verdicts are all that are possible.
 func verdicts() []verdict {
 	return []verdict{
 		{kind: Claimed},
@@ -43,12 +43,12 @@ func VerdictsOn(transitions []Transition) Verdicts {
 	return Verdicts{string(codes)}
 }
 
-// Size is how many bytes they take.
+// Size is the number of bytes they take.
 func (v Verdicts) Size() int { return len(v.codes) }
 
-// On puts the verdicts in the place of those on transitions between the same two
-// versions, which were found without values. It reports whether there is one for each;
-// else nothing changes.
+// On sets the verdicts on transitions between the same two versions that were found
+// without values. It reports whether there is one for each; otherwise it changes
+// nothing.
 func (v Verdicts) On(transitions []Transition) bool {
 	all := verdicts()
 	if len(v.codes) != len(transitions) || slices.ContainsFunc([]byte(v.codes), func(c byte) bool { return int(c) >= len(all) }) {
