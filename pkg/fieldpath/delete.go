@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// Delete removes one path from a value, and returns what the value is then: a
-// list that lost an item is another slice.
+// Delete removes one path from a value and returns the new value: a list that lost
+// an item is another slice.
 func Delete(v any, p Path) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -34,7 +34,7 @@ func Delete(v any, p Path) any {
 	}
 }
 
-// Put puts a value at a path whose parents are there.
+// Put sets the value at a path whose parents exist.
 func Put(v any, p Path, to any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -3,9 +3,9 @@ package fieldpath
 import "encoding/json"
 
 // Equal compares two JSON values as the API server does when it looks for
-// conflicts: numbers by value whatever their Go type, lists in order, and null,
-// absent and empty as three different things. Texts are compared as texts: a
-// quantity in another spelling is another value.
+// conflicts: numbers by value regardless of their Go type, lists in order, and
+// null, absent and empty as three different things. Strings are compared as
+// strings: a quantity spelled differently is another value.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case string:
@@ -113,7 +113,7 @@ func IsContainer(v any) bool {
 }
 
 // Clone copies maps and lists, so that the copy can be changed. Unlike
-// runtime.DeepCopyJSONValue it takes whatever it meets.
+// runtime.DeepCopyJSONValue it accepts values of any type.
 func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// FromTree reads a fieldsV1 as untyped clients have it, and means the same as [FromJSON] of
-// its text.
+// FromTree reads a fieldsV1 in the form of untyped clients, with the result that [FromJSON]
+// has for its text.
 func FromTree(tree map[string]any) (*Set, error) {
 	set := smd.NewSet()
 	return set, decodeFields(set, tree)
@@ -29,7 +29,7 @@ func FromJSON(text io.Reader) (*Set, error) {
 	return set, nil
 }
 
-// ToTree returns a set as untyped clients have it.
+// ToTree returns a set in the form of untyped clients.
 func ToTree(set *Set) (map[string]any, error) {
 	text, err := set.ToJSON()
 	if err != nil {
@@ -39,15 +39,15 @@ func ToTree(set *Set) (map[string]any, error) {
 	return tree, json.Unmarshal(text, &tree)
 }
 
-// decodeFields fills a set from the tree of one fieldsV1, as the API
-// server does from its text: a key of a sort that is not known is passed over, and what has
-// nothing known below it is held itself.
+// decodeFields fills a set from the tree of one fieldsV1, as the API server does from its
+// text: it skips keys of an unknown sort, and an element with nothing known below it is
+// held itself.
 func decodeFields(set *Set, tree map[string]any) error {
 	keys := make([]string, 0, len(tree))
 	for key := range tree {
 		keys = append(keys, key)
 	}
-	slices.Sort(keys) // Inserting in order is what the set is fast at.
+	slices.Sort(keys) // Inserting in order is fast.
 	for _, key := range keys {
 		if key == "." {
 			continue
@@ -78,9 +78,8 @@ func decodeFields(set *Set, tree map[string]any) error {
 	return nil
 }
 
-// decodeElement reads one key of a fieldsV1. Most are names of fields, and most keys
-// of list items are one text that is spelt as it is, for which no JSON reader is
-// needed.
+// decodeElement reads one key of a fieldsV1. Most are names of fields, and most keys of
+// list items are one plain string, which needs no JSON reader.
 func decodeElement(key string) (Element, error) {
 	if name, ok := strings.CutPrefix(key, "f:"); ok {
 		return Element{FieldName: &name}, nil
@@ -95,5 +94,5 @@ func decodeElement(key string) (Element, error) {
 	return smd.DeserializePathElement(key)
 }
 
-// isSpecial reports whether a character means more than itself in a JSON text.
+// isSpecial reports whether a character needs escaping in a JSON string.
 func isSpecial(r rune) bool { return r == '"' || r == '\\' || r < ' ' || r == utf8.RuneError }

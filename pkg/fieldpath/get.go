@@ -1,11 +1,10 @@
 package fieldpath
 
-// Get returns the value at the path in an object, and whether there is one. A
-// list item that leaves part of its key to the server's defaults is found where
-// no other item can be meant.
+// Get returns the value at the path in an object, and whether there is one. It finds a list
+// item that leaves part of its key to the server's defaults if no other item can be meant.
 func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
 
-// GetBy is [Path.Get] with another search for the item of a list that an element names.
+// GetBy is [Path.Get] with another way to find the list item that an element names.
 func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, bool) {
 	var v any = object
 	for _, pe := range p {
@@ -31,8 +30,8 @@ func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, 
 	return v, true
 }
 
-// SameField reports whether both paths name one field of an object, each in its own way: one
-// may leave out a part of a key that the other one has.
+// SameField reports whether both paths name the same field of an object, even if one leaves
+// out a part of a key that the other has.
 func SameField(object map[string]any, a, b Path) bool {
 	if len(a) != len(b) {
 		return false
@@ -58,7 +57,7 @@ func SameField(object map[string]any, a, b Path) bool {
 	return true
 }
 
-// Same reports whether two objects have the same value at the path, or both none.
+// Same reports whether two objects have the same value at the path, or both have none.
 func (p Path) Same(a, b map[string]any) bool {
 	was, hasWas := p.Get(a)
 	is, hasIs := p.Get(b)

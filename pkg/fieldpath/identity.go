@@ -12,7 +12,7 @@ func IsUnowned(name string) bool {
 }
 
 // IsIdentity reports whether a path belongs to the identity of the object, which
-// nobody owns and no manifest can do without.
+// has no owner and which every manifest states.
 func IsIdentity(p Path) bool {
 	if len(p) == 0 || p[0].FieldName == nil {
 		return true

@@ -6,13 +6,13 @@ import (
 
 // Index finds the items of a list by their elements.
 type Index struct {
-	// Elements are those of the items, in the order of the list.
+	// Elements of the items, in the order of the list.
 	Elements []Element
 	sorted   []int
 }
 
-// Index returns the index of a list, and whether it has one: every item has an element,
-// and no two have the same.
+// Index returns the index of a list, or false unless every item has an element and no
+// two have the same.
 func (x Items) Index(list []any) (Index, bool) {
 	out := Index{Elements: make([]Element, len(list)), sorted: make([]int, len(list))}
 	for i, item := range list {
@@ -53,7 +53,7 @@ func (x Index) Common(other Index) []Element {
 	return out
 }
 
-// Keys shows elements as values: a set item as itself, a keyed one as its key.
+// Keys returns elements as values: a set item as itself, a keyed one as its key.
 func Keys(els []Element) []any {
 	out := make([]any, len(els))
 	for i, pe := range els {
@@ -86,8 +86,8 @@ func (x Items) Distinct(list []any) bool {
 	return ok
 }
 
-// textKeys returns the keys of a list whose items have one text as their key,
-// as most long lists do.
+// textKeys returns the keys of a list whose items are each identified by one string, as
+// in most long lists.
 func textKeys(list []any, names []string) ([]string, bool) {
 	if len(names) != 1 {
 		return nil, false

@@ -7,27 +7,27 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Items tells the items of one list apart by the elements that field sets have for them.
-// Everything that has to know which item a path means asks here.
+// Items identifies the items of one list by the elements that field sets have for them. All
+// code that has to know which item a path means asks Items.
 type Items struct {
 	elements []Element // sorted
 	names    []string
 }
 
-// ItemsOf returns the items of a list below which these sets are; nil is an empty set.
+// ItemsOf returns the items of a list that has these sets below it; nil is an empty set.
 func ItemsOf(sets ...*Set) Items {
 	els := Elements(sets...)
 	return Items{elements: els, names: keyNames(els)}
 }
 
-// ItemsNamed returns the items of a list of which nothing is known but one element.
+// ItemsNamed returns the items of a list of which only one element is known.
 func ItemsNamed(pe Element) Items {
 	one := []Element{pe}
 	return Items{elements: one, names: keyNames(one)}
 }
 
-// keyNames returns the names of the fields that make up the keys of a list. A
-// key may lack a name: the item had no such field, and there is no default.
+// keyNames returns the names of the fields that make up the keys of a list. A key may lack
+// a name: the item had no such field, and it has no default.
 func keyNames(elements []Element) []string {
 	var names []string
 	for _, pe := range elements {
@@ -44,9 +44,9 @@ func keyNames(elements []Element) []string {
 	return names
 }
 
-// Element returns the element of a list item as far as the item says it, and whether it
-// says all of the key. An item that says nothing of it, since all of its key is default,
-// has an element without a key. Where no key is known, no map has an element.
+// Element returns the element of a list item as far as the item states it, and whether it
+// states the whole key. An item that states none of its key, since all of it is defaulted,
+// has an element without a key. If no key is known, no map has an element.
 func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	m, isMap := item.(map[string]any)
 	if !isMap {
@@ -64,19 +64,19 @@ func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	return Element{Key: &key}, len(key) == len(x.names), len(x.names) > 0
 }
 
-// Match says how well a list item fits an element.
+// Match says how well a list item matches an element.
 type Match int
 
 const (
-	// NoMatch means that it is another item.
+	// NoMatch: it is another item.
 	NoMatch Match = iota
-	// Bare means that the item says nothing of the key, and the server's defaults may be all of it
+	// Bare: the item states none of the key, and all of it may be the server's defaults
 	// (edge case 88).
 	Bare
-	// Partial means that all that the item says of the key fits, and the server's default may supply
-	// the rest (edge case 3).
+	// Partial: everything the item states of the key matches, and the server's default may
+	// supply the rest (edge case 3).
 	Partial
-	// Exact means that the item says all of the key, and it fits.
+	// Exact: the item states the whole key, and it matches.
 	Exact
 )
 
@@ -128,9 +128,8 @@ func (x Items) Possible(item any) []Element {
 	return out
 }
 
-// Identify returns the element under which the sets speak of an item: the one that the
-// item names itself, else the only one that the server's defaults may complete it to and
-// that is accepted.
+// Identify returns the element by which the sets refer to an item: the one that the item
+// states itself, or the only acceptable one to which the server's defaults may complete it.
 func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
@@ -150,7 +149,7 @@ func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 }
 
 // Held is [Items.Identify] for an item of a list of which nothing else is known: an element
-// that another item of the list fits exactly is that item's.
+// that another item matches exactly belongs to that item.
 func (x Items) Held(item any, list []any) (Element, bool) {
 	return x.Identify(item, func(pe Element) bool {
 		return !slices.ContainsFunc(list, func(other any) bool { return x.Match(other, pe) == Exact })
@@ -158,8 +157,8 @@ func (x Items) Held(item any, list []any) (Element, bool) {
 }
 
 // Unproven returns the fields of an element's key that a list item does not state and that
-// a set of paths below the element holds. Whoever holds them stated them, so nothing shows
-// that they are the server's defaults.
+// a set of paths below the element holds. Their holder stated them, so nothing proves that
+// they are the server's defaults.
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
@@ -185,9 +184,9 @@ func KeyField(pe Element, name string) (any, bool) {
 	return nil, false
 }
 
-// Find returns the position of the one item that an element names, or -1.
-// An item that matches exactly goes before those that may match, and these before
-// those that say nothing; of either there must be only one.
+// Find returns the position of the one item that an element names, or -1. Exact matches win
+// over possible ones, and these over items that state nothing; among either of these there
+// must be only one.
 func (x Items) Find(list []any, pe Element) int {
 	best, at, several := NoMatch, -1, false
 	for i, item := range list {
@@ -207,8 +206,8 @@ func (x Items) Find(list []any, pe Element) int {
 	return at
 }
 
-// Find returns the position of the value at one element of a path, in a list of
-// which nothing is known but that element.
+// Find returns the position of the value at one element of a path, in a list of which only
+// that element is known.
 func Find(list []any, pe Element) int {
 	switch {
 	case pe.Index != nil:
@@ -231,7 +230,7 @@ func KeyOf(pe Element) map[string]any {
 	return key
 }
 
-// KeyNames returns the names of the fields of an element's key, in its order; none where it
+// KeyNames returns the names of the fields of an element's key, in its order; none if it
 // has no key.
 func KeyNames(pe Element) []string {
 	if pe.Key == nil {

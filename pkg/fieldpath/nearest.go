@@ -6,11 +6,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Nearest returns the one of the candidates that somebody who wrote p most
-// likely meant, and whether any is near: p with another key, or with elements
-// left out, or with a slip of the pen. What p lies in is not near.
+// Nearest returns the candidate that the author of p most likely meant, and whether
+// any is near: p with another key, with elements left out, or with a typing error.
+// A parent of p is not near.
 func (p Path) Nearest(candidates []Path) (Path, bool) {
-	const step, far = 100, 1 << 20 // to leave out an element costs more than any text differs
+	const step, far = 100, 1 << 20 // an element left out costs more than any difference in text
 	best, least := Path(nil), far
 	written := p.String()
 	for _, c := range candidates {
@@ -31,8 +31,8 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns how many elements of c were left out in p, whatever the keys of
-// list items, or -1 if that alone does not make p of c.
+// skips returns how many elements of c were left out in p, ignoring the keys of
+// list items, or -1 if that alone does not turn c into p.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {
@@ -44,7 +44,7 @@ func (p Path) skips(c Path) int {
 		}
 		at++
 	}
-	if at < len(c) { // What lies below is not meant.
+	if at < len(c) { // A path below is not what was meant.
 		return -1
 	}
 	return len(c) - len(p)

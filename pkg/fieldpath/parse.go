@@ -11,11 +11,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// ParsePath reads the text form of a path. It is forgiving of what people type
-// and of what a shell leaves of it: the first dot may be missing, quotes may be
-// single ones, and inside brackets they may be absent where nothing is
-// ambiguous ([name=app], [app.kubernetes.io/name]). The error names the column,
-// from 1, at which the text stops making sense.
+// ParsePath reads the text form of a path. It forgives what people type and what a shell
+// removes: the first dot may be missing, quotes may be single ones, and brackets may lack
+// quotes where nothing is ambiguous ([name=app], [app.kubernetes.io/name]). The error
+// names the column, from 1, at which the text stops making sense.
 func ParsePath(s string) (Path, error) {
 	p := parser{text: s}
 	path, err := p.path()
@@ -51,11 +50,11 @@ const (
 	errEmpty    = syntaxError("the path is empty")
 	errName     = syntaxError("expected a field name")
 	errStart    = syntaxError(`expected "." or "["`)
-	errQuote    = syntaxError("the quoted text does not end")
+	errQuote    = syntaxError("the quoted text has no closing quote")
 	errClose    = syntaxError(`expected "]"`)
 	errEquals   = syntaxError(`expected "="`)
 	errValue    = syntaxError("expected a value")
-	errTwice    = syntaxError("this key is named twice")
+	errTwice    = syntaxError("duplicate key")
 	errWildcard = syntaxError("wildcards are not supported: name one item by its key")
 )
 
@@ -179,8 +178,8 @@ func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	return name, quoted, err
 }
 
-// value reads a scalar up to one of stop. What is neither quoted, nor a number,
-// a boolean or null is a string whose quotes a shell has eaten.
+// value reads a scalar up to one of stop. A value that is neither quoted, nor a number, a
+// boolean or null is a string whose quotes the shell removed.
 func (p *parser) value(stop string) (any, error) {
 	p.space()
 	if s, ok, err := p.quoted(); ok || err != nil {
@@ -216,8 +215,8 @@ func (p *parser) value(stop string) (any, error) {
 	return number, nil
 }
 
-// quoted reads a quoted text, if one comes next. Double quotes take Go's
-// escapes, between single quotes only \' and \\ mean something else.
+// quoted reads a quoted text, if one comes next. Double quotes take Go's escapes; between
+// single quotes only \' and \\ are escapes.
 func (p *parser) quoted() (s string, ok bool, err error) {
 	switch {
 	case p.peek('"'):

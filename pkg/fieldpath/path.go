@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Path names one field of an object: list items by key, never by position. Its
-// text form is read by [ParsePath]:
+// Path names one field of an object: list items by key, never by position. [ParsePath]
+// reads its text form:
 //
 //	.spec.template.spec.containers[name="app"].image
 //	.metadata.labels["app.kubernetes.io/name"]
@@ -29,12 +29,12 @@ func Field(names ...string) Path {
 	return p
 }
 
-// Item returns the path of the item of a list that is known by one field of text.
+// Item returns the path of a list item whose key is one string field.
 func (p Path) Item(key, text string) Path {
 	return p.Child(smd.KeyElement(value.Field{Name: key, Value: value.NewValueInterface(text)}))
 }
 
-// String returns the text form. Two paths have one text only if they are equal.
+// String returns the text form. Two paths have the same text only if they are equal.
 func (p Path) String() string {
 	var b []byte
 	for _, pe := range p {
@@ -43,8 +43,8 @@ func (p Path) String() string {
 	return string(b)
 }
 
-// Unquoted returns the notation in which the API server names paths: it has no quotes, so
-// that several paths may have one text.
+// Unquoted returns the API server's notation for paths: it has no quotes, so several
+// paths may have the same text.
 func (p Path) Unquoted() string { return smd.Path(p).String() }
 
 // Equal reports whether both paths name the same field; numbers in keys are
@@ -110,8 +110,8 @@ func appendKey(b []byte, fields value.FieldList) []byte {
 	return append(b, ']')
 }
 
-// appendScalar writes a key's value. Keys are scalars in every schema that the
-// API server accepts; whatever else turns up is written as JSON.
+// appendScalar writes a key's value. Keys are scalars in every schema that the API server
+// accepts; anything else is written as JSON.
 func appendScalar(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:

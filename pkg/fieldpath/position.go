@@ -8,15 +8,15 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Positional reports whether the path names an item of a list by its position, as
-// no owner does (edge case 4).
+// Positional reports whether the path names a list item by its position, which no
+// owner does (edge case 4).
 func (p Path) Positional() bool {
 	return slices.ContainsFunc(p, func(pe Element) bool { return pe.Index != nil })
 }
 
-// ByKey returns a positional path with the keys of the items that stand at its
-// positions in an object, and whether it has any. Without a schema at hand, the
-// key is the one that such an item has in Kubernetes' own kinds.
+// ByKey returns a positional path with the keys of the items at its positions in an
+// object, and whether they have keys. Without a schema, it assumes the key that
+// such an item has in Kubernetes' own kinds.
 func (p Path) ByKey(object map[string]any) (Path, bool) {
 	var v any = object
 	var out Path
@@ -47,8 +47,8 @@ func (p Path) GetIn(v any) (any, bool) {
 	return append(Field(field), p...).Get(map[string]any{field: v})
 }
 
-// likelyElement returns the element under which an owner would hold a list item,
-// as far as that can be told without a schema.
+// likelyElement returns the element by which an owner would hold a list item, as
+// far as that can be guessed without a schema.
 func likelyElement(item any) Element {
 	m, ok := item.(map[string]any)
 	if !ok {

@@ -16,7 +16,7 @@ func NewSet(paths ...Path) *Set {
 	return set
 }
 
-// Below returns what a set holds below an element, if it holds anything there.
+// Below returns what a set holds below an element, or nil.
 func Below(set *Set, pe Element) (*Set, bool) {
 	child, ok := set.Children.Get(pe)
 	if !ok || child.Empty() {
@@ -67,7 +67,8 @@ func Holds(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
-// BelowEach returns what the sets hold below an element, as far as they hold anything there.
+// BelowEach returns what the sets hold below an element, leaving out those that hold
+// nothing there.
 func BelowEach(sets []*Set, pe Element) []*Set {
 	var out []*Set
 	for _, set := range sets {

@@ -1,6 +1,6 @@
 package fieldpath
 
-// Shape is what the elements right below a path tell of the value there.
+// Shape is what the elements directly below a path reveal about the value there.
 type Shape int
 
 const (
@@ -9,15 +9,16 @@ const (
 	Leaf Shape = iota
 	// Fields is a map whose fields have owners of their own.
 	Fields
-	// Keyed is a list whose items are known by a key.
+	// Keyed is a list whose items are identified by a key.
 	Keyed
-	// Values is a list whose items are known by what they are.
+	// Values is a list whose items are identified by their value.
 	Values
-	// Odd has list positions below, or elements of several sorts. No API server writes it.
+	// Odd has list positions below it, or elements of several sorts. No API server writes
+	// it.
 	Odd
 )
 
-// ShapeOf reads the shape off the sets of paths below one path; nil is none.
+// ShapeOf derives the shape from the sets of paths below one path; nil is none.
 func ShapeOf(sets ...*Set) Shape {
 	result := Leaf
 	see := func(pe Element) {
@@ -45,7 +46,7 @@ func ShapeOf(sets ...*Set) Shape {
 	return result
 }
 
-// Elements returns the elements right below a path, sorted, each once.
+// Elements returns the elements directly below a path, sorted, without duplicates.
 func Elements(sets ...*Set) []Element {
 	var out []Element
 	for _, set := range sets {
@@ -61,8 +62,8 @@ func Elements(sets ...*Set) []Element {
 	return out
 }
 
-// merge merges two sorted lists of elements. To compare keys is what takes time
-// with sets, so it is done as seldom as can be.
+// merge merges two sorted lists of elements. Comparing keys dominates the cost of sets, so
+// merge compares as few as it can.
 func merge(a, b []Element) []Element {
 	if len(a) == 0 {
 		return b

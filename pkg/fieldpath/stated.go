@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// StatedPaths returns the paths of all that an object states, parents before what
-// is in them, with keys as [Path.ByKey] has them. What the object is called is not
-// among them.
+// StatedPaths returns the paths of everything that an object states, parents first,
+// with keys as [Path.ByKey] has them, without the object's identity.
 func StatedPaths(object map[string]any) []Path {
 	var out []Path
 	var walk func(p Path, v any)
@@ -34,7 +33,7 @@ func StatedPaths(object map[string]any) []Path {
 }
 
 // EmptyLists returns the paths at which an object states an empty list. A list that is
-// owned by item leaves no trace of that in any field set.
+// owned item by item leaves no trace of that in any field set.
 func EmptyLists(object map[string]any) *Set {
 	out := NewSet()
 	for _, p := range StatedPaths(object) {

@@ -6,18 +6,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Conflict is a contested path: we would set it to another value than its
-// present owners'.
+// Conflict is a contested path: an apply would change the value that its present
+// owners set.
 type Conflict struct {
 	Path fieldpath.Path
-	// Yours is the manifest's value, Live the object's; nil is null or absent,
-	// which HasLive tells apart.
+	// Yours is the manifest's value, Live the object's; nil is null or absent, which
+	// HasLive distinguishes.
 	Yours, Live any
 	HasLive     bool
-	// SameValue tells that taking the path would change its owner and not its value:
+	// SameValue is set if taking the path would change its owner and not its value:
 	// yours and the live one are two spellings of it.
 	SameValue bool
-	// Owners are all who hold the path, or a path above or below it, sorted.
+	// Owners are all owners of the path, or of a path above or below it, sorted.
 	Owners []Owner
 }
 
@@ -29,28 +29,28 @@ func (c Conflict) Change() Change {
 // ChangeKind says what happens to a path.
 type ChangeKind string
 
-// What may happen to a path of a projection.
+// The kinds of changes.
 const (
 	Added     ChangeKind = "added"
 	Removed   ChangeKind = "removed"
 	Changed   ChangeKind = "changed"
 	Contested ChangeKind = "contested"
-	// TakenOver: others set the value, and it becomes ours and another.
+	// TakenOver: others set the value; we change it and become its owner.
 	TakenOver ChangeKind = "taken"
 	// Released: we stop owning the path, and it stays because others own it.
 	Released ChangeKind = "released"
 )
 
-// Change is one path of which two projections differ.
+// Change is one path in which two projections differ.
 type Change struct {
 	Path     fieldpath.Path
 	From, To any
 	Kind     ChangeKind
-	// Owners other than us of the path, in the object as it is now.
+	// Owners of the path other than us, in the live object.
 	Owners []Owner
 	// SameValue is set with Contested where both sides are spellings of one value.
 	SameValue bool
-	// Atomic is set where the value is one path with everything in it.
+	// Atomic is set if the value is one path with everything in it.
 	Atomic bool
 }
 

@@ -6,14 +6,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Compare returns what differs between two projections of an object by the same
-// field set, sorted by path: items of keyed lists and sets by what they are,
-// never by position; an atomic value as one path, labelled so; null, absent and
-// empty as three things; numbers by value. An item that is new or gone is one
-// change with all that is in it. Where items that both sides have changed places, their
-// list is one change with the keys in both orders.
+// Compare returns the differences between two projections of an object by the same
+// field set, sorted by path. It matches items of keyed lists and sets by their
+// identity, never by position; reports an atomic value as one path, labelled so; treats
+// null, absent and empty as three things; and compares numbers by value. An item that
+// is new or gone is one change with everything in it. If items that both sides have
+// changed places, their list is one change with the keys in both orders.
 //
-// Owners are not looked up: see [WithOwners]. Either side may be nil.
+// Owners are not filled in: see [WithOwners]. Either side may be nil.
 func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
 	c := comparer{}
 	c.maps(nil, before, after, set)
@@ -47,8 +47,7 @@ func (c *comparer) maps(path fieldpath.Path, before, after map[string]any, set *
 	}
 }
 
-// child compares both sides of one element of a set. Nil sets stand for nothing
-// known.
+// child compares both sides of one element of a set. Nil sets hold nothing.
 func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, after fieldpath.Optional, set *fieldpath.Set) {
 	var below *fieldpath.Set
 	if set != nil {
@@ -74,8 +73,8 @@ func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, afte
 	c.changes = append(c.changes, change)
 }
 
-// inside compares what lies below a path, and reports whether that says all there
-// is to say of the path.
+// inside compares what lies below a path, and reports whether that covers every
+// difference at the path.
 func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional, below *fieldpath.Set, shape fieldpath.Shape) bool {
 	b, bMap := before.Value.(map[string]any)
 	a, aMap := after.Value.(map[string]any)
@@ -97,8 +96,8 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 	return false
 }
 
-// lists compares lists by element. It gives up, for the list to be compared as
-// one value, where an item has no element or two items have the same.
+// lists compares lists by element. It gives up, and the list is compared as one value,
+// if an item has no element or two items have the same.
 func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)

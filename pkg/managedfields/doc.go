@@ -1,8 +1,8 @@
 // Package managedfields reads metadata.managedFields, the truth about who manages what, and
-// answers with pure functions: who owns a path ([Owners]), what of an object one field set
-// holds ([Project]), how two such projections differ ([Compare]), and an object with the
-// owner of each field ([Tree]).
+// answers with pure functions: the owners of a path ([Owners]), the part of an object that
+// a field set holds ([Project]), the differences between two such projections ([Compare]),
+// and an object with the owner of each field ([Tree]).
 //
-// It needs no schema and talks to no server. What an apply would do is predicted by package
-// predict, which stands on this one.
+// It needs no schema and talks to no server. Package predict, which builds on this one,
+// predicts what an apply would do.
 package managedfields

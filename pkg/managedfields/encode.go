@@ -6,7 +6,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Encode writes entries as metadata.managedFields has them.
+// Encode writes entries in the form of metadata.managedFields.
 func Encode(entries []Entry) ([]any, error) {
 	out := make([]any, 0, len(entries))
 	for _, e := range entries {

@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Entries reads metadata.managedFields. An object without any has no entries;
-// an entry need not have a time. The error names the manager whose entry can
-// not be read.
+// Entries reads metadata.managedFields. An object without any has no entries; an
+// entry need not have a time. The error names the manager whose entry cannot be
+// read.
 func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	raw := rawEntries(u)
 	if len(raw) == 0 {
@@ -39,8 +39,8 @@ func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	return entries, nil
 }
 
-// EntriesOf reads managed fields as typed clients and metadata watches have
-// them, with the promises of [Entries].
+// EntriesOf reads managed fields in the form of typed clients and metadata watches,
+// with the promises of [Entries].
 func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
 	entries := make([]Entry, 0, len(fields))
 	for i := range fields {
@@ -74,13 +74,13 @@ func typedFields(f *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return fieldpath.FromJSON(f.FieldsV1.GetRawReader())
 }
 
-// Managed returns what a manager holds by applying the main resource. It is
-// empty, never nil, where the manager holds nothing.
+// Managed returns what a manager holds by applying the main resource: an empty set,
+// never nil, if it holds nothing.
 func Managed(entries []Entry, manager string) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Is(manager) })
 }
 
-// heldWhere returns what all entries of some sort hold; it is never nil.
+// heldWhere returns the union of the matching entries; it is never nil.
 func heldWhere(entries []Entry, of func(Entry) bool) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, e := range entries {
@@ -95,7 +95,7 @@ func heldWhere(entries []Entry, of func(Entry) bool) *fieldpath.Set {
 	return set
 }
 
-// AppliedBy returns the entry of what a manager applied to the main resource.
+// AppliedBy returns the entry that a manager's apply of the main resource has.
 func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	for _, e := range entries {
 		if e.Is(manager) {
@@ -105,9 +105,9 @@ func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Others returns the entries of everybody but a manager's Apply entry. What the
-// same manager holds by updates or on a subresource is among them: to the API
-// server these are other owners, which do not let go when we apply.
+// Others returns all entries except a manager's Apply entry. They include what the
+// same manager holds by updates or through a subresource: to the API server these
+// are other owners, which keep their fields when we apply.
 func Others(entries []Entry, manager string) []Entry {
 	out := make([]Entry, 0, len(entries))
 	for _, e := range entries {
@@ -118,10 +118,9 @@ func Others(entries []Entry, manager string) []Entry {
 	return out
 }
 
-// Owners returns, sorted, all who hold a path, an atomic value around it, or
-// something below it: equal values are shared, so there may be many. Entries of
-// another version than the path's are not told apart here; their APIVersion
-// says it.
+// Owners returns, sorted, all owners of a path, of an atomic value around it, or of
+// something below it: equal values are shared, so there may be many. It includes
+// entries of another version than the path's; their APIVersion says so.
 func Owners(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {
@@ -133,10 +132,10 @@ func Owners(entries []Entry, p fieldpath.Path) []Owner {
 	return owners
 }
 
-// HoldersOf returns, sorted, all who hold the path itself or something below it.
-// It is for paths that somebody holds: those end at what is atomic, so who holds
-// a leaf above one has stated a parent that was empty ("labels: {}"), and nothing
-// of what others put into it.
+// HoldersOf returns, sorted, all owners of the path itself or of something below
+// it. It is for paths that have an owner: those end at what is atomic, so the owner
+// of a leaf above one has stated an empty parent ("labels: {}"), and nothing of
+// what others put into it.
 func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {

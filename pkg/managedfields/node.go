@@ -7,23 +7,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Node is a field of an object with those who own it.
+// Node is a field of an object with its owners.
 type Node struct {
 	Path  fieldpath.Path
 	Value any
-	// Owners hold the path itself, sorted; what lies below has owners of its own.
+	// Owners hold the path itself, sorted; fields below have owners of their own.
 	Owners []Owner
-	// Below is what the value is made of, where that has owners of its own. Without
-	// it, the value is one: a scalar, an atomic list or map, what is empty, and what
-	// nobody owns any part of.
+	// Below holds the parts of the value if they have owners of their own. Without it, the
+	// value is one: a scalar, an atomic list or map, an empty value, or one without owners
+	// anywhere in it.
 	Below []Node
-	// Absent: somebody owns the path, but the object does not have it at this API
-	// version.
+	// Absent: the path has an owner, but the object does not have it at this API version.
 	Absent bool
 }
 
-// Ownable reports whether anybody can own the node's path. Nobody owns what the object
-// is called, and what the API server keeps for itself, such as the resource version.
+// Ownable reports whether the node's path can have an owner. The identity of the object
+// cannot, nor can what the API server keeps for itself, such as the resource version.
 func (n Node) Ownable() bool { return !fieldpath.IsIdentity(n.Path) }
 
 // Walk calls visit for the nodes and for all below them, parents first.
@@ -34,9 +33,9 @@ func Walk(nodes []Node, visit func(Node)) {
 	}
 }
 
-// At returns the node at a path. Where the path leads into a value that is owned
-// as one, that is the node of this value. A list item may be named as [fieldpath.Path.Get]
-// allows, and by its position as well.
+// At returns the node at a path. If the path leads into a value that is owned as one, At
+// returns the node of that value. A list item may be named as [fieldpath.Path.Get] allows,
+// and by its position as well.
 func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	var at Node
 	for i, pe := range p {
@@ -50,7 +49,7 @@ func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	return at, len(p) > 0
 }
 
-// contains reports whether there is something at a path in the node's value.
+// contains reports whether the node's value has anything at a path.
 func (n Node) contains(p fieldpath.Path) bool {
 	const field = "v"
 	if _, ok := p.GetIn(n.Value); ok {
@@ -87,8 +86,8 @@ func childAt(nodes []Node, pe fieldpath.Element) int {
 
 func (n Node) last() fieldpath.Element { return n.Path[len(n.Path)-1] }
 
-// FieldName returns the name of the node where it is a field of a map; else it is
-// an item of a list.
+// FieldName returns the name of the node if it is a field of a map; otherwise it is an
+// item of a list.
 func (n Node) FieldName() (string, bool) {
 	if name := n.last().FieldName; name != nil {
 		return *name, true
@@ -96,8 +95,8 @@ func (n Node) FieldName() (string, bool) {
 	return "", false
 }
 
-// IsKeyOf reports whether the node is one of the fields by which an item of a list is
-// told apart from the others.
+// IsKeyOf reports whether the node is a field of the key that identifies an item of a
+// list.
 func (n Node) IsKeyOf(item Node) bool {
 	name, isField := n.FieldName()
 	key := item.last().Key

@@ -7,14 +7,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Operations by which an owner came to hold a path.
+// The operations by which an owner acquires a path.
 const (
 	Apply  = "Apply"
 	Update = "Update"
 )
 
-// BeforeFirstApply is the manager under whose name the API server enters all
-// that an object without managed fields holds when somebody first applies it.
+// BeforeFirstApply is the manager to which the API server assigns everything in an
+// object without managed fields when it is first applied.
 const BeforeFirstApply = "before-first-apply"
 
 // Owner holds paths of an object: one entry of metadata.managedFields. Two
@@ -27,13 +27,13 @@ type Owner struct {
 	// APIVersion is the version at which the owner's paths are written. Paths of
 	// two versions cannot be compared.
 	APIVersion string
-	// Time of the owner's last change; zero where the entry has none, as the
+	// Time of the owner's last change; zero if the entry has none, such as the
 	// horizontal pod autoscaler's through /scale.
 	Time time.Time
 }
 
-// String returns the manager with what tells its entries apart: the
-// subresource where there is one, else the operation.
+// String returns the manager with what distinguishes its entries: the subresource
+// if there is one, or the operation.
 func (o Owner) String() string {
 	return o.Manager + " (" + cmp.Or(o.Subresource, o.Operation) + ")"
 }
@@ -56,8 +56,8 @@ func (o Owner) Compare(other Owner) int {
 }
 
 // SameEntry reports whether both are one entry in two versions of an object. An
-// applier keeps its entry when it goes to another version, an updater does not:
-// so the API server identifies them.
+// applier keeps its entry when it moves to another version, an updater does not:
+// this is how the API server identifies them.
 func (o Owner) SameEntry(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation && o.Subresource == other.Subresource &&
 		(o.Operation == Apply || o.APIVersion == other.APIVersion)
@@ -69,7 +69,7 @@ type Entry struct {
 	Fields *fieldpath.Set
 }
 
-// Equal reports whether both are one owner, whenever they last wrote.
+// Equal reports whether both are one owner, regardless of when they last wrote.
 func (o Owner) Equal(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation &&
 		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion

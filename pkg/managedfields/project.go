@@ -4,21 +4,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Project returns what of an object a field set holds. Atomic values come
-// whole; lists keep the order of the object; of a list item the fields of its
-// key come along, so that it can be told from the others. A key that the object
-// leaves to the server's defaults is recognised where no other item can be
-// meant. Projecting twice is projecting once.
+// Project returns the part of an object that a field set holds. Atomic values come whole;
+// lists keep the order of the object; list items keep the fields of their key, so that
+// they can be told apart. A key that the object leaves to the server's defaults is
+// recognized if no other item can be meant. Project is idempotent.
 //
-// The result has maps and lists of its own on the way to what is held, and
-// shares the rest with the object: do not change it in place.
+// The result has its own maps and lists down to what is held, and shares the rest with the
+// object: do not change it in place.
 func Project(object map[string]any, set *fieldpath.Set) map[string]any {
 	out, _ := projectMap(object, set)
 	return out
 }
 
-// project cuts a value down to what lies below it in the set. It reports whether
-// anything of it is held.
+// project cuts a value down to what lies below it in the set. It reports whether any of it
+// is held.
 func project(v any, set *fieldpath.Set) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -72,8 +71,9 @@ func projectList(list []any, set *fieldpath.Set) ([]any, bool) {
 	return out, len(out) > 0
 }
 
-// ProjectItem returns what of the list item at an element of a set the set holds, with the
-// fields of the item's key, and whether it holds anything of it.
+// ProjectItem returns the part of a list item that a set holds, with the fields of the
+// item's key, and whether it holds any of it. The element says which item it is in the
+// set.
 func ProjectItem(item any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	cut, held := projectChild(item, pe, set)
 	if !held {
@@ -82,7 +82,7 @@ func ProjectItem(item any, pe fieldpath.Element, set *fieldpath.Set) (any, bool)
 	return withKey(cut, item, pe), true
 }
 
-// withKey adds the fields of the item's key to what was cut out of it.
+// withKey adds the fields of the item's key to the projected part.
 func withKey(cut, item any, pe fieldpath.Element) any {
 	m, ok := cut.(map[string]any)
 	whole, isMap := item.(map[string]any)

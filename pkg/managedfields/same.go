@@ -3,8 +3,8 @@ package managedfields
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 // SameOwners reports whether the same owners hold the same paths in both objects,
-// whenever they last changed them. Objects whose entries cannot be read have
-// not.
+// regardless of when they last changed them. It is false for objects whose entries
+// cannot be read.
 func SameOwners(a, b *unstructured.Unstructured) bool {
 	left, err := Entries(a)
 	if err != nil {

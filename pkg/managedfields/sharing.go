@@ -11,17 +11,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Sharing says how an apply changes who owns fields whose values stay as they are.
+// Sharing says how an apply changes the owners of fields whose values stay as they
+// are.
 type Sharing struct {
-	// With counts the fields that become ours as well, by the manager who owns them.
+	// With counts the fields that become ours as well, by the manager that owns
+	// them.
 	With []Shared `json:"with,omitempty"`
-	// Claimed is how many fields become ours that nobody owned, Dropped how many are
-	// ours no more.
+	// Claimed is how many fields without an owner become ours, Dropped how many are
+	// no longer ours.
 	Claimed int `json:"claimed,omitempty"`
 	Dropped int `json:"dropped,omitempty"`
 }
 
-// Shared is a number of fields that are shared with a manager.
+// Shared is the number of fields shared with a manager.
 type Shared struct {
 	Manager string `json:"manager"`
 	Fields  int    `json:"fields"`
@@ -39,7 +41,7 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 		return Sharing{}, err
 	}
 	was, is, others := Managed(before, manager), Managed(after, manager), Others(before, manager)
-	if len(before) == 0 { // The server enters what is there for the one before us.
+	if len(before) == 0 { // The server assigns what is there to before-first-apply.
 		others = Others(after, manager)
 	}
 	if mine, has := AppliedBy(before, manager); has && mine.APIVersion != answer.GetAPIVersion() {
@@ -79,12 +81,12 @@ func (s Sharing) String() string {
 		parts = append(parts, "no longer owned: "+text.Count(s.Dropped, "field"))
 	}
 	if len(parts) == 0 {
-		return "ownership written anew"
+		return "ownership rewritten"
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Plus adds two of them up.
+// Plus adds up two of them.
 func (s Sharing) Plus(other Sharing) Sharing {
 	out := Sharing{With: slices.Clone(s.With), Claimed: s.Claimed + other.Claimed, Dropped: s.Dropped + other.Dropped}
 	for _, with := range other.With {

@@ -36,7 +36,7 @@ func TestSharingOf(t *testing.T) {
 			object(), object(fieldstest.Entry("before-first-apply", "Update", `{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)),
 			"shared with before-first-apply: 1 field",
 		},
-		"nothing that can be counted": {object(helm), object(helm), "ownership written anew"},
+		"nothing that can be counted": {object(helm), object(helm), "ownership rewritten"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,12 +8,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Tree returns all fields of an object with those who own them, but managedFields
-// itself, in the order in which people read them: what the object is called first,
-// of a list item its key, and the status last. Every path that an entry holds is
-// that of one node exactly; those that the object does not have come separately,
-// as absent. Paths of another API version than the object's are looked for as if
-// they were of that version.
+// Tree returns all fields of an object with their owners, except managedFields
+// itself, in reading order: the object's identity first, in each list item its key,
+// and the status last. Every path in an entry is the path of exactly one node;
+// those that the object does not have come separately, as absent. Paths of another
+// API version than the object's are looked up as if they were of that version.
 func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
 	b := &treeBuilder{}
 	held := make([]holding, len(entries))
@@ -26,7 +25,7 @@ func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
 	return fields, b.absent
 }
 
-// rank orders the topmost fields of an object.
+// rank orders the top-level fields of an object.
 func rank(n Node) int {
 	order := []string{"apiVersion", "kind", "metadata", "", "status"}
 	if i := slices.Index(order, *n.last().FieldName); i >= 0 {
@@ -64,7 +63,8 @@ func (b *treeBuilder) fields(p fieldpath.Path, m map[string]any, held []holding)
 	return nodes
 }
 
-// items returns the nodes of a list, whose items are told apart as its owners do.
+// items returns the nodes of a list, with the items identified as its owners
+// identify them.
 func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node {
 	all := fieldpath.NewSet()
 	for _, h := range held {
@@ -89,8 +89,8 @@ func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node
 	return nodes
 }
 
-// keyRank puts the fields of a key before all others. A name goes first, for it is
-// what people look for.
+// keyRank puts the fields of a key before all others, and a name first, since
+// readers look for it.
 func keyRank(n Node, at fieldpath.Items) int {
 	switch name := *n.last().FieldName; {
 	case !at.IsKey(name):
@@ -102,7 +102,7 @@ func keyRank(n Node, at fieldpath.Items) int {
 	}
 }
 
-// node returns one node, with what lies below it if anybody owns any of that.
+// node returns one node, and the nodes below it if any of those has an owner.
 func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held []holding) Node {
 	n := Node{Path: p.Child(pe), Value: v, Owners: membersAt(held, pe)}
 	below := heldBelow(held, pe)
@@ -127,7 +127,7 @@ func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held [
 	return n
 }
 
-// missing notes the paths that are held below p at elements that the object does
+// missing records the paths that are held below p at elements that the object does
 // not have.
 func (b *treeBuilder) missing(p fieldpath.Path, held []holding, has func(fieldpath.Element) bool) {
 	sets := make([]*fieldpath.Set, len(held))

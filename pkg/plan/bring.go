@@ -10,9 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Builtin reports whether an API group is compiled into the API server. What it does
-// not serve of such a group, it never will: no definition and no operator can add
-// to it.
+// Builtin reports whether an API group is compiled into the API server. A kind of
+// such a group that the server does not serve never will be: no definition and no
+// operator can add to it.
 func Builtin(group string) bool {
 	if !strings.Contains(group, ".") {
 		return true
@@ -25,10 +25,10 @@ func Builtin(group string) bool {
 	}, name)
 }
 
-// bringers returns the objects of the set that may make the server serve the kind of
-// an item that it does not serve yet: a definition that has the version, an
-// APIService of the group version, and workloads whose account holds a role that
-// names the group. A role for all groups is no sign of anything.
+// bringers returns the objects of the set that may make the server serve an item's
+// kind: a definition that has the version, an APIService of the group version, and
+// workloads whose account holds a role that names the group. A role for all groups
+// proves nothing.
 func (b *builder) bringers(it Item) []object.Key {
 	if it.Kind.Resource != "" || Builtin(it.GVK.Group) {
 		return nil
@@ -44,7 +44,7 @@ func (b *builder) bringers(it Item) []object.Key {
 	return append(keys, b.operators(it.GVK.Group)...)
 }
 
-// onlyIn returns the versions of a definition of the set that lacks the item's.
+// onlyIn returns the versions of a definition in the set that lacks the item's.
 func (b *builder) onlyIn(it Item) []string {
 	d, ok := b.definitions[it.GVK.GroupKind()]
 	if !ok || it.Kind.Resource != "" || d.served[it.GVK.Version] {
@@ -89,7 +89,7 @@ func (b *builder) rolesNaming(group string) map[object.Key]bool {
 	return roles
 }
 
-// accounts returns the service accounts to which bindings of the set give one of the
+// accounts returns the service accounts to which bindings in the set give one of the
 // roles.
 func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 	accounts := map[object.Key]bool{}
@@ -116,7 +116,7 @@ func accountOf(it Item) (object.Key, bool) {
 	spec, ok := podSpec(it)
 	name := text(spec, "serviceAccountName")
 	if name == "" {
-		name = text(spec, "serviceAccount") // its old name, which still holds
+		name = text(spec, "serviceAccount") // the field's old name, which still works
 	}
 	if name == "" {
 		name = "default"

@@ -9,27 +9,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Build settles the scope of the manifests and puts them in order. Within a
-// phase they keep the order of the input, so the same input gives the same plan.
+// Build settles the scope of the manifests and puts them in order. Within a phase
+// they keep the order of the input, so the same input gives the same plan.
 //
-// A kind that the cluster does not serve takes its scope from its definition in
-// the set. One that has no definition either does not fail the plan: an operator
-// of the set may install it, so it comes last, with an empty Kind.
+// A kind that the cluster does not serve takes its scope from its definition in the
+// set. A kind without a definition does not fail the plan either: an operator in the
+// set may install it, so it comes last, with an empty Kind.
 //
-// An object that is in the set twice with the same content counts once, and is
-// warned of. With other content (or at another version) it is a fault: nothing
-// tells which of the two is meant.
+// An object that is in the set twice with the same content counts once, with a
+// warning. With other content (or at another version) it is a fault, because nothing
+// shows which of the two is meant.
 //
-// The error joins all faults: namespaces that contradict -n, objects that are in
-// the set twice, malformed depends-on annotations, and, if there are none of
-// these, a *[CycleError] for each circle of needs.
+// The error joins all faults: namespaces that contradict -n, objects that are in the
+// set twice, malformed depends-on annotations, and, if there are none of these, a
+// *[CycleError] for each cycle of needs.
 func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	b, faults := gather(manifests, o, nil)
 	if !o.SkipInvalid && len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	if len(faults) > 0 {
-		// The needs of what is left do not include what was left out.
+		// The needs of the remaining objects do not include what was left out.
 		b, _ = gather(manifests, o, b.faulty)
 	}
 	for i := range b.nodes {
@@ -41,17 +41,17 @@ func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	return &Plan{Phases: b.phases(), Warnings: b.warnings, Invalid: faults}, nil
 }
 
-// Faults returns those faults of the manifests that no cluster is needed to find:
-// what Build finds whatever kinds the cluster serves. A broken input is told whole
-// by them, without a server being asked.
+// Faults returns the faults that can be found without a cluster: those that Build
+// finds whatever kinds the cluster serves. With them a broken input is reported
+// completely without a request.
 func Faults(manifests []object.Manifest, o Options) []error {
 	o.Kinds = nil
 	_, faults := gather(manifests, o, nil)
 	return faults
 }
 
-// gather makes a graph of the manifests but for some objects, and tells what is
-// wrong with them.
+// gather makes a graph of the manifests, leaving out some objects, and reports what
+// is wrong with them.
 func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*builder, []error) {
 	b := &builder{
 		options:     o,
@@ -81,10 +81,10 @@ type builder struct {
 	definitions map[groupKind]definition
 	nodes       []node
 	index       map[object.Key]int
-	// but are objects to leave out; faulty are those found to be at fault.
+	// but are the objects to leave out; faulty are those found to be at fault.
 	but, faulty map[object.Key]bool
 	warnings    []Warning
-	operatorsOf map[string][]object.Key // by API group; of those that were asked about
+	operatorsOf map[string][]object.Key // by API group; a cache
 }
 
 type node struct {
@@ -93,7 +93,7 @@ type node struct {
 	place place
 }
 
-// add settles one manifest and adds it to the set, if it is not there yet.
+// add settles one manifest and adds it to the set unless it is there already.
 func (b *builder) add(m object.Manifest) error {
 	it := Item{Ref: object.RefOf(m.Object), Source: m.Source, Object: m.Object}
 	it, err := it.settle(b.kind(it.GVK), b.options)
@@ -112,10 +112,10 @@ func (b *builder) add(m object.Manifest) error {
 	return nil
 }
 
-// again looks at an object that is in the set already.
+// again handles an object that is already in the set.
 func (b *builder) again(first, it Item) error {
-	// Where the scope is not known yet, an object may be written with the namespace
-	// and without.
+	// If the scope is still unknown, an object may be written with the namespace and
+	// without.
 	namespace := b.identity(it).Namespace
 	if reflect.DeepEqual(inNamespace(first.Object, namespace).Object, inNamespace(it.Object, namespace).Object) {
 		b.warnings = append(b.warnings, Warning{
@@ -128,13 +128,13 @@ func (b *builder) again(first, it Item) error {
 	return &itemError{
 		it:   it,
 		text: "the same object is in the input twice, first at " + first.Source.String() + ", with other content",
-		hint: "remove one of them: nothing tells which is meant",
+		hint: "remove one of them",
 	}
 }
 
-// identity is the key under which an item is found. Where the scope is not
-// known, the item counts as namespaced: two of them that agree in this key are
-// one object whatever the scope turns out to be.
+// identity is the key under which an item is found. If the scope is unknown, the
+// item counts as namespaced: two of them with the same key are one object, whichever
+// scope the kind turns out to have.
 func (b *builder) identity(it Item) object.Key {
 	key := it.Key()
 	if !it.known() && key.Namespace == "" {
@@ -155,11 +155,11 @@ func (b *builder) link(i int) []error {
 	for _, key := range named {
 		on, ok := b.find(key)
 		if !ok {
-			// It may be in the cluster, from an earlier run or somebody else's: that
-			// is no reason to refuse the rest. cli-utils makes it an error.
+			// It may be in the cluster, from an earlier run or another tool: no
+			// reason to refuse the rest. cli-utils makes it an error.
 			b.warnings = append(b.warnings, Warning{
 				Ref: it.Ref, Source: it.Source,
-				Text: fmt.Sprintf("depends on %s, which is not in the input: the order is not assured", key.Ref()),
+				Text: fmt.Sprintf("depends on %s, which is not in the input: the order is not guaranteed", key.Ref()),
 			})
 			continue
 		}
@@ -168,8 +168,8 @@ func (b *builder) link(i int) []error {
 	return faults
 }
 
-// find looks up an object as somebody named it. One whose scope is not known
-// yet may be named either way.
+// find looks up an object by the name that a manifest gives it. One whose scope is
+// still unknown may be named either way.
 func (b *builder) find(key object.Key) (int, bool) {
 	i, ok := b.index[key]
 	if ok || key.Namespace != "" {
@@ -188,7 +188,7 @@ func (b *builder) need(i, on int) {
 	}
 }
 
-// itemError is what is wrong with one item.
+// itemError is a fault of one item.
 type itemError struct {
 	it   Item
 	text string

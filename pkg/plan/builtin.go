@@ -8,9 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// BuiltinKinds returns what is known of the kinds of Kubernetes' own groups without a
-// server: whether they have a namespace. That a server has the kind, in this version
-// or any other, is not said. Kinds of other groups are left out.
+// BuiltinKinds returns what is known without a server of the kinds in Kubernetes' own
+// groups: whether they have a namespace. It does not imply that a server has the
+// kind, in this version or any other. Kinds of other groups are left out.
 func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]object.Kind {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	for _, m := range manifests {

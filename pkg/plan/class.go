@@ -4,20 +4,21 @@ package plan
 type class int
 
 const (
-	// definitions: what makes other objects possible at all.
+	// definitions: what makes other objects possible in the first place.
 	definitions class = iota
-	// configuration: what others refer to, or are shaped by when they are written.
+	// configuration: what others refer to, or what shapes them when they are
+	// written.
 	configuration
-	// network: what gives Pods a network, and what runs without one. Only where a
+	// network: what gives Pods a network, and what runs without one. Used only if a
 	// network plugin is in the set.
 	network
-	// workloads: everything else, custom objects too.
+	// workloads: everything else, including custom objects.
 	workloads
-	// registrations: what interferes with requests. What it calls has to be there
+	// registrations: what intercepts requests. The programs behind it must run
 	// first, or it would block the rest of the set.
 	registrations
 	// unknown: kinds that the operators, definitions or aggregated APIs of the set
-	// may bring into being.
+	// may provide.
 	unknown
 )
 
@@ -49,9 +50,8 @@ const (
 	serviceGroup = "apiregistration.k8s.io"
 )
 
-// classOf says where the objects of a kind belong. Scope and existence of a kind
-// come from the cluster; what a kind is for is known only to those who know it,
-// so these are the kinds of Kubernetes itself.
+// classOf returns the class of a kind. Scope and existence of a kind come from the
+// cluster; its purpose has to be known, so these are Kubernetes' own kinds.
 func classOf(gk groupKind) class {
 	switch gk.Group {
 	case coreGroup:

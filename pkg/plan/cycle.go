@@ -7,14 +7,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// CycleError is a circle of objects each of which needs the next, and the last
-// the first: none of them can be applied before the others.
+// CycleError is a cycle of objects each of which needs the next, and the last the
+// first: none of them can be applied before the others.
 type CycleError struct {
-	// Members of the circle, from the one that is first in the input.
+	// Members of the cycle, starting with the first in the input.
 	Members []Member
 }
 
-// Member is one object of a circle.
+// Member is one object of a cycle.
 type Member struct {
 	Ref    object.Ref
 	Source object.Source
@@ -22,7 +22,7 @@ type Member struct {
 
 func (e *CycleError) Error() string {
 	var b strings.Builder
-	b.WriteString("objects need each other in a circle: ")
+	b.WriteString("objects depend on each other in a cycle: ")
 	for _, m := range e.Members {
 		b.WriteString(m.Ref.String() + " (" + m.Source.String() + ") → ")
 	}
@@ -34,11 +34,11 @@ func (e *CycleError) Error() string {
 
 // Hint says what to do about it.
 func (e *CycleError) Hint() string {
-	return "an arrow means \"needs\"; take one of them out of a " + dependsOnAnnotation + " annotation"
+	return "an arrow means \"needs\"; remove one of them from a " + dependsOnAnnotation + " annotation"
 }
 
-// cycles finds circles among the nodes that wait for each other: one for each
-// knot, so that every error can be mended on its own.
+// cycles finds cycles among the nodes that wait for each other: one for each
+// strongly connected group, so that each error can be corrected on its own.
 func (b *builder) cycles(waiting []int) error {
 	var (
 		faults []error
@@ -70,8 +70,8 @@ func (b *builder) cycles(waiting []int) error {
 	return errors.Join(faults...)
 }
 
-// cycle returns the circle that closes at a node of the path, or nil if a part
-// of it has been reported already.
+// cycle returns the cycle that closes at a node of the path, or nil if a part of it
+// has been reported already.
 func (b *builder) cycle(path []int, at int, reported []bool) error {
 	start := len(path) - 1
 	for path[start] != at {

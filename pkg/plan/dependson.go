@@ -7,13 +7,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// dependsOnAnnotation names what has to be applied before an object. The format
-// is that of cli-utils, Config Sync and kpt: references divided by commas, each
+// dependsOnAnnotation names what has to be applied before an object. The format is
+// that of cli-utils, Config Sync and kpt: references separated by commas, each
 // GROUP/KIND/NAME, or GROUP/namespaces/NAMESPACE/KIND/NAME; the group of the core
 // kinds is empty.
 const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
-// dependsOn reads the annotation. Every reference that is malformed is an error:
+// dependsOn reads the annotation. Every malformed reference is an error, because
 // the order that its author relies on would be lost.
 func dependsOn(it Item) ([]object.Key, []error) {
 	value := annotation(it, dependsOnAnnotation)
@@ -27,7 +27,7 @@ func dependsOn(it Item) ([]object.Key, []error) {
 		if !ok {
 			faults = append(faults, &itemError{
 				it:   it,
-				text: fmt.Sprintf("%s names %q, which is no reference", dependsOnAnnotation, ref),
+				text: fmt.Sprintf("%s: %q is not a reference", dependsOnAnnotation, ref),
 				hint: "write GROUP/KIND/NAME, or GROUP/namespaces/NAMESPACE/KIND/NAME; for core kinds, GROUP is empty: /namespaces/prod/ConfigMap/app",
 			})
 			continue

@@ -37,32 +37,32 @@ func TestFaults(t *testing.T) {
 		"depends-on that names nothing": {
 			in: shorts("v1 ConfigMap c web Deployment/web /namespaces//ConfigMap/x apps/Deployment/ //x"),
 			want: []string{
-				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "web", which is no reference`,
-				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "Deployment/web", which is no reference`,
-				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "/namespaces//ConfigMap/x", which is no reference`,
-				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "apps/Deployment/", which is no reference`,
-				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on names "//x", which is no reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on: "web" is not a reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on: "Deployment/web" is not a reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on: "/namespaces//ConfigMap/x" is not a reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on: "apps/Deployment/" is not a reference`,
+				`in.yaml:1: configmap/c -n prod: config.kubernetes.io/depends-on: "//x" is not a reference`,
 			},
 		},
 		"a circle of two, once, and one of one": {
 			in: shorts("v1 ConfigMap c /namespaces/prod/ConfigMap/b", "v1 ConfigMap b /namespaces/prod/Secret/a",
 				"v1 Secret a /namespaces/prod/ConfigMap/b", "v1 Secret self /namespaces/prod/Secret/self"),
 			want: []string{
-				"objects need each other in a circle: configmap/b -n prod (in.yaml:2) → secret/a -n prod (in.yaml:3) → configmap/b -n prod",
-				"objects need each other in a circle: secret/self -n prod (in.yaml:4) → secret/self -n prod",
+				"objects depend on each other in a cycle: configmap/b -n prod (in.yaml:2) → secret/a -n prod (in.yaml:3) → configmap/b -n prod",
+				"objects depend on each other in a cycle: secret/self -n prod (in.yaml:4) → secret/self -n prod",
 			},
 		},
 		"a namespace that waits for what is in it": {
 			in: shorts("apps/v1 Deployment new/web", "v1 Namespace new apps/namespaces/new/Deployment/web"),
 			want: []string{
-				"objects need each other in a circle: deployment.apps/web -n new (in.yaml:1) → namespace/new (in.yaml:2) → deployment.apps/web -n new",
+				"objects depend on each other in a cycle: deployment.apps/web -n new (in.yaml:1) → namespace/new (in.yaml:2) → deployment.apps/web -n new",
 			},
 		},
 		"a definition that waits for its object": {
 			in: shorts("example.com/v1 Widget w") + "\n---\n" +
 				strings.Replace(crd, "  name: widgets", "  annotations: {config.kubernetes.io/depends-on: example.com/namespaces/prod/Widget/w}\n  name: widgets", 1),
 			want: []string{
-				"objects need each other in a circle: widget.example.com/w -n prod (in.yaml:1) → " +
+				"objects depend on each other in a cycle: widget.example.com/w -n prod (in.yaml:1) → " +
 					"customresourcedefinition.apiextensions.k8s.io/widgets.example.com (in.yaml:2) → widget.example.com/w -n prod",
 			},
 		},
@@ -106,8 +106,8 @@ func TestDependsOnAbsent(t *testing.T) {
 		got = append(got, w.Source.String()+" "+w.Ref.String()+": "+w.Text)
 	}
 	want := []string{
-		"in.yaml:1 configmap/c -n prod: depends on deployment.apps/db -n prod, which is not in the input: the order is not assured",
-		"in.yaml:1 configmap/c -n prod: depends on thing.x.io/t, which is not in the input: the order is not assured",
+		"in.yaml:1 configmap/c -n prod: depends on deployment.apps/db -n prod, which is not in the input: the order is not guaranteed",
+		"in.yaml:1 configmap/c -n prod: depends on thing.x.io/t, which is not in the input: the order is not guaranteed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

@@ -4,10 +4,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// references returns the objects, in the set or not, that have to be there when
-// the item is written. Only those count whose absence makes the API server refuse
-// the item, or makes the cluster do something else with it. Most references are
-// not of that sort: a Deployment waits for its ConfigMap by itself.
+// references returns the objects, in the set or not, that must exist when the item
+// is written. Only those count whose absence makes the API server refuse the item,
+// or makes the cluster treat it differently. Most references are not of that sort:
+// a Deployment waits for its ConfigMap on its own.
 func (b *builder) references(it Item) []object.Key {
 	var keys []object.Key
 	if namespace := b.identity(it).Namespace; namespace != "" {
@@ -19,25 +19,25 @@ func (b *builder) references(it Item) []object.Key {
 	spec, _ := it.Object.Object["spec"].(map[string]any)
 	switch it.GVK.GroupKind() {
 	case groupKind{Group: rbacGroup, Kind: "RoleBinding"}, groupKind{Group: rbacGroup, Kind: "ClusterRoleBinding"}:
-		// Who may not bind just any role has to hold every permission of this one,
-		// and so the API server looks it up.
+		// A user who may not bind any role has to hold every permission of this
+		// one, so the API server looks the role up.
 		keys = append(keys, roleOf(it))
 	case groupKind{Kind: "Pod"}:
-		// Admission refuses a pod whose account or classes are not there.
+		// Admission refuses a pod whose account or classes do not exist.
 		keys = append(keys,
 			object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: text(spec, "serviceAccountName")},
 			object.Key{Group: "scheduling.k8s.io", Kind: "PriorityClass", Name: text(spec, "priorityClassName")},
 			object.Key{Group: "node.k8s.io", Kind: "RuntimeClass", Name: text(spec, "runtimeClassName")},
 		)
 	case groupKind{Kind: "Secret"}:
-		// The token controller deletes a token whose account is not there.
+		// The token controller deletes a token whose account does not exist.
 		if text(it.Object.Object, "type") == "kubernetes.io/service-account-token" {
 			account := annotation(it, "kubernetes.io/service-account.name")
 			keys = append(keys, object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: account})
 		}
 	}
 	if !it.known() {
-		// An aggregated API of the set may be the one to serve it.
+		// An aggregated API of the set may be the one that serves it.
 		name := it.GVK.Version + "." + it.GVK.Group
 		keys = append(keys, object.Key{Group: serviceGroup, Kind: "APIService", Name: name})
 	}
@@ -57,7 +57,7 @@ func isRole(gk groupKind) bool {
 	return gk.Group == rbacGroup && (gk.Kind == "Role" || gk.Kind == "ClusterRole")
 }
 
-// annotation returns one annotation, whatever else is wrong with the others.
+// annotation returns one annotation, even if others are malformed.
 func annotation(it Item, key string) string {
 	metadata, _ := it.Object.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// networkFirst puts the network before other workloads, if a network plugin is in the
+// networkFirst puts the network before other workloads if a network plugin is in the
 // set: on a bare cluster all other pods wait for it.
 //
-// With it goes what runs without a network, since that may be what the plugin waits
-// for: its operator, the cloud controller. All that these refer to is configuration,
-// and so there already.
+// What runs without a network goes with it, since the plugin may wait for that: its
+// operator, the cloud controller. Everything that these refer to is configuration,
+// which is there already.
 func (b *builder) networkFirst() {
 	if !slices.ContainsFunc(b.nodes, func(n node) bool { return isNetworkPlugin(n.Item) }) {
 		return
@@ -23,10 +23,10 @@ func (b *builder) networkFirst() {
 	}
 }
 
-// isNetworkPlugin reports whether an item makes the network of a node's pods. It is
-// known by what every such plugin has to be: one pod on each node, also on one that is
-// not ready (for want of a network), in the node's own network, which writes where the
-// container runtime looks for CNI plugins or their settings.
+// isNetworkPlugin reports whether an item provides the network of a node's pods. It
+// recognizes what every such plugin has to be: one pod on each node, even on one that
+// is not ready (for lack of a network), in the node's own network, which writes where
+// the container runtime looks for CNI plugins or their settings.
 func isNetworkPlugin(it Item) bool {
 	if it.GVK.GroupKind() != (groupKind{Group: "apps", Kind: "DaemonSet"}) {
 		return false
@@ -35,8 +35,8 @@ func isNetworkPlugin(it Item) bool {
 	return runsWithoutNetwork(spec) && slices.ContainsFunc(mapsOf(spec["volumes"]), isCNIFolder)
 }
 
-// runsWithoutNetwork reports whether pods run on a node that has no network for pods
-// yet: they use the node's own, and are scheduled although it is not ready.
+// runsWithoutNetwork reports whether pods run on a node that has no pod network yet:
+// they use the node's own, and are scheduled although the node is not ready.
 func runsWithoutNetwork(spec map[string]any) bool {
 	ownNetwork, _ := spec["hostNetwork"].(bool)
 	return ownNetwork && slices.ContainsFunc(mapsOf(spec["tolerations"]), toleratesNotReady)
@@ -61,7 +61,7 @@ func toleratesNotReady(toleration map[string]any) bool {
 }
 
 // isCNIFolder reports whether a volume is a folder of the node for CNI plugins or
-// their settings: /opt/cni/bin, /etc/cni/net.d, or wherever a distribution has them.
+// their settings: /opt/cni/bin, /etc/cni/net.d, or the equivalent of a distribution.
 func isCNIFolder(volume map[string]any) bool {
 	host, _ := volume["hostPath"].(map[string]any)
 	return slices.ContainsFunc(strings.Split(text(host, "path"), "/"), func(part string) bool {

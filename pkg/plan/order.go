@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// place is where an item is in the plan: the step within the class. There is
-// one phase for each place that is taken.
+// place is an item's position in the plan: the step within the class. Each place in
+// use becomes one phase.
 type place struct {
 	class class
 	step  int
@@ -24,8 +24,7 @@ func (p place) String() string {
 	return p.class.String() + " " + strconv.Itoa(p.step+1)
 }
 
-// arrange gives each node the earliest place that its class and its needs
-// permit.
+// arrange gives each node the earliest place that its class and its needs permit.
 func (b *builder) arrange() error {
 	waiting := make([]int, len(b.nodes)) // for how many needs a node still waits
 	wanted := make([][]int, len(b.nodes))
@@ -73,8 +72,8 @@ func (b *builder) classify() {
 		hasDefinitions = hasDefinitions || n.place.class == definitions
 	}
 	for i := range b.nodes {
-		// Bindings come one step after their roles. Where there is a phase of
-		// definitions anyway, roles that can be in it spare the bindings one of
+		// Bindings come one step after their roles. If there is a phase of
+		// definitions anyway, roles that can be in it save the bindings a step of
 		// their own.
 		n := &b.nodes[i]
 		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {

@@ -7,19 +7,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Options are what Build has to know besides the manifests.
+// Options are what Build needs besides the manifests.
 type Options struct {
-	// Kinds that the cluster serves, of those that the manifests name. A kind
-	// that is missing here is looked for among the definitions of the set.
+	// Kinds that the cluster serves, among those in the manifests. A kind that is
+	// missing here is looked up in the definitions of the set.
 	Kinds map[schema.GroupVersionKind]object.Kind
 	// Namespace for objects of namespaced kinds that name none. Empty stands for
 	// "default".
 	Namespace string
 	// Enforced makes another namespace in a manifest an error: the user gave -n.
 	Enforced bool
-	// SkipInvalid leaves out the objects at fault, and tells them in
-	// [Plan].Invalid, where they otherwise fail the plan. A circle of needs always
-	// does.
+	// SkipInvalid leaves out the objects at fault and lists them in [Plan].Invalid
+	// instead of failing the plan. A cycle of needs always fails it.
 	SkipInvalid bool
 }
 
@@ -34,7 +33,7 @@ type Plan struct {
 	Invalid []error
 }
 
-// Phase is objects that may be applied side by side.
+// Phase is a group of objects that may be applied in parallel.
 type Phase struct {
 	// Name for people, unique in the plan: "definitions", "configuration",
 	// "workloads", "workloads 2", …
@@ -43,27 +42,26 @@ type Phase struct {
 	Items []Item
 }
 
-// Item is one object with its scope settled: the namespace is set where the
-// kind has one, and unset where it has none. Where the scope is not known, the
-// namespace is as written until [Item.Resolve].
+// Item is one object with its scope settled: the namespace is set if the kind has
+// one, and unset if it has none. If the scope is unknown, the namespace is as written
+// until [Item.Resolve].
 type Item struct {
 	object.Ref
 	Source object.Source
-	// Object is the manifest as it is to be sent. It shares its values with the
-	// manifest: who changes it makes a copy.
+	// Object is the manifest as it will be sent. It shares its values with the
+	// manifest: callers that change it make a copy.
 	Object *unstructured.Unstructured
-	// Kind as the cluster serves it. Its Resource is empty where the cluster does
-	// not serve it yet; all of it is, where no definition in the set tells of it
-	// either.
+	// Kind as the cluster serves it. Its Resource is empty if the cluster does not
+	// serve it yet; all of it is empty if no definition in the set has it either.
 	Kind object.Kind
-	// Needs are objects of earlier phases without which this one cannot be: its
+	// Needs are objects of earlier phases without which this one cannot exist: its
 	// namespace, its definition, what the API server looks up when it is written,
-	// what its depends-on annotation names. Only objects of the set are here.
+	// what its depends-on annotation names. Only objects of the set are listed.
 	Needs []object.Key
-	// Bringers are objects of the set that may make the server serve the kind, where
-	// it does not do so yet. Without any there is no point in waiting for it.
+	// Bringers are objects of the set that may make the server serve the kind, if it
+	// does not do so yet. Without any there is no point in waiting for it.
 	Bringers []object.Key
-	// OnlyIn are the versions in which a definition of the set has the kind, where it
+	// OnlyIn are the versions in which a definition in the set has the kind, if it
 	// lacks the one that the object is written in.
 	OnlyIn []string
 }

@@ -2,7 +2,7 @@ package plan
 
 import "github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 
-// Refs returns what the objects of the phase are called, in its order.
+// Refs returns the references of the phase's objects, in order.
 func (p Phase) Refs() []object.Ref {
 	refs := make([]object.Ref, len(p.Items))
 	for i, item := range p.Items {

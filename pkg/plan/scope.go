@@ -12,9 +12,9 @@ import (
 
 type groupKind = schema.GroupKind
 
-// Resolve returns the item with what the cluster says of its kind, once it
-// serves it. The namespace is settled as Build would have done, with the same
-// error. Needs of other items keep naming it as it was in the plan.
+// Resolve returns the item with what the cluster says of its kind, once it serves
+// it. It settles the namespace as Build would have done, with the same error. Needs
+// of other items keep naming it as it was in the plan.
 func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 	return it.settle(kind, o)
 }
@@ -30,7 +30,7 @@ func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 	case !it.known():
 		return it, nil
 	case !kind.Namespaced:
-		// As kubectl does: people copy the namespace along, and it means nothing.
+		// As kubectl does: authors copy the namespace along, and it means nothing.
 		it.Namespace = ""
 	case written == "":
 		it.Namespace = o.namespace()
@@ -38,7 +38,7 @@ func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 		return it, &itemError{
 			it:   it,
 			text: fmt.Sprintf("namespace %q in the manifest, but -n %s", written, o.namespace()),
-			hint: "without -n, the namespace in the manifest counts",
+			hint: "without -n, the namespace in the manifest is used",
 		}
 	}
 	it.Object = inNamespace(it.Object, it.Namespace)
@@ -52,8 +52,8 @@ func (o Options) namespace() string {
 	return o.Namespace
 }
 
-// inNamespace returns the object with this namespace, or with none. What has to
-// be changed is copied, the rest is shared.
+// inNamespace returns the object with this namespace, or with none. What changes is
+// copied, the rest is shared.
 func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	old, _ := u.Object["metadata"].(map[string]any)
 	written, has := old["namespace"]
@@ -80,8 +80,8 @@ type definition struct {
 	served     map[string]bool // versions
 }
 
-// definitionsOf reads the definitions of a set. One that is not complete tells of
-// nothing; the API server will say what is wrong with it.
+// definitionsOf reads the definitions of a set. It ignores incomplete ones; the API
+// server will say what is wrong with them.
 func definitionsOf(manifests []object.Manifest) map[groupKind]definition {
 	definitions := map[groupKind]definition{}
 	for _, m := range manifests {
@@ -117,8 +117,8 @@ func servedVersions(spec map[string]any) map[string]bool {
 	return served
 }
 
-// kind says what is known of a kind: what the cluster says, else what a
-// definition of the set says, else nothing.
+// kind returns what is known of a kind: what the cluster says, or what a definition
+// of the set says, or nothing.
 func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	if kind, ok := b.options.Kinds[gvk]; ok {
 		kind.GVK = gvk
@@ -130,7 +130,7 @@ func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	return object.Kind{}
 }
 
-// text returns a field that is text, else nothing.
+// text returns a string field, or "".
 func text(fields map[string]any, key string) string {
 	s, _ := fields[key].(string)
 	return s
