@@ -110,6 +110,15 @@ func TestBuildOffline(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Setenv("HOME", cache)
+	// In a new home, go starts a process that counts, and that goes on after go has ended.
+	telemetry := filepath.Join(cache, ".config", "go", "telemetry")
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(cache, ".config"))
+	if err := os.MkdirAll(telemetry, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(telemetry, "mode"), []byte("off"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
 	_, err := Build(t.Context(), &out, apiServer)
 	failure, ok := errors.AsType[*BuildError](err)

@@ -144,10 +144,10 @@ func named(owner string) string {
 	return name
 }
 
-// takenOf is what a write took from others than its own manager, by path.
-func takenOf(l life, stamp string) map[string]change {
+// takenOf is what is taken from others than the manager who takes it, by path.
+func takenOf(changes map[string]change) map[string]change {
 	out := map[string]change{}
-	for path, c := range l.changes[l.stamps[stamp]] {
+	for path, c := range changes {
 		by := minus(c.after, c.before)
 		if len(by) == 0 {
 			by = c.after
@@ -162,31 +162,47 @@ func takenOf(l life, stamp string) map[string]change {
 	return out
 }
 
-// warnings holds what a writer was told against what its write took.
+// warnings holds what a writer was told against what its write took, and what it would
+// have taken from the version that it was tried on first, if that was an old one.
 func (v *verdicts) warnings(l life, stamp string, r receipt) {
-	want := takenOf(l, stamp)
-	told := 0
+	revision := l.stamps[stamp]
+	took := takenOf(l.changes[revision])
+	fault := v.told(l, stamp, r, took, nil)
+	for _, changes := range l.first[revision] {
+		if fault == "" || v.told(l, stamp, r, took, takenOf(changes)) == "" {
+			return
+		}
+	}
+	if fault != "" {
+		v.complain(l, "%s", fault)
+	}
+}
+
+// told says what is wrong with what a writer was told, if anything.
+func (v *verdicts) told(l life, stamp string, r receipt, took, first map[string]change) string {
+	n := 0
 	for _, text := range r.warnings {
 		m := warningText.FindStringSubmatch(text)
 		if m == nil || m[1] != l.name {
-			v.complain(l, "a warning that nobody understands: %q", text)
-			continue
+			return fmt.Sprintf("a warning that nobody understands: %q", text)
 		}
 		for path := range strings.SplitSeq(m[2], ", ") {
 			if more := moreText.FindStringSubmatch(path); more != nil {
-				n, _ := strconv.Atoi(more[1])
-				told += n
+				count, _ := strconv.Atoi(more[1])
+				n += count
 				continue
 			}
-			told++
-			if _, ok := want[path]; !ok {
-				v.complain(l, "told that %s took %s (%q), and it did not", stamp, path, text)
+			n++
+			_, byIt := took[path]
+			if _, atFirst := first[path]; !byIt && !atFirst {
+				return fmt.Sprintf("told that %s took %s (%q), and it did not", stamp, path, text)
 			}
 		}
 	}
-	if told != len(want) && (told > 0 || v.calm) {
-		v.complain(l, "told of %d paths that %s took, it took %d", told, stamp, len(want))
+	if least, most := max(len(took), len(first)), len(took)+len(first); (n < least || n > most) && (n > 0 || v.calm) {
+		return fmt.Sprintf("told of %d paths that %s took, it took %d", n, stamp, len(took))
 	}
+	return ""
 }
 
 // event holds the text of an Event against all that happened to its object.
@@ -226,10 +242,25 @@ type audited struct {
 	More     int
 }
 
-// audit holds the annotations of a request against what it took.
+// audit holds the annotations of a request against what it took; or against what it would
+// have taken from the version that it was tried on first: the audit log keeps the first
+// word.
 func (v *verdicts) audit(l life, revision string, entries []audited, answered bool) {
+	fault := v.annotated(l.changes[revision], revision, entries, answered)
+	for _, changes := range l.first[revision] {
+		if fault == "" || len(entries) > 0 && v.annotated(changes, revision, entries, true) == "" {
+			return
+		}
+	}
+	if fault != "" {
+		v.complain(l, "%s", fault)
+	}
+}
+
+// annotated says what is wrong with the annotations of a request, if anything.
+func (v *verdicts) annotated(changes map[string]change, revision string, entries []audited, answered bool) string {
 	want, owns := map[string]change{}, 0
-	for path, c := range l.changes[revision] {
+	for path, c := range changes {
 		if c.mayBeTaken() {
 			want[path] = c
 		}
@@ -240,10 +271,11 @@ func (v *verdicts) audit(l life, revision string, entries []audited, answered bo
 	for _, e := range entries {
 		c, ok := want[e.Path]
 		if !ok || strings.Join(e.From, ", ") != ownersText(minus(c.before, c.after)) || strings.Join(e.By, ", ") != ownersText(c.after) || e.Forced != c.forced {
-			v.complain(l, "the audit log says of %s that %+v, which was not so", revision, e)
+			return fmt.Sprintf("the audit log says of %s that %+v, which was not so", revision, e)
 		}
 	}
 	if (len(entries) > len(want) || len(entries) < len(want)-owns) && (answered || v.calm) {
-		v.complain(l, "the audit log names %d paths at %s, %d were taken", len(entries), revision, len(want))
+		return fmt.Sprintf("the audit log names %d paths at %s, %d were taken", len(entries), revision, len(want))
 	}
+	return ""
 }

@@ -46,25 +46,44 @@ type life struct {
 	revisions []string
 	// changes by revision and path, only where an owner lost what others hold.
 	changes map[string]map[string]change
-	stamps  map[string]string // revisions by the stamp of who wrote them
+	// first is what a write would have taken from versions that were not the present one
+	// any more, latest first: the API server tries it on a cached version, admits it with
+	// that, and only then sees that there is a newer one, and admits it again.
+	first  map[string][]map[string]change
+	stamps map[string]string // revisions by the stamp of who wrote them
 }
 
 func lifeOf(t *testing.T, name string, versions []version) life {
 	t.Helper()
-	l := life{name: name, changes: map[string]map[string]change{}, stamps: map[string]string{}}
-	var was state
+	l := life{name: name, changes: map[string]map[string]change{}, first: map[string][]map[string]change{}, stamps: map[string]string{}}
+	var past []state // latest first
 	for i, v := range versions {
 		metadata, _ := v.object["metadata"].(map[string]any)
 		l.uid, _ = metadata["uid"].(string)
 		l.revisions = append(l.revisions, v.revision)
 		is := stateOf(t, v.object)
 		if i > 0 {
-			l.changes[v.revision] = between(was, is)
+			l.changes[v.revision] = between(past[0], is)
+			for _, old := range past[1:] {
+				l.first[v.revision] = append(l.first[v.revision], by(is, between(old, is)))
+			}
 		}
 		l.stamps[is.stamp] = v.revision
-		was = is
+		past = append([]state{is}, past[:min(len(past), cachedVersions)]...)
 	}
 	return l
+}
+
+// cachedVersions is by how many versions the API server's cache may be behind.
+const cachedVersions = 3
+
+// by returns those of the changes to a state that its writer made: it owns the stamp.
+func by(is state, changes map[string]change) map[string]change {
+	writers := is.owners[fieldName("metadata")+fieldName("annotations")+fieldName(stampName)]
+	maps.DeleteFunc(changes, func(_ string, c change) bool {
+		return !slices.ContainsFunc(writers, func(w string) bool { return slices.Contains(c.after, w) })
+	})
+	return changes
 }
 
 func stateOf(t *testing.T, object map[string]any) state {

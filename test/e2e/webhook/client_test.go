@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -96,11 +97,32 @@ func (c *client) tryApply(u *unstructured.Unstructured, manager string, dryRun b
 
 func (c *client) apply(t *testing.T, u *unstructured.Unstructured, manager string, dryRun bool) *unstructured.Unstructured {
 	t.Helper()
+	c.cached(t, u)
 	out, err := c.tryApply(u, manager, dryRun)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// cached waits until the API server's cache has what is stored of an object. A write is
+// first tried on the cached version, and admitted with it; only then does the server see
+// that it is an old one, and admit the write again on the new one. The warnings of both
+// tries reach the client.
+func (c *client) cached(t *testing.T, u *unstructured.Unstructured) {
+	t.Helper()
+	door, err := c.door(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the API server's cache is up to date", func() bool {
+		stored, err := door.Get(t.Context(), u.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return apierrors.IsNotFound(err)
+		}
+		cached, err := door.Get(t.Context(), u.GetName(), metav1.GetOptions{ResourceVersion: "0"})
+		return err == nil && cached.GetResourceVersion() == stored.GetResourceVersion()
+	})
 }
 
 // must applies an object as it has to be for a test.
@@ -112,6 +134,7 @@ func (c *client) must(t *testing.T, apiVersion, kind, text string) *unstructured
 // update changes an object by reading and writing it, as controllers and Helm 3 do.
 func (c *client) update(t *testing.T, u *unstructured.Unstructured, manager string, change func(map[string]any)) *unstructured.Unstructured {
 	t.Helper()
+	c.cached(t, u)
 	door, err := c.door(u)
 	if err != nil {
 		t.Fatal(err)
