@@ -12,7 +12,8 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
 type applyFlags struct {
@@ -89,8 +90,8 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	flags.strictFlags.add(cmd.Flags())
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
-	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+printer.Objects+", "+printer.ObjectsJSON+", "+printer.ObjectsKYAML+", "+
-		printer.JSONPath+"=TEMPLATE or "+printer.GoTemplate+"=TEMPLATE; with --dry-run=client, "+printer.Manifests+
+	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+", "+
+		output.JSONPath+"=TEMPLATE or "+output.GoTemplate+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
 		": those of the input, in order, without a server")
 	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "It always is; for who is used to kubectl")
 	_ = cmd.Flags().MarkHidden("server-side") // It only fails for a flag that there is not.
@@ -108,10 +109,10 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
 		inputOptions: in,
-		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: printer.IsOfObjects(f.output)},
+		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: output.IsOfObjects(f.output)},
 		awaited:      awaited,
 		concurrency:  f.concurrency,
-		printed:      f.output == printer.Manifests,
+		printed:      f.output == output.Manifests,
 		run:          print.Run,
 		out:          out,
 	}
@@ -119,7 +120,7 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	if !f.serverSide {
 		sideErr = errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
 	}
-	if f.output == printer.Manifests && dryRun != object.DryRunClient {
+	if f.output == output.Manifests && dryRun != object.DryRunClient {
 		dryRunErr = errors.Join(dryRunErr, errNothingApplied)
 	}
 	if f.concurrency < 0 {

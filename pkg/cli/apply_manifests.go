@@ -9,8 +9,8 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
 // errNothingApplied: manifests were asked for without the word that nothing is to be
@@ -35,7 +35,7 @@ func (o *applyOptions) print(ctx context.Context, c *connection, streams generic
 	if err != nil {
 		return err, o.out.Close(ctx)
 	}
-	phases := make([]printer.ManifestPhase, len(p.Phases))
+	phases := make([]document.ManifestPhase, len(p.Phases))
 	for i, ph := range p.Phases {
 		phases[i].Name = ph.Name
 		for _, item := range ph.Items {
@@ -45,7 +45,7 @@ func (o *applyOptions) print(ctx context.Context, c *connection, streams generic
 			}
 		}
 	}
-	return nil, errors.Join(printer.WriteManifests(bare(streams.Out), phases), o.out.Close(ctx))
+	return nil, errors.Join(document.WriteManifests(bare(streams.Out), phases), o.out.Close(ctx))
 }
 
 // isSecret reports whether an item is a Secret that holds something.

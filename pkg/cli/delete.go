@@ -13,7 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
 type deleteFlags struct {

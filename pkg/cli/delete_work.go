@@ -16,7 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
 // work does the run, telling the printer of it. A server that is away when the run
@@ -138,7 +139,7 @@ func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooption
 		err := context.Cause(ctx)
 		out.Pause(func() {
 			fmt.Fprintln(streams.ErrOut, "Whatever the finalizer's controller was to clean up will be left behind.")
-			fmt.Fprintf(streams.ErrOut, "Remove finalizer %s from %s? (yes/no): ", printer.Plain(finalizer), namesOf(refs))
+			fmt.Fprintf(streams.ErrOut, "Remove finalizer %s from %s? (yes/no): ", layout.Plain(finalizer), namesOf(refs))
 			go func() {
 				line, _ := bufio.NewReader(streams.In).ReadString('\n') // No answer is no.
 				answer <- strings.TrimSpace(line)
@@ -160,7 +161,7 @@ func namesOf(refs []object.Ref) string {
 	const shown = 5
 	var names []string
 	for _, ref := range refs[:min(shown, len(refs))] {
-		names = append(names, printer.Plain(ref.String()))
+		names = append(names, layout.Plain(ref.String()))
 	}
 	if more := len(refs) - shown; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))

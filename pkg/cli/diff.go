@@ -10,7 +10,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
 type diffFlags struct {
@@ -84,8 +85,8 @@ func (f *diffFlags) toOptions(c *connection, streams genericiooptions.IOStreams)
 }
 
 // externalDiff returns the user's own diff program, nil if there is none.
-func externalDiff(streams genericiooptions.IOStreams) (*printer.External, error) {
-	external, err := printer.ParseExternal(os.Getenv("KUBECTL_EXTERNAL_DIFF"))
+func externalDiff(streams genericiooptions.IOStreams) (*output.External, error) {
+	external, err := output.ParseExternal(os.Getenv("KUBECTL_EXTERNAL_DIFF"))
 	if err != nil || external == nil {
 		return nil, err
 	}

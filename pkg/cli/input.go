@@ -20,9 +20,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
 // input is the flags of verbs that read manifests.
@@ -131,7 +131,7 @@ func (o *inputOptions) read(ctx context.Context, c *connection, streams generici
 		return err
 	}
 	for _, skipped := range result.Skipped {
-		fmt.Fprintf(streams.ErrOut, "skipped %s\n", printer.Plain(skipped.Source.String()+": "+skipped.Reason))
+		fmt.Fprintf(streams.ErrOut, "skipped %s\n", layout.Plain(skipped.Source.String()+": "+skipped.Reason))
 	}
 	o.manifests, o.warnings, o.invalid, o.hooks = result.Objects, result.Warnings, result.Invalid, result.Hooks
 	return nil

@@ -11,8 +11,9 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
 )
 
 type ownersFlags struct {
@@ -74,8 +75,8 @@ Exit status: 0 shown, 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only what this field manager owns, of the status too. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "The status, too; -o yaml and -o json always have it")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", printer.Table, "Form of the results: table, yaml or json")
-	words(cmd, "output", printer.Table, printer.YAML, printer.JSON)
+	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json")
+	words(cmd, "output", output.Table, output.YAML, output.JSON)
 	words(cmd, "path")
 	words(cmd, "manager")
 	return cmd
@@ -83,7 +84,7 @@ Exit status: 0 shown, 2 could not tell.`,
 
 func (f *ownersFlags) toOptions(c *connection, args []string, streams genericiooptions.IOStreams) (*ownersOptions, error) {
 	o := &ownersOptions{engine: owners.Engine{
-		Managers: f.managers, Status: f.status || f.output != printer.Table, History: f.history,
+		Managers: f.managers, Status: f.status || f.output != output.Table, History: f.history,
 	}}
 	targetsErr := o.name(args)
 	var pathErr error

@@ -12,7 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
@@ -78,7 +78,7 @@ func status(streams genericiooptions.IOStreams, say func(string) string, err err
 	case errors.Is(err, errUnknown):
 		return exitUnknown
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", printer.Plain(say(err.Error())))
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", layout.Plain(say(err.Error())))
 		return exitUnknown
 	default:
 		reportErrors(streams, say, err)
@@ -112,9 +112,9 @@ func reportErrors(streams genericiooptions.IOStreams, say func(string) string, e
 	all := flatten(err)
 	width, _ := terminal(streams.ErrOut)
 	for i, one := range all {
-		fmt.Fprintln(streams.ErrOut, printer.Fit("error: ", say(one.Error()), width))
+		fmt.Fprintln(streams.ErrOut, layout.Fit("error: ", say(one.Error()), width))
 		if hint := hintOf(one); hint != "" && (i == len(all)-1 || hintOf(all[i+1]) != hint) {
-			fmt.Fprintln(streams.ErrOut, printer.Fit("  hint: ", say(hint), width))
+			fmt.Fprintln(streams.ErrOut, layout.Fit("  hint: ", say(hint), width))
 		}
 	}
 }

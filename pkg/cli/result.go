@@ -9,15 +9,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // outputFlag is -o of the verbs whose results a printer prints. more ends its usage.
-func outputFlag(cmd *cobra.Command, output *string, more ...string) {
-	formats := []string{printer.Table, printer.JSON, printer.YAML, printer.KYAML, printer.Name, printer.Stream, printer.JUnit}
+func outputFlag(cmd *cobra.Command, format *string, more ...string) {
+	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 	last := len(formats) - 1
-	cmd.Flags().StringVarP(output, "output", "o", printer.Table,
+	cmd.Flags().StringVarP(format, "output", "o", output.Table,
 		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+strings.Join(more, ""))
 	words(cmd, "output", formats...)
 }

@@ -8,21 +8,21 @@ import (
 	"k8s.io/kubectl/pkg/util/term"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
 // printing settles how results are shown: in which form, in colour or not, with
 // live progress or plain lines.
-func (c *connection) printing(streams genericiooptions.IOStreams, format string) (printer.Options, error) {
+func (c *connection) printing(streams genericiooptions.IOStreams, format string) (output.Options, error) {
 	width, outTerminal := terminal(streams.Out)
 	errWidth, errTerminal := terminal(streams.ErrOut)
-	color, err := printer.UseColor(c.color, outTerminal, os.Getenv)
-	return printer.Options{
+	color, err := output.UseColor(c.color, outTerminal, os.Getenv)
+	return output.Options{
 		Out: streams.Out, Err: streams.ErrOut,
 		Format:   format,
 		Color:    color,
 		Verbose:  c.verbosity > 0,
-		Progress: printer.CanRedraw(errTerminal, os.Getenv),
+		Progress: output.CanRedraw(errTerminal, os.Getenv),
 		Width:    width, ErrWidth: errWidth,
 		Run:   newRun(),
 		OnRun: func() { c.runTold = true },

@@ -11,7 +11,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
@@ -93,9 +94,9 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", usualTimeout, "How long to wait in all; 0 looks once, less than 0 waits as long as it takes")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; as long as --timeout unless given, and 0 is not at all")
-	flags.StringVarP(&f.output, "output", "o", printer.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
+	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
 		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath are of the objects that met their conditions")
-	words(cmd, "output", append(waitFormats(), printer.JSONPath+"=")...)
+	words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
 	words(cmd, "for", "ready", "condition=", "jsonpath=", "create", "delete", "cel=")
 	for _, name := range []string{"fail-on", "existence-timeout"} {
 		words(cmd, name)
@@ -103,7 +104,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 }
 
 func waitFormats() []string {
-	return []string{printer.Table, printer.JSON, printer.YAML, printer.KYAML, printer.Name, printer.Stream, printer.JUnit}
+	return []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 }
 
 func (f *waitFlags) toOptions(cmd *cobra.Command, c *connection, args []string, streams genericiooptions.IOStreams) (*waitOptions, error) {
@@ -114,7 +115,7 @@ func (f *waitFlags) toOptions(cmd *cobra.Command, c *connection, args []string, 
 	o := &waitOptions{
 		targets: targets,
 		goal:    goal,
-		engine:  wait.Engine{Timeout: f.timeout, Objects: printer.WantsObjects(f.output)},
+		engine:  wait.Engine{Timeout: f.timeout, Objects: output.WantsObjects(f.output)},
 		timeout: f.timeout,
 		run:     print.Run,
 		out:     out,

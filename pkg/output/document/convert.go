@@ -1,0 +1,132 @@
+package document
+
+import (
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+)
+
+func appliedOf(a event.Applied) appliedObject {
+	return appliedObject{
+		objectName: nameOf(a.Ref),
+		Action:     a.Action,
+		Reason:     a.Reason,
+		Source:     sourceOf(a.Source),
+		DryRun:     a.DryRun,
+		Error:      faultOf(a.Err),
+		Removed:    changesOf(a.Removed),
+		Released:   changesOf(a.Released),
+		Taken:      changesOf(a.Taken),
+		Adopted:    a.Adopted,
+		Sharing:    a.Sharing,
+		Conflicts:  refusedOf(a),
+		Yielded:    textsOf(a.Yielded),
+		Left:       contestedOf(a.Left),
+	}
+}
+
+func textsOf(paths []fieldpath.Path) []string {
+	var texts []string
+	for _, path := range paths {
+		texts = append(texts, path.String())
+	}
+	return texts
+}
+
+func comparedOf(c event.Compared) comparedObject {
+	return comparedObject{
+		objectName: nameOf(c.Ref),
+		Action:     c.Action,
+		Reason:     c.Reason,
+		Source:     sourceOf(c.Source),
+		Error:      faultOf(c.Err),
+		Changes:    changesOf(c.Changes),
+		Adopted:    c.Adopted,
+		Sharing:    c.Sharing,
+		Yielded:    textsOf(c.Yielded),
+		Left:       contestedOf(c.Left),
+	}
+}
+
+// refusedOf are the conflicts of an object, marked where taking one would be refused.
+func refusedOf(a event.Applied) []contestedPath {
+	list := contestedOf(a.Conflicts)
+	for i, c := range a.Conflicts {
+		list[i].Refused = phrase.WouldBeRefused(a.Err, c.Path)
+	}
+	return list
+}
+
+func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
+	var list []contestedPath
+	for _, c := range conflicts {
+		entry := contestedPath{Path: c.Path.String(), Yours: c.Yours, Same: c.SameValue, Owners: ownersOf(c.Owners)}
+		if c.HasLive {
+			entry.Live = &c.Live
+		}
+		list = append(list, entry)
+	}
+	return list
+}
+
+// changesOf leaves out the side on which a path is absent: null is a value.
+func changesOf(changes []managedfields.Change) []changedPath {
+	var list []changedPath
+	for _, c := range changes {
+		entry := changedPath{Path: c.Path.String(), Change: c.Kind, Atomic: c.Atomic, Same: c.SameValue}
+		if c.Kind != managedfields.Added {
+			entry.From = &c.From
+		}
+		if c.Kind != managedfields.Removed {
+			entry.To = &c.To
+		}
+		if len(c.Owners) > 0 {
+			entry.Owners = ownersOf(c.Owners)
+		}
+		list = append(list, entry)
+	}
+	return list
+}
+
+func ownersOf(owners []managedfields.Owner) []ownerEntry {
+	list := make([]ownerEntry, len(owners))
+	for i, o := range owners {
+		list[i] = ownerEntry{
+			Manager:     o.Manager,
+			Operation:   o.Operation,
+			Subresource: o.Subresource,
+			APIVersion:  o.APIVersion,
+		}
+		if !o.Time.IsZero() {
+			at := o.Time.UTC()
+			list[i].Time = &at
+		}
+	}
+	return list
+}
+
+func faultOf(err error) *fault {
+	if err == nil {
+		return nil
+	}
+	return &fault{Reason: phrase.Reason(err), Message: err.Error(), Hint: strings.Join(phrase.Hints(err), "\n")}
+}
+
+func faultsOf(errs []error) []*fault {
+	var list []*fault
+	for _, err := range errs {
+		list = append(list, faultOf(err))
+	}
+	return list
+}
+
+func sourceOf(s object.Source) string {
+	if s.File == "" {
+		return ""
+	}
+	return s.String()
+}

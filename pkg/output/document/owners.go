@@ -1,0 +1,150 @@
+package document
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+)
+
+// ownersResult is the document of owners.
+type ownersResult struct {
+	APIVersion string        `json:"apiVersion"`
+	Kind       string        `json:"kind"`
+	Run        string        `json:"run,omitempty"`
+	Objects    []ownedObject `json:"objects"`
+}
+
+// ownedObject is one object of an OwnersResult.
+type ownedObject struct {
+	objectName
+	// Path is what was asked for, where that is not all.
+	Path string `json:"path,omitempty"`
+	// Managers are the owners of the whole object, with how many fields each has.
+	Managers []managerEntry `json:"managers,omitempty"`
+	Fields   []ownedField   `json:"fields"`
+	// History is left out where nobody asked for it, and where it is not known.
+	History  *[]transitionEntry `json:"history,omitempty"`
+	Dropped  int                `json:"historyDropped,omitempty"`
+	Lost     int                `json:"historyLost,omitempty"`
+	Coverage *coverageEntry     `json:"historyCoverage,omitempty"`
+	Error    *fault             `json:"historyError,omitempty"`
+}
+
+// managerEntry is an owner with the number of its fields.
+type managerEntry struct {
+	ownerEntry
+	Fields int `json:"fields"`
+}
+
+// ownedField is a path that somebody owns, or that nobody owns anything of.
+type ownedField struct {
+	Path   string       `json:"path"`
+	Owners []ownerEntry `json:"owners"`
+	Absent bool         `json:"absent,omitempty"`
+}
+
+// behindEntry is how many changes were seen and not recorded yet, and since when the
+// oldest of them waited.
+type behindEntry struct {
+	Changes int       `json:"changes"`
+	Since   time.Time `json:"since"`
+}
+
+type transitionEntry struct {
+	Path   string       `json:"path"`
+	Change string       `json:"change"`
+	From   []ownerEntry `json:"from"`
+	To     []ownerEntry `json:"to"`
+	Cut    bool         `json:"cut,omitempty"`
+	Forced bool         `json:"forced,omitempty"`
+	Gap    bool         `json:"gap,omitempty"`
+	User   string       `json:"user,omitempty"`
+	Count  int          `json:"count"`
+	First  time.Time    `json:"first"`
+	Last   time.Time    `json:"last"`
+}
+
+type coverageEntry struct {
+	Since *time.Time `json:"since,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
+	Gaps  []gapEntry `json:"gaps,omitempty"`
+	// Behind is what was not recorded yet at Until.
+	Behind  *behindEntry `json:"behind,omitempty"`
+	Unknown string       `json:"unknown,omitempty"`
+}
+
+type gapEntry struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// ownersDocument gathers objects and writes them at the end.
+type ownersDocument struct {
+	output.Base
+	objects []ownedObject
+}
+
+// NewOwners returns the document of owners.
+func NewOwners(b output.Base) output.Results { return &ownersDocument{Base: b} }
+
+func (d *ownersDocument) Take(e event.Event) {
+	if o, ok := e.(event.Owned); ok {
+		d.objects = append(d.objects, ownedOf(o))
+	}
+}
+
+func (d *ownersDocument) Flush() {}
+
+func (d *ownersDocument) Finish(context.Context) error {
+	return writeDocument(d.Base, ownersResult{
+		APIVersion: apiVersion, Kind: "OwnersResult", Run: d.Run, Objects: append([]ownedObject{}, d.objects...),
+	})
+}
+
+func ownedOf(o event.Owned) ownedObject {
+	out := ownedObject{objectName: nameOf(o.Ref), Path: o.Path.String(), Fields: []ownedField{}}
+	for _, s := range o.Holdings {
+		if s.Owner != (managedfields.Owner{}) {
+			out.Managers = append(out.Managers, managerEntry{ownersOf([]managedfields.Owner{s.Owner})[0], s.Fields})
+		}
+	}
+	managedfields.Walk(slices.Concat(o.Fields, o.Absent), func(n managedfields.Node) {
+		if n.Ownable() && (len(n.Owners) > 0 || len(n.Below) == 0) {
+			out.Fields = append(out.Fields, ownedField{Path: n.Path.String(), Owners: ownersOf(n.Owners), Absent: n.Absent})
+		}
+	})
+	if h := o.History; h != nil {
+		out.Error = faultOf(h.Err)
+		if h.Err == nil {
+			entries := make([]transitionEntry, len(h.Transitions))
+			for i, tr := range h.Transitions {
+				entries[i] = transitionEntryOf(tr)
+			}
+			out.History, out.Dropped, out.Lost, out.Coverage = &entries, h.Dropped, h.Lost, coverageEntryOf(h.Coverage)
+		}
+	}
+	return out
+}
+
+func transitionEntryOf(tr event.Transition) transitionEntry {
+	return transitionEntry{
+		Path: tr.Path, Change: tr.Kind, From: ownersOf(tr.From), To: ownersOf(tr.To), Cut: tr.Cut,
+		Forced: tr.Forced, Gap: tr.Gap, User: tr.User,
+		Count: tr.Count, First: tr.First.UTC(), Last: tr.Last.UTC(),
+	}
+}
+
+func coverageEntryOf(c event.Coverage) *coverageEntry {
+	out := &coverageEntry{Since: timeOf(c.Since), Until: timeOf(c.Until), Unknown: c.Unknown}
+	if c.Behind > 0 {
+		out.Behind = &behindEntry{Changes: c.Behind, Since: c.BehindSince.UTC()}
+	}
+	for _, gap := range c.Gaps {
+		out.Gaps = append(out.Gaps, gapEntry{From: gap.From.UTC(), To: gap.To.UTC()})
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package document
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// apiVersion of the documents that are printed.
+const apiVersion = "cli.k8sconnect.io/v1alpha1"
+
+// objectName is how JSON names an object.
+type objectName struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+func nameOf(ref object.Ref) objectName {
+	return objectName{
+		APIVersion: ref.GVK.GroupVersion().String(),
+		Kind:       ref.GVK.Kind,
+		Namespace:  ref.Namespace,
+		Name:       ref.Name,
+	}
+}
+
+// ref is nameOf backwards.
+func (n objectName) ref() object.Ref {
+	return object.Ref{GVK: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name}
+}
+
+// objectOrNil is for events that may be about the run as a whole, which has no
+// name.
+func objectOrNil(ref object.Ref) any {
+	if ref == (object.Ref{}) {
+		return nil
+	}
+	return nameOf(ref)
+}
+
+// appliedObject is one object of an ApplyResult, and of the stream.
+type appliedObject struct {
+	objectName
+	Action    event.Action           `json:"action"`
+	Reason    string                 `json:"reason,omitempty"`
+	Source    string                 `json:"source,omitempty"`
+	DryRun    bool                   `json:"dryRun,omitempty"`
+	Error     *fault                 `json:"error,omitempty"`
+	Warnings  []string               `json:"warnings,omitempty"`
+	Conflicts []contestedPath        `json:"conflicts,omitempty"`
+	Removed   []changedPath          `json:"removed,omitempty"`
+	Released  []changedPath          `json:"released,omitempty"`
+	Taken     []changedPath          `json:"taken,omitempty"`
+	Yielded   []string               `json:"yielded,omitempty"`
+	Left      []contestedPath        `json:"left,omitempty"`
+	Adopted   []string               `json:"adopted,omitempty"`
+	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
+	Wait      *waitEntry             `json:"wait,omitempty"`
+}
+
+// comparedObject is one object of a DiffResult, and of the stream.
+type comparedObject struct {
+	objectName
+	Action   event.Action           `json:"action"`
+	Reason   string                 `json:"reason,omitempty"`
+	Source   string                 `json:"source,omitempty"`
+	Error    *fault                 `json:"error,omitempty"`
+	Warnings []string               `json:"warnings,omitempty"`
+	Changes  []changedPath          `json:"changes,omitempty"`
+	Adopted  []string               `json:"adopted,omitempty"`
+	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`
+	Yielded  []string               `json:"yielded,omitempty"`
+	Left     []contestedPath        `json:"left,omitempty"`
+}
+
+type contestedPath struct {
+	Path   string       `json:"path"`
+	Yours  any          `json:"yours"`
+	Live   *any         `json:"live,omitempty"` // nil: absent; pointer to nil: null
+	Same   bool         `json:"sameValue,omitempty"`
+	Owners []ownerEntry `json:"owners"`
+	// Refused: the server would not let it be taken.
+	Refused bool `json:"refused,omitempty"`
+}
+
+type changedPath struct {
+	Path   string                   `json:"path"`
+	From   *any                     `json:"from,omitempty"`
+	To     *any                     `json:"to,omitempty"`
+	Change managedfields.ChangeKind `json:"change,omitempty"`
+	Atomic bool                     `json:"atomic,omitempty"`
+	Same   bool                     `json:"sameValue,omitempty"`
+	Owners []ownerEntry             `json:"owners,omitempty"`
+}
+
+type ownerEntry struct {
+	Manager     string     `json:"manager"`
+	Operation   string     `json:"operation"`
+	Subresource string     `json:"subresource,omitempty"`
+	APIVersion  string     `json:"apiVersion,omitempty"`
+	Time        *time.Time `json:"time,omitempty"`
+}
+
+// fault is an error: the API server's reason where it has one, the message, and
+// what to do next where that is known.
+type fault struct {
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}

@@ -1,0 +1,77 @@
+package document
+
+import "github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+
+// waitedObject is one object of a WaitResult, and of the stream.
+type waitedObject struct {
+	objectName
+	Result     event.Action     `json:"result,omitempty"` // none while it is waited for
+	Reason     string           `json:"reason,omitempty"`
+	Any        bool             `json:"any,omitempty"`
+	Conditions []conditionEntry `json:"conditions,omitempty"`
+	Causes     []causeEntry     `json:"causes,omitempty"`
+	Error      *fault           `json:"error,omitempty"`
+	Warnings   []string         `json:"warnings,omitempty"`
+}
+
+// conditionEntry is one condition and what it read.
+type conditionEntry struct {
+	For     string         `json:"for,omitempty"`
+	FailOn  string         `json:"failOn,omitempty"`
+	Met     bool           `json:"met"`
+	Failed  bool           `json:"failed,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+	Message string         `json:"message,omitempty"`
+	Values  map[string]any `json:"values,omitempty"`
+	Absent  []string       `json:"absent,omitempty"`
+	Error   *fault         `json:"error,omitempty"`
+}
+
+// waitEntry is what came of waiting for an object that was applied.
+type waitEntry struct {
+	Result     event.Action     `json:"result"`
+	Reason     string           `json:"reason,omitempty"`
+	Conditions []conditionEntry `json:"conditions,omitempty"`
+	Causes     []causeEntry     `json:"causes,omitempty"`
+	Error      *fault           `json:"error,omitempty"`
+}
+
+func waitEntryOf(w event.Waited) *waitEntry {
+	o := waitedOf(w)
+	return &waitEntry{Result: o.Result, Reason: o.Reason, Conditions: o.Conditions, Causes: o.Causes, Error: o.Error}
+}
+
+func waitedOf(w event.Waited) waitedObject {
+	return waitedObject{
+		objectName: nameOf(w.Ref), Result: w.Action, Reason: w.Note, Any: w.Any,
+		Conditions: conditionsOf(w.Conditions), Causes: causesOf(w.Causes), Error: faultOf(w.Err),
+	}
+}
+
+func judgedOf(j event.Judged) waitedObject {
+	return waitedObject{objectName: nameOf(j.Ref), Reason: j.Note, Conditions: conditionsOf(j.Conditions)}
+}
+
+func conditionsOf(conditions []event.Condition) []conditionEntry {
+	var list []conditionEntry
+	for _, c := range conditions {
+		entry := conditionEntry{
+			For: c.For, Met: c.Met, Failed: c.Failed, Reason: c.Reason, Message: c.Message, Error: faultOf(c.Err),
+		}
+		if c.Forbidden {
+			entry.For, entry.FailOn = "", c.For
+		}
+		for _, v := range c.Values {
+			if v.Absent {
+				entry.Absent = append(entry.Absent, v.Expr)
+				continue
+			}
+			if entry.Values == nil {
+				entry.Values = map[string]any{}
+			}
+			entry.Values[v.Expr] = v.Value
+		}
+		list = append(list, entry)
+	}
+	return list
+}

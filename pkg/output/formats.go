@@ -1,0 +1,39 @@
+package output
+
+import "strings"
+
+// Formats of the results.
+const (
+	Table  = "table"
+	JSON   = "json"
+	YAML   = "yaml"
+	KYAML  = "kyaml"
+	Name   = "name"
+	Stream = "stream"
+	JUnit  = "junit"
+)
+
+// Formats of the objects themselves, not of a report about them. The last two are
+// followed by = and a template as kubectl takes it.
+const (
+	Objects      = "objects"
+	ObjectsJSON  = "objects=json"
+	ObjectsKYAML = "objects=kyaml"
+	JSONPath     = "jsonpath"
+	GoTemplate   = "go-template"
+)
+
+// Manifests is the format of the manifests themselves, in order, of which nothing is
+// applied. Package document writes them; a printer of that format prints no results.
+const Manifests = "manifests"
+
+// IsOfObjects reports whether a format prints the objects themselves.
+func IsOfObjects(format string) bool {
+	return format == Objects || format == ObjectsJSON || format == ObjectsKYAML ||
+		strings.HasPrefix(format, JSONPath+"=") || strings.HasPrefix(format, GoTemplate+"=")
+}
+
+// WantsObjects reports whether a format of wait prints the objects themselves.
+func WantsObjects(format string) bool {
+	return format == YAML || format == KYAML || IsOfObjects(format)
+}

@@ -1,0 +1,133 @@
+package layout
+
+import "strings"
+
+// LeastValue is the fewest columns in which a value still says something.
+const LeastValue = 10
+
+// Below writes lines below another, indented, and no longer than the terminal is
+// wide.
+func Below(b *strings.Builder, text []string, indent string, width func() int) {
+	columns := Columns(width)
+	all := make([]string, len(text))
+	for i, line := range text {
+		all[i] = indent + line
+	}
+	for _, line := range Wrap(all, columns) {
+		b.WriteString(line + "\n")
+	}
+}
+
+// Columns measures a terminal; 0 where there is none.
+func Columns(width func() int) int {
+	if width == nil {
+		return 0
+	}
+	return width()
+}
+
+// Within is the room beside an indent, 0 for any.
+func Within(width func() int, indent string) int {
+	columns := Columns(width)
+	if columns <= 0 {
+		return 0
+	}
+	return max(columns-Cells(indent), LeastValue)
+}
+
+// Flow puts as many parts on a line as there is room for, and only cuts one that has
+// not enough with a line of its own.
+func Flow(parts []string, room int) []string {
+	var out []string
+	line := ""
+	for _, part := range parts {
+		gap := "  "
+		if strings.HasSuffix(line, ",") || strings.HasSuffix(line, ":") || strings.HasPrefix(part, "→") {
+			gap = " "
+		}
+		switch {
+		case line == "":
+			line = part
+		case Cells(line+gap+part) <= room:
+			line += gap + part
+		default:
+			out = append(out, CutMiddle(line, room))
+			line = part
+		}
+	}
+	return append(out, CutMiddle(line, room))
+}
+
+// Wrap breaks lines that are longer than the terminal is wide between their words,
+// and indents what follows like what was before. Commands stay whole: they are to be
+// copied. A width of 0 breaks nothing.
+func Wrap(text []string, width int) []string {
+	if width <= 0 {
+		return text
+	}
+	var out []string
+	for _, line := range text {
+		rest := strings.TrimLeft(line, " ")
+		if Cells(line) <= width || strings.HasPrefix(rest, "next ") {
+			out = append(out, line)
+			continue
+		}
+		indent := len(line) - len(rest)
+		if strings.HasPrefix(rest, "risk ") {
+			indent += len("risk     ")
+		}
+		out = append(out, wrapped(line, indent, width)...)
+	}
+	return out
+}
+
+// Fit makes a text of many lines fit for a terminal, as [Plain] does, and breaks what is
+// longer than that is wide between its words; nil or 0 is none, and any width. head
+// begins the first line. A line with a command stays whole: it is to be copied.
+func Fit(head, text string, width func() int) string {
+	columns := Columns(width)
+	indent := len(head) - len(strings.TrimLeft(head, " ")) + len("  ")
+	var out []string
+	for i, line := range Lines(text) {
+		if i == 0 {
+			line = head + line
+		}
+		if columns <= 0 || Cells(line) <= columns || strings.Contains(line, "kubectl ") {
+			out = append(out, line)
+			continue
+		}
+		out = append(out, wrapped(line, indent, columns)...)
+	}
+	return strings.Join(out, "\n")
+}
+
+// wrapped breaks one line.
+func wrapped(line string, indent, width int) []string {
+	var out []string
+	blanks := strings.Repeat(" ", indent)
+	for Cells(line) > width {
+		at := lastBlank(line, indent, width)
+		if at < 0 {
+			break
+		}
+		out = append(out, line[:at])
+		line = blanks + strings.TrimLeft(line[at:], " ")
+	}
+	return append(out, line)
+}
+
+// lastBlank returns the last blank after the indent before which the line fits, or
+// the first of all if none does; -1 if there is none.
+func lastBlank(line string, indent, width int) int {
+	best := -1
+	for i := indent + 1; i < len(line); i++ {
+		if line[i] != ' ' || strings.HasPrefix(line[i:], " -n ") || strings.HasSuffix(line[:i], " -n") {
+			continue // What an object is called stays in one piece.
+		}
+		if best >= 0 && Cells(line[:i]) > width {
+			break
+		}
+		best = i
+	}
+	return best
+}

@@ -1,0 +1,79 @@
+package phrase
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Stuck are the causes, and what kept us from finding all of them.
+func Stuck(s event.Stuck, columns int) []string {
+	text := Causes(s.Causes)
+	if len(text) == 0 && s.Err == nil {
+		text = []string{"no cause was found"}
+	}
+	for _, line := range ErrorLines(s.Err, columns) {
+		text = append(text, "could not tell: "+line)
+	}
+	return text
+}
+
+// Causes tells causes to people: the message, and below it what it is concluded
+// from, what to do, and what that may cost.
+func Causes(causes []event.Cause) []string {
+	var text []string
+	for _, c := range causes {
+		text = append(text, causeHead(c))
+		for _, evidence := range c.Evidence {
+			text = append(text, indented("  ", evidence)...)
+		}
+		if c.BlockedBy != (object.Ref{}) {
+			text = append(text, "  held by  "+Name(c.BlockedBy))
+		}
+		text = append(text, indented("  next     ", c.Next)...)
+		text = append(text, indented("  risk     ", c.Risk)...)
+	}
+	return text
+}
+
+func causeHead(c event.Cause) string {
+	message := strings.Join(layout.Lines(c.Message), " ")
+	if message == "" {
+		return text.Printable(c.Code)
+	}
+	return text.Printable(c.Code) + ": " + message
+}
+
+// indented puts a word before the first line of a text, and blanks before the
+// others.
+func indented(first, text string) []string {
+	var out []string
+	for _, line := range layout.Lines(text) {
+		out = append(out, first+line)
+		first = layout.Pad("", len(first))
+	}
+	return out
+}
+
+// SameCause reports whether two lists begin with one cause: what blocks is the same,
+// or, where nothing is known to, what is said.
+func SameCause(a, b []event.Cause) bool {
+	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {
+		return len(a) == 0 && len(b) == 0
+	}
+	return a[0].BlockedBy != (object.Ref{}) || a[0].Message == b[0].Message
+}
+
+// TerminatingFor says how long an object has been going.
+func TerminatingFor(since, now time.Time) string {
+	if since.IsZero() || since.After(now) {
+		return ""
+	}
+	return " for " + duration.HumanDuration(now.Sub(since))
+}

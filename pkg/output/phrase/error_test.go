@@ -1,0 +1,22 @@
+package phrase
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+)
+
+// A message of pages is cut in its middle on a terminal: what it begins with says
+// what is wrong, what it ends with mostly where.
+func TestLongMessage(t *testing.T) {
+	err := errors.New("denied: " + strings.Repeat("x", 2000) + " at .spec")
+	text := ErrorLines(err, 80)
+	if len(text) != 1 || layout.Cells(text[0]) > longestLine || !strings.HasPrefix(text[0], "denied: ") || !strings.HasSuffix(text[0], " at .spec") {
+		t.Errorf("%q", text)
+	}
+	if text := ErrorLines(err, 0); len(text) != 1 || text[0] != err.Error() {
+		t.Errorf("in a log %q", text)
+	}
+}

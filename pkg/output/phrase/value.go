@@ -1,0 +1,60 @@
+package phrase
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// SameValue says of a conflict that no value would change.
+const SameValue = "the same value in two spellings"
+
+// Value shows one value on one line, at full length: strings as they are, and
+// quoted only where they could be taken for something else; all others as JSON.
+func Value(v any) string {
+	s, ok := v.(string)
+	if !ok {
+		return text.Printable(Compact(v))
+	}
+	if line, rest := firstLine(s); rest > 0 {
+		return fmt.Sprintf("%s%s (+%s)", text.Printable(line), text.Ellipsis, text.Count(rest, "line"))
+	}
+	if ambiguous(s) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+func firstLine(s string) (string, int) {
+	s = strings.TrimRight(s, "\n")
+	line, rest, more := strings.Cut(s, "\n")
+	if !more {
+		return line, 0
+	}
+	return line, 1 + strings.Count(rest, "\n")
+}
+
+// ambiguous reports whether a string, shown without quotes, could be read as
+// another value, as no value at all, or not be read.
+func ambiguous(s string) bool {
+	if s == "" || s != strings.TrimSpace(s) || s != text.Printable(s) {
+		return true
+	}
+	return strings.ContainsRune(`"'{[(`, rune(s[0])) || json.Valid([]byte(s))
+}
+
+// Compact is the JSON of a value. What JSON cannot say never came from a
+// cluster, and is shown as Go shows it.
+func Compact(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

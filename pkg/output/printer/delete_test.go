@@ -1,0 +1,193 @@
+package printer_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+func operator() object.Ref { return ref("apps/v1", "Deployment", "ops", "operator") }
+
+func widget(name string) object.Ref { return ref("example.com/v1", "Widget", "prod", name) }
+
+// gone is a cause with all that a cause can have, and an escape sequence of
+// somebody's.
+func gone(name string) event.Cause {
+	return event.Cause{
+		Code:    "FinalizerControllerScaledDown",
+		Message: "the controller of finalizer example.com/clean-up of " + name + " has no replicas",
+		Evidence: []string{
+			"finalizer example.com/clean-up was last written by operator, 3 days ago",
+			"deployment.apps/operator -n ops: 0 of 0 replicas\x1b[31m",
+		},
+		Next:      "kubectl scale deployment/operator -n ops --replicas=1",
+		Risk:      "none: it does what was left to do",
+		BlockedBy: operator(),
+	}
+}
+
+// deleteStory has one of everything that a delete can say.
+func deleteStory() []event.Event {
+	shop := ref("v1", "Namespace", "", "shop")
+	file := object.Source{File: "set.yaml", Line: 7}
+	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "old")
+	stuck := func(name string) event.Stuck {
+		return event.Stuck{Ref: widget(name), Since: ago(time.Minute), Causes: []event.Cause{gone(name)}}
+	}
+	remains := func(name string) event.Deleted {
+		return event.Deleted{Ref: widget(name), Action: event.Remains, Since: ago(5 * time.Minute), Causes: []event.Cause{gone(name)}}
+	}
+	return []event.Event{
+		event.Planned{Phases: []event.Phase{
+			{Name: "workloads", Total: 7, Refs: []object.Ref{config("a"), config("b"), config("old"), config("kept"), config("far"), widget("one"), widget("two")}},
+			{Name: "definitions", Total: 1, Refs: []object.Ref{shop}},
+		}},
+		event.PhaseStarted{Index: 0},
+		event.Started{Ref: config("a")},
+		event.Deleted{Ref: config("b"), Action: event.Gone, Reason: "it is gone; another object has its name by now, and was left alone"},
+		event.Deleted{Ref: config("a"), Action: event.Gone},
+		event.Deleted{Ref: config("old"), Source: file, Action: event.Failed, Err: notFound},
+		event.Deleted{Ref: config("kept"), Action: event.Failed, Err: forbidden("kept")},
+		event.Going{Ref: widget("one"), Text: "finalizer example.com/first is gone"},
+		event.Going{Ref: shop, Done: 1200, Total: 2000},
+		event.Retrying{Ref: ref("v1", "ConfigMap", "prod", ""), Err: errors.New("etcd is away"), Left: 5 * time.Minute},
+		stuck("one"), stuck("two"), stuck("one"),
+		event.Deleted{Ref: config("far"), Action: event.Unknown, Err: errors.New("could not be looked at for 5m0s (9 errors), the last: no")},
+		remains("two"), remains("one"),
+		event.Deleted{Ref: shop, Action: event.Skipped, Err: errors.New("objects that go before it are still there")},
+	}
+}
+
+func TestDeleteGolden(t *testing.T) {
+	for name, o := range map[string]output.Options{
+		"table":        {},
+		"table-colour": {Color: true},
+		"json":         {Format: output.JSON, Run: "01J"},
+		"yaml":         {Format: output.YAML, Run: "01J"},
+		"name":         {Format: output.Name},
+		"stream":       {Format: output.Stream, Run: "01J"},
+		"junit":        {Format: output.JUnit},
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, "delete-"+name, run(t, printer.ForDelete, o, deleteStory())) })
+	}
+}
+
+// Where stderr and the results are read in one place, a cause is told once: while it is
+// waited for, or else at the end. Results that go elsewhere stand alone.
+func TestCauseToldOnce(t *testing.T) {
+	width := func() int { return 110 }
+	for name, test := range map[string]struct {
+		options output.Options
+		alone   bool // what is on stdout is read without stderr
+	}{
+		"both on a terminal":     {options: output.Options{Width: width, Progress: true, ErrWidth: width}},
+		"results into a file":    {options: output.Options{Progress: true, ErrWidth: width}, alone: true},
+		"both into files":        {options: output.Options{}, alone: true},
+		"names":                  {options: output.Options{Format: output.Name}},
+		"a report, and a log":    {options: output.Options{Format: output.JUnit}},
+		"stderr into a file":     {options: output.Options{Width: width}, alone: true},
+		"a report on a terminal": {options: output.Options{Format: output.JUnit, Width: width, Progress: true, ErrWidth: width}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, printer.ForDelete, test.options, deleteStory())
+			const next = "next     kubectl scale deployment/operator"
+			read := got.err
+			if test.options.Width != nil && test.options.Progress && test.options.Format == "" {
+				read += got.out
+			}
+			if n := strings.Count(read, next); n != 1 {
+				t.Errorf("told %d times:\n%s", n, read)
+			}
+			if test.alone && !strings.Contains(got.out, next) {
+				t.Errorf("not in the results:\n%s", got.out)
+			}
+			// Of what was not told before, the end tells all.
+			var untold []event.Event
+			for _, e := range deleteStory() {
+				if _, told := e.(event.Stuck); !told {
+					untold = append(untold, e)
+				}
+			}
+			if got := run(t, printer.ForDelete, test.options, untold); !strings.Contains(got.out+got.err, next) {
+				t.Errorf("not told at all:\n%s", got.out+got.err)
+			}
+		})
+	}
+}
+
+// stuckStory is a cluster with one dead operator that holds many, and one thing
+// more.
+func stuckStory() []event.Event {
+	lonely := ref("v1", "PersistentVolumeClaim", "prod", "data")
+	events := []event.Event{event.Planned{}}
+	var held []object.Ref
+	for i := range 12 {
+		name := fmt.Sprintf("w-%02d", i)
+		held = append(held, widget(name))
+		events = append(events, event.Stuck{Ref: widget(name), Since: ago(time.Hour), Causes: []event.Cause{gone(name)}})
+	}
+	return append(events,
+		event.Stuck{Ref: lonely, Since: ago(time.Minute), Err: errors.New("pods is forbidden")},
+		event.Rooted{Cause: gone("all"), Holds: held},
+	)
+}
+
+func TestStuckGolden(t *testing.T) {
+	for name, o := range map[string]output.Options{
+		"table":  {},
+		"json":   {Format: output.JSON, Run: "01J"},
+		"name":   {Format: output.Name},
+		"stream": {Format: output.Stream, Run: "01J"},
+		"junit":  {Format: output.JUnit},
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, "stuck-"+name, run(t, printer.ForStuck, o, stuckStory())) })
+	}
+	nothing := run(t, printer.ForStuck, output.Options{}, []event.Event{event.Planned{}})
+	if nothing.out != "nothing is terminating\n" {
+		t.Errorf("of nothing it says %q", nothing.out)
+	}
+}
+
+// The end of a pod's grace period is no time since which it goes.
+func TestNotYetForAnyTime(t *testing.T) {
+	got := run(t, printer.ForStuck, output.Options{}, []event.Event{
+		event.Planned{}, event.Stuck{Ref: widget("w"), Since: ago(-time.Minute), Causes: []event.Cause{gone("w")}},
+	})
+	if strings.Contains(got.out, " for ") {
+		t.Errorf("what is within its grace period goes for some time:\n%s", got.out)
+	}
+}
+
+// However many objects wait for the same, the cause is told once, and again in the
+// results.
+func TestOneCauseOfMany(t *testing.T) {
+	events := []event.Event{event.Planned{}}
+	for i := range 200 {
+		name := fmt.Sprint("w", i)
+		events = append(events,
+			event.Stuck{Ref: widget(name), Causes: []event.Cause{gone(name)}},
+			event.Deleted{Ref: widget(name), Action: event.Remains, Causes: []event.Cause{gone(name)}})
+	}
+	got := run(t, printer.ForDelete, output.Options{}, events)
+	for stream, text := range map[string]string{"stdout": got.out, "stderr": got.err} {
+		if n := strings.Count(text, "kubectl scale"); n != 1 {
+			t.Errorf("%s tells %d times what to do", stream, n)
+		}
+		if n := strings.Count(text, "\n"); n > 20 {
+			t.Errorf("%s has %d lines", stream, n)
+		}
+	}
+	if !strings.Contains(got.out, "and 197 objects more") || !strings.Contains(got.out, "200 terminating") {
+		t.Errorf("how many there are is not told:\n%s", got.out)
+	}
+}

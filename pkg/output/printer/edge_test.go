@@ -1,0 +1,146 @@
+package printer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+// Edge case 33: a path that left the manifest is removed, or kept by others.
+func TestRemovedOrKept(t *testing.T) {
+	applied := event.Applied{
+		Ref: config("a"), Action: event.Configured,
+		Removed:  []managedfields.Change{{Path: path(t, ".data.gone"), From: "x", Kind: managedfields.Removed}},
+		Released: []managedfields.Change{{Path: path(t, ".data.shared"), From: "y", To: "y", Kind: managedfields.Released, Owners: []managedfields.Owner{flux()}}},
+	}
+	const want = `configured  configmap/a -n prod
+    removed  .data.gone  was x
+    kept     .data.shared  by flux (Apply, 3d ago)
+1 configured
+`
+	got := run(t, printer.ForApply, output.Options{}, []event.Event{applied})
+	if diff := cmp.Diff(want, got.out); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Edge case 38: what could not be asked of the server is shown whole, and said
+// not to be checked; the same for a dry run.
+func TestNotChecked(t *testing.T) {
+	const why = "namespace prod is created by this set: not checked by the server"
+	diff := run(t, printer.ForDiff, output.Options{}, []event.Event{
+		event.Compared{Ref: config("a"), Action: event.Create, Reason: why, After: named("ConfigMap", "a")},
+	})
+	const wantDiff = "create  configmap/a -n prod\n# " + why + "\n--- /dev/null\n+++ applied\n@@ -0,0 +1,4 @@\n" +
+		"+apiVersion: v1\n+kind: ConfigMap\n+metadata:\n+  name: a\n"
+	if diff := cmp.Diff(wantDiff, diff.out); diff != "" {
+		t.Errorf("diff (-want +got):\n%s", diff)
+	}
+	apply := run(t, printer.ForApply, output.Options{DryRun: true}, []event.Event{
+		event.Applied{Ref: config("a"), Action: event.Created, DryRun: true, Reason: why},
+	})
+	const wantApply = "created     configmap/a -n prod (dry run): " + why + "\n1 created (dry run: nothing was written)\n"
+	if diff := cmp.Diff(wantApply, apply.out); diff != "" {
+		t.Errorf("apply (-want +got):\n%s", diff)
+	}
+	document := run(t, printer.ForApply, output.Options{Format: output.JSON}, []event.Event{
+		event.Applied{Ref: config("a"), Action: event.Created, Reason: why},
+	})
+	if !strings.Contains(document.out, `"reason": "`+why+`"`) {
+		t.Errorf("not in the document:\n%s", document.out)
+	}
+}
+
+// Edge case 5: an atomic path is labelled, for it changes with all that is in it.
+func TestAtomic(t *testing.T) {
+	tests := map[string]struct {
+		change managedfields.Change
+		want   string
+	}{
+		"changed": {
+			managedfields.Change{Path: path(t, ".spec.selector"), Kind: managedfields.Changed, Atomic: true},
+			"# changed    .spec.selector (atomic: one value, replaced as a whole)\n",
+		},
+		"contested": {
+			managedfields.Change{Path: path(t, ".spec.selector"), Kind: managedfields.Contested, Atomic: true, Owners: []managedfields.Owner{flux()}},
+			"# contested  .spec.selector (atomic: one value, replaced as a whole)  owned by flux (Apply, 3d ago)\n",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, printer.ForDiff, output.Options{}, []event.Event{
+				event.Compared{Ref: web(), Action: event.Update, Changes: []managedfields.Change{tt.change}},
+			})
+			if diff := cmp.Diff("update  deployment.apps/web -n prod\n"+tt.want, got.out); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A diff that would run into a conflict says so, apart from the diff itself.
+func TestContestedDiffWarns(t *testing.T) {
+	got := run(t, printer.ForDiff, output.Options{}, diffStory(t))
+	const want = "1 contested path: apply stops there unless you --take or --yield\n"
+	if !strings.HasSuffix(got.err, want) || strings.Contains(got.out, want) {
+		t.Errorf("stderr does not end with %q:\n%s", want, got.err)
+	}
+}
+
+// Edge case 30: an adoption takes the last-applied annotation along, and nobody has
+// to read the whole object in it once more. One that changes or stays is shown.
+func TestLastAppliedIsFolded(t *testing.T) {
+	annotated := func(text string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{managedfields.LastAppliedAnnotation: text}}}
+	}
+	const text = `{"kind":"ConfigMap"}`
+	masked := run(t, printer.ForDiff, output.Options{}, []event.Event{
+		event.Compared{Ref: config("a"), Action: event.Update, Before: annotated("***"), After: map[string]any{}},
+	})
+	if strings.Contains(masked.out, "bytes") {
+		t.Errorf("the size of a mask is told:\n%s", masked.out)
+	}
+	for name, tt := range map[string]struct {
+		after map[string]any
+		want  string
+	}{
+		"it goes":    {map[string]any{}, "@@ -1,3 +0,0 @@\n-metadata:\n-  annotations:\n-    kubectl.kubernetes.io/last-applied-configuration: (20 bytes)\n"},
+		"it changes": {annotated("{}"), " metadata:\n   annotations:\n-    kubectl.kubernetes.io/last-applied-configuration: '{\"kind\":\"ConfigMap\"}'\n+    kubectl.kubernetes.io/last-applied-configuration: '{}'\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := annotated(text)
+			got := run(t, printer.ForDiff, output.Options{}, []event.Event{
+				event.Compared{Ref: config("a"), Action: event.Update, Before: before, After: tt.after},
+			})
+			if !strings.HasSuffix(got.out, tt.want) {
+				t.Errorf("no %q in:\n%s", tt.want, got.out)
+			}
+			if diff := cmp.Diff(annotated(text), before); diff != "" {
+				t.Errorf("the event is changed: %s", diff)
+			}
+		})
+	}
+}
+
+// A client dry run does not read as if all were done.
+func TestClientDryRun(t *testing.T) {
+	got := run(t, printer.ForApply, output.Options{DryRun: true, Unasked: true}, []event.Event{
+		event.Applied{Ref: config("a"), Action: event.Created, DryRun: true},
+		event.Applied{Ref: config("b"), Action: event.Configured, DryRun: true},
+		event.Applied{Ref: config("c"), Action: event.Unchanged, DryRun: true},
+	})
+	const want = `created     configmap/a -n prod (client dry run)
+configured  configmap/b -n prod (client dry run)
+unchanged   configmap/c -n prod (client dry run)
+1 to create, 1 to send, 1 unchanged (client dry run: nothing was written or checked)
+`
+	if diff := cmp.Diff(want, got.out); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,134 @@
+package printer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/progress"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Printer writes what the events of one run say. It has to be closed.
+type Printer struct {
+	mu       sync.Mutex
+	state    *output.State
+	screen   *output.Screen
+	reporter *progress.Reporter
+	results  output.Results
+	redraw   *redraw
+	mask     func(event.Event) event.Event
+	closed   bool
+	run      string
+	onRun    func()
+}
+
+// newPrinter returns a printer of the results that choose returns for a format, nil
+// where there is no such format.
+func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error)) (*Printer, error) {
+	if o.Format == "" {
+		o.Format = output.Table
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	b := output.NewBase(o, s)
+	reporter := progress.New(b)
+	chosen, err := choose(b, reporter)
+	if err != nil {
+		return nil, err
+	}
+	if chosen == nil {
+		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s, %s or %s",
+			o.Format, output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit)
+	}
+	return &Printer{
+		state:    s,
+		screen:   b.Screen,
+		reporter: reporter,
+		results:  chosen,
+		mask:     o.Mask,
+		run:      o.Run,
+		onRun:    o.OnRun,
+	}, nil
+}
+
+// Print takes one event. It may be called from several goroutines; what cannot
+// be written is told by Close.
+func (p *Printer) Print(e event.Event) {
+	if p.mask != nil {
+		e = p.mask(e)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if p.redraw == nil {
+		p.redraw = startRedraw(p.tick)
+	}
+	if p.state.EndsPhase(e) {
+		p.Flush()
+	}
+	p.state.Take(e)
+	p.results.Take(e)
+	p.reporter.Take(e)
+}
+
+// Close writes what comes last: the rest of the table, documents, the summary.
+// The terminal is left clean, whatever happens. ctx bounds the run of an
+// external diff program and nothing else: results are written even when it is
+// done. The error is the first of writing, or the program's.
+func (p *Printer) Close(ctx context.Context) error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	p.mu.Unlock()
+	p.redraw.stop()
+
+	p.screen.Clear()
+	p.Flush()
+	var err error
+	if p.state.Begun { // Else the run ended before there was anything to print of it.
+		err = p.results.Finish(ctx)
+		if p.run != "" && p.state.WentWrong() {
+			p.screen.Note("run: " + text.Printable(p.run) + "\n") // By which the server's audit log knows it.
+			if p.onRun != nil {
+				p.onRun()
+			}
+		}
+	}
+	return errors.Join(err, p.screen.Failure)
+}
+
+// Pause writes what there is to say so far, then keeps everything else from the
+// terminal until do returns: somebody is asked something.
+func (p *Printer) Pause(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Flush()
+	p.screen.Clear()
+	do()
+}
+
+// Flush writes what was held back until a phase is over, warnings first.
+func (p *Printer) Flush() {
+	p.reporter.Flush()
+	p.results.Flush()
+}
+
+// tick lets time be seen to pass, on a terminal and in a log.
+func (p *Printer) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.reporter.Tick()
+	}
+}

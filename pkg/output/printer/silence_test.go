@@ -1,0 +1,360 @@
+package printer_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+// log is stderr that is no terminal: what was written, and when.
+type log struct {
+	mu    sync.Mutex
+	lines []string
+	at    []time.Time
+}
+
+func (l *log) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(string(text)) {
+		l.lines, l.at = append(l.lines, strings.TrimSuffix(line, "\n")), append(l.at, time.Now())
+	}
+	return len(text), nil
+}
+
+// since returns the lines from the nth on, and when they were written.
+func (l *log) since(n int) ([]string, []time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines[n:]), slices.Clone(l.at[n:])
+}
+
+// watched is a run that a log is kept of, and what is true of it so far.
+type watched struct {
+	t      *testing.T
+	log    *log
+	p      *printer.Printer
+	random *rand.Rand
+	// open is what is worked on or waited for, as it is called on a screen.
+	open map[string]bool
+	good int
+}
+
+// say prints an event, and what became of the object.
+func (w *watched) say(e event.Event) {
+	switch e := e.(type) {
+	case event.Started:
+		w.open[name(e.Ref)] = true
+	case event.Judged:
+		w.open[name(e.Ref)] = true
+	case event.Applied:
+		w.end(e.Ref, e.Action == event.Created)
+	case event.Deleted:
+		w.end(e.Ref, e.Action == event.Gone)
+	case event.Waited:
+		w.end(e.Ref, e.Action == event.Met)
+	}
+	w.p.Print(e)
+}
+
+func (w *watched) end(ref object.Ref, good bool) {
+	delete(w.open, name(ref))
+	if good {
+		w.good++
+	}
+}
+
+func name(ref object.Ref) string {
+	return strings.ToLower(ref.GVK.Kind) + suffix(ref.GVK.Group) + "/" + ref.Name + " -n " + ref.Namespace
+}
+
+func suffix(group string) string {
+	if group == "" {
+		return ""
+	}
+	return "." + group
+}
+
+// counted finds what a line says to be finished.
+var counted = regexp.MustCompile(`(\d+) of (\d+) (applied|gone|met)`)
+
+// nothing lets time pass in which nothing arrives, and reads what the log says to
+// it: something about every ten seconds, of what is open, for how long, and never
+// that what is open is finished.
+func (w *watched) nothing(atLeast time.Duration, limit string) {
+	w.t.Helper()
+	before, _ := w.log.since(0)
+	began := time.Now()
+	pass(atLeast + time.Duration(w.random.IntN(120))*time.Second)
+	lines, at := w.log.since(len(before))
+	last := began
+	for _, when := range append(at, time.Now()) {
+		if gap := when.Sub(last); gap > 11*time.Second {
+			w.t.Fatalf("not a word for %s, after %q", gap, before)
+		}
+		last = when
+	}
+	if n, most := len(lines), 1+int(time.Since(began)/(9*time.Second)); n > most {
+		w.t.Errorf("%d lines in %s: %q", n, time.Since(began), lines)
+	}
+	for i, line := range lines {
+		w.truthful(line)
+		if len(w.open) > 0 && !slices.ContainsFunc(slices.Collect(keys(w.open)), func(open string) bool { return strings.Contains(line, open) }) {
+			w.t.Errorf("what is it waiting for? %q; open are %v", line, w.open)
+		}
+		// What has just begun needs no time.
+		if (i > 0 || limit != "") && !regexp.MustCompile(`\((\d+h)?(\d+m)?(\d+s)?`+limit+`\)`).MatchString(line) {
+			w.t.Errorf("how long? %q", line)
+		}
+	}
+}
+
+func keys(m map[string]bool) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func (w *watched) truthful(line string) {
+	if strings.Contains(line, "done") {
+		w.t.Errorf("done: %q", line)
+	}
+	for _, m := range counted.FindAllStringSubmatch(line, -1) {
+		if n, _ := strconv.Atoi(m[1]); n != w.good {
+			w.t.Errorf("%d are finished: %q", w.good, line)
+		}
+	}
+}
+
+// in runs a story in a log, in virtual time.
+func in(t *testing.T, seed uint64, make verb, story func(w *watched)) []string {
+	l := &log{}
+	synctest.Test(t, func(t *testing.T) {
+		p, err := make(output.Options{Out: &strings.Builder{}, Err: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		story(&watched{t: t, log: l, p: p, random: rand.New(rand.NewPCG(seed, 8)), open: map[string]bool{}})
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return l.lines
+}
+
+func several(n int) []object.Ref {
+	var refs []object.Ref
+	for i := range n {
+		refs = append(refs, ref("apps/v1", "Deployment", "prod", "web-"+strconv.Itoa(i)))
+	}
+	return refs
+}
+
+func planOf(refs []object.Ref, within time.Duration) event.Planned {
+	return event.Planned{Phases: []event.Phase{{Name: "objects", Total: len(refs), Refs: refs}}, Within: within}
+}
+
+// Whoever reads a log hears every ten seconds what is waited for, also while
+// nothing arrives (edge case 91).
+func TestNoSilenceInALog(t *testing.T) {
+	const limit = " of 5m"
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint("apply ", seed), func(t *testing.T) {
+			in(t, seed, printer.ForApply, func(w *watched) {
+				refs := several(1 + w.random.IntN(5))
+				w.say(event.Preparing{Text: "asking the API server"})
+				w.nothing(0, "")
+				w.say(planOf(refs, 0))
+				w.say(event.PhaseStarted{})
+				for _, r := range refs {
+					w.say(event.Started{Ref: r})
+				}
+				for _, i := range w.random.Perm(len(refs)) {
+					w.nothing(0, "")
+					action := []event.Action{event.Created, event.Failed}[w.random.IntN(2)]
+					w.say(event.Applied{Ref: refs[i], Action: action})
+				}
+			})
+		})
+		t.Run(fmt.Sprint("apply and wait ", seed), func(t *testing.T) {
+			in(t, seed, printer.ForApply, func(w *watched) {
+				refs := several(1 + w.random.IntN(5))
+				w.say(planOf(refs, 0))
+				w.say(event.PhaseStarted{})
+				for _, r := range refs {
+					w.say(event.Applied{Ref: r, Action: event.Created})
+				}
+				w.say(event.Waiting{For: "3 objects to be ready", Within: 5 * time.Minute})
+				w.nothing(0, limit)
+				for _, r := range refs {
+					w.say(event.Judged{Ref: r, Conditions: []event.Condition{{For: "ready", Message: "0 of 1 replicas"}}})
+				}
+				for _, i := range w.random.Perm(len(refs)) {
+					w.good = len(refs) // those that were applied
+					w.nothing(0, limit)
+					w.say(event.Waited{Ref: refs[i], Action: event.Met})
+				}
+			})
+		})
+		t.Run(fmt.Sprint("wait ", seed), func(t *testing.T) {
+			in(t, seed, printer.ForWait, func(w *watched) {
+				refs := several(1 + w.random.IntN(5))
+				w.say(planOf(refs, 5*time.Minute))
+				w.say(event.PhaseStarted{})
+				w.nothing(0, limit)
+				for _, r := range refs {
+					w.say(event.Judged{Ref: r, Conditions: []event.Condition{{For: "ready", Message: "0 of 1 replicas"}}})
+				}
+				for _, i := range w.random.Perm(len(refs)) {
+					w.nothing(0, limit)
+					action := []event.Action{event.Met, event.TimedOut}[w.random.IntN(2)]
+					w.say(event.Waited{Ref: refs[i], Action: action})
+				}
+			})
+		})
+		t.Run(fmt.Sprint("delete ", seed), func(t *testing.T) {
+			in(t, seed, printer.ForDelete, func(w *watched) {
+				refs := several(1 + w.random.IntN(5))
+				w.say(planOf(refs, 0))
+				w.say(event.PhaseStarted{})
+				for _, r := range refs {
+					w.say(event.Started{Ref: r, Within: 5 * time.Minute})
+				}
+				for _, i := range w.random.Perm(len(refs)) {
+					w.nothing(0, limit)
+					action := []event.Action{event.Gone, event.Remains}[w.random.IntN(2)]
+					w.say(event.Deleted{Ref: refs[i], Action: action})
+				}
+			})
+		})
+	}
+}
+
+// A cluster that is not there for minutes is waited for aloud: the server's way of
+// not answering, and how much longer (story 4).
+func TestWaitingForTheServerIsToldInALog(t *testing.T) {
+	lines := in(t, 1, printer.ForApply, func(w *watched) {
+		w.say(event.Preparing{Text: "asking the API server"})
+		const whole = 10 * time.Minute
+		for left := whole; left > 7*time.Minute; left -= 3 * time.Second {
+			w.say(event.Retrying{Err: refused(), In: 3 * time.Second, Left: left, Of: whole})
+			pass(3 * time.Second)
+		}
+		w.say(planOf(several(1), 0))
+		w.say(event.PhaseStarted{})
+	})
+	if len(lines) < 18 || len(lines) > 22 {
+		t.Errorf("%d lines in three minutes: %q", len(lines), lines)
+	}
+	for i, line := range lines[1 : len(lines)-1] {
+		if !strings.HasPrefix(line, "waiting for the API server (") || !strings.HasSuffix(line, " of 10m): connection refused") {
+			t.Errorf("line %d: %q", i+1, line)
+		}
+	}
+	if last := lines[len(lines)-1]; last != "the API server answers again" {
+		t.Errorf("in the end: %q", last)
+	}
+}
+
+// away is an error by which no answer of the server is meant.
+type away struct{ error }
+
+func (away) Unreachable() bool { return true }
+
+func (e away) Unwrap() error { return e.error }
+
+// The end of an object is no sign of life: a server that stays away is not said to
+// answer again because its objects are given up, nor because the rest is skipped.
+func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
+	const again = "the API server answers again"
+	unreachable := away{refused()}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", nil)
+	outage := event.Retrying{Err: refused(), Left: 30 * time.Second}
+	for name, tt := range map[string]struct {
+		make  verb
+		ends  []event.Event
+		heard bool
+	}{
+		"given up":           {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}}, false},
+		"and the next phase": {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.PhaseStarted{Index: 1}}, false},
+		"and a later step":   {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Preparing{Text: "looking for causes"}}, false},
+		"skipped":            {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Skipped, Err: context.DeadlineExceeded}}, false},
+		"compared":           {printer.ForDiff, []event.Event{event.Compared{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
+		"waited for":         {printer.ForWait, []event.Event{event.Waited{Ref: config("a"), Action: event.TimedOut}}, false},
+		"deleted":            {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
+		"it had starting up": {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: away{apierrors.NewServiceUnavailable("starting")}}}, false},
+		"one is applied":     {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Applied{Ref: config("b"), Action: event.Unchanged}}, true},
+		"one is refused":     {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: forbidden}}, true},
+		"one is gone":        {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Gone}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := in(t, 1, tt.make, func(w *watched) {
+				w.say(phases())
+				w.say(event.PhaseStarted{})
+				w.say(outage)
+				for _, e := range tt.ends {
+					pass(time.Second)
+					w.say(e)
+				}
+			})
+			if got := slices.Contains(lines, again); got != tt.heard {
+				t.Errorf("said that the server answers again: %t, want %t: %q", got, tt.heard, lines)
+			}
+		})
+	}
+}
+
+// What was finished above is not announced below: between two results that come
+// one upon the other, however late, nothing is said.
+func TestNoProgressAboveTheResult(t *testing.T) {
+	lines := in(t, 1, printer.ForWait, func(w *watched) {
+		refs := several(4)
+		w.say(planOf(refs, 8*time.Second))
+		w.say(event.PhaseStarted{})
+		pass(8 * time.Second)
+		for _, r := range refs {
+			w.say(event.Waited{Ref: r, Action: event.TimedOut})
+			pass(time.Second)
+		}
+	})
+	for _, line := range lines {
+		if counted.MatchString(line) && !strings.Contains(line, "0 of 4 met") {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
+// A terminal and a log are told the same: what is waited for, and for how long.
+func TestTerminalTellsHowLong(t *testing.T) {
+	watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {
+		refs := several(2)
+		p.Print(planOf(refs, 5*time.Minute))
+		p.Print(event.PhaseStarted{})
+		p.Print(event.Judged{Ref: refs[0], Conditions: []event.Condition{{For: "ready", Message: "0 of 1 replicas"}}})
+		pass(90 * time.Second)
+		const want = "deployment.apps/web-0 -n prod (1m30s of 5m): 0 of 1 replicas"
+		if got := term.bottom(); !strings.Contains(got, want) {
+			t.Errorf("%q, want %q in it", got, want)
+		}
+	})
+}

@@ -1,0 +1,55 @@
+package printer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+// Where no terminal is, nothing that is said is cut, whatever says it: a log is read
+// later, by somebody who cannot ask again.
+func TestNothingIsCutInALog(t *testing.T) {
+	long := "begins " + strings.Repeat("x y", 2000) + " ends"
+	err, name := errors.New(long), config("a")
+	owner := managedfields.Owner{Manager: "m" + strings.Repeat("n", 120) + "o", Operation: managedfields.Update}
+	contested := []managedfields.Conflict{{
+		Path: fieldpath.Field("data", "k"), Yours: long, Live: "live " + long, HasLive: true, Owners: []managedfields.Owner{owner},
+	}}
+	for verb, test := range map[string]struct {
+		make   func(output.Options) (*printer.Printer, error)
+		events []event.Event
+	}{
+		"apply failed":   {printer.ForApply, []event.Event{event.Applied{Ref: name, Action: event.Failed, Err: err}}},
+		"apply skipped":  {printer.ForApply, []event.Event{event.Applied{Ref: name, Action: event.Skipped, Err: err}}},
+		"apply conflict": {printer.ForApply, []event.Event{event.Applied{Ref: name, Action: event.InConflict, Conflicts: contested}}},
+		"apply warned": {printer.ForApply, []event.Event{
+			event.Warned{Ref: name, Text: long}, event.Applied{Ref: name, Action: event.Created},
+		}},
+		"left out":       {printer.ForApply, []event.Event{event.LeftOut{Err: err}, event.Applied{Ref: name, Action: event.Created}}},
+		"diff unknown":   {printer.ForDiff, []event.Event{event.Compared{Ref: name, Action: event.Unknown, Err: err}}},
+		"delete failed":  {printer.ForDelete, []event.Event{event.Deleted{Ref: name, Action: event.Failed, Err: err}}},
+		"delete skipped": {printer.ForDelete, []event.Event{event.Deleted{Ref: name, Action: event.Skipped, Err: err}}},
+		"delete remains": {printer.ForDelete, []event.Event{event.Deleted{Ref: name, Action: event.Remains, Causes: []event.Cause{{Code: "C", Message: long}}}}},
+		"wait unknown":   {printer.ForWait, []event.Event{event.Waited{Ref: name, Action: event.Unknown, Err: err}}},
+		"wait lacks": {printer.ForWait, []event.Event{event.Waited{Ref: name, Action: event.TimedOut, Conditions: []event.Condition{
+			{For: "f", Values: []event.Value{{Expr: "e", Value: long}}}, {For: "g", Err: err},
+		}}}},
+		"stuck": {printer.ForStuck, []event.Event{event.Planned{}, event.Stuck{Ref: name, Since: noon(), Causes: []event.Cause{{Code: "C", Message: long}}}}},
+	} {
+		for _, format := range []string{output.Table, output.Name} {
+			got := run(t, test.make, output.Options{Format: format}, test.events)
+			if verb == "stuck" && format == output.Name {
+				continue // It names what is stuck, and no more.
+			}
+			if !strings.Contains(got.out+got.err, long) {
+				t.Errorf("%s, -o %s: %s%s", verb, format, got.out, got.err)
+			}
+		}
+	}
+}

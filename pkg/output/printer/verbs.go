@@ -1,0 +1,164 @@
+package printer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/progress"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/table"
+)
+
+// ForApply returns a printer for the events of an apply. The error names a format
+// that there is not, or what is wrong with a template.
+func ForApply(o output.Options) (*Printer, error) {
+	applied := output.Word{Text: "applied", Good: []event.Action{event.Created, event.Configured, event.Unchanged}}
+	if o.DryRun {
+		applied.Text = "checked"
+	}
+	return newPrinter(o, output.NewState(applied, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		switch {
+		case b.Format == output.Manifests:
+			return noResults{}, nil
+		case output.IsOfObjects(b.Format):
+			return document.NewAppliedObjects(b, table.NewApply(b.Beside()))
+		case b.Format == output.Name:
+			return document.NewAppliedNames(b, table.NewApply(b.Beside())), nil
+		default:
+			return report(b, table.NewApply, document.NewApply, output.ApplyActions()), nil
+		}
+	})
+}
+
+// ForDiff returns a printer for the events of a diff. The error names a format
+// that there is not, or an external program that nobody would run.
+func ForDiff(o output.Options) (*Printer, error) {
+	if o.External != nil && o.External.Run == nil {
+		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
+	}
+	compared := output.Word{Text: "compared", Good: []event.Action{event.Create, event.Update, event.Delete, event.None}}
+	return newPrinter(o, output.NewState(compared, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		if b.Format == output.Name {
+			return table.NewDiffNames(b), nil
+		}
+		return report(b, table.NewDiff, document.NewDiff, output.DiffActions()), nil
+	})
+}
+
+// ForWait returns a printer for the events of a wait. Its formats yaml, kyaml and
+// those of objects are the objects that met their conditions; the report about
+// them is in json, junit and stream. The error names a format that there is not, or
+// what is wrong with the template.
+func ForWait(o output.Options) (*Printer, error) {
+	met := output.Word{Text: "met", Good: []event.Action{event.Met}, Awaited: true}
+	return newPrinter(o, output.NewState(met, true), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		switch b.Format {
+		case output.YAML:
+			b.Format = output.Objects
+		case output.KYAML:
+			b.Format = output.ObjectsKYAML
+		}
+		switch {
+		case output.IsOfObjects(b.Format):
+			return document.NewMetObjects(b, table.NewUnmet(b.Beside()))
+		case b.Format == output.Name:
+			return document.NewMetNames(b, table.NewUnmet(b.Beside())), nil
+		default:
+			return report(b, table.NewWait, document.NewWait, output.WaitActions()), nil
+		}
+	})
+}
+
+// ForDelete returns a printer for the events of a delete. The error names a format
+// that there is not.
+func ForDelete(o output.Options) (*Printer, error) {
+	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
+	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
+		told.Explain()
+		// The results refer to what stderr has told, where both are read in one place: on a
+		// terminal, and where the table itself goes to stderr.
+		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Told) }
+		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
+			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }
+		}
+		if b.Format == output.Name {
+			return document.NewDeletedNames(b, referring(b.Beside())), nil
+		}
+		return report(b, referring, document.NewDelete, output.DeleteActions()), nil
+	})
+}
+
+// ForStuck returns a printer for what stuck finds. The error names a format that
+// there is not.
+func ForStuck(o output.Options) (*Printer, error) {
+	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		if b.Format == output.Name {
+			return table.NewStuckNames(b), nil
+		}
+		return report(b, table.NewStuck, document.NewStuck, nil), nil
+	})
+}
+
+// ForOwners returns a printer for the owners of objects. The error names a format
+// that there is not.
+func ForOwners(o output.Options) (*Printer, error) {
+	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML}, o.Format) {
+		return nil, fmt.Errorf("unknown output format %q: use %s, %s or %s", o.Format, output.Table, output.YAML, output.JSON)
+	}
+	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		switch b.Format {
+		case output.JSON:
+			return document.NewOwners(b), nil
+		case output.YAML:
+			return table.NewCommented(b), nil
+		default:
+			return table.NewOwners(b), nil
+		}
+	})
+}
+
+// report returns the results of a verb as a table or as a document, and nil for a format
+// that is neither.
+func report(b output.Base, asTable, asDocument func(output.Base) output.Results, actions []event.Action) output.Results {
+	switch b.Format {
+	case output.Table:
+		return asTable(b)
+	case output.JSON, output.YAML, output.KYAML:
+		return asDocument(b)
+	case output.JUnit:
+		return &logged{asDocument(b), asTable(b.Beside())}
+	case output.Stream:
+		return document.NewStream(b, actions)
+	default:
+		return nil
+	}
+}
+
+// logged writes a report for machines to stdout, and to stderr what a person reads: the
+// one goes into a file, and the other is all that the log of a job shows.
+type logged struct{ report, log output.Results }
+
+func (l *logged) Take(e event.Event) {
+	l.report.Take(e)
+	l.log.Take(e)
+}
+
+func (l *logged) Flush() {
+	l.report.Flush()
+	l.log.Flush()
+}
+
+func (l *logged) Finish(ctx context.Context) error {
+	return errors.Join(l.report.Finish(ctx), l.log.Finish(ctx))
+}
+
+// noResults is for runs that have none.
+type noResults struct{}
+
+func (noResults) Take(event.Event)             {}
+func (noResults) Flush()                       {}
+func (noResults) Finish(context.Context) error { return nil }

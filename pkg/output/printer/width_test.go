@@ -1,0 +1,117 @@
+package printer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+// words is a value of about so many columns: an image, a sentence, a URL. No two are
+// alike, and none is part of another.
+func words(random *rand.Rand, columns int) string {
+	unit := []string{"registry.example.com/", "a few words ", "日本語", "x"}[random.IntN(4)]
+	text := fmt.Sprintf("v%08x-", random.Uint32())
+	for len([]rune(text)) < columns {
+		text += unit
+	}
+	return strings.TrimSpace(string([]rune(text)[:max(columns, 10)])) + "#"
+}
+
+// columnsOf counts what a terminal does: East Asian letters take two columns.
+func columnsOf(text string) int {
+	n := 0
+	for _, r := range text {
+		n++
+		if r > 0x2e80 {
+			n++
+		}
+	}
+	return n
+}
+
+// What tells two values apart is never lost: in a log nothing is cut, and on a
+// terminal nothing that fits on a line of its own. No line is longer than the
+// terminal, but for a path or a word, which are to be copied in one piece.
+func TestValuesAreNotCutWhereTheyFit(t *testing.T) {
+	const label = len("          → ") // what may stand before a value on its own line
+	random := rand.New(rand.NewPCG(16, 1))
+	tried := 0
+	for range 60 {
+		a, b, c := words(random, random.IntN(150)), words(random, random.IntN(150)), words(random, random.IntN(150))
+		replicas := managedfields.Conflict{Path: path(t, ".spec.replicas"), Yours: int64(3), Live: int64(5), HasLive: true, Owners: []managedfields.Owner{autoscaler()}}
+		stories := map[string]struct {
+			make   verb
+			events []event.Event
+		}{
+			"conflict": {printer.ForApply, []event.Event{event.Applied{Ref: web(), Action: event.InConflict, Conflicts: []managedfields.Conflict{replicas, {
+				Path: path(t, image), Yours: a, Live: b, HasLive: true, Owners: []managedfields.Owner{editor(), flux()},
+			}}}}},
+			"taken": {printer.ForApply, []event.Event{event.Applied{Ref: web(), Action: event.Configured, Taken: []managedfields.Change{
+				{Path: path(t, image), From: a, To: b, Owners: []managedfields.Owner{editor(), flux()}},
+			}, Removed: []managedfields.Change{{Path: path(t, ".metadata.labels.tier"), From: c}}}}},
+			"wait": {printer.ForWait, []event.Event{event.Waited{Ref: web(), Action: event.TimedOut, Conditions: []event.Condition{{
+				For: "self.status.image == 'x'", Values: []event.Value{{Expr: "self.status.image", Value: a}, {Expr: "self.spec.more", Value: b}},
+			}}}}},
+		}
+		for name, story := range stories {
+			values := []string{a, b}
+			if name == "taken" {
+				values = append(values, c)
+			}
+			for _, width := range []int{0, 40, 60, 80, 100, 120, 160, 200} {
+				o := output.Options{}
+				if width > 0 {
+					o.Width = columns(width)
+				}
+				got := run(t, story.make, o, story.events).out
+				for _, value := range values {
+					if whole := width == 0 || columnsOf(value)+label <= width; whole && !strings.Contains(got, value) {
+						t.Errorf("%s at %d columns: %q is cut:\n%s", name, width, value, got)
+					}
+					tried++
+				}
+				for line := range strings.Lines(got) {
+					text := strings.TrimSpace(line)
+					if n := columnsOf(strings.TrimSuffix(line, "\n")); width > 0 && n > width && strings.Contains(text, " ") &&
+						!strings.HasPrefix(text, "take it") && !strings.HasPrefix(text, "leave it") && !strings.HasPrefix(text, "agree") && !strings.HasPrefix(text, "--") &&
+						!strings.HasPrefix(text, "A flag") && !strings.Contains(text, "choose:") && !onlyPath(text) {
+						t.Errorf("%s: %d columns on a terminal of %d: %s", name, n, width, line)
+					}
+				}
+			}
+		}
+	}
+	if tried == 0 {
+		t.Error("nothing was tried")
+	}
+}
+
+// onlyPath: nothing but a path, and at most what became of it.
+func onlyPath(text string) bool {
+	fields := strings.Fields(text)
+	return len(fields) == 2 && strings.HasPrefix(fields[1], ".")
+}
+
+// Two values that have to be cut still differ.
+func TestValuesThatAreCutDiffer(t *testing.T) {
+	same := strings.Repeat("registry.example.com/", 20)
+	for width := 40; width <= 200; width++ {
+		events := []event.Event{event.Applied{Ref: web(), Action: event.InConflict, Conflicts: []managedfields.Conflict{
+			{Path: path(t, image), Yours: same + "a" + same, Live: same + "b" + same, HasLive: true, Owners: []managedfields.Owner{editor()}},
+		}}}
+		got := run(t, printer.ForApply, output.Options{Width: columns(width)}, events).out
+		_, yours, _ := strings.Cut(got, "yours ")
+		yours, _, _ = strings.Cut(yours, "\n")
+		_, live, _ := strings.Cut(got, "live ")
+		live, _, _ = strings.Cut(live, "\n")
+		if yours == live || !strings.Contains(yours, "…") {
+			t.Errorf("at %d columns: %q and %q", width, yours, live)
+		}
+	}
+}

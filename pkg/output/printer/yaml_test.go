@@ -1,0 +1,82 @@
+package printer_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+// hostile is a text that a terminal must not get as it is, among texts that it may.
+func hostile(random *rand.Rand) string {
+	parts := []string{"\x1b[2J", "\u009b31m", "\u202e", "\u0085", "\u2028", "\x07", "\x00", "\u200b", "\U000e0041", "\x7f", "\r", "a", " ", "\n", "\t", `"`, "'", ": ", "# ", "日本", "|", "-"}
+	var b strings.Builder
+	for range 1 + random.IntN(8) {
+		b.WriteString(parts[random.IntN(len(parts))])
+	}
+	return b.String()
+}
+
+// What is printed as YAML does nothing to a terminal, and says what it said: whoever
+// reads it back has every character.
+func TestYAMLIsHarmlessAndWhole(t *testing.T) {
+	random := rand.New(rand.NewPCG(33, 1))
+	for range 300 {
+		object := map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "namespace": "prod"},
+			"data":  map[string]any{hostile(random): hostile(random), "list": []any{hostile(random), int64(7), map[string]any{"k": hostile(random)}, []any{}}},
+			"large": int64(1 << 60), "share": 0.25, "none": nil, "yes": true,
+		}
+		met := event.Waited{Ref: config("a"), Action: event.Met, Object: &unstructured.Unstructured{Object: object}}
+		var want map[string]any
+		text, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &want); err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range []string{output.YAML, output.KYAML} {
+			got := run(t, printer.ForWait, output.Options{Format: format}, []event.Event{met}).out
+			harmless(t, got)
+			var back map[string]any
+			if err := yaml.Unmarshal([]byte(got), &back); err != nil {
+				t.Fatalf("%v:\n%s", err, got)
+			}
+			if !reflect.DeepEqual(want, back) {
+				t.Errorf("%q was printed as\n%s", object["data"], got)
+			}
+		}
+		changed := event.Compared{Ref: config("a"), Action: event.Update, Reason: hostile(random), Changes: []managedfields.Change{
+			{Path: fieldpath.Field("data", "a"), From: hostile(random), To: hostile(random), Kind: managedfields.Changed},
+		}}
+		harmless(t, run(t, printer.ForDiff, output.Options{Format: output.YAML}, []event.Event{changed}).out)
+		harmless(t, run(t, printer.ForDiff, output.Options{Format: output.KYAML}, []event.Event{changed}).out)
+	}
+}
+
+// A value that a template finds is escaped on a terminal, and whole for a script.
+func TestJSONPathOnATerminal(t *testing.T) {
+	random := rand.New(rand.NewPCG(33, 2))
+	for range 300 {
+		value := "v" + hostile(random) + "v"
+		object := map[string]any{"data": map[string]any{"k": value}}
+		met := []event.Event{event.Waited{Ref: config("a"), Action: event.Met, Object: &unstructured.Unstructured{Object: object}}}
+		o := output.Options{Format: "jsonpath={.data.k}"}
+		if got := run(t, printer.ForWait, o, met).out; got != value+"\n" {
+			t.Errorf("a script got %q of %q", got, value)
+		}
+		o.Width = columns(80)
+		harmless(t, run(t, printer.ForWait, o, met).out)
+	}
+}

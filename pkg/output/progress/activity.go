@@ -1,0 +1,172 @@
+package progress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// activity is what a run does at the moment: the objects that are worked on or waited
+// for, and what was heard of them last.
+type activity struct {
+	state    *output.State
+	underway []task // the longest first
+	// lacking is what objects lack that are waited for; news counts what was heard.
+	lacking map[object.Key]lack
+	news    int
+	// waiting is since when and for how long at most the run waits for them.
+	waiting pending
+	// step is what is done before there is a plan, and since when.
+	step    string
+	stepped time.Time
+}
+
+// task is an object that is worked on.
+type task struct {
+	ref    object.Ref
+	since  time.Time
+	within time.Duration
+	// news is what was heard of it last.
+	news string
+}
+
+// lack is what an object lacks, and when it was heard.
+type lack struct {
+	event.Judged
+	news int
+}
+
+func newActivity(s *output.State) *activity {
+	return &activity{state: s, lacking: map[object.Key]lack{}}
+}
+
+func (a *activity) take(e event.Event, now time.Time) {
+	switch e := e.(type) {
+	case event.Preparing:
+		a.step, a.stepped = text.Printable(e.Text), now
+	case event.Planned:
+		a.waiting = pending{since: now, limit: e.Within}
+	case event.Started:
+		a.underway = append(a.underway, task{ref: e.Ref, since: now, within: e.Within})
+	case event.Waiting:
+		if e.Ref == (object.Ref{}) && e.Since.IsZero() && e.Within > 0 { // for what was applied
+			a.waiting = pending{since: now, limit: e.Within}
+		}
+	case event.Going:
+		a.hears(e.Ref, going(e))
+	case event.Stuck:
+		if len(e.Causes) > 0 {
+			a.hears(e.Ref, strings.Join(layout.Lines(e.Causes[0].Message), " "))
+		}
+	case event.Applied:
+		a.ends(e.Ref)
+	case event.Compared:
+		a.ends(e.Ref)
+	case event.Deleted:
+		a.ends(e.Ref)
+	case event.Judged:
+		a.news++
+		a.lacking[e.Ref.Key()] = lack{e, a.news}
+	case event.Waited:
+		delete(a.lacking, e.Ref.Key())
+		if a.state.Waits {
+			a.ends(e.Ref)
+		}
+	}
+}
+
+// ends: an object is not worked on any more.
+func (a *activity) ends(ref object.Ref) {
+	if i := a.taskOf(ref); i >= 0 {
+		a.underway = slices.Delete(a.underway, i, i+1)
+	}
+}
+
+// hears keeps the latest news of an object that is worked on.
+func (a *activity) hears(ref object.Ref, news string) {
+	if i := a.taskOf(ref); i >= 0 {
+		a.underway[i].news = news
+	}
+}
+
+// taskOf returns where an object stands among those that are worked on, -1 if it is
+// none of them.
+func (a *activity) taskOf(ref object.Ref) int {
+	return slices.IndexFunc(a.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
+}
+
+// pending is what the run is about at this moment; ok is false where the events so
+// far do not say.
+func (a *activity) pending() (p pending, ok bool) {
+	s := a.state
+	switch {
+	case len(a.underway) > 0:
+		first := a.underway[0]
+		return pending{
+			what: phrase.Name(first.ref), since: first.since, limit: first.within, lacks: first.news, others: others(a.underway[1:]),
+		}, true
+	case len(a.lacking) > 0:
+		j := a.latest()
+		p := a.waiting
+		p.what, p.lacks = phrase.Name(j.Ref), shortly(j)
+		if more := len(a.lacking) - 1; more > 0 {
+			p.others = fmt.Sprintf(", +%d", more)
+		}
+		if !s.Waits {
+			p.what = "waiting for " + p.what
+		}
+		return p, true
+	case s.Waits && s.Begun && (s.Done < s.Total || s.Total == 0):
+		p := a.waiting
+		p.what = "nothing is heard of " + unheard(s) + " yet"
+		return p, true
+	case !s.Begun && a.step != "":
+		return pending{what: a.step, since: a.stepped}, true
+	default:
+		return pending{}, false
+	}
+}
+
+// latest is the object of which there was news last, of those that lack something.
+func (a *activity) latest() event.Judged {
+	var latest lack
+	for _, l := range a.lacking {
+		if l.news > latest.news {
+			latest = l
+		}
+	}
+	return latest.Judged
+}
+
+// others names one more object that is worked on, and counts the rest.
+func others(tasks []task) string {
+	if len(tasks) == 0 {
+		return ""
+	}
+	text := ", " + phrase.Name(tasks[0].ref)
+	if more := len(tasks) - 1; more > 0 {
+		text += fmt.Sprintf(", +%d", more)
+	}
+	return text
+}
+
+// unheard is what nobody has said anything about.
+func unheard(s *output.State) string {
+	if left := s.Total - s.Done; left > 1 {
+		return fmt.Sprintf("%d objects", left)
+	}
+	for _, phase := range s.Phases {
+		if len(phase.Refs) == 1 {
+			return phrase.Name(phase.Refs[0])
+		}
+	}
+	return "what is waited for"
+}

@@ -1,0 +1,67 @@
+package progress
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// bar draws how much of a whole is done, in width columns with its brackets.
+func bar(done, total, width int) string {
+	inner := width - len("[]")
+	if total <= 0 || inner < 1 {
+		return ""
+	}
+	// Anything done is seen, and all is full only once it is.
+	filled := (min(done, total)*inner + total - 1) / total
+	return "[" + strings.Repeat("=", max(0, filled-1)) + strings.Repeat(">", min(1, filled)) + strings.Repeat(" ", inner-filled) + "]"
+}
+
+const (
+	// rateEvery is how long the rate is measured before it is corrected: less gives
+	// figures that nobody can read.
+	rateEvery = time.Second / 2
+	// rateMemory is how long the rate remembers what was before.
+	rateMemory = 10 * time.Second
+	// rateWidth is how many columns it takes.
+	rateWidth = len(" 1234/s")
+)
+
+// rate measures how many objects end in a second. The last ones count more than those
+// before; without any it is empty.
+type rate struct {
+	began, at time.Time
+	done      int
+	perSecond float64
+}
+
+func (r *rate) observe(done int, now time.Time) {
+	if r.at.IsZero() || done < r.done { // Another run begins.
+		*r = rate{began: now, at: now, done: done}
+		return
+	}
+	elapsed := now.Sub(r.at)
+	if elapsed < rateEvery {
+		return
+	}
+	// At first, what little was measured is all there is to know.
+	memory := min(rateMemory, now.Sub(r.began))
+	weight := 1 - math.Exp(-elapsed.Seconds()/memory.Seconds())
+	if r.at.Equal(r.began) {
+		weight = 1
+	}
+	r.perSecond += weight * (float64(done-r.done)/elapsed.Seconds() - r.perSecond)
+	r.at, r.done = now, done
+}
+
+func (r *rate) String() string {
+	switch {
+	case r.perSecond < 0.05:
+		return ""
+	case r.perSecond < 0.95:
+		return fmt.Sprintf(" %4.1f/s", r.perSecond)
+	default:
+		return fmt.Sprintf(" %4.0f/s", r.perSecond)
+	}
+}

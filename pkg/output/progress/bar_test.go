@@ -1,0 +1,62 @@
+package progress
+
+import (
+	"testing"
+	"time"
+)
+
+func TestBar(t *testing.T) {
+	for _, test := range []struct {
+		done, total, width int
+		want               string
+	}{
+		{0, 10, 12, "[          ]"},
+		{1, 1000, 12, "[>         ]"},
+		{5, 10, 12, "[====>     ]"},
+		{10, 10, 12, "[=========>]"},
+		{12, 10, 12, "[=========>]"},
+		{5, 10, 3, "[>]"},
+		{5, 10, 2, ""},
+		{5, 10, -4, ""},
+		{0, 0, 12, ""},
+	} {
+		if got := bar(test.done, test.total, test.width); got != test.want {
+			t.Errorf("%d of %d in %d: %q, not %q", test.done, test.total, test.width, got, test.want)
+		}
+	}
+}
+
+// The rate follows what happens now.
+func TestRate(t *testing.T) {
+	var r rate
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	done := 0
+	pass := func(seconds, perSecond int) {
+		for range seconds * 10 {
+			now = now.Add(time.Second / 10)
+			done += perSecond / 10
+			r.observe(done, now)
+		}
+	}
+	r.observe(done, now)
+	if got := r.String(); got != "" {
+		t.Errorf("at first %q", got)
+	}
+	pass(1, 20)
+	if got := r.String(); got != "   20/s" {
+		t.Errorf("after a second %q", got)
+	}
+	pass(60, 200)
+	if got := r.String(); got != "  200/s" {
+		t.Errorf("after a minute at another %q", got)
+	}
+	pass(90, 0)
+	if got := r.String(); got != "" {
+		t.Errorf("when nothing goes on any more %q", got)
+	}
+	done = 0
+	pass(1, 10)
+	if got := r.String(); got != "   10/s" {
+		t.Errorf("of the next run %q", got)
+	}
+}

@@ -1,0 +1,52 @@
+package progress
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+func plainRetry(e event.Retrying) string {
+	var starting interface{ Starting() bool }
+	text, why := "the API server does not answer", ": "+oneLine(e.Err)
+	switch {
+	case e.Ref != (object.Ref{}):
+		text = phrase.Name(e.Ref) + " did not come through"
+	case errors.As(e.Err, &starting):
+		text, why = oneLine(e.Err), "" // It answers: so it says itself.
+	}
+	text += ", trying again"
+	if e.Left.Round(time.Second) > 0 {
+		text += " for up to " + seconds(e.Left)
+	}
+	return text + why
+}
+
+func oneLine(err error) string {
+	if err == nil {
+		return "no reason given"
+	}
+	return text.Printable(err.Error())
+}
+
+// seconds are what one reads off a countdown.
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%d s", int64(max(0, d).Round(time.Second)/time.Second))
+}
+
+// root is the error at the bottom, the shortest way to say what is wrong: of a
+// request that got no answer, "connection refused".
+func root(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

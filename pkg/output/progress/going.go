@@ -1,0 +1,77 @@
+package progress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// goingEvery is the least pause between two plain lines that tell how far the
+// deletion of an object is.
+const goingEvery = 3 * time.Second
+
+// going tells of a milestone: always on the status line, as a plain line now and then.
+func (c *Reporter) going(e event.Going) {
+	if c.activity.taskOf(e.Ref) < 0 { // What is worked on tells its news itself.
+		c.blocked = &pending{what: phrase.Name(e.Ref), lacks: going(e)}
+	}
+	key := e.Ref.Key()
+	if c.statusLine == nil && c.now().Sub(c.milestones[key]) >= goingEvery {
+		c.milestones[key] = c.now()
+		c.say(phrase.Name(e.Ref) + ": " + going(e))
+	}
+}
+
+// going says what moved.
+func going(e event.Going) string {
+	if e.Text == "" {
+		return fmt.Sprintf("%d of %d objects in it are gone", e.Done, e.Total)
+	}
+	return text.Printable(e.Text)
+}
+
+// columns measures stderr, if it is a terminal.
+func (c *Reporter) columns() func() int {
+	if c.statusLine == nil {
+		return nil
+	}
+	return c.statusLine.columns
+}
+
+// Told reports whether it was told already why an object does not go.
+func (c *Reporter) Told(d event.Deleted) bool {
+	return slices.ContainsFunc(c.told, func(e event.Stuck) bool {
+		return e.Ref.Key() == d.Ref.Key() && phrase.SameCause(e.Causes, d.Causes)
+	})
+}
+
+// stuck tells why an object does not go. Of objects that wait for the same, only the
+// first are told: the results have all of them.
+func (c *Reporter) stuck(e event.Stuck) {
+	const many = 3
+	same := 0
+	for _, before := range c.told {
+		if before.Ref.Key() != e.Ref.Key() && phrase.SameCause(before.Causes, e.Causes) {
+			same++
+		}
+	}
+	c.told = append(c.told, e)
+	head := "still there: " + phrase.Name(e.Ref) + phrase.TerminatingFor(e.Since, c.now())
+	switch {
+	case same == 0:
+		var b strings.Builder
+		b.WriteString(head + "\n")
+		layout.Below(&b, phrase.Stuck(e, layout.Columns(c.columns())), "    ", c.columns())
+		c.note(b.String())
+	case same < many:
+		c.note(head + ", for the same reason\n")
+	case same == many:
+		c.note("more objects are still there for the same reason\n")
+	}
+}

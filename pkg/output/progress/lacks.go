@@ -1,0 +1,52 @@
+package progress
+
+import (
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// brief is how many columns a value may take in a line that tells how far the run
+// is; results have all of it, as far as there is room.
+const brief = 60
+
+// reading says in a few words what was read.
+func reading(v event.Value) string {
+	if v.Absent {
+		return text.Printable(v.Expr) + " is absent"
+	}
+	return text.Printable(v.Expr) + " is " + layout.CutMiddle(phrase.Value(v.Value), brief)
+}
+
+// shortly says in a few words what an object still lacks.
+func shortly(j event.Judged) string {
+	if j.Note != "" {
+		return text.Printable(j.Note)
+	}
+	for _, c := range j.Conditions {
+		if c.Met || c.Forbidden {
+			continue
+		}
+		var read []string
+		for _, v := range c.Values {
+			read = append(read, reading(v))
+		}
+		message := strings.Join(layout.Lines(c.Message), " ")
+		switch {
+		case message == "false: "+text.Printable(c.For) && len(read) > 0:
+			return strings.Join(read, ", ")
+		case message != "" && len(read) > 0:
+			return message + " (" + strings.Join(read, ", ") + ")"
+		case len(read) > 0:
+			return strings.Join(read, ", ")
+		case message != "":
+			return message
+		default:
+			return "not " + text.Printable(c.For)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package progress
+
+import (
+	"strings"
+	"time"
+)
+
+// pending is what a run waits for or works on: the one that has lasted longest. A terminal and a log say it in the
+// same words.
+type pending struct {
+	what string
+	// since is when it began, zero where that is not known; limit is how long it may
+	// take, 0 for as long as it needs.
+	since time.Time
+	limit time.Duration
+	// lacks is what is still missing, or the reason; it may be empty.
+	lacks string
+	// others is what else there is, which is the first to be cut.
+	others string
+}
+
+// worthTelling is how long something without a limit lasts before that is told.
+const worthTelling = 3 * time.Second
+
+// line says what is waited for, how long of how long, and what it lacks. The time
+// comes before what may be long.
+func (p pending) line(now time.Time) string {
+	text := p.what
+	switch elapsed := now.Sub(p.since); {
+	case p.since.IsZero():
+	case p.limit > 0 && elapsed < time.Second:
+		text += " (up to " + lasting(p.limit) + ")"
+	case p.limit > 0:
+		text += " (" + lasting(elapsed) + " of " + lasting(p.limit) + ")"
+	case elapsed >= worthTelling:
+		text += " (" + lasting(elapsed) + ")"
+	}
+	if p.lacks != "" {
+		text += ": " + p.lacks
+	}
+	return text + p.others
+}
+
+// over reports whether the time is up, so that it is not this any more.
+func (p pending) over(now time.Time) bool {
+	return p.limit > 0 && now.Sub(p.since) > p.limit
+}
+
+// lasting is a duration as one says it: 45s, 5m, 1m30s.
+func lasting(d time.Duration) string {
+	text := max(0, d).Round(time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

@@ -1,0 +1,331 @@
+package progress
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// every is how long a log may be silent: then a line tells how far the run is.
+const every = 10 * time.Second
+
+// Reporter is stderr: how far the run is, what it is waiting for, and warnings.
+// But for the headings, it is the same for every format.
+type Reporter struct {
+	state      *output.State
+	activity   *activity
+	screen     *output.Screen
+	now        func() time.Time
+	statusLine *statusLine // nil where plain lines are to tell
+	// headings: the name of a phase stands above its results. A machine reads no
+	// headings, and finds the phases in its stream.
+	headings bool
+
+	warnings output.PlanOrdered[string]
+	warned   map[warning]bool
+
+	blocked   *pending // why nothing goes on; nil while work does
+	said      map[string]bool
+	last      time.Time // at which anything was said
+	start     time.Time // of the run
+	unreached bool      // the API server does not answer
+	lost      bool      // and objects were given up because of that
+
+	explains   bool // of what is stuck, though the run goes on
+	told       []event.Stuck
+	milestones map[object.Key]time.Time
+}
+
+// warning is a text and whose it is: the same text for two objects is two
+// warnings, the same for one object (of a dry run, and then of the write) is one.
+type warning struct {
+	key  object.Key
+	text string
+}
+
+// New returns the reporter of a run.
+func New(b output.Base) *Reporter {
+	c := &Reporter{
+		state:    b.State,
+		activity: newActivity(b.State),
+		screen:   b.Screen,
+		now:      b.Now,
+		warned:   map[warning]bool{},
+		said:     map[string]bool{},
+
+		headings:   b.Format == output.Table || b.Format == output.Name,
+		milestones: map[object.Key]time.Time{},
+	}
+	if b.Progress {
+		c.statusLine = newStatusLine(b.ErrWidth)
+	}
+	return c
+}
+
+// Explain lets the reporter say why something is stuck though the run goes on.
+func (c *Reporter) Explain() { c.explains = true }
+
+// Take tells of an event what is worth telling while the run goes on.
+func (c *Reporter) Take(e event.Event) {
+	if c.start.IsZero() {
+		c.start = c.now()
+		c.last = c.start
+	}
+	c.activity.take(e, c.now())
+	switch e := e.(type) {
+	case event.Preparing:
+		c.step()
+	case event.PhaseStarted:
+		clear(c.said)
+		c.step()
+		c.announce()
+	case event.Applied:
+		c.result(e.Action, e.Err)
+	case event.Compared:
+		c.result(e.Action, e.Err)
+	case event.Deleted:
+		c.result(e.Action, e.Err)
+	case event.Waited:
+		c.result(e.Action, e.Err)
+	case event.Judged:
+		c.goOn()
+	case event.Warned:
+		c.warn(e)
+	case event.LeftOut:
+		c.leftOut(e)
+	case event.HooksLeftOut:
+		c.note(hooksText(e))
+	case event.Retrying:
+		c.retrying(e)
+	case event.Waiting:
+		c.waiting(e)
+	case event.Going:
+		c.going(e)
+	case event.Stuck:
+		if c.explains {
+			c.stuck(e)
+		}
+	}
+}
+
+// warn keeps a warning until its phase is over, so that they come in the order
+// of the plan; one of the run as a whole is shown at once.
+func (c *Reporter) warn(e event.Warned) {
+	w := warning{key: e.Ref.Key(), text: e.Text}
+	if c.warned[w] {
+		return
+	}
+	c.warned[w] = true
+	if e.Ref == (object.Ref{}) {
+		c.note("warning: " + text.Printable(e.Text) + "\n")
+		return
+	}
+	c.warnings.Add(c.state.Place(e.Ref), text.Printable(e.Ref.String()+": "+e.Text))
+}
+
+// leftOut tells at once what of the input nothing is made of.
+func (c *Reporter) leftOut(e event.LeftOut) {
+	text := phrase.Explain(e.Err)
+	c.screen.Note("left out: " + strings.Join(text, "\n  ") + "\n")
+}
+
+// Flush writes the warnings of the phase that is over.
+func (c *Reporter) Flush() {
+	for _, text := range c.warnings.Drain() {
+		c.note("warning: " + text + "\n")
+	}
+}
+
+func (c *Reporter) retrying(e event.Retrying) {
+	h := &pending{lacks: oneLine(root(e.Err))}
+	if e.Ref == (object.Ref{}) {
+		c.unreached = true
+		h.what = "waiting for the API server"
+	} else {
+		h.what = "trying " + phrase.Name(e.Ref) + " again"
+	}
+	// The time counts from when the trouble began, not from when it was told.
+	switch {
+	case e.Of > 0:
+		h.since, h.limit = c.now().Add(e.Left-e.Of), e.Of
+	case c.blocked != nil && c.blocked.what == h.what:
+		h.since = c.blocked.since
+	default:
+		h.since = c.now()
+	}
+	if h.limit == 0 && e.Left > 0 {
+		h.limit = c.now().Add(e.Left).Sub(h.since)
+	}
+	// Many workers meet the same trouble at once: the first of them tells.
+	key := phrase.Reason(e.Err)
+	if key == "" {
+		key = h.lacks
+	}
+	if c.unreached {
+		key = "unreached: " + key
+	}
+	c.holdOn(h, key, plainRetry(e))
+}
+
+func (c *Reporter) waiting(e event.Waiting) {
+	h := &pending{what: "waiting for " + text.Printable(e.For), since: e.Since, limit: e.Within}
+	if h.since.IsZero() {
+		h.since = c.now()
+	}
+	if e.Ref != (object.Ref{}) {
+		h.what, h.lacks = phrase.Name(e.Ref), h.what
+	}
+	plain := *h
+	if e.Since.IsZero() && e.Within == 0 { // It has just begun.
+		plain.since = time.Time{}
+	}
+	// That many objects wait for the same is said once.
+	c.holdOn(h, e.For, plain.line(c.now()))
+}
+
+// holdOn remembers why nothing goes on. Plain lines tell it once for each key.
+func (c *Reporter) holdOn(h *pending, key, plain string) {
+	c.blocked = h
+	if c.redraws() || c.said[key] {
+		return
+	}
+	c.said[key] = true
+	c.say(plain)
+}
+
+// redraws reports whether a line at the bottom tells how far the run is. Before
+// there is a plan, somebody may be asked for a password on the same terminal, by
+// whatever writes the manifests or knows the credentials: what is typed there must
+// not be drawn over.
+func (c *Reporter) redraws() bool {
+	return c.statusLine != nil && (c.state.Begun || c.unreached)
+}
+
+// step: the run came to its next step. It does so when the server has answered, or
+// when objects were given up because it did not.
+func (c *Reporter) step() {
+	if !c.lost {
+		c.goOn()
+	}
+}
+
+// result: an object is done with. Only what the server said of it shows that the
+// server is there: an object is done with, too, when the time to reach it is over.
+func (c *Reporter) result(action event.Action, err error) {
+	switch {
+	case !c.unreached || heard(action, err):
+		c.goOn()
+	case err != nil:
+		c.lost = true
+	}
+}
+
+// heard reports whether the server must have answered for an object to end so.
+func heard(action event.Action, err error) bool {
+	if !slices.Contains([]event.Action{event.Failed, event.Skipped, event.Unknown, event.TimedOut, event.Unmet, event.Remains}, action) {
+		return true
+	}
+	var (
+		status      apierrors.APIStatus
+		unreachable interface{ Unreachable() bool }
+	)
+	return errors.As(err, &status) && !errors.As(err, &unreachable)
+}
+
+// goOn: work was done, so what held it up is over.
+func (c *Reporter) goOn() {
+	c.blocked = nil
+	c.lost = false
+	if !c.unreached {
+		return
+	}
+	c.unreached = false
+	clear(c.said)
+	if c.statusLine == nil {
+		c.say("the API server answers again")
+	}
+}
+
+// announce tells of the phase that begins, where there are several.
+func (c *Reporter) announce() {
+	phase, ok := c.state.Phase()
+	if c.statusLine != nil || !c.headings || !ok || len(c.state.Phases) < 2 {
+		return
+	}
+	c.say(fmt.Sprintf("%s: %s", title(c.state), text.Count(phase.Total, "object")))
+}
+
+// Tick brings the status line up to date, or in a log says how far the run is when
+// nothing was said for a while. Nothing else tells that: so what ends is never
+// announced as going on, or as finished, right above its result.
+func (c *Reporter) Tick() {
+	now := c.now()
+	if c.blocked != nil && c.blocked.over(now) {
+		c.blocked = nil // What it was about has ended, and nobody said so.
+	}
+	if c.redraws() {
+		c.screen.Draw(c.statusLine.line(c.activity, c.blocked, now))
+		return
+	}
+	if now.Sub(c.last) < every {
+		return
+	}
+	if line := c.status(now); line != "" {
+		c.say(line)
+	}
+}
+
+// pending is what holds the run up, or else what it is about; nil if that is not
+// known.
+func (c *Reporter) pending() *pending {
+	if c.blocked != nil {
+		return c.blocked
+	}
+	if p, ok := c.activity.pending(); ok {
+		return &p
+	}
+	return nil
+}
+
+// status is one line that says how far the run is, what it waits for, and for how
+// long.
+func (c *Reporter) status(now time.Time) string {
+	var parts []string
+	if progress := soFar(c.state); progress != "" {
+		if title := title(c.state); title != "" {
+			progress = title + ": " + progress
+		}
+		// A rate tells something only of work that goes on.
+		rate := float64(c.state.Done) / now.Sub(c.start).Seconds()
+		if c.blocked == nil && len(c.activity.lacking) == 0 && rate >= 1 {
+			progress += fmt.Sprintf(", %.0f/s", rate)
+		}
+		parts = append(parts, progress)
+	}
+	p := c.pending()
+	if p == nil && len(parts) == 0 {
+		p = &pending{what: "preparing", since: c.start}
+	}
+	if p != nil {
+		parts = append(parts, p.line(now))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (c *Reporter) say(line string) { c.note(line + "\n") }
+
+// note writes lines to stderr; after them, a log may be silent for a while.
+func (c *Reporter) note(text string) {
+	c.last = c.now()
+	c.screen.Note(text)
+}

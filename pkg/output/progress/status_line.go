@@ -1,0 +1,90 @@
+package progress
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Below this many columns there is no room for a bar.
+const roomForBar = 60
+
+// statusLine composes the line that shows, on a terminal, how far the run is. Where the line
+// goes is the business of the screen.
+type statusLine struct {
+	rate  rate
+	width func() int
+}
+
+func newStatusLine(width func() int) *statusLine { return &statusLine{width: width} }
+
+// line returns the status line; empty where there is nothing to tell yet. It
+// leaves the last column free, for some terminals begin a new line after it.
+func (l *statusLine) line(a *activity, blocked *pending, now time.Time) string {
+	width := l.columns() - 1
+	if width < 10 {
+		return ""
+	}
+	c := a.state
+	l.rate.observe(c.Ended(), now) // Even where it is not shown.
+	p, ok := a.pending()
+	var parts []string
+	switch {
+	case blocked != nil && width < roomForBar:
+		parts = []string{blocked.line(now)}
+	case blocked != nil:
+		parts = []string{held(c), blocked.line(now)}
+	case !ok:
+		parts = []string{l.progress(c, width)}
+	case len(a.underway) > 0:
+		parts = []string{l.progress(c, width), p.line(now)}
+	default:
+		parts = []string{held(c), p.line(now)}
+	}
+	return layout.Cut(strings.TrimSpace(strings.Join(parts, "  ")), width)
+}
+
+func (l *statusLine) columns() int {
+	if l.width != nil {
+		if columns := l.width(); columns > 0 {
+			return columns
+		}
+	}
+	return 80
+}
+
+// progress is phase, bar, counters, rate, and what went wrong.
+func (l *statusLine) progress(c *output.State, width int) string {
+	if c.Total <= 0 {
+		return ""
+	}
+	counted := fmt.Sprintf("%d/%d", c.Ended(), c.Total)
+	figures := counted + l.rate.String()
+	if width < roomForBar {
+		return figures + troubles(c)
+	}
+	// A third of the line for the bar with its figures leaves the names legible. The bar
+	// leaves room for a rate where there is none yet, so that it does not jump.
+	drawn := bar(c.Ended(), c.Total, min(width/3, 40)-len(" ")-len(counted)-rateWidth)
+	return phaseName(c) + strings.TrimSpace(drawn+" "+figures) + troubles(c)
+}
+
+// held is progress while nothing goes on: without a rate, and short.
+func held(c *output.State) string {
+	if c.Total <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s%d/%d%s", phaseName(c), c.Ended(), c.Total, troubles(c))
+}
+
+func phaseName(c *output.State) string {
+	phase, ok := c.Phase()
+	if !ok {
+		return ""
+	}
+	return layout.Cut(text.Printable(phase.Name), 20) + " "
+}

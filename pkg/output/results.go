@@ -1,0 +1,38 @@
+package output
+
+import (
+	"context"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// Results is the half of a printer that one format of one verb makes up.
+type Results interface {
+	// Take receives every event, in the order of the run.
+	Take(event.Event)
+	// Flush is called when a phase is over.
+	Flush()
+	// Finish is called once, when the run is over.
+	Finish(ctx context.Context) error
+}
+
+// Base is what every format writes with.
+type Base struct {
+	Options
+	State  *State
+	Screen *Screen
+	Paint  Palette
+}
+
+// NewBase returns what the formats of a run write with.
+func NewBase(o Options, s *State) Base {
+	return Base{Options: o, State: s, Screen: &Screen{out: o.Out, err: o.Err}, Paint: NewPalette(o.Color)}
+}
+
+// Beside returns what writes to stderr, line by line, what a person would read on stdout.
+func (b Base) Beside() Base {
+	b.Format, b.External = Table, nil
+	b.Paint, b.Width = NewPalette(false), nil
+	b.Screen = b.Screen.notes()
+	return b
+}

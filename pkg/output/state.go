@@ -1,0 +1,210 @@
+package output
+
+import (
+	"cmp"
+	"math"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// State is what the events so far say of the run: its phases, which of them is under
+// way, the results by what they are, and where in the plan an object stands.
+type State struct {
+	// Begun: there is a plan, or a result.
+	Begun   bool
+	Phases  []event.Phase
+	Current int // index into phases, -1 before the first
+	places  map[object.Key]Place
+	// Total is known once the run is planned; inPhase counts the results of the
+	// phase under way, done those of the run, tally what they are. What is pruned
+	// has left the plan and counts in the tally alone.
+	Total, inPhase, Done int
+	Tally                map[event.Action]int
+	// Sharing adds up the fields whose owners change and nothing else, sharers the
+	// objects that have some.
+	Sharing managedfields.Sharing
+	Sharers int
+	// Waits: the results are those of a wait.
+	Waits bool
+	// Waited counts results of waiting for what was applied.
+	Waited map[event.Action]int
+	// LeftOut is what of the input nothing is made of.
+	LeftOut []error
+	// Hooks are those of Helm that nothing is made of either.
+	Hooks []event.Hook
+	// Word is what the results are counted as.
+	Word Word
+}
+
+// Word is what the good ones among the results are called.
+type Word struct {
+	Text string
+	Good []event.Action
+	// Awaited: only the good ones are an end, what else there is came too late.
+	Awaited bool
+}
+
+// NewState returns the state of a run that has not begun. waits: its results are those
+// of a wait.
+func NewState(results Word, waits bool) *State {
+	return &State{
+		Current: -1, places: map[object.Key]Place{}, Tally: map[event.Action]int{}, Waited: map[event.Action]int{},
+		Word: results, Waits: waits,
+	}
+}
+
+// Take receives every event, in the order of the run.
+func (s *State) Take(e event.Event) {
+	switch e := e.(type) {
+	case event.Planned:
+		s.plan(e)
+	case event.PhaseStarted:
+		s.Current, s.inPhase = e.Index, 0
+	case event.Applied:
+		s.result(e.Ref, e.Action)
+		s.share(e.Sharing)
+	case event.Compared:
+		s.result(e.Ref, e.Action)
+		s.share(e.Sharing)
+	case event.Deleted:
+		s.result(e.Ref, e.Action)
+	case event.Owned:
+		s.Begun = true
+	case event.LeftOut:
+		s.LeftOut = append(s.LeftOut, e.Err)
+	case event.HooksLeftOut:
+		s.Hooks = append(s.Hooks, e.Hooks...)
+	case event.Awaited:
+		s.Total++
+	case event.Waited:
+		if s.Waits {
+			s.result(e.Ref, e.Action)
+		} else {
+			s.Waited[e.Action]++
+		}
+	}
+}
+
+func (s *State) plan(e event.Planned) {
+	s.Begun, s.Phases = true, e.Phases
+	for i, phase := range e.Phases {
+		s.Total += phase.Total
+		for j, ref := range phase.Refs {
+			s.places[ref.Key()] = Place{Phase: i, index: j, ref: ref}
+		}
+	}
+}
+
+func (s *State) result(ref object.Ref, action event.Action) {
+	s.Begun = true
+	s.Tally[action]++
+	if _, named := s.places[ref.Key()]; named || action != event.Pruned {
+		s.Done++
+		s.inPhase++
+	}
+}
+
+// share adds up fields whose owners change and whose values do not.
+func (s *State) share(sharing *managedfields.Sharing) {
+	if sharing != nil {
+		s.Sharing = s.Sharing.Plus(*sharing)
+		s.Sharers++
+	}
+}
+
+// EndsPhase reports whether the results so far can be shown: another phase begins,
+// or the run waits for something although the phase has all its results.
+func (s *State) EndsPhase(e event.Event) bool {
+	switch e.(type) {
+	case event.PhaseStarted:
+		return true
+	case event.Waiting:
+		phase, ok := s.Phase()
+		return ok && s.inPhase >= phase.Total
+	default:
+		return false
+	}
+}
+
+// Phase returns the phase that is under way, if one is.
+func (s *State) Phase() (event.Phase, bool) {
+	if s.Current < 0 || s.Current >= len(s.Phases) {
+		return event.Phase{}, false
+	}
+	return s.Phases[s.Current], true
+}
+
+// Good counts the results that are what was wanted.
+func (s *State) Good() int {
+	n := 0
+	for _, action := range s.Word.Good {
+		n += s.Tally[action]
+	}
+	return n
+}
+
+// Ended counts the results that are an end.
+func (s *State) Ended() int {
+	if s.Word.Awaited {
+		return s.Good()
+	}
+	return s.Done
+}
+
+// WentWrong reports whether there is a result that somebody has to look into.
+func (s *State) WentWrong() bool {
+	if s.Word.Text == "" {
+		return false
+	}
+	bad := s.Good() < s.Done || s.Done < s.Total
+	for action, n := range s.Waited {
+		bad = bad || action != event.Met && n > 0
+	}
+	return bad
+}
+
+// InFlags returns how flags name an object: with its namespace where the input has
+// another of the same kind and name.
+func (s *State) InFlags() func(object.Ref) string {
+	places := map[string]int{}
+	for _, phase := range s.Phases {
+		for _, ref := range phase.Refs {
+			places[ref.Resource()]++
+		}
+	}
+	return func(ref object.Ref) string {
+		resource := ref.Resource()
+		if places[resource] < 2 || ref.Namespace == "" {
+			return text.Printable(resource)
+		}
+		kind := strings.TrimSuffix(resource, "/"+ref.Name)
+		return text.Printable(kind + "/" + ref.Namespace + "/" + ref.Name)
+	}
+}
+
+// Place returns where an object stands in the plan.
+func (s *State) Place(ref object.Ref) Place {
+	if p, ok := s.places[ref.Key()]; ok {
+		return p
+	}
+	return Place{Phase: s.Current, index: math.MaxInt, ref: ref}
+}
+
+// Place is where an object stands in the plan. What the plan does not name comes
+// after what it names, by name, in the phase in which it turned up.
+type Place struct {
+	Phase, index int
+	ref          object.Ref
+}
+
+func (p Place) compare(other Place) int {
+	return cmp.Or(
+		cmp.Compare(p.Phase, other.Phase),
+		cmp.Compare(p.index, other.index),
+		p.ref.Compare(other.ref),
+	)
+}

@@ -1,0 +1,183 @@
+package table
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Up to this many objects fit on one screen: all are listed, unchanged or not.
+const oneScreen = 20
+
+// manySkipped is how many objects of a phase are listed that were skipped for the
+// same reason; more are only counted.
+const manySkipped = 3
+
+// actionWidth aligns what follows the action in the table of an apply.
+const actionWidth = len(event.Configured)
+
+// applyTable is what a person reads: one line an object, and below it what is
+// worth knowing. Failures end a phase, conflicts end the table, for the eye is
+// at the end.
+type applyTable struct {
+	output.Base
+	applied   output.PlanOrdered[event.Applied]
+	conflicts output.PlanOrdered[event.Applied]
+	unmet     output.PlanOrdered[event.Waited] // of what was waited for
+	contested map[int]bool                     // phases that have conflicts
+	changed   map[int]bool                     // phases in which something was written
+	written   bool                             // there are lines above
+	takeovers takeovers
+	left      leftOver
+}
+
+// NewApply returns the table of an apply.
+func NewApply(b output.Base) output.Results {
+	return &applyTable{Base: b, contested: map[int]bool{}, changed: map[int]bool{}, takeovers: takeovers{}, left: leftOver{}}
+}
+
+func (t *applyTable) Take(e event.Event) {
+	if waited, ok := e.(event.Waited); ok && waited.Action != event.Met {
+		t.unmet.Add(t.State.Place(waited.Ref), waited)
+	}
+	applied, ok := e.(event.Applied)
+	if !ok {
+		return
+	}
+	t.takeovers.add(applied.Adopted)
+	t.left.add(applied.Left)
+	at := t.State.Place(applied.Ref)
+	if !applied.DryRun && (applied.Action == event.Created || applied.Action == event.Configured) {
+		t.changed[at.Phase] = true
+	}
+	switch {
+	case applied.Action == event.InConflict:
+		t.conflicts.Add(at, applied)
+		t.contested[at.Phase] = true
+	case t.listed(applied):
+		t.applied.Add(at, applied)
+	}
+}
+
+// listed reports whether an object gets a line.
+func (t *applyTable) listed(a event.Applied) bool {
+	quiet := a.Action == event.Unchanged || a.OnlyOwners
+	return !quiet || t.Verbose || t.State.Total <= oneScreen ||
+		a.Reason != "" || len(t.details(a, 0)) > 0
+}
+
+func (t *applyTable) Flush() {
+	var done, skipped, failed []event.Applied
+	for _, a := range t.applied.Drain() {
+		switch a.Action {
+		case event.Skipped:
+			skipped = append(skipped, a)
+		case event.Failed:
+			failed = append(failed, a)
+		default:
+			done = append(done, a)
+		}
+	}
+	var b strings.Builder
+	for _, a := range done {
+		t.line(&b, a.Action, t.name(a), t.details(a, layout.Within(t.Width, "    ")))
+	}
+	t.skipped(&b, skipped)
+	t.failed(&b, failed)
+	t.written = t.written || b.Len() > 0
+	t.Screen.Result(b.String())
+}
+
+// failed writes one line for each object, and below those that failed for one and
+// the same reason, next to each other, the reason once.
+func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
+	for _, group := range sameFault(failed) {
+		for i, a := range group {
+			room := layout.Within(t.Width, "    ")
+			details := t.details(a, room)
+			if i == len(group)-1 {
+				details = append(layout.Wrap(phrase.ErrorLines(commonFault(group), room), room), details...)
+			}
+			t.line(b, a.Action, t.name(a), details)
+		}
+	}
+}
+
+func (t *applyTable) Finish(context.Context) error {
+	var b strings.Builder
+	if conflicts := t.conflicts.Drain(); len(conflicts) > 0 {
+		t.report(&b, conflicts)
+		b.WriteString("\n")
+	}
+	for _, w := range t.unmet.Drain() {
+		waitedLine(t.Base, &b, w, actionWidth)
+	}
+	for _, line := range slices.Concat(t.takeovers.lines(t.DryRun), t.left.lines()) {
+		b.WriteString(line + "\n")
+	}
+	b.WriteString(applySummary(t.State, t.Options) + "\n")
+	t.Screen.Result(b.String())
+	return nil
+}
+
+func (t *applyTable) line(b *strings.Builder, action event.Action, text string, details []string) {
+	b.WriteString(t.Paint.Action(action, layout.Pad(string(action), actionWidth)) + "  " + text + "\n")
+	for _, detail := range details {
+		b.WriteString("    " + detail + "\n")
+	}
+}
+
+func (t *applyTable) name(a event.Applied) string {
+	said := phrase.Name(a.Ref)
+	switch {
+	case !a.DryRun || a.Action == event.Failed || a.Action == event.Skipped:
+	case t.Unasked:
+		said += " (client dry run)"
+	default:
+		said += " (dry run)"
+	}
+	if a.Action == event.Failed && a.Source.File != "" {
+		said += "  " + t.Paint.Faint.Sprint("("+text.Printable(a.Source.String())+")")
+	}
+	if a.Sharing != nil {
+		said += "  " + t.Paint.Faint.Sprint("("+text.Printable(a.Sharing.String())+")")
+	}
+	if reason := strings.Join(layout.Lines(a.Reason), "; "); reason != "" {
+		said += ": " + reason
+	}
+	return said
+}
+
+// skipped writes one line for each object, or one for all that were skipped for
+// the same reason where they are many.
+func (t *applyTable) skipped(b *strings.Builder, skipped []event.Applied) {
+	var order []string
+	byReason := map[string][]event.Applied{}
+	for _, a := range skipped {
+		why := strings.Join(phrase.ErrorLines(a.Err, layout.Columns(t.Width)), "; ")
+		if _, known := byReason[why]; !known {
+			order = append(order, why)
+		}
+		byReason[why] = append(byReason[why], a)
+	}
+	for _, why := range order {
+		group := byReason[why]
+		suffix := why
+		if why != "" {
+			suffix = ": " + why
+		}
+		if len(group) > manySkipped && !t.Verbose {
+			t.line(b, event.Skipped, text.Count(len(group), "object")+suffix, nil)
+			continue
+		}
+		for _, a := range group {
+			t.line(b, event.Skipped, t.name(a)+suffix, t.details(a, layout.Within(t.Width, "    ")))
+		}
+	}
+}

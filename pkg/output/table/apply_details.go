@@ -1,0 +1,130 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// manyPaths is how many paths of one sort an object shows; more are only counted.
+const manyPaths = 10
+
+// details are the lines below an object that was applied: what the apply did to
+// the ownership of its fields. They fit into so many columns, 0 for any.
+func (t *applyTable) details(a event.Applied, room int) []string {
+	var all []string
+	most := manyPaths
+	removed := a.Removed
+	if t.Verbose || len(a.Adopted) > 0 {
+		most = math.MaxInt // A takeover names all that it changes.
+	}
+	if !t.Verbose {
+		removed = withoutLastApplied(removed, a.Adopted)
+	}
+	all = append(all, paths("removed", removed, most, room, was)...)
+	all = append(all, paths("kept", a.Released, most, room, func(c managedfields.Change, _ int) []string {
+		return withCommas("by ", phrase.Owners(c.Owners, t.Now()), "")
+	})...)
+	all = append(all, paths("taken", a.Taken, most, room, func(c managedfields.Change, room int) []string {
+		if c.From == nil && c.To == nil {
+			return withCommas("from ", phrase.Owners(c.Owners, t.Now()), "")
+		}
+		return append(withCommas("from ", phrase.Owners(c.Owners, t.Now()), ":"), fromTo(c, room)...)
+	})...)
+	all = append(all, paths("yielded", pathsOf(a.Yielded), most, room, nil)...)
+	if t.Verbose {
+		all = append(all, paths("left", changesLeft(a.Left), most, room, func(c managedfields.Change, _ int) []string {
+			return withCommas("to ", phrase.Owners(c.Owners, t.Now()), "")
+		})...)
+		for _, manager := range a.Adopted {
+			all = append(all, "adopted  the fields of "+text.Printable(manager))
+		}
+	}
+	return all
+}
+
+// paths lists changes of one sort, the first ones of them, one a line, the note of each
+// beside its path, or where there is no room for that below it.
+func paths(verb string, changes []managedfields.Change, most, room int, note func(managedfields.Change, int) []string) []string {
+	const indent = "    " // below the path
+	shown := changes[:min(most, len(changes))]
+	var rows []string
+	for _, c := range shown {
+		row := layout.Pad(verb, len("removed")) + "  " + text.Printable(c.Path.String())
+		if c.Atomic {
+			row += " (atomic)"
+		}
+		if note == nil {
+			rows = append(rows, row)
+			continue
+		}
+		whole := strings.TrimRight(row+"  "+strings.Join(note(c, 0), " "), " ")
+		if room <= 0 || layout.Cells(whole) <= room {
+			rows = append(rows, whole)
+			continue
+		}
+		rows = append(rows, row)
+		beside := max(room-len(indent), layout.LeastValue)
+		for _, part := range layout.Flow(note(c, beside), beside) {
+			rows = append(rows, indent+part)
+		}
+	}
+	if more := len(changes) - len(shown); more > 0 {
+		rows = append(rows, fmt.Sprintf("%s  and %s more", layout.Pad(verb, len("removed")), text.Count(more, "path")))
+	}
+	return rows
+}
+
+// withCommas lists words, with something before the first and after the last.
+func withCommas(before string, words []string, after string) []string {
+	listed := commas(words)
+	if len(listed) == 0 {
+		return []string{before + after}
+	}
+	listed[0] = before + listed[0]
+	listed[len(listed)-1] += after
+	return listed
+}
+
+func was(c managedfields.Change, _ int) []string {
+	if c.From == nil || isLastApplied(c) {
+		return nil
+	}
+	if c.Kind == managedfields.Changed {
+		return []string{"was " + phrase.Value(c.From) + ",", "now " + phrase.Value(c.To)}
+	}
+	return []string{"was " + phrase.Value(c.From)}
+}
+
+// fromTo shows both values, such that they differ where they have to be cut.
+func fromTo(c managedfields.Change, room int) []string {
+	const arrow = "→ "
+	from, to := values(c.From, c.To, true)
+	if room > 0 {
+		from, to = cutPair(from, to, room-layout.Cells(arrow), room-layout.Cells(arrow))
+	}
+	return []string{from, arrow + to}
+}
+
+func changesLeft(left []managedfields.Conflict) []managedfields.Change {
+	changes := make([]managedfields.Change, len(left))
+	for i, c := range left {
+		changes[i] = c.Change()
+	}
+	return changes
+}
+
+func pathsOf(paths []fieldpath.Path) []managedfields.Change {
+	changes := make([]managedfields.Change, len(paths))
+	for i, path := range paths {
+		changes[i].Path = path
+	}
+	return changes
+}

@@ -1,0 +1,114 @@
+package table
+
+import (
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// pathGap sets the values apart from the path, which is what one copies.
+const pathGap = "     "
+
+// widestColumn is how far values are filled up to make a column.
+const widestColumn = 60
+
+// report writes every conflict of the run, then once what can be done.
+func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
+	width := layout.Columns(t.Width)
+	for i, a := range conflicts {
+		if i > 0 || t.written {
+			b.WriteString("\n")
+		}
+		b.WriteString(t.Paint.Action(a.Action, string(a.Action)) + "  " + phrase.Name(a.Ref) + "\n")
+		shown := a.Conflicts
+		if len(shown) > 2*manyPaths && !t.Verbose {
+			shown = shown[:2*manyPaths]
+		}
+		small, large := splitLarge(shown)
+		for _, row := range append(conflictRows(small, t.Now(), width), t.largeRows(large, width)...) {
+			b.WriteString("  " + row + "\n")
+		}
+		if more := len(a.Conflicts) - len(shown); more > 0 {
+			b.WriteString("  and " + text.Count(more, "path") + " more\n")
+		}
+		layout.Below(b, phrase.ErrorLines(a.Err, layout.Columns(t.Width)), "  ", t.Width)
+		for _, detail := range t.details(a, layout.Within(t.Width, "  ")) {
+			b.WriteString("  " + detail + "\n")
+		}
+	}
+	b.WriteString("\n")
+	for _, line := range resolutions(conflicts, t.nothingWritten(), t.State.InFlags()) {
+		b.WriteString(line + "\n")
+	}
+}
+
+// row is one contested path, ready to be laid out.
+type row struct {
+	path, yours, live string
+	owners            []string
+}
+
+func (r row) owner() string { return strings.Join(r.owners, ", ") }
+
+// conflictRows lays contested paths out in columns. Where the terminal has no room for
+// that, a path stands alone and the rest below it: paths are never cut, for they are to
+// be copied, and values only where a line of their own is too short for them.
+func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) []string {
+	rows := make([]row, len(conflicts))
+	var path, yours, live, owned int
+	for i, c := range conflicts {
+		r := row{path: text.Printable(c.Path.String()), owners: phrase.Owners(c.Owners, now)}
+		if c.SameValue {
+			r.owners = append(r.owners, phrase.SameValue)
+		}
+		r.yours, r.live = values(c.Yours, c.Live, c.HasLive)
+		rows[i] = r
+		path, owned = max(path, layout.Cells(r.path)), max(owned, layout.Cells(r.owner()))
+		yours, live = max(yours, layout.Cells(r.yours)), max(live, layout.Cells(r.live))
+	}
+	if width > 0 && len("  ")+path+len(pathGap+"yours   live   ")+owned+yours+live > width {
+		return stacked(rows, width)
+	}
+	// Where lines may have any length, one that is very long does not move the others.
+	yours, live = min(yours, widestColumn), min(live, widestColumn)
+	var laid []string
+	for _, r := range rows {
+		laid = append(laid, strings.TrimRight(layout.Pad(r.path, path)+pathGap+
+			"yours "+layout.Pad(r.yours, yours)+"  live "+layout.Pad(r.live, live)+"  "+r.owner(), " "))
+	}
+	return laid
+}
+
+// stacked writes each path on a line of its own and, below it, as much on a line
+// as there is room for.
+func stacked(rows []row, width int) []string {
+	const indent = "    "
+	room := max(width-len("  "+indent), layout.LeastValue)
+	var laid []string
+	for _, r := range rows {
+		laid = append(laid, r.path)
+		least := max(room-len("yours "), layout.LeastValue)
+		yours, live := cutPair(r.yours, r.live, least, least)
+		for _, line := range layout.Flow(append([]string{"yours " + yours, "live " + live}, commas(r.owners)...), room) {
+			laid = append(laid, indent+line)
+		}
+	}
+	return laid
+}
+
+// commas appends one to each word but the last.
+func commas(words []string) []string {
+	listed := make([]string, len(words))
+	for i, word := range words {
+		if i < len(words)-1 {
+			word += ","
+		}
+		listed[i] = word
+	}
+	return listed
+}

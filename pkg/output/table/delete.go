@@ -1,0 +1,152 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// deletedWidth aligns what follows the action in the table of a delete.
+const deletedWidth = len(event.Remains)
+
+// deleteTable is what a person reads: one line an object. What is still there comes
+// last, with the reason once for all that share it.
+type deleteTable struct {
+	output.Base
+	deleted output.PlanOrdered[event.Deleted]
+	remains output.PlanOrdered[event.Deleted]
+	pointed int // to what tells why, so often
+	// told reports whether whoever reads this has read already why an object does not
+	// go; nil where the results stand alone.
+	told func(event.Deleted) bool
+}
+
+// NewDelete returns the table of a delete. told reports whether whoever reads it
+// has read already why an object does not go; nil where the table stands alone.
+func NewDelete(b output.Base, told func(event.Deleted) bool) output.Results {
+	return &deleteTable{Base: b, told: told}
+}
+
+func (t *deleteTable) Take(e event.Event) {
+	d, ok := e.(event.Deleted)
+	if !ok {
+		return
+	}
+	at := t.State.Place(d.Ref)
+	if d.Action == event.Remains {
+		t.remains.Add(at, d)
+		return
+	}
+	t.deleted.Add(at, d)
+}
+
+func (t *deleteTable) Flush() {
+	var b strings.Builder
+	skipped := map[string][]event.Deleted{}
+	var reasons []string
+	for _, d := range t.deleted.Drain() {
+		if d.Action != event.Skipped {
+			t.line(&b, d)
+			continue
+		}
+		why := strings.Join(phrase.ErrorLines(d.Err, layout.Columns(t.Width)), "; ")
+		if skipped[why] == nil {
+			reasons = append(reasons, why)
+		}
+		skipped[why] = append(skipped[why], d)
+	}
+	for _, why := range reasons {
+		t.skipped(&b, why, skipped[why])
+	}
+	t.Screen.Result(b.String())
+}
+
+// skipped writes one line for each object, or one for all that were skipped for
+// the same reason where they are many.
+func (t *deleteTable) skipped(b *strings.Builder, why string, all []event.Deleted) {
+	if len(all) > manySkipped && !t.Verbose {
+		fmt.Fprintf(b, "%s  %s: %s\n", t.word(event.Skipped), text.Count(len(all), "object"), why)
+		return
+	}
+	for _, d := range all {
+		fmt.Fprintf(b, "%s  %s: %s\n", t.word(event.Skipped), phrase.Name(d.Ref), why)
+	}
+}
+
+func (t *deleteTable) word(a event.Action) string {
+	return t.Paint.Action(a, layout.Pad(string(a), deletedWidth))
+}
+
+func (t *deleteTable) line(b *strings.Builder, d event.Deleted) {
+	b.WriteString(t.word(d.Action) + "  " + deletedName(d))
+	if d.Action == event.Remains {
+		b.WriteString(phrase.TerminatingFor(d.Since, t.Now()))
+	}
+	if (d.Action == event.Failed || d.Action == event.Unknown) && d.Source.File != "" {
+		b.WriteString("  " + t.Paint.Faint.Sprint("("+text.Printable(d.Source.String())+")"))
+	}
+	if reason := strings.Join(layout.Lines(d.Reason), "; "); reason != "" {
+		b.WriteString(": " + reason)
+	}
+	b.WriteString("\n")
+	layout.Below(b, phrase.ErrorLines(d.Err, layout.Columns(t.Width)), "    ", t.Width)
+}
+
+func deletedName(d event.Deleted) string {
+	name := phrase.Name(d.Ref)
+	if d.DryRun && d.Action == event.Gone {
+		name += " (dry run)"
+	}
+	return name
+}
+
+func (t *deleteTable) Finish(context.Context) error {
+	var b strings.Builder
+	left := t.remains.Drain()
+	for len(left) > 0 {
+		var same, others []event.Deleted
+		for _, d := range left {
+			if phrase.SameCause(d.Causes, left[0].Causes) {
+				same = append(same, d)
+			} else {
+				others = append(others, d)
+			}
+		}
+		t.held(&b, same)
+		left = others
+	}
+	b.WriteString(deleteSummary(t.State, t.DryRun) + "\n")
+	t.Screen.Result(b.String())
+	return nil
+}
+
+// held writes objects that are held by the same, and then by what.
+func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
+	shown := all
+	if len(all) > oneScreen && !t.Verbose && len(all[0].Causes) > 0 {
+		shown = all[:manySkipped]
+	}
+	for _, d := range shown {
+		t.line(b, d)
+	}
+	if more := len(all) - len(shown); more > 0 {
+		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), text.Count(more, "object"))
+	}
+	if causes := all[0].Causes; len(causes) > 0 && t.told != nil && slices.ContainsFunc(all, t.told) {
+		layout.Below(b, []string{causes[0].Code + ": as told above"}, "    ", t.Width)
+	} else {
+		layout.Below(b, phrase.Causes(causes), "    ", t.Width)
+	}
+	if len(all[0].Causes) == 0 && all[0].Overdue && t.pointed < manySkipped {
+		t.pointed++
+		fmt.Fprintf(b, "    hint: what holds it: %s %s\n", command.Fill(command.Kubectl("k8sconnect", "stuck"), t.Flags), phrase.Name(all[0].Ref))
+	}
+}

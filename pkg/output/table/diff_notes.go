@@ -1,0 +1,87 @@
+package table
+
+import (
+	"fmt"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// notes tell what a diff of texts cannot.
+func (t *diffTable) notes(c event.Compared) []string {
+	notes := remarks(c, layout.Columns(t.Width))
+	removed := 0
+	all := t.Verbose || len(c.Adopted) > 0 // A takeover names all that it changes.
+	changes := c.Changes
+	if !t.Verbose {
+		changes = withoutLastApplied(changes, c.Adopted)
+	}
+	for _, change := range changes {
+		if change.Kind == managedfields.Removed && len(change.Owners) == 0 && !change.Atomic {
+			// The diff shows it; only a few are worth a word besides.
+			if removed++; removed > manyPaths && !all {
+				continue
+			}
+		}
+		if note := t.note(change); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	if more := removed - manyPaths; more > 0 && !all {
+		notes = append(notes, "removed    and "+text.Count(more, "path")+" more")
+	}
+	for _, path := range c.Yielded {
+		notes = append(notes, "yielded    "+text.Printable(path.String())+"  keeps its live value")
+	}
+	if t.Verbose {
+		for _, manager := range c.Adopted {
+			notes = append(notes, "adopted    the fields of "+text.Printable(manager))
+		}
+	}
+	return notes
+}
+
+// note says whose a path is where that matters.
+func (t *diffTable) note(c managedfields.Change) string {
+	word, whose := string(c.Kind), ""
+	switch c.Kind {
+	case managedfields.Contested:
+		t.contested++
+		whose = "owned by "
+	case managedfields.Released:
+		whose = "stays, kept by "
+	case managedfields.Removed:
+		whose = "also owned by "
+	case managedfields.TakenOver:
+		whose = "from "
+	case managedfields.Added, managedfields.Changed:
+		switch {
+		case len(c.Owners) > 0: // Others own what is set to another value, and it is not contested.
+			word, whose = string(managedfields.TakenOver), "from "
+		case !c.Atomic:
+			return ""
+		}
+	}
+	text := fmt.Sprintf("%-9s  %s", word, text.Printable(c.Path.String()))
+	if c.SameValue {
+		text += " (" + phrase.SameValue + ")"
+	}
+	if c.Atomic {
+		text += " (atomic: one value, replaced as a whole)"
+	}
+	if len(c.Owners) > 0 {
+		text += "  " + whose + phrase.OwnerList(c.Owners, t.Now())
+	}
+	return text
+}
+
+// remarks say why an object could not be compared, or what was not checked.
+func remarks(c event.Compared, columns int) []string {
+	if c.Err != nil && c.Reason == c.Err.Error() {
+		return phrase.ErrorLines(c.Err, columns)
+	}
+	return append(layout.Lines(c.Reason), phrase.ErrorLines(c.Err, columns)...)
+}

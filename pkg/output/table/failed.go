@@ -1,0 +1,39 @@
+package table
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+)
+
+// sameFault puts objects together that failed for one and the same reason, in the
+// order of the first of each.
+func sameFault(failed []event.Applied) [][]event.Applied {
+	var groups [][]event.Applied
+	at := map[string]int{}
+	for _, a := range failed {
+		why := strings.Join(phrase.Explain(a.Err), "\n")
+		i, known := at[why]
+		if !known {
+			i, at[why] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], a)
+	}
+	return groups
+}
+
+// commonFault returns what to say of objects that failed for the same reason. An error
+// that can speak of several objects at once is asked to.
+func commonFault(group []event.Applied) error {
+	err := group[0].Err
+	if common, ok := errors.AsType[interface {
+		error
+		Of(objects int) error
+	}](err); ok {
+		return common.Of(len(group))
+	}
+	return err
+}

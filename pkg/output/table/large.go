@@ -1,0 +1,88 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Of a large value, this many lines of its diff are shown, with so much around each
+// change; diff shows all of it.
+const (
+	largeLines   = 20
+	largeContext = 2
+	// largeWidth is how many columns a map or list may take on one line.
+	largeWidth = 60
+)
+
+// isLarge reports whether a contested value is one map or list that says nothing when
+// it is cut to one line.
+func isLarge(c managedfields.Conflict) bool {
+	large := func(v any) bool {
+		switch v.(type) {
+		case map[string]any, []any:
+			return layout.Cells(phrase.Compact(v)) > largeWidth
+		default:
+			return false
+		}
+	}
+	return c.HasLive && (large(c.Yours) || large(c.Live))
+}
+
+// largeRows show each large value as its path and owners, and below it what differs.
+func (t *applyTable) largeRows(conflicts []managedfields.Conflict, width int) []string {
+	var rows []string
+	for _, c := range conflicts {
+		rows = append(rows, text.Printable(c.Path.String())+pathGap+phrase.OwnerList(c.Owners, t.Now()))
+		for _, line := range t.largeDiff(c) {
+			if room := width - len("    "); width > 0 && room > layout.LeastValue {
+				line = layout.Cut(line, room)
+			}
+			rows = append(rows, "  "+t.Paint.DiffLine(line))
+		}
+	}
+	return rows
+}
+
+// largeDiff is the bounded unified diff of a value, as YAML.
+func (t *applyTable) largeDiff(c managedfields.Conflict) []string {
+	live, err := yaml.Marshal(c.Live)
+	if err != nil {
+		return []string{text.Printable(err.Error())}
+	}
+	yours, err := yaml.Marshal(c.Yours)
+	if err != nil {
+		return []string{text.Printable(err.Error())}
+	}
+	unified, err := udiff.ToUnified("live", "yours", string(live), udiff.Lines(string(live), string(yours)), largeContext)
+	if err != nil {
+		return []string{text.Printable(fmt.Sprintf("no diff of %s: %v", c.Path, err))}
+	}
+	all := strings.Split(strings.TrimSuffix(unified, "\n"), "\n")
+	for i, line := range all {
+		all[i] = text.Printable(line)
+	}
+	if more := len(all) - largeLines; more > 1 && !t.Verbose {
+		all = append(all[:largeLines], "and "+text.Count(more, "line")+" more; diff shows all")
+	}
+	return all
+}
+
+// splitLarge returns the conflicts that fit on a line, and those that do not.
+func splitLarge(conflicts []managedfields.Conflict) (small, large []managedfields.Conflict) {
+	for _, c := range conflicts {
+		if isLarge(c) {
+			large = append(large, c)
+		} else {
+			small = append(small, c)
+		}
+	}
+	return small, large
+}

@@ -1,0 +1,254 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/encode"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// What stands in the place of an owner.
+const (
+	// nobody owns the field, though somebody could.
+	nobody = "nobody"
+	// unownable is said of what the object is called, and of what the API server
+	// keeps for itself.
+	unownable = "-"
+)
+
+// ownersTable is what a person reads: each object as YAML, with the owners of each
+// field before it. They come first because they have an end: a value may be of
+// any length.
+type ownersTable struct {
+	output.Base
+	texts []string
+	// hues are the colours of the managers, by when they first turned up.
+	hues map[string]int
+}
+
+// NewOwners returns what a person reads of owners.
+func NewOwners(b output.Base) output.Results {
+	return &ownersTable{Base: b, hues: map[string]int{}}
+}
+
+func (t *ownersTable) Take(e event.Event) {
+	if o, ok := e.(event.Owned); ok {
+		t.texts = append(t.texts, t.object(o))
+	}
+}
+
+func (t *ownersTable) Flush() {}
+
+func (t *ownersTable) Finish(context.Context) error {
+	t.Screen.Result(strings.Join(t.texts, "\n"))
+	return nil
+}
+
+func (t *ownersTable) object(o event.Owned) string {
+	var b strings.Builder
+	b.WriteString(t.Paint.Bold.Sprint(phrase.Name(o.Ref)) + "\n")
+	for _, remark := range ownedRemarks(o) {
+		b.WriteString(remark + "\n")
+	}
+	t.shares(&b, o)
+	y := fieldTree{encode.Lines{Fold: !t.Verbose}}
+	lines := y.lines(o.Fields)
+	t.lay(&b, o, lines)
+	if len(o.Absent) > 0 {
+		b.WriteString("\nowned, but the object does not have them:\n")
+		absent := make([]yamlLine, len(o.Absent))
+		for i, n := range o.Absent {
+			absent[i] = yamlLine{text: text.Printable(n.Path.String()), owners: n.Owners}
+		}
+		t.lay(&b, o, absent)
+	}
+	if o.History != nil {
+		b.WriteString("\n" + t.history(*o.History))
+	}
+	return b.String()
+}
+
+// shares says how much each owner has of the object. Who asks for a part of it asks
+// for that alone.
+func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
+	if len(o.Path) > 0 || len(o.Holdings) == 0 {
+		return
+	}
+	const figures = "  12345 fields"
+	version, room := o.Ref.GVK.GroupVersion().String(), layout.Within(t.Width, figures+encode.Indent)
+	names, column, digits := make([]ownerCell, len(o.Holdings)), 0, 0
+	for i, s := range o.Holdings {
+		names[i] = ownerCell{text: nobody, faint: true}
+		if s.Owner != (managedfields.Owner{}) {
+			names[i] = ownerCell{text: phrase.OwnerWithin(atVersion(s.Owner, version), t.Now(), room), manager: s.Owner.Manager}
+		}
+		column, digits = max(column, layout.Cells(names[i].text)), max(digits, len(strconv.Itoa(s.Fields)))
+	}
+	for i, s := range o.Holdings {
+		blanks := strings.Repeat(" ", digits-len(strconv.Itoa(s.Fields)))
+		b.WriteString(encode.Indent + t.colour(names[i:i+1], column) + "  " + blanks + text.Count(s.Fields, "field") + "\n")
+	}
+	if o.StatusHidden {
+		b.WriteString("  " + t.Paint.Faint.Sprint("the status is left out; --status shows it") + "\n")
+	}
+	b.WriteString("\n")
+}
+
+// ownedRemarks say what has to be known to read the fields below.
+func ownedRemarks(o event.Owned) []string {
+	var remarks []string
+	if o.Unmanaged {
+		remarks = append(remarks, "it has no managed fields: who set its fields is not known")
+	}
+	if len(o.Fields) > 0 && len(o.Fields[0].Path) < len(o.Path) {
+		remarks = append(remarks, text.Printable(fmt.Sprintf("%s is a part of %s, which is owned as a whole", o.Path, o.Fields[0].Path)))
+	}
+	return remarks
+}
+
+// lay writes lines with their owners before them. Owners that there is no room for
+// go below each other.
+func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
+	width := 0
+	if t.Width != nil {
+		width = t.Width()
+	}
+	most := mostOwner(width)
+	column := 0
+	before := make([][][]ownerCell, len(lines))
+	for i, line := range lines {
+		before[i] = together(t.owners(line, o.Ref.GVK.GroupVersion().String(), width), most)
+		for _, row := range before[i] {
+			column = max(column, cellsOf(row))
+		}
+	}
+	for i, line := range lines {
+		for n, row := range before[i] {
+			text := ""
+			if n == 0 {
+				text = line.within(max(0, width-column-len(ownerGap)))
+			}
+			b.WriteString(strings.TrimRight(t.colour(row, column)+ownerGap+text, " ") + "\n")
+		}
+	}
+}
+
+const ownerGap = "  "
+
+// mostOwner is how many columns the owners of a line may take beside each other,
+// and of a terminal a single one as well.
+func mostOwner(width int) int {
+	const most, least = 60, 16
+	if width <= 0 {
+		return most
+	}
+	return min(most, max(least, width*9/20))
+}
+
+// ownerCell is one owner as it is shown.
+type ownerCell struct {
+	text, manager string
+	faint         bool
+}
+
+func (t *ownersTable) owners(line yamlLine, version string, width int) []ownerCell {
+	most := 0
+	if width > 0 {
+		most = mostOwner(width) - len(",")
+	}
+	switch {
+	case line.part:
+		return []ownerCell{{}}
+	case line.unownable:
+		return []ownerCell{{text: unownable, faint: true}}
+	case len(line.owners) == 0:
+		return []ownerCell{{text: nobody, faint: true}}
+	}
+	out := make([]ownerCell, len(line.owners))
+	for i, o := range line.owners {
+		out[i] = ownerCell{text: phrase.OwnerWithin(atVersion(o, version), t.Now(), most), manager: o.Manager}
+	}
+	return out
+}
+
+// atVersion returns an owner who says at which API version it wrote, where that is
+// not the object's: its paths are then of that version.
+func atVersion(o managedfields.Owner, version string) managedfields.Owner {
+	switch {
+	case o.APIVersion == "", o.APIVersion == version:
+	case o.Subresource != "":
+		o.Subresource += " at " + o.APIVersion
+	default:
+		o.Operation += " at " + o.APIVersion
+	}
+	return o
+}
+
+func atVersions(owners []managedfields.Owner, version string) []managedfields.Owner {
+	out := make([]managedfields.Owner, len(owners))
+	for i, o := range owners {
+		out[i] = atVersion(o, version)
+	}
+	return out
+}
+
+// together puts as many owners of a line beside each other as there is room for; a
+// comma says that there are more.
+func together(all []ownerCell, most int) [][]ownerCell {
+	var rows [][]ownerCell
+	for i, c := range all {
+		if i < len(all)-1 {
+			c.text += ","
+		}
+		last := len(rows) - 1
+		if i > 0 && cellsOf(rows[last])+len(" ")+layout.Cells(c.text) <= most {
+			rows[last] = append(rows[last], c)
+			continue
+		}
+		rows = append(rows, []ownerCell{c})
+	}
+	return rows
+}
+
+func cellsOf(row []ownerCell) int {
+	n := len(row) - 1 // blanks
+	for _, c := range row {
+		n += layout.Cells(c.text)
+	}
+	return n
+}
+
+// colour writes the owners of a row, each manager in its own colour, and fills the
+// column.
+func (t *ownersTable) colour(row []ownerCell, column int) string {
+	var b strings.Builder
+	for i, c := range row {
+		if i > 0 {
+			b.WriteString(" ")
+		}
+		switch {
+		case c.faint:
+			b.WriteString(t.Paint.Faint.Sprint(c.text))
+		case c.manager != "":
+			b.WriteString(t.Paint.Hue(t.hue(c.manager)).Sprint(c.text))
+		default:
+			b.WriteString(c.text)
+		}
+	}
+	return b.String() + strings.Repeat(" ", max(0, column-cellsOf(row)))
+}
+
+func (t *ownersTable) hue(manager string) int {
+	if _, known := t.hues[manager]; !known {
+		t.hues[manager] = len(t.hues)
+	}
+	return t.hues[manager]
+}

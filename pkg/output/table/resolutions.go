@@ -1,0 +1,152 @@
+package table
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Up to this many flags are spelled out; beyond, they are gathered by path, and
+// no more than this many of those are shown.
+const fewFlags = 5
+
+// choice is the value of a --take or --yield flag, and of how many objects it
+// settles a conflict.
+type choice struct {
+	value   string
+	objects int
+	// refused: the server would not let it be taken.
+	refused bool
+}
+
+// resolutions is the paragraph below all conflicts: what was not written, and the flags
+// that settle them, ready to be pasted into a shell. named is how a flag names an
+// object.
+func resolutions(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
+	choices, gathered := choicesOf(conflicts, named)
+	shown := choices[:min(fewFlags, len(choices))]
+
+	lines := []string{opening + " For each path, choose:"}
+	for _, way := range []struct{ word, flag string }{{"take it ", "--take="}, {"leave it", "--yield="}} {
+		word, takes := way.word, way.flag == "--take="
+		for _, c := range shown {
+			line := c.flag(way.flag)
+			if takes && c.refused {
+				line = "cannot be done: the server would refuse " + c.value + ", as said above"
+			}
+			lines = append(lines, "  "+layout.Pad(word, len(way.word))+"   "+line)
+			word = ""
+		}
+		if more := len(choices) - len(shown); more > 0 {
+			lines = append(lines, fmt.Sprintf("  %s   and so on for %s more", layout.Pad("", len(way.word)), text.Count(more, "path")))
+		}
+	}
+	lines = append(lines, "  agree      put the live value into the manifest")
+	refused := slices.ContainsFunc(choices, func(c choice) bool { return c.refused })
+	if manager := soleOwner(conflicts); manager != "" && !refused {
+		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # all that it owns becomes yours, and goes if the manifest does not state it")
+	}
+	if len(choices) > 1 && !refused {
+		lines = append(lines, "  take all   --take=all")
+	}
+	if gathered {
+		lines = append(lines, "A flag without KIND/NAME: holds for that path of every object.")
+	}
+	return lines
+}
+
+// soleOwner returns the manager that holds all that is contested in a run; empty
+// where there are several, or where nobody can adopt what it holds.
+func soleOwner(conflicts []event.Applied) string {
+	sole := ""
+	for _, a := range conflicts {
+		for _, c := range a.Conflicts {
+			for _, owner := range c.Owners {
+				if owner.Manager == managedfields.BeforeFirstApply || owner.Subresource != "" || sole != "" && owner.Manager != sole {
+					return ""
+				}
+				sole = owner.Manager
+			}
+			if len(c.Owners) == 0 {
+				return ""
+			}
+		}
+	}
+	return text.Printable(sole)
+}
+
+// flag spells the choice out. What follows the blank is a comment to a shell.
+func (c choice) flag(flag string) string {
+	said := flag + text.ShellQuote(c.value)
+	if c.objects > 1 {
+		said += "  # " + text.Count(c.objects, "object")
+	}
+	return said
+}
+
+// nothingWritten says how far the run got: up to the first phase in which there
+// are conflicts.
+func (t *applyTable) nothingWritten() string {
+	first := slices.Min(slices.Collect(maps.Keys(t.contested)))
+	written := "was written"
+	if t.DryRun {
+		written = "would be written"
+	}
+	switch last := len(t.State.Phases) - 1; {
+	case t.PastConflicts:
+		return "Nothing of what is in conflict, or needs it, " + written + "."
+	case t.changed[first]: // Somebody was faster than the look at the phase.
+		return "Nothing of what is in conflict " + written + "."
+	case last <= 0:
+		return "Nothing in this phase " + written + "."
+	case first > 0 && first <= last:
+		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, text.Printable(t.State.Phases[first].Name))
+	default:
+		return "Nothing " + written + "."
+	}
+}
+
+// choicesOf lists the flag values that settle all conflicts. Where they are many
+// and objects share a path, the path alone stands for all of them.
+func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
+	byPath := map[string][]string{} // path to values with the object named
+	var paths []string
+	seen, refused := map[string]bool{}, map[string]bool{}
+	for _, a := range conflicts {
+		for _, c := range a.Conflicts {
+			path := text.Printable(c.Path.String())
+			if _, known := byPath[path]; !known {
+				paths = append(paths, path)
+			}
+			named := called(a.Ref) + ":" + path
+			if !seen[named] {
+				seen[named] = true
+				byPath[path] = append(byPath[path], named)
+				not := phrase.WouldBeRefused(a.Err, c.Path)
+				refused[path] = refused[path] || not
+				choices = append(choices, choice{value: named, objects: 1, refused: not})
+			}
+		}
+	}
+	if len(choices) <= fewFlags || len(choices) == len(paths) {
+		return choices, false
+	}
+	choices = nil
+	for _, path := range paths {
+		c := choice{value: path, objects: len(byPath[path]), refused: refused[path]}
+		if c.objects == 1 {
+			c.value = byPath[path][0]
+		}
+		choices = append(choices, c)
+	}
+	slices.SortStableFunc(choices, func(a, b choice) int { return cmp.Compare(b.objects, a.objects) })
+	return choices, true
+}

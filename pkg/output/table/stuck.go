@@ -1,0 +1,128 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// stuckTable is what a person reads: each object with its causes; or, where there
+// are roots, a tree of these, each with all that it holds back.
+type stuckTable struct {
+	output.Base
+	stuck []event.Stuck
+	roots []event.Rooted
+	// unread is of how many objects nothing is known.
+	unread int
+}
+
+// NewStuck returns what a person reads of what is stuck.
+func NewStuck(b output.Base) output.Results { return &stuckTable{Base: b} }
+
+func (t *stuckTable) Take(e event.Event) {
+	switch e := e.(type) {
+	case event.Stuck:
+		if e.Unread() { // The verb says that on stderr.
+			t.unread++
+			return
+		}
+		t.stuck = append(t.stuck, e)
+	case event.Rooted:
+		t.roots = append(t.roots, e)
+	}
+}
+
+func (t *stuckTable) Flush() {}
+
+func (t *stuckTable) Finish(context.Context) error {
+	if t.unread > 0 && len(t.stuck) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	rooted := map[object.Key]bool{}
+	for _, root := range t.roots {
+		t.root(&b, root)
+		for _, ref := range root.Holds {
+			rooted[ref.Key()] = true
+		}
+	}
+	for _, s := range t.stuck {
+		if !rooted[s.Ref.Key()] {
+			t.object(&b, s)
+		}
+	}
+	b.WriteString(t.summary() + "\n")
+	t.Screen.Result(b.String())
+	return nil
+}
+
+func (t *stuckTable) summary() string {
+	switch {
+	case len(t.stuck) == 0:
+		return "nothing is terminating"
+	case len(t.roots) == 0:
+		return text.Count(len(t.stuck), "object") + " terminating"
+	default:
+		return fmt.Sprintf("%s terminating, %s", text.Count(len(t.stuck), "object"), text.Count(len(t.roots), "root cause"))
+	}
+}
+
+func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
+	fmt.Fprintf(b, "%s  %s%s\n", t.Paint.Action(event.Remains, string(event.Remains)), phrase.Name(s.Ref), phrase.TerminatingFor(s.Since, t.Now()))
+	layout.Below(b, phrase.Stuck(s, layout.Columns(t.Width)), "    ", t.Width)
+}
+
+// root writes one cause, and below it as a tree what it holds back.
+func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
+	head := phrase.Causes([]event.Cause{r.Cause})
+	var title strings.Builder
+	layout.Below(&title, head[:1], "", t.Width)
+	b.WriteString(t.Paint.Bold.Sprint(strings.TrimSpace(title.String())) + "\n")
+	layout.Below(b, head[1:], "", t.Width)
+	fmt.Fprintf(b, "  holds back %s\n", text.Count(len(r.Holds), "object"))
+	shown := r.Holds
+	if len(shown) > manyPaths && !t.Verbose {
+		shown = shown[:manyPaths]
+	}
+	more := len(r.Holds) - len(shown)
+	for i, ref := range shown {
+		branch := "  ├─ "
+		if i == len(shown)-1 && more == 0 {
+			branch = "  └─ "
+		}
+		b.WriteString(branch + phrase.Name(ref) + "\n")
+	}
+	if more > 0 {
+		fmt.Fprintf(b, "  └─ and %d more\n", more)
+	}
+	b.WriteString("\n")
+}
+
+// stuckNames writes the names of what is stuck.
+type stuckNames struct {
+	output.Base
+	names []string
+}
+
+// NewStuckNames returns the names of what is stuck.
+func NewStuckNames(b output.Base) output.Results { return &stuckNames{Base: b} }
+
+func (n *stuckNames) Take(e event.Event) {
+	if s, ok := e.(event.Stuck); ok && !s.Unread() {
+		n.names = append(n.names, text.Printable(s.Ref.Resource())+"\n")
+	}
+}
+
+func (n *stuckNames) Flush() {}
+
+func (n *stuckNames) Finish(context.Context) error {
+	n.Screen.Result(strings.Join(n.names, ""))
+	return nil
+}

@@ -1,0 +1,143 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// applySummary is the last line of an apply: "3 created, 10 unchanged".
+func applySummary(c *output.State, o output.Options) string {
+	var parts []string
+	for _, action := range output.ApplyActions() {
+		n := c.Tally[action]
+		switch {
+		case n == 0:
+		case action == event.InConflict && n > 1:
+			parts = append(parts, fmt.Sprintf("%d conflicts", n))
+		case o.Unasked && action == event.Created:
+			parts = append(parts, fmt.Sprintf("%d to create", n))
+		case o.Unasked && action == event.Configured:
+			parts = append(parts, fmt.Sprintf("%d to send", n))
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, action))
+		}
+	}
+	if missing := c.Total - c.Done; missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d not reached", missing))
+	}
+	parts = append(parts, unmade(c)...)
+	if len(parts) == 0 {
+		parts = []string{"nothing to apply"}
+	}
+	text := strings.Join(parts, ", ") + shared(c)
+	if len(c.Waited) > 0 {
+		text += "; waited for: " + tallyOf(c.Waited)
+	}
+	switch {
+	case o.Unasked:
+		text += " (client dry run: nothing was written or checked)"
+	case o.DryRun:
+		text += " (dry run: nothing was written)"
+	}
+	return text
+}
+
+// diffSummary is the last line of a diff: "1 to create, 40 unchanged".
+func diffSummary(c *output.State) string {
+	words := map[event.Action]string{
+		event.Create:  "to create",
+		event.Update:  "to update",
+		event.Share:   "to share",
+		event.Delete:  "to delete",
+		event.None:    "unchanged",
+		event.Unknown: "unknown",
+	}
+	var parts []string
+	for _, action := range output.DiffActions() {
+		if n := c.Tally[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, words[action]))
+		}
+	}
+	if missing := c.Total - c.Done; missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d not reached", missing))
+	}
+	parts = append(parts, unmade(c)...)
+	if len(parts) == 0 {
+		return "nothing to compare"
+	}
+	return strings.Join(parts, ", ") + shared(c)
+}
+
+// shared tells, once a run, of the fields that change their owners and not their
+// values.
+func shared(c *output.State) string {
+	if c.Sharers == 0 {
+		return ""
+	}
+	return "; " + text.Printable(c.Sharing.String()) + " (" + text.Count(c.Sharers, "object") + ")"
+}
+
+// unmade counts, for the last line, what of the input nothing is made of.
+func unmade(c *output.State) []string {
+	var parts []string
+	if n := len(c.LeftOut); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d left out", n))
+	}
+	if n := len(c.Hooks); n > 0 {
+		parts = append(parts, text.Count(n, "Helm hook")+" left out")
+	}
+	return parts
+}
+
+// waitSummary is the last line of a wait: "3 met, 1 not met in time".
+func waitSummary(c *output.State) string {
+	parts := unmade(c)
+	if text := tallyOf(c.Tally); text != "" {
+		parts = append([]string{text}, parts...)
+	}
+	if len(parts) == 0 {
+		return "nothing to wait for"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tallyOf counts results of waiting.
+func tallyOf(tally map[event.Action]int) string {
+	words := map[event.Action]string{
+		event.Met: "met", event.Failed: "failed", event.TimedOut: "not met in time", event.Unmet: "not met",
+		event.Gone: "deleted meanwhile", event.Unselected: "not selected any more", event.Unknown: "unknown",
+	}
+	var parts []string
+	for _, action := range output.WaitActions() {
+		if n := tally[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, words[action]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// deleteSummary is the last line of a delete: "3 deleted, 1 terminating".
+func deleteSummary(c *output.State, dryRun bool) string {
+	var parts []string
+	for _, action := range output.DeleteActions() {
+		if n := c.Tally[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, action))
+		}
+	}
+	if missing := c.Total - c.Done; missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d not reached", missing))
+	}
+	parts = append(parts, unmade(c)...)
+	if len(parts) == 0 {
+		parts = []string{"nothing to delete"}
+	}
+	text := strings.Join(parts, ", ")
+	if dryRun {
+		text += " (dry run: nothing was deleted)"
+	}
+	return text
+}

@@ -1,0 +1,64 @@
+package table
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// takeovers counts, by manager, the objects whose fields became ours. That a field
+// has another owner is worth one line a run; what is worth more, such as a value that
+// goes with it, is told with its object.
+type takeovers map[string]int
+
+func (t takeovers) add(managers []string) {
+	for _, manager := range managers {
+		t[manager]++
+	}
+}
+
+// lines are for the end of a run: one for each manager.
+func (t takeovers) lines(asked bool) []string {
+	words := " taken over from "
+	if asked {
+		words = " to take over from "
+	}
+	var all []string
+	for _, manager := range slices.Sorted(maps.Keys(t)) {
+		all = append(all, text.Count(t[manager], "object")+words+text.Printable(manager))
+	}
+	return all
+}
+
+// leftOver counts, by manager, the values that were left to whoever is meant to set
+// them. That is as it should be, and worth one line a run.
+type leftOver map[string]int
+
+func (l leftOver) add(left []managedfields.Conflict) {
+	for _, c := range left {
+		l[c.Owners[0].Manager]++
+	}
+}
+
+func (l leftOver) lines() []string {
+	var all []string
+	for _, manager := range slices.Sorted(maps.Keys(l)) {
+		them := "it"
+		if l[manager] > 1 {
+			them = "them"
+		}
+		all = append(all, text.Count(l[manager], "value")+" left to "+text.Printable(manager)+", which is meant to set "+them)
+	}
+	return all
+}
+
+// withoutLastApplied leaves out the annotation of client-side apply, which goes with
+// every takeover from it.
+func withoutLastApplied(changes []managedfields.Change, adopted []string) []managedfields.Change {
+	if len(adopted) == 0 {
+		return changes
+	}
+	return slices.DeleteFunc(slices.Clone(changes), isLastApplied)
+}
