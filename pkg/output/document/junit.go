@@ -48,7 +48,7 @@ type (
 
 // applySuite makes each object of an apply a test: it failed if the object was
 // not applied. named is how a flag names an object.
-func applySuite(result applyResult, named func(object.Ref) string) junitSuite {
+func applySuite(result result[appliedObject], named func(object.Ref) string) junitSuite {
 	suite := junitSuite{Name: "apply", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
 		c := newCase("apply", o.objectName, o.Source, append(layout.Lines(o.Reason), o.Warnings...))
@@ -70,7 +70,7 @@ func applySuite(result applyResult, named func(object.Ref) string) junitSuite {
 
 // diffSuite makes each object of a diff a test: it failed if the object would
 // change, and is an error if nobody can tell.
-func diffSuite(result diffResult) junitSuite {
+func diffSuite(result result[comparedObject]) junitSuite {
 	suite := junitSuite{Name: "diff", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
 		c := newCase("diff", o.objectName, o.Source, o.Warnings)

@@ -6,23 +6,8 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
-
-// stuckResult is the document of stuck, and as a DeleteResult that of delete.
-type stuckResult struct {
-	APIVersion string        `json:"apiVersion"`
-	Kind       string        `json:"kind"`
-	Run        string        `json:"run,omitempty"`
-	DryRun     bool          `json:"dryRun,omitempty"`
-	Warnings   []string      `json:"warnings,omitempty"`
-	LeftOut    []*fault      `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
-	HelmHooks  []hookEntry   `json:"helmHooks,omitempty"` // of the input, left out
-	Roots      []rootEntry   `json:"roots,omitempty"`     // of stuck -A
-	Objects    []stuckObject `json:"objects"`
-	Summary    any           `json:"summary"`
-}
 
 // stuckObject is one object of a StuckResult or DeleteResult, and of the stream.
 type stuckObject struct {
@@ -73,63 +58,6 @@ func timeOf(at time.Time) *time.Time {
 	return &at
 }
 
-// deleteDocument gathers all results of a delete and writes them at the end.
-type deleteDocument struct {
-	output.Base
-	objects  output.PlanOrdered[keyed[stuckObject]]
-	warnings warnings
-}
-
-// NewDelete returns the document of a delete.
-func NewDelete(b output.Base) output.Results { return &deleteDocument{Base: b, warnings: warnings{}} }
-
-func (d *deleteDocument) Take(e event.Event) {
-	switch e := e.(type) {
-	case event.Deleted:
-		d.objects.Add(d.State.Place(e.Ref), keyed[stuckObject]{e.Ref, deletedOf(e)})
-	case event.Warned:
-		d.warnings.add(e)
-	}
-}
-
-func (d *deleteDocument) Flush() {}
-
-func (d *deleteDocument) Finish(context.Context) error {
-	result := stuckResult{
-		APIVersion: apiVersion, Kind: "DeleteResult", Run: d.Run, DryRun: d.DryRun, Objects: []stuckObject{},
-		Summary: summary{actions: output.DeleteActions(), tally: d.State.Tally},
-	}
-	for _, o := range d.objects.Drain() {
-		o.value.Warnings = d.warnings.of(o.ref)
-		result.Objects = append(result.Objects, o.value)
-	}
-	result.Warnings, result.LeftOut = d.warnings.rest(), faultsOf(d.State.LeftOut)
-	result.HelmHooks = hooksOf(d.State.Hooks)
-	if d.Format == output.JUnit {
-		return writeSuite(d.Base, deleteSuite(result))
-	}
-	return writeDocument(d.Base, result)
-}
-
-// deleteSuite makes each object of a delete a test: it failed if the object is
-// still there, and is an error if nobody can tell.
-func deleteSuite(result stuckResult) junitSuite {
-	suite := junitSuite{Name: "delete", Log: xmlText(result.Warnings)}
-	for _, o := range result.Objects {
-		c := newCase("delete", o.objectName, o.Source, append(layout.Lines(o.Reason), o.Warnings...))
-		switch o.Action { //nolint:exhaustive // all others went well
-		case event.Remains, event.Failed:
-			c.Failure = stuckProblem(o.Action, o)
-		case event.Unknown:
-			c.Error = problem(o.Action, o.Error, nil)
-		case event.Skipped:
-			c.Skipped = problem(o.Action, o.Error, nil)
-		}
-		suite.add(c)
-	}
-	return suite
-}
-
 // stuckProblem tells the first cause in one line, and all of them below it.
 func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 	p := problem(action, o.Error, causeTexts(o.Causes))
@@ -155,13 +83,15 @@ func causeTexts(causes []causeEntry) []string {
 // stuckDocument gathers what stuck found and writes it at the end.
 type stuckDocument struct {
 	output.Base
-	result   stuckResult
+	result   result[stuckObject]
 	unread   int
 	warnings warnings
 }
 
 // NewStuck returns the document of what is stuck.
-func NewStuck(b output.Base) output.Results { return &stuckDocument{Base: b, warnings: warnings{}} }
+func NewStuck(b output.Base) output.Results {
+	return &stuckDocument{Base: b, result: newResult[stuckObject](b, "StuckResult"), warnings: warnings{}}
+}
 
 func (d *stuckDocument) Take(e event.Event) {
 	switch e := e.(type) {
@@ -181,24 +111,17 @@ func (d *stuckDocument) Flush() {}
 
 func (d *stuckDocument) Finish(context.Context) error {
 	result := d.result
-	result.APIVersion, result.Kind, result.Run = apiVersion, "StuckResult", d.Run
 	counts := map[string]int{"stuck": len(result.Objects) - d.unread}
 	if d.unread > 0 {
 		counts["unknown"] = d.unread
 	}
 	result.Summary = counts
 	result.Warnings = d.warnings.rest()
-	if result.Objects == nil {
-		result.Objects = []stuckObject{}
-	}
-	if d.Format == output.JUnit {
-		return writeSuite(d.Base, stuckSuite(result))
-	}
-	return writeDocument(d.Base, result)
+	return writeResult(d.Base, result, stuckSuite)
 }
 
 // stuckSuite makes each object that is stuck a test that failed.
-func stuckSuite(result stuckResult) junitSuite {
+func stuckSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "stuck", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
 		c := newCase("stuck", o.objectName, "", nil)

@@ -1,0 +1,46 @@
+package document
+
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+)
+
+// NewDelete returns the document of a delete.
+func NewDelete(b output.Base) output.Results {
+	r := newResult[stuckObject](b, "DeleteResult")
+	r.DryRun = b.DryRun
+	return &gathered[stuckObject]{
+		Base: b, result: r, actions: output.DeleteActions(), warnings: warnings{},
+		of: func(e event.Event) (object.Ref, *stuckObject) {
+			deleted, ok := e.(event.Deleted)
+			if !ok {
+				return object.Ref{}, nil
+			}
+			o := deletedOf(deleted)
+			return deleted.Ref, &o
+		},
+		complete: func(o *stuckObject, _ object.Ref, warned []string) { o.Warnings = warned },
+		suite:    deleteSuite,
+	}
+}
+
+// deleteSuite makes each object of a delete a test: it failed if the object is
+// still there, and is an error if nobody can tell.
+func deleteSuite(result result[stuckObject]) junitSuite {
+	suite := junitSuite{Name: "delete", Log: xmlText(result.Warnings)}
+	for _, o := range result.Objects {
+		c := newCase("delete", o.objectName, o.Source, append(layout.Lines(o.Reason), o.Warnings...))
+		switch o.Action { //nolint:exhaustive // all others went well
+		case event.Remains, event.Failed:
+			c.Failure = stuckProblem(o.Action, o)
+		case event.Unknown:
+			c.Error = problem(o.Action, o.Error, nil)
+		case event.Skipped:
+			c.Skipped = problem(o.Action, o.Error, nil)
+		}
+		suite.add(c)
+	}
+	return suite
+}

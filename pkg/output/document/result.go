@@ -1,0 +1,103 @@
+package document
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/encode"
+)
+
+// result is the document of a run whose objects are of one type.
+type result[T any] struct {
+	APIVersion string      `json:"apiVersion"`
+	Kind       string      `json:"kind"`
+	Run        *string     `json:"run,omitempty"`
+	DryRun     bool        `json:"dryRun,omitempty"`
+	Warnings   []string    `json:"warnings,omitempty"`  // of the run as a whole
+	LeftOut    []*fault    `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
+	HelmHooks  []hookEntry `json:"helmHooks,omitempty"` // of the input, left out
+	Roots      []rootEntry `json:"roots,omitempty"`     // of stuck -A
+	Objects    []T         `json:"objects"`
+	Summary    any         `json:"summary"`
+}
+
+// newResult returns the document of a run with nothing in it.
+func newResult[T any](b output.Base, kind string) result[T] {
+	r := result[T]{APIVersion: apiVersion, Kind: kind, Objects: []T{}}
+	if b.Run != "" {
+		r.Run = &b.Run
+	}
+	return r
+}
+
+// gathered gathers the results of a verb and writes them as one document at the end.
+type gathered[T any] struct {
+	output.Base
+	// result is what is known of the document from the beginning.
+	result  result[T]
+	actions []event.Action
+	// of returns what the document says of an event, nil of one that is no result.
+	of func(event.Event) (object.Ref, *T)
+	// complete adds to an object what is known only at the end.
+	complete func(*T, object.Ref, []string)
+	suite    func(result[T]) junitSuite
+	objects  output.PlanOrdered[keyed[T]]
+	warnings warnings
+}
+
+// keyed is a result with the identity by which warnings find it.
+type keyed[T any] struct {
+	ref   object.Ref
+	value T
+}
+
+func (d *gathered[T]) Take(e event.Event) {
+	if warned, ok := e.(event.Warned); ok {
+		d.warnings.add(warned)
+		return
+	}
+	if ref, o := d.of(e); o != nil {
+		d.objects.Add(d.State.Place(ref), keyed[T]{ref, *o})
+	}
+}
+
+func (d *gathered[T]) Flush() {}
+
+func (d *gathered[T]) Finish(context.Context) error {
+	r := d.result
+	r.Summary = summary{actions: d.actions, tally: d.State.Tally}
+	for _, o := range d.objects.Drain() {
+		d.complete(&o.value, o.ref, d.warnings.of(o.ref))
+		r.Objects = append(r.Objects, o.value)
+	}
+	r.Warnings, r.LeftOut, r.HelmHooks = d.warnings.rest(), faultsOf(d.State.LeftOut), hooksOf(d.State.Hooks)
+	return writeResult(d.Base, r, d.suite)
+}
+
+// writeResult writes a document in the format of the run, a report for CI included.
+func writeResult[T any](b output.Base, r result[T], suite func(result[T]) junitSuite) error {
+	if b.Format == output.JUnit {
+		return writeSuite(b, suite(r))
+	}
+	return writeDocument(b, r)
+}
+
+// writeDocument writes a value as JSON, YAML or KYAML.
+func writeDocument(b output.Base, v any) error {
+	write := func(v any) ([]byte, error) { return encode.JSON(v, "  ") }
+	switch b.Format {
+	case output.YAML:
+		write = encode.YAML
+	case output.KYAML:
+		write = encode.KYAML
+	}
+	text, err := write(v)
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	b.Screen.Result(string(text))
+	return nil
+}
