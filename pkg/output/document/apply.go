@@ -1,9 +1,17 @@
 package document
 
 import (
+	"fmt"
+	"strings"
+	"time"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // NewApply returns the document of an apply.
@@ -28,4 +36,122 @@ func NewApply(b output.Base) output.Results {
 		},
 		suite: func(r result[appliedObject]) junitSuite { return applySuite(r, b.State.InFlags()) },
 	}
+}
+
+// appliedObject is one object of an ApplyResult, and of the stream.
+type appliedObject struct {
+	objectName
+	Action    event.Action           `json:"action"`
+	Reason    string                 `json:"reason,omitempty"`
+	Source    string                 `json:"source,omitempty"`
+	DryRun    bool                   `json:"dryRun,omitempty"`
+	Error     *fault                 `json:"error,omitempty"`
+	Warnings  []string               `json:"warnings,omitempty"`
+	Conflicts []contestedPath        `json:"conflicts,omitempty"`
+	Removed   []changedPath          `json:"removed,omitempty"`
+	Released  []changedPath          `json:"released,omitempty"`
+	Taken     []changedPath          `json:"taken,omitempty"`
+	Yielded   []string               `json:"yielded,omitempty"`
+	Left      []contestedPath        `json:"left,omitempty"`
+	Adopted   []string               `json:"adopted,omitempty"`
+	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
+	Wait      *waitEntry             `json:"wait,omitempty"`
+}
+
+func appliedOf(a event.Applied) appliedObject {
+	return appliedObject{
+		objectName: nameOf(a.Ref),
+		Action:     a.Action,
+		Reason:     a.Reason,
+		Source:     sourceOf(a.Source),
+		DryRun:     a.DryRun,
+		Error:      faultOf(a.Err),
+		Removed:    changesOf(a.Removed),
+		Released:   changesOf(a.Released),
+		Taken:      changesOf(a.Taken),
+		Adopted:    a.Adopted,
+		Sharing:    a.Sharing,
+		Conflicts:  refusedOf(a),
+		Yielded:    textsOf(a.Yielded),
+		Left:       contestedOf(a.Left),
+	}
+}
+
+// refusedOf are the conflicts of an object, marked where taking one would be refused.
+func refusedOf(a event.Applied) []contestedPath {
+	list := contestedOf(a.Conflicts)
+	for i, c := range a.Conflicts {
+		list[i].Refused = phrase.WouldBeRefused(a.Err, c.Path)
+	}
+	return list
+}
+
+// applySuite makes each object of an apply a test: it failed if the object was
+// not applied. named is how a flag names an object.
+func applySuite(result result[appliedObject], named func(object.Ref) string) junitSuite {
+	suite := junitSuite{Name: "apply", Log: xmlText(result.Warnings)}
+	for _, o := range result.Objects {
+		c := newCase("apply", o.objectName, o.Source, append(layout.Lines(o.Reason), o.Warnings...))
+		switch o.Action { //nolint:exhaustive // all others went well
+		case event.InConflict:
+			c.Failure = contestedProblem(o, named(o.ref()))
+		case event.Failed:
+			c.Failure = problem(o.Action, o.Error, nil)
+		case event.Skipped:
+			c.Skipped = problem(o.Action, o.Error, nil)
+		}
+		if o.Wait != nil && o.Wait.Result != event.Met {
+			c.Failure = problem(o.Wait.Result, o.Wait.Error, append(conditionTexts(o.Wait.Conditions), causeTexts(o.Wait.Causes)...))
+		}
+		suite.add(c)
+	}
+	return suite
+}
+
+// contestedProblem tells whose each contested path is, and the flags that settle it.
+func contestedProblem(o appliedObject, named string) *junitProblem {
+	var said []string
+	for _, c := range o.Conflicts {
+		live := "(none)"
+		if c.Live != nil {
+			live = phrase.Value(*c.Live)
+		}
+		line := fmt.Sprintf("%s: yours %s, live %s, owned by %s", c.Path, phrase.Value(c.Yours), live, managers(c.Owners))
+		if c.Same {
+			line += ", " + phrase.SameValue
+		}
+		flag := text.ShellQuote(named + ":" + c.Path)
+		if !c.Refused {
+			said = append(said, line, "  take it    --take="+flag, "  leave it   --yield="+flag)
+			continue
+		}
+		said = append(said, line, "  leave it   --yield="+flag)
+	}
+	p := problem(o.Action, o.Error, append(said, "Or agree: put the live values into the manifest."))
+	if len(o.Conflicts) > 0 {
+		p.Message = text.Printable(fmt.Sprintf("%s is owned by %s", o.Conflicts[0].Path, managers(o.Conflicts[0].Owners)))
+		if more := len(o.Conflicts) - 1; more > 0 {
+			p.Message += ", and " + text.Count(more, "other contested path")
+		}
+	}
+	return p
+}
+
+// managers names owners, with the time at which each last wrote and not its age: a
+// report is read later.
+func managers(owners []ownerEntry) string {
+	names := make([]string, len(owners))
+	for i, o := range owners {
+		names[i] = phrase.Owner(managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}, time.Time{})
+		if o.Time == nil {
+			continue
+		}
+		at := phrase.Stamp(*o.Time)
+		if inside, found := strings.CutSuffix(names[i], ")"); found {
+			names[i] = inside + ", " + at + ")"
+		} else {
+			names[i] += " (" + at + ")"
+		}
+	}
+	return strings.Join(names, ", ")
 }

@@ -31,3 +31,31 @@ func causeOfEvent(c event.Cause) causeEntry {
 	}
 	return entry
 }
+
+// causeTexts are causes as a report shows them.
+func causeTexts(causes []causeEntry) []string {
+	var text []string
+	for _, c := range causes {
+		text = append(text, c.Code+": "+c.Message)
+		text = append(text, c.Evidence...)
+		if c.Next != "" {
+			text = append(text, "next: "+c.Next)
+		}
+	}
+	return text
+}
+
+// rootEntry is one cause, and all that it holds back.
+type rootEntry struct {
+	causeEntry
+	Count int          `json:"count"`
+	Holds []objectName `json:"holds"`
+}
+
+func rootedOf(r event.Rooted) rootEntry {
+	entry := rootEntry{causeEntry: causeOfEvent(r.Cause), Count: len(r.Holds), Holds: make([]objectName, len(r.Holds))}
+	for i, ref := range r.Holds {
+		entry.Holds[i] = nameOf(ref)
+	}
+	return entry
+}

@@ -3,31 +3,11 @@ package document
 import (
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 )
-
-func appliedOf(a event.Applied) appliedObject {
-	return appliedObject{
-		objectName: nameOf(a.Ref),
-		Action:     a.Action,
-		Reason:     a.Reason,
-		Source:     sourceOf(a.Source),
-		DryRun:     a.DryRun,
-		Error:      faultOf(a.Err),
-		Removed:    changesOf(a.Removed),
-		Released:   changesOf(a.Released),
-		Taken:      changesOf(a.Taken),
-		Adopted:    a.Adopted,
-		Sharing:    a.Sharing,
-		Conflicts:  refusedOf(a),
-		Yielded:    textsOf(a.Yielded),
-		Left:       contestedOf(a.Left),
-	}
-}
 
 func textsOf(paths []fieldpath.Path) []string {
 	var texts []string
@@ -35,30 +15,6 @@ func textsOf(paths []fieldpath.Path) []string {
 		texts = append(texts, path.String())
 	}
 	return texts
-}
-
-func comparedOf(c event.Compared) comparedObject {
-	return comparedObject{
-		objectName: nameOf(c.Ref),
-		Action:     c.Action,
-		Reason:     c.Reason,
-		Source:     sourceOf(c.Source),
-		Error:      faultOf(c.Err),
-		Changes:    changesOf(c.Changes),
-		Adopted:    c.Adopted,
-		Sharing:    c.Sharing,
-		Yielded:    textsOf(c.Yielded),
-		Left:       contestedOf(c.Left),
-	}
-}
-
-// refusedOf are the conflicts of an object, marked where taking one would be refused.
-func refusedOf(a event.Applied) []contestedPath {
-	list := contestedOf(a.Conflicts)
-	for i, c := range a.Conflicts {
-		list[i].Refused = phrase.WouldBeRefused(a.Err, c.Path)
-	}
-	return list
 }
 
 func contestedOf(conflicts []managedfields.Conflict) []contestedPath {

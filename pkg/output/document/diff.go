@@ -1,9 +1,13 @@
 package document
 
 import (
+	"fmt"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 )
 
 // NewDiff returns the document of a diff.
@@ -21,4 +25,76 @@ func NewDiff(b output.Base) output.Results {
 		complete: func(o *comparedObject, _ object.Ref, warned []string) { o.Warnings = warned },
 		suite:    diffSuite,
 	}
+}
+
+// comparedObject is one object of a DiffResult, and of the stream.
+type comparedObject struct {
+	objectName
+	Action   event.Action           `json:"action"`
+	Reason   string                 `json:"reason,omitempty"`
+	Source   string                 `json:"source,omitempty"`
+	Error    *fault                 `json:"error,omitempty"`
+	Warnings []string               `json:"warnings,omitempty"`
+	Changes  []changedPath          `json:"changes,omitempty"`
+	Adopted  []string               `json:"adopted,omitempty"`
+	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`
+	Yielded  []string               `json:"yielded,omitempty"`
+	Left     []contestedPath        `json:"left,omitempty"`
+}
+
+func comparedOf(c event.Compared) comparedObject {
+	return comparedObject{
+		objectName: nameOf(c.Ref),
+		Action:     c.Action,
+		Reason:     c.Reason,
+		Source:     sourceOf(c.Source),
+		Error:      faultOf(c.Err),
+		Changes:    changesOf(c.Changes),
+		Adopted:    c.Adopted,
+		Sharing:    c.Sharing,
+		Yielded:    textsOf(c.Yielded),
+		Left:       contestedOf(c.Left),
+	}
+}
+
+// diffSuite makes each object of a diff a test: it failed if the object would
+// change, and is an error if nobody can tell.
+func diffSuite(result result[comparedObject]) junitSuite {
+	suite := junitSuite{Name: "diff", Log: xmlText(result.Warnings)}
+	for _, o := range result.Objects {
+		c := newCase("diff", o.objectName, o.Source, o.Warnings)
+		switch o.Action { //nolint:exhaustive // all others went well
+		case event.Create, event.Update, event.Delete:
+			c.Failure = problem(o.Action, o.Error, changedLines(o.Changes))
+		case event.Share:
+			c.Failure = problem(o.Action, o.Error, sharedLines(o))
+		case event.Unknown:
+			c.Error = problem(o.Action, o.Error, []string{o.Reason})
+		}
+		suite.add(c)
+	}
+	return suite
+}
+
+// sharedLines tell what changes where no value does.
+func sharedLines(o comparedObject) []string {
+	if o.Sharing == nil {
+		return o.Adopted
+	}
+	return []string{o.Sharing.String()}
+}
+
+func changedLines(changes []changedPath) []string {
+	var text []string
+	for _, c := range changes {
+		line := fmt.Sprintf("%s %s", c.Change, c.Path)
+		if c.From != nil {
+			line += ", from " + phrase.Value(*c.From)
+		}
+		if c.To != nil {
+			line += ", to " + phrase.Value(*c.To)
+		}
+		text = append(text, line)
+	}
+	return text
 }

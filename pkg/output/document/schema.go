@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -42,41 +41,6 @@ func objectOrNil(ref object.Ref) any {
 		return nil
 	}
 	return nameOf(ref)
-}
-
-// appliedObject is one object of an ApplyResult, and of the stream.
-type appliedObject struct {
-	objectName
-	Action    event.Action           `json:"action"`
-	Reason    string                 `json:"reason,omitempty"`
-	Source    string                 `json:"source,omitempty"`
-	DryRun    bool                   `json:"dryRun,omitempty"`
-	Error     *fault                 `json:"error,omitempty"`
-	Warnings  []string               `json:"warnings,omitempty"`
-	Conflicts []contestedPath        `json:"conflicts,omitempty"`
-	Removed   []changedPath          `json:"removed,omitempty"`
-	Released  []changedPath          `json:"released,omitempty"`
-	Taken     []changedPath          `json:"taken,omitempty"`
-	Yielded   []string               `json:"yielded,omitempty"`
-	Left      []contestedPath        `json:"left,omitempty"`
-	Adopted   []string               `json:"adopted,omitempty"`
-	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
-	Wait      *waitEntry             `json:"wait,omitempty"`
-}
-
-// comparedObject is one object of a DiffResult, and of the stream.
-type comparedObject struct {
-	objectName
-	Action   event.Action           `json:"action"`
-	Reason   string                 `json:"reason,omitempty"`
-	Source   string                 `json:"source,omitempty"`
-	Error    *fault                 `json:"error,omitempty"`
-	Warnings []string               `json:"warnings,omitempty"`
-	Changes  []changedPath          `json:"changes,omitempty"`
-	Adopted  []string               `json:"adopted,omitempty"`
-	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`
-	Yielded  []string               `json:"yielded,omitempty"`
-	Left     []contestedPath        `json:"left,omitempty"`
 }
 
 type contestedPath struct {

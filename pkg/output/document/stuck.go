@@ -22,13 +22,6 @@ type stuckObject struct {
 	Causes            []causeEntry `json:"causes,omitempty"`
 }
 
-// rootEntry is one cause, and all that it holds back.
-type rootEntry struct {
-	causeEntry
-	Count int          `json:"count"`
-	Holds []objectName `json:"holds"`
-}
-
 func deletedOf(d event.Deleted) stuckObject {
 	return stuckObject{
 		objectName: nameOf(d.Ref), Action: d.Action, Source: sourceOf(d.Source), DryRun: d.DryRun,
@@ -40,14 +33,6 @@ func stuckOf(s event.Stuck) stuckObject {
 	return stuckObject{
 		objectName: nameOf(s.Ref), DeletionTimestamp: timeOf(s.Since), Error: faultOf(s.Err), Causes: causesOf(s.Causes),
 	}
-}
-
-func rootedOf(r event.Rooted) rootEntry {
-	entry := rootEntry{causeEntry: causeOfEvent(r.Cause), Count: len(r.Holds), Holds: make([]objectName, len(r.Holds))}
-	for i, ref := range r.Holds {
-		entry.Holds[i] = nameOf(ref)
-	}
-	return entry
 }
 
 func timeOf(at time.Time) *time.Time {
@@ -65,19 +50,6 @@ func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 		p.Message = text.Printable(o.Causes[0].Code + ": " + o.Causes[0].Message)
 	}
 	return p
-}
-
-// causeTexts are causes as a report shows them.
-func causeTexts(causes []causeEntry) []string {
-	var text []string
-	for _, c := range causes {
-		text = append(text, c.Code+": "+c.Message)
-		text = append(text, c.Evidence...)
-		if c.Next != "" {
-			text = append(text, "next: "+c.Next)
-		}
-	}
-	return text
 }
 
 // stuckDocument gathers what stuck found and writes it at the end.

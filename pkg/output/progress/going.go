@@ -1,7 +1,6 @@
 package progress
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // goingEvery is the least pause between two plain lines that tell how far the
@@ -26,14 +24,6 @@ func (c *Reporter) going(e event.Going) {
 		c.milestones[key] = c.now()
 		c.say(phrase.Name(e.Ref) + ": " + going(e))
 	}
-}
-
-// going says what moved.
-func going(e event.Going) string {
-	if e.Text == "" {
-		return fmt.Sprintf("%d of %d objects in it are gone", e.Done, e.Total)
-	}
-	return text.Printable(e.Text)
 }
 
 // columns measures stderr, if it is a terminal.

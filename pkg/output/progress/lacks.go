@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -49,4 +50,12 @@ func shortly(j event.Judged) string {
 		}
 	}
 	return ""
+}
+
+// going says what moved.
+func going(e event.Going) string {
+	if e.Text == "" {
+		return fmt.Sprintf("%d of %d objects in it are gone", e.Done, e.Total)
+	}
+	return text.Printable(e.Text)
 }

@@ -12,13 +12,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Up to this many objects fit on one screen: all are listed, unchanged or not.
-const oneScreen = 20
-
-// manySkipped is how many objects of a phase are listed that were skipped for the
-// same reason; more are only counted.
-const manySkipped = 3
-
 // actionWidth aligns what follows the action in the table of an apply.
 const actionWidth = len(event.Configured)
 

@@ -13,9 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// manyPaths is how many paths of one sort an object shows; more are only counted.
-const manyPaths = 10
-
 // details are the lines below an object that was applied: what the apply did to
 // the ownership of its fields. They fit into so many columns, 0 for any.
 func (t *applyTable) details(a event.Applied, room int) []string {
@@ -127,4 +124,16 @@ func pathsOf(paths []fieldpath.Path) []managedfields.Change {
 		changes[i].Path = path
 	}
 	return changes
+}
+
+// commas appends one to each word but the last.
+func commas(words []string) []string {
+	listed := make([]string, len(words))
+	for i, word := range words {
+		if i < len(words)-1 {
+			word += ","
+		}
+		listed[i] = word
+	}
+	return listed
 }

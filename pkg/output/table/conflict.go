@@ -11,9 +11,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pathGap sets the values apart from the path, which is what one copies.
-const pathGap = "     "
-
 // widestColumn is how far values are filled up to make a column.
 const widestColumn = 60
 
@@ -99,16 +96,4 @@ func stacked(rows []row, width int) []string {
 		}
 	}
 	return laid
-}
-
-// commas appends one to each word but the last.
-func commas(words []string) []string {
-	listed := make([]string, len(words))
-	for i, word := range words {
-		if i < len(words)-1 {
-			word += ","
-		}
-		listed[i] = word
-	}
-	return listed
 }

@@ -22,6 +22,9 @@ const (
 	largeWidth = 60
 )
 
+// pathGap sets the values apart from the path, which is what one copies.
+const pathGap = "     "
+
 // isLarge reports whether a contested value is one map or list that says nothing when
 // it is cut to one line.
 func isLarge(c managedfields.Conflict) bool {
