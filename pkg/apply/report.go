@@ -152,14 +152,10 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 		default: // the server's default is the same: no news
 		}
 	}
-	taken, err := t.takenFrom(e.Predictor, answer)
-	if err != nil {
-		return err
-	}
-	for _, c := range redact.Conflicts(t.Item.Ref, taken) {
+	for _, c := range redact.Conflicts(t.Item.Ref, t.TakenFrom(answer)) {
 		out.Taken = append(out.Taken, c.Change())
 	}
-	out.Adopted = t.adoptedFrom()
+	out.Adopted = t.AdoptedFrom()
 	changes := view.Changes()
 	out.OnlyOwners = t.OnlyOwners(changes) && len(out.Released)+len(out.Taken) == 0
 	out.Action = event.Unchanged

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
@@ -21,47 +20,11 @@ import (
 type target struct {
 	predict.Prediction
 	done bool
-	// adopted and overwritten are what this run has made ours already, and the values
-	// that change by it: after that, a prediction that starts again knows nothing of
-	// them.
-	adopted     []string
-	overwritten []managedfields.Conflict
 	// refusal is why taking all that is contested would not help.
 	refusal error
 }
 
 func (t *target) isDone() bool { return t.done }
-
-// adopts notes that the adopted fields are ours now.
-func (t *target) adopts() {
-	t.adopted, t.overwritten = t.AdoptedFrom(), t.Overwritten
-}
-
-// adoptedFields are the managed fields by which adopted fields become ours. Where values
-// change by that, they say so until the apply is done: a run that comes after a killed
-// one has to tell of them.
-func (t *target) adoptedFields() []any {
-	if len(t.Overwritten) == 0 {
-		return t.Adoption.Fields
-	}
-	return t.Adoption.Underway()
-}
-
-func (t *target) adoptedFrom() []string {
-	if len(t.adopted) > 0 {
-		return t.adopted
-	}
-	return t.AdoptedFrom()
-}
-
-// takenFrom returns the values of others that the apply overwrites.
-func (t *target) takenFrom(p predict.Predictor, answer *unstructured.Unstructured) ([]managedfields.Conflict, error) {
-	in := t.Prediction
-	if len(in.Overwritten) == 0 {
-		in.Overwritten = t.overwritten
-	}
-	return p.TakenFrom(&in, answer)
-}
 
 func (t *target) contested() bool { return len(t.Conflicts) > 0 }
 

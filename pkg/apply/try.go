@@ -36,7 +36,7 @@ func (e *Engine) try(ctx context.Context, t *target) {
 
 // taking adds what an apply that the server was not asked about takes over.
 func (e *Engine) taking(t *target, out event.Applied) event.Applied {
-	out.Adopted = t.adoptedFrom()
+	out.Adopted = t.AdoptedFrom()
 	for _, c := range redact.Conflicts(t.Item.Ref, slices.Concat(t.Taken, t.Overwritten)) {
 		out.Taken = append(out.Taken, c.Change())
 	}

@@ -98,21 +98,24 @@ var errChanging = errors.New("the object changes faster than it can be read")
 // takes fields from others, and who they are must not have changed meanwhile.
 func (t *target) guarded() bool { return len(t.Taken) > 0 || t.Adopts() }
 
-// send writes the target once.
+// send writes the target once. What is adopted becomes ours first, but for the values that
+// change: those the apply takes from their owners, so that until then whoever looks still
+// sees whose they are.
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
-	how := object.Write{Manager: e.Predictor.Manager, Validation: e.Predictor.Validation, Force: len(t.Taken) > 0}
+	how := object.Write{
+		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation,
+		Force: len(t.Taken) > 0 || t.Adoption.Overwrites(),
+	}
 	body := t.Body
 	version := ""
 	if how.Force {
 		version = t.Live.GetResourceVersion()
 	}
 	if t.Adopts() {
-		moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.adoptedFields())
+		moved, err := e.transfer(ctx, t)
 		if err != nil {
 			return nil, err
 		}
-		t.adopts()
-		// What is adopted cannot be in conflict any more; what others own still can.
 		version = moved.GetResourceVersion()
 	}
 	if version != "" {
@@ -120,6 +123,16 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		body.SetResourceVersion(version)
 	}
 	return e.Server.Apply(ctx, t.Item.Kind, body, how)
+}
+
+// transfer makes the adopted fields ours as far as that comes before the apply, and
+// returns the object as it is then.
+func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
+	fields, err := t.Adoption.Transfer()
+	if err != nil || fields == nil {
+		return t.Live, err
+	}
+	return e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, fields)
 }
 
 // awaitsAccount reports whether the item is a pod in a namespace that this run has
@@ -150,10 +163,7 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 // before.
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	for range attempts {
-		_, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, t.adoptedFields())
-		if err == nil {
-			t.adopts()
-		} else if !apierrors.IsConflict(err) {
+		if _, err := e.transfer(ctx, t); err != nil && !apierrors.IsConflict(err) {
 			return err
 		}
 		if err := e.again(ctx, t); err != nil || t.Unchecked == "" {

@@ -31,13 +31,9 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 	if err != nil {
 		return out, err
 	}
-	taken, err := e.Predictor.TakenFrom(p, p.Answer)
-	if err != nil {
-		return out, err
-	}
 	changes := managedfields.WithOwners(view.Changes(), entries, e.Predictor.Manager)
 	out.Adopted, out.OnlyOwners = p.AdoptedFrom(), p.OnlyOwners(changes)
-	attribute(changes, p, taken)
+	attribute(changes, p, p.TakenFrom(p.Answer))
 	left, err := e.Predictor.Left(p, p.Answer)
 	if err != nil {
 		return out, err

@@ -47,6 +47,7 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 		in.Unchecked = "not checked by the server: it can be asked only when " + first(in.Adoption)
 	}
 	p.sort(in, why.conflicts)
+	in.Adoption = in.Adoption.LeaveContested(why.conflicts)
 	return true
 }
 

@@ -77,7 +77,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		if open := p.open(in, conflicts); len(open) > 0 && !in.takesOver() {
 			return nil, &ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
-		if in.Adopts() {
+		if in.Adoption.LeaveContested(conflicts).Transfers() {
 			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
 				return nil, heldUp
 			}
@@ -99,6 +99,9 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	}
 	p.sort(in, contested)
 	if in.Adopts() {
+		if in.Adoption, err = in.Adoption.Leave(in.Answer); err != nil {
+			return err
+		}
 		if err := p.afterAdoption(ctx, server, in); err != nil {
 			return err
 		}

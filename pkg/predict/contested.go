@@ -16,11 +16,8 @@ import (
 // the forced dry run.
 //
 // The answer only suggests conflicts; where it does, or where the object has no
-// entries to tell by, the same dry run without force is the truth. What is then
-// contested although its value would not change is the same value in another
-// spelling: a quantity, a default inside an atomic value, null for nothing. There
-// the body takes on the live spelling, so that the path becomes shared and nobody
-// is robbed (edge case 84). Where that cannot be done, the conflict says so.
+// entries to tell by, the same dry run without force is the truth. Of what vanishes with
+// the adoption that says nothing: there the answer is all there is.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
 	if err != nil {
@@ -33,6 +30,24 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 	if len(entries) > 0 && len(in.notAdopted(suggested)) == 0 {
 		return suggested, nil
 	}
+	truth, err := p.asked(ctx, server, in)
+	if err != nil {
+		return nil, err
+	}
+	adopted := slices.DeleteFunc(suggested, func(c managedfields.Conflict) bool { return !in.adopted(c) })
+	all := slices.Concat(truth, adopted)
+	managedfields.SortConflicts(all)
+	return all, nil
+}
+
+// asked returns what others own and the apply would change, but for what is adopted, by
+// dry runs without force.
+//
+// What is contested although its value would not change is the same value in another
+// spelling: a quantity, a default inside an atomic value, null for nothing. There
+// the body takes on the live spelling, so that the path becomes shared and nobody
+// is robbed (edge case 84). Where that cannot be done, the conflict says so.
+func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	conflicts, answer, err := p.unforced(ctx, server, in, in.Body)
 	if err != nil || len(conflicts) == 0 {
 		in.accepted(answer)

@@ -47,11 +47,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	if err != nil {
 		return out, err
 	}
-	if out.Adoption, err = out.Adoption.Claim(live, claimed); err != nil {
-		return out, err
-	}
-	out.halfAdopted = adopt.HalfAdopted(live, out.Body, p.Manager)
-	out.interrupted = !out.halfAdopted && adopt.Interrupted(live, p.Manager)
+	out.Adoption = out.Adoption.Claim(live, claimed)
 	if !out.Adopts() {
 		out.Verdict, _ = settle.Evaluate(live, out.Body, p.Manager)
 		p.settleByTypes(&out)

@@ -69,13 +69,6 @@ type Prediction struct {
 	// the user takes them; Overwritten are values that adopted managers set and the
 	// manifest changes. Empty until Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
-
-	// halfAdopted: an earlier run took over from client-side apply and did not get to
-	// apply.
-	halfAdopted bool
-	// interrupted: the same of managers that somebody named, of which nobody knows any
-	// more who they were.
-	interrupted bool
 }
 
 // schemaOf returns what reads the schema of the item's kind; nil if nothing can.
@@ -109,7 +102,7 @@ type Locator func(at object.Source, steps []any) (object.Source, string)
 
 // Adopts reports whether fields have to become ours before the apply: those that
 // other managers hold, or leftovers that nobody does.
-func (p *Prediction) Adopts() bool { return p.Adoption.Fields != nil }
+func (p *Prediction) Adopts() bool { return p.Adoption.Needed() }
 
 // takesOver reports whether other managers are among those whose fields become ours.
 func (p *Prediction) takesOver() bool { return len(p.Adoption.Adopted) > 0 }

@@ -45,6 +45,19 @@ func (s *Server) Empty() *Server {
 	return &Server{definition: s.definition, versions: s.versions, objects: map[types.NamespacedName]*unstructured.Unstructured{}}
 }
 
+// Copy returns a server with copies of all objects: what is written to one is not seen in
+// the other.
+func (s *Server) Copy() *Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.Empty()
+	out.counter = s.counter
+	for name, u := range s.objects {
+		out.objects[name] = u.DeepCopy()
+	}
+	return out
+}
+
 // Writes returns how many requests have been accepted that were no dry runs.
 func (s *Server) Writes() int {
 	s.mu.Lock()

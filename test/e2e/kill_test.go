@@ -53,8 +53,8 @@ func TestKilledDuringAdoption(t *testing.T) {
 
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set)
-	until(t, "the fields are ours", func() bool {
-		return !strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "kubectl-client-side-apply")
+	until(t, "the fields are ours, but for what changes", func() bool {
+		return strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "k8sconnect")
 	})
 	r.signal(t, syscall.SIGKILL)
 	r.wait(t)
@@ -62,7 +62,8 @@ func TestKilledDuringAdoption(t *testing.T) {
 
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).
 		says(t, "removed  .data.pad").
-		says(t, `taken    .data.value  from kubectl-client-side-apply (Update): "1" → "2"`).
+		says(t, `taken    .data.value  from kubectl-client-side-apply (Update, `).
+		says(t, ` ago): "1" → "2"`).
 		says(t, "1 object taken over from kubectl-client-side-apply")
 	if got := kubectl(t, c, "get", "configmap/cm-0000", "-n", ns, "-o", "jsonpath={.data}{.metadata.annotations}"); got != `{"value":"2"}` {
 		t.Errorf("what is left: %s", got)
@@ -70,36 +71,40 @@ func TestKilledDuringAdoption(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
 }
 
-// The same of a manager that --adopt-from names: the next run says which values it
-// overwrites, whether the manager is named again or not, and the one after it does not
-// (edge cases 30, 36).
+// The same of a manager that --adopt-from names: what it set to another value stays its
+// own until that value is overwritten, so a run that does not name it is in conflict (edge
+// cases 30, 36).
 func TestKilledDuringAdoptionByName(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
-	for _, flag := range []string{"--adopt-from=kubectl-edit", ""} {
-		ns, set := namespace(t, c), file(t, configMaps(1, 1, "1"))
-		k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
-		kubectl(t, c, "patch", "configmap/cm-0000", "-n", ns, "--field-manager=kubectl-edit", "-p", `{"data":{"value":"by hand"}}`)
+	ns, set := namespace(t, c), file(t, configMaps(1, 1, "1"))
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
+	kubectl(t, c, "patch", "configmap/cm-0000", "-n", ns, "--field-manager=kubectl-edit", "-p", `{"data":{"value":"by hand","added":"by hand"}}`)
 
-		p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
-		r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--adopt-from=kubectl-edit")
-		until(t, "the fields are ours", func() bool {
-			return !strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "kubectl-edit")
-		})
-		r.signal(t, syscall.SIGKILL)
-		r.wait(t)
-		p.Heal()
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--adopt-from=kubectl-edit")
+	until(t, "the fields are ours, but for what changes", func() bool {
+		return strings.Contains(kubectl(t, c, "get", "configmap/cm-0000", "-n", ns, "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields}"), "k8sconnect.io/adopting/kubectl-edit")
+	})
+	r.signal(t, syscall.SIGKILL)
+	r.wait(t)
+	p.Heal()
 
-		args := []string{"apply", "-n", ns, "-f", set}
-		if flag != "" {
-			args = append(args, flag)
-		}
-		k8sconnect(t, kubeconfig, args...).ends(t, 0).says(t, `taken    .data.value  from a manager adopted by an earlier run (Update): by hand → "1"`)
-		k8sconnect(t, kubeconfig, args...).ends(t, 0).says(t, "1 unchanged")
-		next := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "2"))).ends(t, 0).says(t, "1 configured")
-		if strings.Contains(next.stdout.String(), "taken") {
-			t.Errorf("a change of ours is told as taken: %s", next)
-		}
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 1).
+		says(t, `.data.value     yours "1"  live by hand  kubectl-edit`)
+	if got := value(t, c, ns, "cm-0000"); got != "by hand" {
+		t.Errorf("the value is %s: it was overwritten without a word", got)
+	}
+	k8sconnect(t, kubeconfig, "owners", "configmap/cm-0000", "-n", ns).ends(t, 0).says(t, "k8sconnect.io/adopting/kubectl-edit")
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--adopt-from=kubectl-edit").ends(t, 0).
+		says(t, `taken    .data.value  from kubectl-edit (Update, `).
+		says(t, ` ago): by hand → "1"`).
+		says(t, "removed  .data.added").
+		says(t, "1 object taken over from kubectl-edit")
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
+	next := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "2"))).ends(t, 0).says(t, "1 configured")
+	if strings.Contains(next.stdout.String(), "taken") {
+		t.Errorf("a change of ours is told as taken: %s", next)
 	}
 }
 
@@ -114,8 +119,8 @@ func TestKilledDuringAdoptionThenWritten(t *testing.T) {
 
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set)
-	until(t, "the fields are ours", func() bool {
-		return !strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "kubectl-client-side-apply")
+	until(t, "the fields are ours, but for what changes", func() bool {
+		return strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "k8sconnect")
 	})
 	r.signal(t, syscall.SIGKILL)
 	r.wait(t)

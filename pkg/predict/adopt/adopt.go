@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,8 +26,6 @@ type From struct {
 // Adoption is what is to become of an object's managed fields so that a manager
 // takes over what others hold.
 type Adoption struct {
-	// Fields is the new value of metadata.managedFields; nil if nothing changes.
-	Fields []any
 	// Adopted are the owners whose paths move into the manager's Apply entry.
 	Adopted []managedfields.Owner
 	// Left are owners that stay as they are, because their paths are written at
@@ -36,9 +33,17 @@ type Adoption struct {
 	Left []managedfields.Owner
 	// Claimed are paths that nobody owned, and that the manager takes to let go of.
 	Claimed []fieldpath.Path
+	// Earlier are the managers whose fields an earlier run took over that was stopped
+	// before it applied.
+	Earlier []string
 
 	adopter adopter
+	// entries are those of the live object but the manager's own, which is ours.
+	entries []managedfields.Entry
+	ours    managedfields.Entry
 	claimed *fieldpath.Set
+	// kept is what adopted owners keep until the apply takes it from them.
+	kept []managedfields.Entry
 }
 
 // Plan works out how a manager takes over what others hold on the main resource,
@@ -54,52 +59,46 @@ type Adoption struct {
 // makes the entry at the manager's own first apply, so having applied does not rule
 // it out. What rules it out then is that it no longer holds the annotation:
 // somebody has written another one since, and it speaks for them.
+//
+// A migration that an earlier run began goes on, unless client-side apply has written
+// again since.
 func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
 		return Adoption{}, err
 	}
-	target, exists := managedfields.AppliedBy(entries, manager)
-	a := adopter{manager: manager, from: from.Always, live: live.Object}
-	if !exists {
+	ours, exists := managedfields.AppliedBy(entries, manager)
+	a := adopter{manager: manager, from: from.Always, named: from.Always, live: live.Object}
+	marks := marksIn(ours.Fields)
+	switch {
+	case !exists:
 		a.from = slices.Concat(from.Always, from.Once)
-		target = managedfields.Entry{Owner: managedfields.Owner{Manager: manager, Operation: managedfields.Apply}, Fields: fieldpath.NewSet()}
+		ours = managedfields.Entry{Owner: managedfields.Owner{Manager: manager, Operation: managedfields.Apply}, Fields: fieldpath.NewSet()}
+	case holdsLastAppliedOf(ours, live):
+		a.from = slices.Concat(from.Always, marks.begun(from.Once))
 	}
 	a.untracked = slices.Contains(a.from, managedfields.ClientSideApply) ||
 		slices.Contains(from.Once, managedfields.ClientSideApply) && holdsLastApplied(entries, managedfields.BeforeFirstApply)
 	if !exists {
-		target.APIVersion = a.newest(entries)
+		ours.APIVersion = a.newest(entries)
 	}
-	result := Adoption{adopter: a}
-	kept := make([]managedfields.Entry, 0, len(entries)+1)
-	for _, e := range entries {
-		set := a.adopts(e)
+	result := Adoption{adopter: a, ours: ours, entries: managedfields.Others(entries, manager), Earlier: marks.names()}
+	for _, e := range result.entries {
 		switch {
-		case e.Is(manager):
-			continue
-		case set.Empty():
-		case e.APIVersion != target.APIVersion:
+		case a.adopts(e).Empty():
+		case e.APIVersion != ours.APIVersion:
 			result.Left = append(result.Left, e.Owner)
 		default:
 			result.Adopted = append(result.Adopted, e.Owner)
-			target.Fields = target.Fields.Union(set)
-			if e.Time.After(target.Time) {
-				target.Time = e.Time
-			}
-			if e.Fields = e.Fields.Difference(set); e.Fields.Empty() {
-				continue
-			}
 		}
-		kept = append(kept, e)
 	}
 	slices.SortFunc(result.Adopted, managedfields.Owner.Compare)
 	slices.SortFunc(result.Left, managedfields.Owner.Compare)
-	if len(result.Adopted) == 0 {
-		return result, nil
-	}
-	result.Fields, err = managedfields.Encode(append([]managedfields.Entry{target}, kept...))
-	return result, err
+	return result, nil
 }
+
+// Needed reports whether there is anything to take over.
+func (a Adoption) Needed() bool { return len(a.Adopted)+len(a.Claimed) > 0 }
 
 // LetGo returns the managed fields of the server's answer to a dry run without what
 // the adopted managers still hold there. What the manager holds is left as it is:
@@ -121,50 +120,6 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	return managedfields.Encode(kept)
 }
 
-// Underway is Fields with the mark of a takeover that is not over: the manager's entry
-// has no time. Every apply that changes something gives it one.
-func (a Adoption) Underway() []any {
-	out := slices.Clone(a.Fields)
-	for i, entry := range out {
-		m, _ := entry.(map[string]any)
-		if m["manager"] == a.adopter.manager && m["operation"] == managedfields.Apply && m["subresource"] == nil {
-			m = maps.Clone(m)
-			delete(m, "time")
-			out[i] = m
-		}
-	}
-	return out
-}
-
-// Interrupted reports whether a manager took over values that its manifest changes, and
-// was stopped before it applied: see [Adoption.Underway].
-func Interrupted(live *unstructured.Unstructured, manager string) bool {
-	entries, err := managedfields.Entries(live)
-	if err != nil {
-		return false
-	}
-	ours, ok := managedfields.AppliedBy(entries, manager)
-	return ok && ours.Time.IsZero()
-}
-
-// HalfAdopted reports whether a manager took over from client-side apply and was
-// stopped before it applied: its Apply entry then holds the last-applied annotation,
-// which leaves the object with the apply.
-func HalfAdopted(live, manifest *unstructured.Unstructured, manager string) bool {
-	if live == nil {
-		return false
-	}
-	if _, stated := managedfields.LastAppliedPath().Get(manifest.Object); stated {
-		return false
-	}
-	entries, err := managedfields.Entries(live)
-	if err != nil {
-		return false
-	}
-	ours, ok := managedfields.AppliedBy(entries, manager)
-	return ok && fieldpath.Holds(ours.Fields, managedfields.LastAppliedPath())
-}
-
 // holdsLastApplied reports whether an entry of a manager holds the last-applied
 // annotation.
 func holdsLastApplied(entries []managedfields.Entry, manager string) bool {
@@ -173,9 +128,16 @@ func holdsLastApplied(entries []managedfields.Entry, manager string) bool {
 	})
 }
 
+// holdsLastAppliedOf reports whether an entry holds the object's last-applied annotation,
+// or the object has none: then client-side apply has not written since.
+func holdsLastAppliedOf(e managedfields.Entry, live *unstructured.Unstructured) bool {
+	return managedfields.LastApplied(live.Object) == "" || fieldpath.Holds(e.Fields, managedfields.LastAppliedPath())
+}
+
 type adopter struct {
 	manager string
-	from    []string
+	// from is whom to take over from, named whom of them somebody named for this run.
+	from, named []string
 	// untracked: of before-first-apply, what the last-applied annotation states.
 	untracked bool
 	live      map[string]any
@@ -209,6 +171,14 @@ func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 		}
 	})
 	return out
+}
+
+// migrates reports whether a manager is taken over from without having been named.
+func (a adopter) migrates(manager string) bool {
+	if manager == managedfields.BeforeFirstApply {
+		manager = managedfields.ClientSideApply
+	}
+	return !slices.Contains(a.named, manager)
 }
 
 // newest returns the newest version at which there is something to take over.

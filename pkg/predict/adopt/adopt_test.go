@@ -172,17 +172,21 @@ func TestAdopt(t *testing.T) {
 			if diff := cmp.Diff(tt.left, fieldstest.OwnerTexts(got.Left)); diff != "" {
 				t.Errorf("left (-want +got):\n%s", diff)
 			}
-			if (got.Fields == nil) != (tt.want == nil) {
-				t.Fatalf("fields: %v", got.Fields)
+			fields, err := got.Transfer()
+			if err != nil || (fields == nil) != (tt.want == nil) || got.Needed() != (tt.want != nil) {
+				t.Fatalf("fields: %v, %v", fields, err)
 			}
-			if got.Fields == nil {
+			if fields == nil {
 				return
 			}
-			live.Object["metadata"].(map[string]any)["managedFields"] = got.Fields
+			live.Object["metadata"].(map[string]any)["managedFields"] = fields
 			var texts []string
 			for _, e := range fieldstest.Entries(t, live) {
 				text := e.String() + " " + e.APIVersion + ":"
 				for p := range e.Fields.All() {
+					if adopt.IsMark(fieldpath.Path(p)) {
+						continue
+					}
 					text += " " + fieldpath.Path(p).String()
 				}
 				texts = append(texts, text)
@@ -200,7 +204,11 @@ func TestAdoptTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _ := got.Fields[0].(map[string]any)
+	fields, err := got.Transfer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := fields[0].(map[string]any)
 	if first["manager"] != fieldstest.Us || first["time"] != "2026-11-21T02:35:25Z" {
 		t.Errorf("got %v at %v", first["manager"], first["time"])
 	}
@@ -239,7 +247,22 @@ func TestDropped(t *testing.T) {
 		},
 		"stated as a whole now": {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, after: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
-			live: `{m: {x: "1"}}`, answer: `{m: {}}`,
+			live: `{m: {x: "1"}}`, answer: `{m: {}}`, want: []string{"removed .data.m.x"},
+		},
+		"stated as a whole now, and kept by others": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
+			live:   `{m: {x: "1"}}`, answer: `{m: {x: "1"}}`, want: []string{"released .data.m.x"}, owners: []string{"them (Update)"},
+		},
+		"a part of what is one value now": {
+			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, after: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
+			live: `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`,
+		},
+		"to be adopted, and stated as empty": {
+			before: []string{fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
+			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
+			live:   `{m: {x: "1"}}`, answer: `{m: {x: "1"}}`, from: []string{managedfields.ClientSideApply},
+			want: []string{"removed .data.m.x"},
 		},
 		"list item (edge case 4)": {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:v: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}}}}}`)},

@@ -4,7 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
 // Claim adds to an adoption what nobody owns: all that the live object has at the
@@ -13,7 +12,7 @@ import (
 //
 // An entry of the manager that is written at another version than the live object is
 // left as it is.
-func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) (Adoption, error) {
+func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
 	claimed := fieldpath.NewSet()
 	for _, p := range paths {
 		if v, has := p.Get(live.Object); has {
@@ -21,28 +20,15 @@ func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path)
 		}
 	}
 	if claimed.Empty() {
-		return a, nil
+		return a
 	}
-	as := live
-	if a.Fields != nil {
-		as = &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": a.Fields}}}
+	if a.ours.APIVersion == "" {
+		a.ours.APIVersion = live.GetAPIVersion()
 	}
-	entries, err := managedfields.Entries(as)
-	if err != nil {
-		return a, err
+	if a.ours.APIVersion == live.GetAPIVersion() {
+		a.Claimed, a.claimed = paths, claimed
 	}
-	ours, exists := managedfields.AppliedBy(entries, a.adopter.manager)
-	switch {
-	case !exists:
-		ours = managedfields.Entry{Owner: managedfields.Owner{Manager: a.adopter.manager, Operation: managedfields.Apply, APIVersion: live.GetAPIVersion()}, Fields: claimed}
-	case ours.APIVersion != live.GetAPIVersion():
-		return a, nil
-	default:
-		ours.Fields = ours.Fields.Union(claimed)
-	}
-	a.Claimed, a.claimed = paths, claimed
-	a.Fields, err = managedfields.Encode(append([]managedfields.Entry{ours}, managedfields.Others(entries, a.adopter.manager)...))
-	return a, err
+	return a
 }
 
 // ClaimedSet returns what is claimed; it is never nil.

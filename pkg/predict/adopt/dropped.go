@@ -57,13 +57,14 @@ func drop(live, answer *unstructured.Unstructured, manager string, adoption Adop
 	a := adoption.adopter
 	d := &dropper{live: live.Object, answer: answer.Object, now: managedfields.Managed(after, manager)}
 	held := managedfields.Managed(before, manager).Union(adoption.ClaimedSet())
+	moves := func(e managedfields.Entry) bool { return slices.ContainsFunc(adoption.Adopted, e.Equal) }
 	for _, e := range before {
-		if e.APIVersion == answer.GetAPIVersion() {
+		if moves(e) {
 			held = held.Union(a.adopts(e))
 		}
 	}
 	for _, e := range managedfields.Others(after, manager) {
-		if set := a.adopts(e); !set.Empty() && e.APIVersion == answer.GetAPIVersion() {
+		if set := a.adopts(e); !set.Empty() && moves(e) {
 			d.pending = append(d.pending, managedfields.Entry{Owner: e.Owner, Fields: set})
 			e.Fields = e.Fields.Difference(set)
 		}
@@ -93,17 +94,32 @@ func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 		p := path.Child(pe)
 		child, inner := fieldpath.Below(held, pe)
 		switch {
-		case pe.FieldName == nil && held.Members.Has(pe) && !fieldpath.Touches(d.now, p):
+		case pe.FieldName == nil && held.Members.Has(pe) && d.isLeft(p):
 			d.item(p, child)
 		case inner:
 			d.walk(p, child)
 			if pe.FieldName != nil && !isMetadata(p) && !fieldpath.Touches(d.now, p) && len(managedfields.HoldersOf(d.keepers, p)) == 0 {
 				d.emptied = append(d.emptied, p)
 			}
-		case !fieldpath.Touches(d.now, p):
+		case d.isLeft(p):
 			d.leaf(p)
 		}
 	}
+}
+
+// isLeft reports whether the manager let go of a path: nothing that it holds now is at the
+// path, or below it. What is above it may be: "labels: {}" lets go of every label. Only
+// where the path stays without anybody to keep it, what is above is one value, and this a
+// part of the new one.
+func (d *dropper) isLeft(p fieldpath.Path) bool {
+	if !fieldpath.Touches(d.now, p) {
+		return true
+	}
+	if fieldpath.Holds(d.now, p) {
+		return false
+	}
+	_, stays := p.Get(d.answer)
+	return !stays || len(managedfields.HoldersOf(d.keepers, p))+len(managedfields.HoldersOf(d.pending, p)) > 0
 }
 
 // item looks at a list item that we do not state any more.

@@ -260,7 +260,11 @@ func TestJudgeAfterAdoption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live.Object["metadata"].(map[string]any)["managedFields"] = adoption.Fields
+	fields, err := adoption.Transfer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	live.Object["metadata"].(map[string]any)["managedFields"] = fields
 	manifest := fieldstest.Read(t, `
 apiVersion: v1
 kind: ConfigMap

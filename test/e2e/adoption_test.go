@@ -1,0 +1,109 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// A run that adopts and is killed before any of its requests: the next run tells what a run
+// that nobody killed tells (edge cases 30, 36). Built-in kinds here, random objects in
+// test/property.
+func TestAdoptionKilled(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	tests := map[string]struct {
+		// before is what kubectl applies, or we do where another edits the object by hand.
+		before, now, edit string
+		args              []string
+	}{
+		"a migration": {
+			before: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a, other: a, gone: a}}`,
+			now:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a, other: b, more: c}}`,
+		},
+		"nothing changes but who owns it": {
+			before: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a}}`,
+			now:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a}}`,
+		},
+		"not valid before the adoption": {
+			before: `{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {selector: {a: a}, ports: [{name: http, port: 80}]}}`,
+			now:    `{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {selector: {a: b}, ports: [{name: http, port: 81}]}}`,
+		},
+		"by name": {
+			before: `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: a, other: a}}`,
+			now:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {same: b, other: a}}`,
+			edit:   `{"data":{"same":"b","other":"by hand","added":"by hand"}}`,
+			args:   []string{"--adopt-from=kubectl-edit"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			install := func() string {
+				ns := namespace(t, c)
+				if tt.edit == "" {
+					kubectl(t, c, "apply", "-n", ns, "-f", file(t, tt.before))
+					return ns
+				}
+				k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, tt.before)).ends(t, 0)
+				kubectl(t, c, "patch", "configmap/x", "-n", ns, "--field-manager=kubectl-edit", "-p", tt.edit)
+				return ns
+			}
+			set := file(t, tt.now)
+			args := func(ns string) []string {
+				return append([]string{"apply", "-n", ns, "-f", set, "-o", "json"}, tt.args...)
+			}
+			ns := install()
+			var requests atomic.Int64
+			p.Fail(-1, func(r *http.Request) bool {
+				if strings.Contains(r.URL.Path, "/namespaces/"+ns+"/") {
+					requests.Add(1)
+				}
+				return false
+			}, cluster.Fault{})
+			want := told(k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0), ns)
+			p.Heal()
+			if !strings.Contains(want, `"adopted"`) {
+				t.Fatalf("nothing is adopted: %s", want)
+			}
+			for n := range requests.Load() {
+				ns := install()
+				var seen atomic.Int64
+				p.Fail(1, func(r *http.Request) bool {
+					return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/") && seen.Add(1) == n+1
+				}, cluster.Fault{Status: 500, Delay: time.Minute})
+				r := start(t, kubeconfig, args(ns)...)
+				until(t, "it is where it is to be killed", func() bool { return seen.Load() > n })
+				r.signal(t, syscall.SIGKILL)
+				r.wait(t)
+				p.Heal()
+				got := told(k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0), ns)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("killed before request %d of %d (-want +got):\n%s", n+1, requests.Load(), diff)
+				}
+			}
+		})
+	}
+}
+
+// told is what a run's JSON says of the objects, wherever and whenever that was.
+func told(r *run, ns string) string {
+	var out struct{ Objects []json.RawMessage }
+	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
+		return err.Error()
+	}
+	var text strings.Builder
+	for _, o := range out.Objects {
+		text.Write(o)
+	}
+	moment := regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+	return moment.ReplaceAllString(strings.ReplaceAll(text.String(), ns, "NS"), "TIME")
+}
