@@ -74,6 +74,15 @@ func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	return a, true
 }
 
+// IsAsked reports whether a question was asked before: it is answered, or will be.
+func (r *Run) IsAsked(q Question) bool {
+	if _, ok := r.Facts.Find(q); ok {
+		return true
+	}
+	_, ok := r.asked[q]
+	return ok
+}
+
 // Misses is how often something was asked that is not known yet.
 func (r *Run) Misses() int { return r.misses }
 

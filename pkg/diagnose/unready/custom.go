@@ -32,10 +32,11 @@ func (v *view) custom(u *unstructured.Unstructured) []finding {
 		// Who the controller is takes many lists: what it made may explain it without.
 		found = append(found, v.silent(u)...)
 	}
-	if len(found) == 0 {
-		found = v.warned(u)
+	if len(found) > 0 {
+		v.needNoWarnings(u)
+		return found
 	}
-	return found
+	return v.warned(u)
 }
 
 // owned looks at the workloads that an operator made for the object, and at those
@@ -48,8 +49,7 @@ func (v *view) owned(u *unstructured.Unstructured) []finding {
 	kept := "of " + string(u.GetUID())
 	var workloads []*unstructured.Unstructured
 	for _, gvk := range []schema.GroupVersionKind{apps("Deployment"), apps("StatefulSet"), apps("DaemonSet"), apps("ReplicaSet"), batch("Job")} {
-		objects, _ := v.list(diagnose.Question{GVK: gvk, Namespace: u.GetNamespace(), Kept: kept}, mine)
-		workloads = append(workloads, objects...)
+		workloads = append(workloads, v.made(gvk, u.GetNamespace(), kept, mine)...)
 	}
 	pods := v.readPods(u.GetNamespace(), "", kept, mine)
 	slices.SortFunc(workloads, func(a, b *unstructured.Unstructured) int { return object.RefOf(a).Compare(object.RefOf(b)) })
@@ -63,6 +63,23 @@ func (v *view) owned(u *unstructured.Unstructured) []finding {
 		found = append(found, v.pod(p)...)
 	}
 	return found
+}
+
+// made returns the workloads of a kind in a namespace that are meant. Where those of the
+// whole cluster are read anyway, in search of a controller, they are among them.
+func (v *view) made(gvk schema.GroupVersionKind, namespace, kept string, meant func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
+	all := diagnose.Question{Verb: diagnose.List, GVK: gvk}
+	if v.IsAsked(all) {
+		misses := v.Misses()
+		a, sure := v.Ask(all)
+		if sure || v.Misses() > misses {
+			return slices.DeleteFunc(slices.Clone(a.Objects), func(w *unstructured.Unstructured) bool {
+				return w.GetNamespace() != namespace || !meant(w)
+			})
+		} // Else only the namespace may be read.
+	}
+	objects, _ := v.list(diagnose.Question{GVK: gvk, Namespace: namespace, Kept: kept}, meant)
+	return objects
 }
 
 func ownedBy(u, owner *unstructured.Unstructured) bool {

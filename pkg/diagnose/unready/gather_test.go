@@ -79,25 +79,34 @@ func TestGatherOnlyWhatIsAskedFor(t *testing.T) {
 // TestGatherController: who the controller is, is looked for where nothing else explains
 // it, and not before.
 func TestGatherController(t *testing.T) {
-	const nobodysWidget = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: prod, uid: w-1}}
+	const definition = `
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, names: {kind: Widget}, versions: [{name: v1, subresources: {status: {}}}]}}`
+	const nobodysWidget = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: prod, uid: w-1}}` + definition
 	const itsPod = `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: w-0, namespace: prod, uid: p, ownerReferences: [{kind: Widget, name: w, uid: w-1}]}, spec: {}, status: {conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}}`
-	made := []string{
-		"get Namespace prod", "list DaemonSet", "list Deployment", "list Event type!=Normal", "list Job", "list Pod", "list ReplicaSet", "list StatefulSet",
-	}
-	controllers := []string{
-		"get CustomResourceDefinition widgets.example.com", "list ClusterRole", "list ClusterRoleBinding", "list DaemonSet", "list Deployment", "list Lease",
-		"list MutatingWebhookConfiguration", "list Role", "list RoleBinding", "list StatefulSet", "list ValidatingWebhookConfiguration",
-	}
+	const said = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: prod, uid: w-1}, status: {conditions: [{type: Ready, status: "False", reason: NoDisk}]}}`
+	const stale = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: prod, uid: w-1, generation: 2}, status: {observedGeneration: 1}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: w, namespace: prod, uid: d, ownerReferences: [{kind: Widget, name: w, uid: w-1}]}, spec: {replicas: 0}}`
+	apart := []string{"list Job", "list Pod", "list ReplicaSet"}
+	workloads := []string{"list DaemonSet", "list Deployment", "list StatefulSet"}
+	made := slices.Concat([]string{"get Namespace prod"}, workloads, apart)
+	controllers := slices.Concat(workloads, []string{
+		"get CustomResourceDefinition widgets.example.com", "list ClusterRole", "list ClusterRoleBinding", "list Lease",
+		"list MutatingWebhookConfiguration", "list Role", "list RoleBinding", "list ValidatingWebhookConfiguration",
+	})
 	for name, tt := range map[string]struct {
 		objects string
 		want    []string
 	}{
-		"what it made explains it": {nobodysWidget + itsPod, made},
-		"nothing explains it":      {nobodysWidget, slices.Concat(made, controllers)},
+		"a condition explains it": {said, made},
+		// Its Pod's events may tell more of the Pod.
+		"what it made explains it": {nobodysWidget + itsPod, append(slices.Clip(made), "list Event type!=Normal")},
+		// Of the cluster's workloads, those that it made are some: one list does for both.
+		"its controller lags behind": {stale + definition, slices.Concat(controllers, apart, []string{"get Namespace prod", "list Event type!=Normal"})},
+		"nothing explains it":        {nobodysWidget, slices.Concat(made, controllers)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, tt.objects)}

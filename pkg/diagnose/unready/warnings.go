@@ -1,6 +1,7 @@
 package unready
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -55,9 +56,18 @@ func byObject(objects []*unstructured.Unstructured) map[types.UID][]*corev1.Even
 	return events
 }
 
+// needNoWarnings says that what the events of an object warn of adds nothing.
+func (v *view) needNoWarnings(u metav1.Object) {
+	namespace := cmp.Or(u.GetNamespace(), metav1.NamespaceDefault)
+	delete(v.about[namespace], u.GetUID())
+}
+
 // askWarnings asks for the warnings that rules have looked for.
 func (v *view) askWarnings() {
 	for namespace, about := range v.about {
+		if len(about) == 0 {
+			continue
+		}
 		v.Collect(warningsIn(namespace), func() diagnose.Collector { return &newest{about: about, kept: map[warningKind]warning{}} })
 	}
 }
