@@ -64,7 +64,7 @@ func TestAdoptionKilled(t *testing.T) {
 				t.Errorf("%s, the next run fails: %v %v", killed, err, got.Err)
 				continue
 			}
-			if a, b := says(want), says(got); a != b {
+			if a, b := toldBy(want), toldBy(got); a != b {
 				t.Errorf("%s, the next run says\n%s\nand not\n%s", killed, b, a)
 			}
 			if !sameContent(at(t, clean.Server, h), at(t, s, h)) || !sameOwners(at(t, clean.Server, h), at(t, s, h)) {
@@ -98,7 +98,7 @@ func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructure
 			told := func(c managedfields.Change) bool { return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) }
 			if !slices.ContainsFunc(slices.Concat(got.Taken, got.Removed), told) {
 				is, _ := p.Get(after.Object)
-				t.Errorf("%s of %s was %v and is %v; the run says\n%s", p, e.Owner, v, is, says(got))
+				t.Errorf("%s of %s was %v and is %v; the run says\n%s", p, e.Owner, v, is, toldBy(got))
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func (h *history) silent(t *testing.T, when string, s *crdserver.Server, p predi
 		case len(c.Path) == 1: // Of an empty spec there is nothing left but defaults.
 		case fieldpath.Touches(ours, c.Path): // It was ours to begin with.
 		case !told(c):
-			t.Errorf("%s, a run that adopts from %v changes %s and says\n%s", when, p.AdoptFrom, c.Path, says(got))
+			t.Errorf("%s, a run that adopts from %v changes %s and says\n%s", when, p.AdoptFrom, c.Path, toldBy(got))
 		}
 	}
 }
@@ -162,8 +162,8 @@ func at(t *testing.T, s *crdserver.Server, h *history) *unstructured.Unstructure
 	return u
 }
 
-// says is all that a run tells of who owned what, and what became of it.
-func says(a event.Applied) string {
+// toldBy is all that a run tells of who owned what, and what became of it.
+func toldBy(a event.Applied) string {
 	lines := []string{fmt.Sprint(a.Action, " adopted ", a.Adopted, " only owners ", a.OnlyOwners)}
 	for _, c := range slices.Concat(a.Taken, a.Removed, a.Released) {
 		lines = append(lines, line(c))

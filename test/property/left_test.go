@@ -1,0 +1,87 @@
+package property_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// What left the manifest is told from our own entry before and after: what is gone from
+// the object as removed, what others keep as released, and nothing else as either. Diff
+// says the same of what goes (edge case 33).
+func TestWhatLeft(t *testing.T) {
+	var removed, released int
+	cases := eachHistory(t, func(t *testing.T, h *history) {
+		p := predict.Predictor{Manager: us, Take: []predict.Choice{{}}}
+		before := h.get(t)
+		says, differs := compared(t, h.Server, h.manifest, p)
+		did, err := applied(t, h.Server, h.manifest, p)
+		if err != nil || did.Action == event.InConflict {
+			return
+		}
+		after := h.get(t)
+		was, err := managedfields.Entries(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, err := managedfields.Entries(after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, others := managedfields.Managed(is, us), managedfields.Others(is, us)
+		told := func(changes []managedfields.Change, p fieldpath.Path) bool {
+			return slices.ContainsFunc(changes, func(c managedfields.Change) bool {
+				return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) // A map is told by what was in it.
+			})
+		}
+		entry, _ := managedfields.AppliedBy(was, us)
+		if entry.APIVersion != before.GetAPIVersion() {
+			return // Its paths are those of another version.
+		}
+		fieldpath.Each(entry.Fields, func(p fieldpath.Path) {
+			v, had := p.Get(before.Object)
+			if !had || fieldpath.Holds(ours, p) || hollow(v) {
+				return
+			}
+			_, stays := p.Get(after.Object)
+			kept := managedfields.HoldersOf(others, p)
+			switch {
+			case !stays:
+				removed++
+				if !told(did.Removed, p) {
+					t.Errorf("%s is gone, and apply says %s", p, toldBy(did))
+				}
+				if differs == nil || !told(says.Changes, p) && !told(did.Taken, p) {
+					t.Errorf("%s goes, and diff says %v (%v)", p, says.Changes, differs)
+				}
+			case len(kept) > 0 && len(p) > 0 && !fieldpath.IsContainer(v):
+				released++
+				if !told(did.Released, p) {
+					t.Errorf("%s is kept by %v, and apply says %s", p, kept, toldBy(did))
+				}
+			}
+		})
+		for _, c := range did.Removed {
+			if _, stays := c.Path.Get(after.Object); stays && c.Kind == managedfields.Removed {
+				t.Errorf("%s is told as removed, and is there", c.Path)
+			}
+		}
+		for _, c := range did.Released {
+			if len(managedfields.HoldersOf(others, c.Path)) == 0 {
+				t.Errorf("%s is told as released, and nobody keeps it", c.Path)
+			}
+		}
+		if differs != nil && differs != diff.ErrDiffers {
+			t.Errorf("apply did it, and diff ends with %v", differs)
+		}
+	})
+	t.Logf("%d paths removed, %d released", removed, released)
+	if cases >= 300 && (removed < cases/10 || released < cases/100) {
+		t.Error("that is too little of something to prove anything")
+	}
+}
