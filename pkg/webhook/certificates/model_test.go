@@ -43,6 +43,8 @@ type told struct {
 type process struct {
 	replica
 	secret *corev1.Secret
+	// wrong is by how much its clock is.
+	wrong time.Duration
 }
 
 var errKilled = errors.New("killed")
@@ -124,9 +126,10 @@ func (w *world) watch(p *process) { p.secret = w.secret }
 func (w *world) act(t *testing.T, p *process, die bool) {
 	t.Helper()
 	o := observed{secret: p.secret, state: w.stateOf(p.secret), config: w.config}
-	p.replica = p.observe(w.r, o, w.now)
+	now := w.now.Add(p.wrong)
+	p.replica = p.observe(w.r, o, now)
 	w.dies = die
-	out, err := p.turn(t.Context(), w.r, o, w, w.now)
+	out, err := p.turn(t.Context(), w.r, o, w, now)
 	if err != nil && !errors.Is(err, errKilled) && !apierrors.IsConflict(err) {
 		t.Fatal(err)
 	}
@@ -215,6 +218,42 @@ func TestNoMomentOfDisagreement(t *testing.T) {
 				t.Errorf("too little happened: %v", w.steps)
 			}
 		})
+	}
+}
+
+// The clocks of two replicas are set wrong by up to an hour, and right again, at any
+// moment of a year and a half: API servers with the right time, that have heard what the
+// configuration says, go on to verify what is served.
+func TestClocksAreMoved(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2) {
+		dice := rand.New(rand.NewPCG(seed, 81))
+		w := newWorld()
+		w.r.ca, w.r.serving, w.r.overlap, w.r.grace = 365*24*time.Hour, 30*24*time.Hour, time.Hour, time.Minute
+		replicas := []*process{{}, {}}
+		for w.now.Before(time.Date(2027, 7, 1, 0, 0, 0, 0, time.UTC)) {
+			w.now = w.now.Add(time.Duration(dice.ExpFloat64() * float64(12*time.Hour)))
+			for range 1 + dice.IntN(20) { // what follows within the hour
+				w.now = w.now.Add(time.Duration(dice.IntN(5)) * time.Minute)
+				p := replicas[dice.IntN(2)]
+				if dice.IntN(4) == 0 {
+					p.wrong = time.Duration(dice.IntN(121)-60) * time.Minute
+				}
+				w.watch(p)
+				w.act(t, p, false)
+				for n, p := range replicas {
+					if !p.serves.ready(w.now.Add(p.wrong)) {
+						continue // takes no calls
+					}
+					if err := w.verify(p.serves.by.serving.Leaf, w.bundles[len(w.bundles)-1].bundle); err != nil {
+						t.Fatalf("seed %d: %s: replica %d, whose clock is wrong by %s: %v", seed, w.now, n, p.wrong, err)
+					}
+				}
+			}
+		}
+		if w.steps[promote] < 1 || w.steps[renew] < 10 {
+			t.Errorf("seed %d: too little happened: %v", seed, w.steps)
+		}
 	}
 }
 
