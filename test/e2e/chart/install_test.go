@@ -34,6 +34,14 @@ func TestLife(t *testing.T) {
 	if len(filled) != 4 {
 		t.Fatalf("not written: %v", filled)
 	}
+	// A second release would warn of each write twice, and is refused with the way out.
+	for _, second := range [][]string{{"second", home, "--take-ownership"}, {"second", home, "--set", "crds.install=false"}, {release, "default", "--take-ownership"}} {
+		out, err := s.helm.Try(t.Context(), append([]string{"install", second[0], chart.Dir(t), "--namespace", second[1]}, second[2:]...)...)
+		want := fmt.Sprintf("as release %q of namespace %q: upgrade that release, or uninstall it first (helm uninstall %s --namespace %s)", release, home, release, home)
+		if err == nil || !strings.Contains(fmt.Sprint(out, err), want) {
+			t.Errorf("a second release (%v): %s, %v", second, out, err)
+		}
+	}
 	for _, step := range [][]string{
 		{"upgrade", release, chart.Dir(t), "--set", "replicas=3,admission.timeoutSeconds=1,exclude.namespaces={elsewhere}"},
 		{"upgrade", release, chart.Dir(t), "--set", "admission.deprecation=true", "--reset-values"},

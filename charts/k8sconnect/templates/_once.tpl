@@ -1,0 +1,14 @@
+{{/* One release a cluster: two would warn of each write twice, keep a checkpoint each, and
+     take the records' definition from each other. Helm itself refuses only the definition,
+     and not with --take-ownership or crds.install=false. Without a cluster (helm template),
+     lookup finds nothing. */}}
+{{- define "k8sconnect.once" -}}
+{{- range (lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "").items -}}
+{{- $annotations := .metadata.annotations | default dict -}}
+{{- $name := dig "app.kubernetes.io/instance" .metadata.name (.metadata.labels | default dict) -}}
+{{- $namespace := dig "meta.helm.sh/release-namespace" $.Release.Namespace $annotations -}}
+{{- if and (hasKey $annotations "k8sconnect.io/webhooks-digest") (or (ne $name $.Release.Name) (ne $namespace $.Release.Namespace)) -}}
+{{- fail (printf "k8sconnect is in this cluster already, as release %q of namespace %q: upgrade that release, or uninstall it first (helm uninstall %s --namespace %s)" $name $namespace $name $namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
