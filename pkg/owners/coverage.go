@@ -104,7 +104,8 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 		return n, false, err
 	}
 	var checkpoint struct {
-		Of        string `json:"of"`
+		Of        string    `json:"of"`
+		Heard     time.Time `json:"heard"`
 		Resources map[string]struct {
 			Time time.Time `json:"time"`
 		} `json:"resources"`
@@ -120,7 +121,8 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	if checkpoint.Of != "" && checkpoint.Of != string(u.GetUID()) {
 		return n, false, nil
 	}
-	for _, mark := range checkpoint.Resources {
+	n.coverage.Until = checkpoint.Heard
+	for _, mark := range checkpoint.Resources { // Of a webhook that notes down no more, these are it.
 		if mark.Time.After(n.coverage.Until) {
 			n.coverage.Until = mark.Time
 		}

@@ -253,6 +253,10 @@ func TestHistory(t *testing.T) {
 			err: "nothing is recorded, and the webhook has noted nothing down since 2026-01-05T00:00:30Z; does it run?",
 		},
 		"it has noted something down two minutes ago": {reader: fakeReader{objects: []string{configMap, tracker}}, ref: web, later: 2 * time.Minute},
+		"little has happened, and it hears that the cluster is there": {
+			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker,
+				`'{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"}`, `'{"heard":"2026-01-05T00:00:30Z","resources":{"pods":{"version":"7","time":"2026-01-04T00:00:00Z"}`, 1)}}, ref: web, later: 2 * time.Minute,
+		},
 		"and has recorded something": {
 			reader: objects, ref: web, later: time.Hour, want: []string{".data.b", ".data.a"},
 		},

@@ -14,6 +14,10 @@ type Checkpoint struct {
 	// Of is the UID of the object that the checkpoint is kept in. A copy of it, in
 	// another cluster, is no checkpoint.
 	Of string `json:"of"`
+	// Heard is when anything was heard of any resource last, by which readers see whether
+	// the webhook runs: the API server sends a bookmark a minute. The times of the positions
+	// are older, where little happens.
+	Heard time.Time `json:"heard,omitzero"`
 	// Resources has the position of each, by "deployments.apps".
 	Resources map[string]position `json:"resources"`
 }

@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -77,6 +78,28 @@ func TestGapsOfAClockThatIsSetBack(t *testing.T) {
 				t.Errorf("too much is declared: %v", got)
 			}
 		})
+	}
+}
+
+// In a cluster in which nothing happens, a gap would begin long ago, and that the webhook
+// hears of it is noted down all the same.
+func TestQuietIsNotDeaf(t *testing.T) {
+	s := begin(position{})
+	s.list(9, fields("a", 5, "argo"))
+	s.lead(true, s.now)
+	s.dealt(firstOf(s.lost()))
+	for n := range 60 {
+		s.now = s.now.Add(time.Minute)
+		s.bookmark(s.w, fmt.Sprint(10+n), s.now)
+	}
+	c := s.checkpoint()
+	if at := c.Resources["configmaps"]; at != (position{"69", noon}) || !c.Heard.Equal(s.now) {
+		t.Errorf("heard at %s; %+v", c.Heard, at)
+	}
+	s.asked(s.w, "69", s.now) // A watch begins anew.
+	s.bookmark(s.w, "70", s.now.Add(time.Minute))
+	if at := s.checkpoint().Resources["configmaps"]; at != (position{"70", s.now}) {
+		t.Errorf("once the server was asked where it is: %+v", at)
 	}
 }
 

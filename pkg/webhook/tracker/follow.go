@@ -148,12 +148,13 @@ func (f *follower) event(e watch.Event) error {
 	if err := versioned(o.ResourceVersion); err != nil {
 		return err
 	}
+	now := time.Now()
 	switch e.Type {
 	case watch.Bookmark:
-		f.do(func(s *state) []*pendingChange { s.bookmark(f.watched, o.ResourceVersion); return nil })
+		f.do(func(s *state) []*pendingChange { s.bookmark(f.watched, o.ResourceVersion, now); return nil })
 		return nil
 	case watch.Deleted:
-		f.do(func(s *state) []*pendingChange { s.gone(f.watched, o.UID, o.ResourceVersion); return nil })
+		f.do(func(s *state) []*pendingChange { s.gone(f.watched, o.UID, o.ResourceVersion, now); return nil })
 	default:
 		f.present(o, false)
 	}

@@ -40,5 +40,6 @@ func (s *state) listed(w *watched, version string, now time.Time) {
 		w.add(m)
 		s.gaps = append(s.gaps, m)
 	}
+	s.heard = now
 	w.seen, w.missed, w.fresh = position{version, w.began}, false, 0
 }

@@ -116,7 +116,7 @@ func (m *model) deliver() {
 
 func (m *model) tell(w written) {
 	if w.object == nil {
-		m.gone(m.w, types.UID(w.uid), fmt.Sprint(w.version))
+		m.gone(m.w, types.UID(w.uid), fmt.Sprint(w.version), m.now)
 		return
 	}
 	m.take(m.see(m.w, w.object, false, m.now))

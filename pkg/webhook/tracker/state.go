@@ -17,6 +17,8 @@ type state struct {
 	resources map[schema.GroupResource]*watched
 	hints     hints
 	leading   bool
+	// heard is when anything was heard of any resource last.
+	heard time.Time
 
 	// waiting pending changes have a little time yet for their hint, or come after one of the
 	// same object that has; oldest first. waitingOf counts them by object.
@@ -80,6 +82,7 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	if o.UID == "" {
 		return nil
 	}
+	s.heard = now
 	is := remember(o)
 	was, changed := w.see(o.UID, is, gap)
 	if !gap {
@@ -157,13 +160,17 @@ func (s *state) join(m *pendingChange) bool {
 }
 
 // gone is told of an object that was deleted.
-func (s *state) gone(w *watched, uid types.UID, version string) {
+func (s *state) gone(w *watched, uid types.UID, version string, now time.Time) {
+	s.heard = now
 	w.forget(uid)
 	w.advance(version, time.Time{})
 }
 
 // bookmark is told that all up to a version was seen.
-func (s *state) bookmark(w *watched, version string) { w.advance(version, time.Time{}) }
+func (s *state) bookmark(w *watched, version string, now time.Time) {
+	s.heard = now
+	w.advance(version, time.Time{})
+}
 
 // asked is told where the server is: it was asked at a time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
@@ -263,7 +270,7 @@ func (s *state) passed(c Checkpoint) {
 
 // checkpoint is from where a start loses nothing.
 func (s *state) checkpoint() Checkpoint {
-	c := Checkpoint{Resources: map[string]position{}}
+	c := Checkpoint{Heard: s.heard.UTC().Truncate(time.Second), Resources: map[string]position{}}
 	for name, w := range s.resources {
 		if at := w.checkpoint(); at.Version != "" {
 			c.Resources[name.String()] = at

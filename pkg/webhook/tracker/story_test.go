@@ -276,7 +276,7 @@ func TestStories(t *testing.T) {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.lead(true, s.now)
-				s.gone(s.w, "a", "10")
+				s.gone(s.w, "a", "10", s.now)
 				s.change("b", 11, "flux")
 				s.wait(grace)
 			},
@@ -290,7 +290,7 @@ func TestStories(t *testing.T) {
 				s.change("b", 12, "flux")
 				s.wait(grace)
 				s.settle(s.given[1], ownership.OutcomeRecorded)
-				s.bookmark(s.w, "30")
+				s.bookmark(s.w, "30", s.now)
 			},
 			want: []string{"a@10 argo>flux", "b@12 argo>flux"}, at: "9",
 		},
@@ -301,7 +301,7 @@ func TestStories(t *testing.T) {
 				s.change("a", 10, "flux")
 				s.wait(grace)
 				s.settleAll()
-				s.bookmark(s.w, "30")
+				s.bookmark(s.w, "30", s.now)
 			},
 			want: []string{"a@10 argo>flux"}, at: "30",
 		},
@@ -362,7 +362,7 @@ func TestLeft(t *testing.T) {
 			if tt.passed > 0 {
 				s.passed(Checkpoint{Resources: map[string]position{"configmaps": {Version: fmt.Sprint(tt.passed)}}})
 			}
-			s.bookmark(s.w, "30")
+			s.bookmark(s.w, "30", s.now)
 			s.lead(true, s.now)
 			gaps, blind := s.lost()
 			if len(gaps) != tt.gaps || blind != (tt.gaps > 0) {
