@@ -3,6 +3,8 @@ package ownership_test
 import (
 	"fmt"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,12 +117,16 @@ func TestCompactMemory(t *testing.T) {
 
 // podFields is a field set of three kilobytes.
 func podFields(container, manager string) string {
-	text := `{"f:` + manager + `":{"k:{\"name\":\"` + container + `\"}":{`
-	for i := range 100 {
-		text += fmt.Sprintf(`"f:some-field-of-a-container-%02d":{},`, i)
-	}
-	return text + `".":{}}}}`
+	return `{"f:` + manager + `":{"k:{\"name\":\"` + container + `\"}":{` + containerFields() + `".":{}}}}`
 }
+
+var containerFields = sync.OnceValue(func() string {
+	var text strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&text, `"f:some-field-of-a-container-%02d":{},`, i)
+	}
+	return text.String()
+})
 
 func heap() int64 {
 	runtime.GC()
