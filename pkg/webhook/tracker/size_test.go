@@ -1,8 +1,8 @@
 package tracker
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,8 +18,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
@@ -116,105 +119,108 @@ func (podsAndMaps) ServerPreferredResourcesWithContext(context.Context) ([]*meta
 	}}, {GroupVersion: "apps/v1"}}, nil
 }
 
-// generated is a server of so many objects.
+// generated is a server of so many objects. It answers in protobuf, as API servers do to
+// who asks for metadata.
 type generated struct{ streams bool }
 
 func (g generated) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	query, enc := r.URL.Query(), json.NewEncoder(w)
-	kind := generatedMap()
+	scheme := runtime.NewScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		panic(err)
+	}
+	whole, events := protobuf.NewSerializer(scheme, scheme), protobuf.NewRawSerializer(scheme, scheme)
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+	query, generate := r.URL.Query(), generatedMap
 	if strings.HasSuffix(r.URL.Path, "/pods") {
-		kind = generatedPod()
+		generate = generatedPod
 	}
 	switch {
 	case query.Get("sendInitialEvents") != "" && !g.streams:
 		w.WriteHeader(http.StatusBadRequest)
-		enc.Encode(apierrors.NewBadRequest("no streams here").Status())
+		status := apierrors.NewBadRequest("no streams here").Status()
+		encode(whole, &status, w)
 	case query.Get("sendInitialEvents") != "":
-		for i := range sizedObjects / 2 {
-			fmt.Fprintf(w, "{\"type\":\"ADDED\",\"object\":%s}\n", kind.object(i))
+		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
+		frames := protobuf.LengthDelimitedFramer.NewFrameWriter(w)
+		send := func(kind watch.EventType, o metav1.PartialObjectMetadata) {
+			var text bytes.Buffer
+			o.TypeMeta = typeMeta("PartialObjectMetadata")
+			encode(whole, &o, &text)
+			encode(events, &metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: text.Bytes()}}, frames)
 		}
-		end := metav1.PartialObjectMetadata{TypeMeta: typeMeta("PartialObjectMetadata")}
+		for i := range sizedObjects / 2 {
+			send(watch.Added, generate(i))
+		}
+		var end metav1.PartialObjectMetadata
 		end.ResourceVersion, end.Annotations = "900000", map[string]string{metav1.InitialEventsAnnotationKey: "true"}
-		enc.Encode(map[string]any{"type": "BOOKMARK", "object": end})
+		send(watch.Bookmark, end)
 	case query.Get("watch") != "":
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	default:
-		g.page(w, query.Get("limit"), query.Get("continue"), kind)
+		page := page(query.Get("limit"), query.Get("continue"), generate)
+		encode(whole, &page, w)
 	}
 }
 
-func (g generated) page(w io.Writer, limit, next string, kind generatedKind) {
+func encode(s runtime.Encoder, o runtime.Object, w io.Writer) {
+	if err := s.Encode(o, w); err != nil {
+		panic(err)
+	}
+}
+
+func page(limit, next string, generate func(int) metav1.PartialObjectMetadata) metav1.PartialObjectMetadataList {
 	size, _ := strconv.Atoi(limit)
 	from, _ := strconv.Atoi(next)
-	var more string
-	if from+size < sizedObjects/2 {
-		more = strconv.Itoa(from + size)
-	}
-	fmt.Fprintf(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"900000","continue":%q},"items":[`, more)
+	page := metav1.PartialObjectMetadataList{TypeMeta: typeMeta("PartialObjectMetadataList")}
+	page.ResourceVersion = "900000"
 	for i := from; i < min(from+size, sizedObjects/2); i++ {
-		if i > from {
-			io.WriteString(w, ",")
-		}
-		w.Write(kind.object(i))
+		page.Items = append(page.Items, generate(i))
 	}
-	io.WriteString(w, "]}")
+	if from+size < sizedObjects/2 {
+		page.Continue = strconv.Itoa(from + size)
+	}
+	return page
 }
 
 func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: kind}
 }
 
-// generatedKind makes objects of a kind from their JSON, in which ⟨n⟩ stands for a number of
-// the object, and ⟨group⟩ for one that fifty have in common: to generate a hundred thousand
-// of them by field must not take longer than what is measured.
-type generatedKind []string
-
-func (k generatedKind) object(i int) json.RawMessage {
-	var text strings.Builder
-	for _, part := range k {
-		switch part {
-		case "n":
-			fmt.Fprintf(&text, "%032d", i)
-		case "group":
-			fmt.Fprintf(&text, "%032d", i/50)
-		default:
-			text.WriteString(part)
-		}
-	}
-	return json.RawMessage(text.String())
-}
-
-func generatedKindOf(name, resourceVersion string, entries ...metav1.ManagedFieldsEntry) generatedKind {
-	o := metav1.PartialObjectMetadata{TypeMeta: typeMeta("PartialObjectMetadata")}
-	o.Name, o.Namespace = name+"-of-some-length-⟨n⟩", "namespace-⟨group⟩"
-	o.UID, o.ResourceVersion = types.UID(name+"-⟨n⟩"), resourceVersion
-	o.Annotations = map[string]string{"some/annotation": strings.Repeat("x", 500)}
-	o.ManagedFields = entries
-	text, err := json.Marshal(o)
-	if err != nil {
-		panic(err)
-	}
-	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '⟨' || r == '⟩' })
-}
-
 // generatedPod is one of the fifty of its ReplicaSet.
-var generatedPod = sync.OnceValue(func() generatedKind {
-	spec := `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"⟨group⟩\"}":{}}},"f:spec":{`
-	for c := range 40 {
-		spec += fmt.Sprintf(`"f:field-of-a-container-%02d":{},`, c)
+func generatedPod(i int) metav1.PartialObjectMetadata {
+	o := generatedObject("pod", i)
+	o.ManagedFields = []metav1.ManagedFieldsEntry{
+		generatedEntry("kube-controller-manager", "", fmt.Sprintf(`{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"%036d\"}":{}}},"f:spec":{%s".":{}}}`, i/50, generatedContainer())),
+		generatedEntry("kubelet", "status", fmt.Sprintf(`{"f:status":{"f:podIPs":{"k:{\"ip\":\"10.%d.%d.1\"}":{}}}}`, i/250, i%250)),
 	}
-	return generatedKindOf("pod", "100000",
-		generatedEntry("kube-controller-manager", "", spec+`".":{}}}`),
-		generatedEntry("kubelet", "status", `{"f:status":{"f:podIPs":{"k:{\"ip\":\"⟨n⟩\"}":{}}}}`))
+	return o
+}
+
+var generatedContainer = sync.OnceValue(func() string {
+	var text strings.Builder
+	for c := range 40 {
+		fmt.Fprintf(&text, `"f:field-of-a-container-%02d":{},`, c)
+	}
+	return text.String()
 })
 
 // generatedMap has keys of its own.
-var generatedMap = sync.OnceValue(func() generatedKind {
-	return generatedKindOf("map", "100000",
-		generatedEntry("helm", "", `{"f:data":{"f:a-key-⟨n⟩":{},"f:another-key-⟨n⟩":{}},"f:metadata":{"f:labels":{"f:app":{}}}}`))
-})
+func generatedMap(i int) metav1.PartialObjectMetadata {
+	o := generatedObject("map", i)
+	o.ManagedFields = []metav1.ManagedFieldsEntry{
+		generatedEntry("helm", "", fmt.Sprintf(`{"f:data":{"f:a-key-%d":{},"f:another-key-%d":{}},"f:metadata":{"f:labels":{"f:app":{}}}}`, i, i)),
+	}
+	return o
+}
+
+func generatedObject(kind string, i int) metav1.PartialObjectMetadata {
+	var o metav1.PartialObjectMetadata
+	o.Name, o.Namespace = fmt.Sprintf("%s-of-some-length-%d", kind, i), fmt.Sprint("namespace-", i%100)
+	o.UID, o.ResourceVersion = types.UID(fmt.Sprintf("%s-%032d", kind, i)), fmt.Sprint(100_000+i)
+	o.Annotations = map[string]string{"some/annotation": strings.Repeat("x", 500)}
+	return o
+}
 
 func generatedEntry(manager, subresource, fields string) metav1.ManagedFieldsEntry {
 	at := metav1.NewTime(noon)
