@@ -275,6 +275,15 @@ func TestPorts(t *testing.T) {
 	}
 }
 
+// What the program is told beside what the chart knows comes last, where it counts.
+func TestArguments(t *testing.T) {
+	deployment, _ := find[appsv1.Deployment](t, NewHelm(t, "").Render(t, "--set", "logLevel=debug,extraArgs={--log-level=error}"), "Deployment")
+	args := deployment.Spec.Template.Spec.Containers[0].Args
+	if at := slices.Index(args, "--log-level=debug"); at < 0 || slices.Index(args, "--log-level=error") < at {
+		t.Errorf("%q", args)
+	}
+}
+
 // Labels of the user's are on every object, and on the pods.
 func TestLabels(t *testing.T) {
 	for _, o := range NewHelm(t, "").Render(t, "--set", "labels.team=platform,monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true") {
