@@ -59,7 +59,6 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	return t
 }
 
-
 // isCustom reports whether a group is none of Kubernetes' own.
 func isCustom(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")

@@ -89,29 +89,37 @@ func TestFollow(t *testing.T) {
 		err      error
 	}{
 		"a name that is not there is told before all is": {
-			[]string{"a", "b"}, 0,
+			[]string{"a", "b"},
+			0,
 			[]watch{{[]object.Change{there("a", "1"), synced, there("b", "2")}, refused}},
-			[]string{"prod/a 1", "prod/b  gone", "synced", "prod/b 2"}, refused,
+			[]string{"prod/a 1", "prod/b  gone", "synced", "prod/b 2"},
+			refused,
 		},
 		"and it is told once, however often the watch lists": {
-			[]string{"a"}, 0,
+			[]string{"a"},
+			0,
 			[]watch{{[]object.Change{synced, synced}, refused}},
-			[]string{"prod/a  gone", "synced", "synced"}, refused,
+			[]string{"prod/a  gone", "synced", "synced"},
+			refused,
 		},
 		"what goes between two watches is told as gone": {
 			nil, time.Minute,
 			[]watch{{[]object.Change{there("a", "1"), there("b", "2"), synced}, trouble}, {[]object.Change{there("b", "2"), synced}, refused}},
-			[]string{"prod/a 1", "prod/b 2", "synced", "cannot see", "prod/b 2", "prod/a 1 gone", "synced"}, refused,
+			[]string{"prod/a 1", "prod/b 2", "synced", "cannot see", "prod/b 2", "prod/a 1 gone", "synced"},
+			refused,
 		},
 		"it is told only once of what a watch has told": {
 			nil, time.Minute,
 			[]watch{{[]object.Change{there("a", "1"), synced, gone("a", "1")}, trouble}, {[]object.Change{synced}, refused}},
-			[]string{"prod/a 1", "synced", "prod/a 1 gone", "cannot see", "synced"}, refused,
+			[]string{"prod/a 1", "synced", "prod/a 1 gone", "cannot see", "synced"},
+			refused,
 		},
 		"a watch without a list says nothing of what it lacks": {
-			[]string{"a"}, time.Minute,
+			[]string{"a"},
+			time.Minute,
 			[]watch{{[]object.Change{there("a", "1"), synced}, trouble}, {nil, refused}},
-			[]string{"prod/a 1", "synced", "cannot see"}, refused,
+			[]string{"prod/a 1", "synced", "cannot see"},
+			refused,
 		},
 		"patience is for who asks for it": {
 			nil, 0, []watch{{[]object.Change{synced}, trouble}}, []string{"synced"}, trouble,
@@ -119,7 +127,8 @@ func TestFollow(t *testing.T) {
 		"a kind that is missing once is not missing": {
 			nil, time.Minute,
 			[]watch{{nil, missing}, {[]object.Change{synced}, trouble}, {nil, missing}, {nil, missing}},
-			[]string{"synced", "cannot see"}, missing,
+			[]string{"synced", "cannot see"},
+			missing,
 		},
 		"a kind that is missing is at once, for who waits for it": {nil, 0, []watch{{nil, missing}}, nil, missing},
 	} {
