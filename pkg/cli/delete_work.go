@@ -44,7 +44,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 	}
 	o.engine.Server, o.engine.Counter, o.engine.Emit = client, client, o.out.Print
 	if o.explain {
-		o.engine.Explainer = &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry()}}
+		o.engine.Explainer = &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry(), Now: client.Now}}
 	}
 	return o.engine.Run(ctx, phases)
 }

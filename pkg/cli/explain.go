@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,6 +35,9 @@ type patientReader struct {
 	*cluster.NoRetry
 	client *cluster.Client
 }
+
+// Now is the time as the cluster has it.
+func (p patientReader) Now() time.Time { return p.client.Now() }
 
 func (p patientReader) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	u, err := p.client.Read(ctx, object.Ref{GVK: gvk, Namespace: namespace, Name: name})

@@ -130,7 +130,7 @@ func (o *ownersOptions) work(ctx context.Context, c *connection) error {
 	for i, t := range found {
 		refs[i] = object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
 	}
-	o.engine.Reader = explainingReader{client}
+	o.engine.Reader, o.engine.Now = explainingReader{client}, client.Now
 	err = o.engine.Run(ctx, refs, o.out.Print)
 	if errors.Is(err, owners.ErrHistoryUnknown) && faults == nil && len(flatten(err)) == 1 {
 		return errUnknown // The result says why.

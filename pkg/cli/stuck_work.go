@@ -25,7 +25,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection) error {
 		return err
 	}
 	reader := client.NoRetry()
-	explainer := &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: reader}}
+	explainer := &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: reader, Now: client.Now}}
 	scopes, named, err := o.scopes(ctx, c, client)
 	if err != nil {
 		return err

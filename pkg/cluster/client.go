@@ -58,6 +58,7 @@ type Client struct {
 	discovery discovery.CachedDiscoveryInterfaceWithContext
 	// timeout is Options.ServerTimeout.
 	timeout time.Duration
+	clock   *request.Clock
 
 	kinds *kinds
 	hooks admissionHooks
@@ -67,7 +68,8 @@ type Client struct {
 // New returns a client. Nothing is sent yet.
 func New(o Options) (*Client, error) {
 	var telling sync.Mutex
-	config := request.Prepare(o.REST, o.Run, request.NewWarnings(&telling, o.OnWarning))
+	clock := &request.Clock{}
+	config := request.Prepare(o.REST, o.Run, request.NewWarnings(&telling, o.OnWarning), clock)
 	known, err := newDiscovery(config, o.CacheDir)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
@@ -84,11 +86,15 @@ func New(o Options) (*Client, error) {
 		}),
 		discovery: known,
 		timeout:   o.ServerTimeout,
+		clock:     clock,
 		kinds:     newKinds(),
 	}
 	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.kinds.isNewlyServed}
 	return c, nil
 }
+
+// Now is the time as the server has it, which the times in its objects are compared with.
+func (c *Client) Now() time.Time { return c.clock.Now() }
 
 // Version returns the server's version.
 func (c *Client) Version(ctx context.Context) (*version.Info, error) {

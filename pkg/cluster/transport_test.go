@@ -2,11 +2,17 @@ package cluster
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -178,32 +184,86 @@ func TestDeclinedConnections(t *testing.T) {
 	other := newLoopback(t, true, func(int64, http.ResponseWriter, *http.Request) {})
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
-	tests := map[string]func() *rest.Config{
-		"unknown authority": func() *rest.Config {
+	dated := func(from, to time.Time) func() *rest.Config {
+		return func() *rest.Config {
+			server, ca := newDated(t, from, to)
+			return &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
+		}
+	}
+	now := time.Now()
+	tests := map[string]struct {
+		config func() *rest.Config
+		hint   string
+	}{
+		"unknown authority": {func() *rest.Config {
 			config := other.config()
 			config.CAData = nil
 			return config
-		},
-		"wrong name": func() *rest.Config {
+		}, "is it the right cluster"},
+		"wrong name": {func() *rest.Config {
 			config := other.config()
 			config.ServerName = "elsewhere.example.org"
 			return config
-		},
-		"plain HTTP": func() *rest.Config {
+		}, "--tls-server-name"},
+		// A clock that is an hour off meets a cluster that was made just now.
+		"not valid yet": {dated(now.Add(time.Hour), now.Add(24*time.Hour)), "clock"},
+		"expired":       {dated(now.Add(-24*time.Hour), now.Add(-time.Hour)), "clock"},
+		"plain HTTP": {func() *rest.Config {
 			config := other.config()
 			config.Host = "https" + strings.TrimPrefix(plain.URL, "http")
 			return config
-		},
+		}, "does not speak TLS"},
 	}
-	for name, config := range tests {
+	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c, says := other.client(t, Options{REST: config()})
+			c, says := other.client(t, Options{REST: tt.config()})
 			_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
 			var gone *request.UnreachableError
-			if !errors.As(err, &gone) || gone.For != 0 || gone.Hint() == "" || len(says.retries) != 0 {
-				t.Errorf("error %v, told %v; want it at once", err, says.retries)
+			if !errors.As(err, &gone) || gone.For != 0 || !strings.Contains(gone.Hint(), tt.hint) || len(says.retries) != 0 {
+				t.Errorf("error %v, told %v; want it at once, and of %s", err, says.retries, tt.hint)
 			}
 		})
+	}
+}
+
+// newDated returns a server whose certificate is valid from then to then, and what
+// trusts it otherwise.
+func newDated(t *testing.T, from, to time.Time) (server *httptest.Server, ca []byte) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: from, NotAfter: to, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server = httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
+}
+
+// Times in objects are the cluster's, whatever this machine's clock says.
+func TestNowIsTheServers(t *testing.T) {
+	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
+		l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
+			_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"prod","uid":"u","resourceVersion":"1"}}`)
+		})
+		c, _ := l.client(t, Options{})
+		if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err != nil {
+			t.Fatal(err)
+		}
+		if off := (time.Until(c.Now()) - ahead).Abs(); off > time.Minute {
+			t.Errorf("%s ahead: it is %s off", ahead, off)
+		}
 	}
 }
 

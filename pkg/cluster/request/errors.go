@@ -45,6 +45,8 @@ func (e *UnreachableError) Hint() string {
 		name        *net.DNSError
 		authority   x509.UnknownAuthorityError
 		certificate *tls.CertificateVerificationError
+		invalid     x509.CertificateInvalidError
+		host        x509.HostnameError
 		noTLS       tls.RecordHeaderError
 		alert       *net.OpError
 	)
@@ -57,6 +59,10 @@ func (e *UnreachableError) Hint() string {
 	switch {
 	case errors.As(e.Err, &name) && name.IsNotFound:
 		return "the host name of the server in the kubeconfig does not resolve: is it spelt right?"
+	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
+		return "is this machine's clock right (`date -u`)? If so, the server's certificate has to be renewed"
+	case errors.As(e.Err, &host):
+		return "the server's certificate is not for that name: is the address in the kubeconfig right? --tls-server-name says for which name it has to be"
 	case errors.As(e.Err, &authority), errors.As(e.Err, &certificate):
 		return "the server's certificate is not one that the kubeconfig trusts: is it the right cluster, and its certificate-authority-data current?"
 	case errors.As(e.Err, &noTLS), errors.Is(e.Err, http.ErrSchemeMismatch):

@@ -88,8 +88,8 @@ func New(client *rest.RESTClient, o Options) *Sender {
 }
 
 // Prepare returns the configuration of everything that a run sends, discovery
-// included.
-func Prepare(config *rest.Config, run string, warnings *Warnings) *rest.Config {
+// included. The clock learns from every answer.
+func Prepare(config *rest.Config, run string, warnings *Warnings, clock *Clock) *rest.Config {
 	c := rest.CopyConfig(config)
 	// The server has priority and fairness (KEP-1040), and we have a limiter: a rate
 	// would only be a guess.
@@ -98,7 +98,7 @@ func Prepare(config *rest.Config, run string, warnings *Warnings) *rest.Config {
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
 	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	c.WarningHandler, c.WarningHandlerWithContext = nil, warnings
-	c.Wrap(newTransport(run, BasePath(config)))
+	c.Wrap(newTransport(run, BasePath(config), clock))
 	return c
 }
 

@@ -70,15 +70,16 @@ type transport struct {
 	next http.RoundTripper
 	run  string
 	// base is what comes before every path on the server.
-	base string
-	sent *atomic.Int64
+	base  string
+	sent  *atomic.Int64
+	clock *Clock
 }
 
 // newTransport returns what makes transports that count together.
-func newTransport(run, base string) func(http.RoundTripper) http.RoundTripper {
+func newTransport(run, base string, clock *Clock) func(http.RoundTripper) http.RoundTripper {
 	sent := &atomic.Int64{}
 	return func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, run: run, base: base, sent: sent}
+		return &transport{next: next, run: run, base: base, sent: sent, clock: clock}
 	}
 }
 
@@ -94,6 +95,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if a.wrote != nil && writes(req) {
 		a.wrote.Store(true)
 	}
+	began := time.Now()
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, asLost(ctx, err)
@@ -103,6 +105,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return nil, &pageError{host: req.URL.Scheme + "://" + req.URL.Host, code: resp.StatusCode}
 	}
+	t.clock.hear(resp.Header, began, time.Now())
 	a.retryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	resp.Header.Del("Retry-After")
 	resp.Body = &body{ReadCloser: resp.Body, ctx: ctx}

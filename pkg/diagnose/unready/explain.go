@@ -25,10 +25,16 @@ type Facts struct {
 
 // Gather reads what the situation of the object asks for, and no more: what cannot be
 // read is noted as such. It returns an error only where ctx ends, with the facts as far
-// as they go; a caller whose own time is over gives it some of its own.
+// as they go; a caller whose own time is over gives it some of its own. A reader with a
+// method Now tells the time as the cluster has it; that of others is this machine's.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
-	f := Facts{Object: live, Now: time.Now(), known: diagnose.NewFacts(live)}
+	now := time.Now
+	if clock, ok := reader.(interface{ Now() time.Time }); ok {
+		now = clock.Now
+	}
+	f := Facts{Object: live, Now: now(), known: diagnose.NewFacts(live)}
 	g := diagnose.Gatherer{
+		Now:         now,
 		Reader:      reader,
 		ReadTimeout: time.Hour, // The caller's time is the limit.
 		// What is read by itself is bounded by the Pods that are looked at in detail. A
