@@ -12,7 +12,8 @@ mkdir "$dir/go"
 export GOTMPDIR=$dir/go
 # Its own programs stay, so that the next tour builds only what has changed.
 bin=$PWD/bin/demo
-controlplane() { "$bin/controlplane" "$@" --nodes 0 --dir "$dir/cluster"; }
+# Also if this script is killed: the control plane ends with it.
+controlplane() { "$bin/controlplane" "$@" --nodes 0 --dir "$dir/cluster" --while $$; }
 # Whatever happens, nothing is left running; if something is, it is said where.
 teardown() {
   status=$?

@@ -95,13 +95,7 @@ func TestDemoInterrupted(t *testing.T) {
 				command = script()
 			}
 			d := start(t, command, env...)
-			for !test.until(d) {
-				select {
-				case <-d.ended:
-					t.Fatalf("it ended before:\n%s", d.said())
-				case <-time.After(5 * time.Millisecond):
-				}
-			}
+			d.reaches(test.until)
 			pid := d.cmd.Process.Pid
 			if test.group {
 				pid = -pid
@@ -114,6 +108,46 @@ func TestDemoInterrupted(t *testing.T) {
 			}
 			d.checkNothingLeft()
 		})
+	}
+}
+
+// Nobody can tidy up after SIGKILL. Still no process goes on, and the next tour is none
+// the worse for what is left.
+func TestDemoKilled(t *testing.T) {
+	for when, until := range map[string]func(*demo) bool{
+		"while etcd starts": runs("etcd"),
+		"amid":              says("created     namespace/shop"),
+	} {
+		t.Run(when, func(t *testing.T) {
+			d := start(t, script(), "GOPROXY=off")
+			d.reaches(until)
+			if err := d.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = d.wait() // killed
+			for begin := time.Now(); len(d.processes()) > 0; time.Sleep(20 * time.Millisecond) {
+				if time.Since(begin) > time.Minute {
+					t.Fatalf("still running: %v\n%s", d.processes(), d.said())
+				}
+			}
+		})
+	}
+	d := start(t, script(), "GOPROXY=off")
+	if err := d.wait(); err != nil || !strings.Contains(d.said(), "everything is torn down") {
+		t.Errorf("%v:\n%s", err, d.said())
+	}
+	d.checkNothingLeft()
+}
+
+// reaches waits until the tour has come so far.
+func (d *demo) reaches(so func(*demo) bool) {
+	d.t.Helper()
+	for !so(d) {
+		select {
+		case <-d.ended:
+			d.t.Fatalf("it ended before:\n%s", d.said())
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 }
 

@@ -54,6 +54,7 @@ func run(ctx context.Context, args []string) error {
 	dir := flags.String("dir", ".cluster", "folder of the cluster")
 	nodes := flags.Int("nodes", 2, "number of nodes; 0 for no controllers and no nodes")
 	binaries := flags.String("binaries", "", "folder of the programs; for the command's own use")
+	owner := flags.Int("while", 0, "stop the cluster when the process of this number has ended")
 	audit := flags.Bool("audit", true, "write the API server's audit log")
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), usage)
@@ -89,7 +90,7 @@ func run(ctx context.Context, args []string) error {
 		return home.up(ctx, options, args)
 	case "hold":
 		options.Binaries = *binaries
-		return home.hold(ctx, options)
+		return home.hold(whileRuns(ctx, *owner), options)
 	case "down":
 		return home.down(ctx)
 	case "status":

@@ -142,3 +142,23 @@ func (h home) hold(ctx context.Context, options cluster.Options) error {
 	<-ctx.Done()
 	return c.Failure()
 }
+
+// whileRuns returns a context that ends with ctx, or when a process does, however it ends;
+// 0 is none.
+func whileRuns(ctx context.Context, pid int) context.Context {
+	if pid == 0 {
+		return ctx
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	go func() {
+		for commandLine(pid) != "" {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+		end(fmt.Errorf("process %d has ended", pid))
+	}()
+	return ctx
+}
