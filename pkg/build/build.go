@@ -16,12 +16,12 @@ var (
 	date    string // of the commit, in UTC, as in RFC 3339
 )
 
-// Info says what a program was built from. A field is empty where it is not known.
+// Info says what a program was built from. A field is empty if it is unknown.
 type Info struct {
-	// Version is the tag, with a leading v; "(devel)" if nothing tells it.
+	// Version is the tag, with a leading v; "(devel)" if it is unknown.
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Date is the commit's, in UTC: two builds of a commit do not differ by it.
+	// Date is the commit's, in UTC: it is the same for two builds of a commit.
 	Date     string `json:"date,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -41,8 +41,8 @@ func This() Info {
 }
 
 // fromGo reads what the Go tool recorded. The version that it makes up for a commit
-// without a tag ends in the time and the first letters of the commit; who installs
-// such a version has no other trace of the two.
+// without a tag ends in the time and the first letters of the commit, and an
+// installed program has no other trace of the two.
 func fromGo(recorded *debug.BuildInfo) Info {
 	info := Info{Version: recorded.Main.Version}
 	if found := regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(\+|$)`).FindStringSubmatch(info.Version); found != nil {

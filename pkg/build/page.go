@@ -5,12 +5,12 @@ import "regexp"
 // Pages is where the pages of this project are, for every version.
 const Pages = "https://github.com/k8sconnect/kubectl-k8sconnect/blob/"
 
-// Page returns the address of a page in docs, such as "webhook.md#install", as it was at
-// the version of the running program: whoever has a released binary has no clone.
+// Page returns the address of a page in docs, such as "webhook.md#install", at the
+// version of the running program: users of a released binary have no clone.
 func Page(name string) string { return This().Page(name) }
 
-// Page returns the address of a page in docs as it was at a version: at the tag of a
-// release, else at the commit, else as it is now.
+// Page returns the address of a page in docs at a version: at the tag of a release, at
+// the commit if there is no tag, or else the current one.
 func (i Info) Page(name string) string {
 	at := "main"
 	switch {

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// slot is where the flags of the connection go.
+	// slot marks where the flags of the connection go.
 	slot = "\x1f"
-	// slotAs is the same for a command that says itself whom to act as.
+	// slotAs is the slot of a command that sets whom to impersonate itself.
 	slotAs = "\x1e"
-	// slotOurs is the same for a command of this plugin.
+	// slotOurs is the slot of a command of this plugin.
 	slotOurs = "\x1d"
 	// plugin is our name to kubectl.
 	plugin = "k8sconnect"
@@ -29,12 +29,13 @@ func Kubectl(verb ...string) string {
 // KubectlAs is Kubectl for a command that has an --as of its own.
 func KubectlAs(verb ...string) string { return "kubectl " + strings.Join(verb, " ") + slotAs }
 
-// Flags say which cluster is meant, and who.
+// Flags choose the cluster and the user.
 type Flags struct {
 	// Cluster chooses the cluster and the credentials, As whom to impersonate. Each is a
 	// word, not quoted yet.
 	Cluster, As []string
-	// Guards are flags that only commands of this plugin know: which clusters it refuses.
+	// Guards are flags that only commands of this plugin know: which clusters they
+	// refuse.
 	Guards []string
 }
 

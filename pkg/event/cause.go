@@ -2,21 +2,22 @@ package event
 
 import "github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 
-// Cause is one reason why what somebody waits for does not happen: an object that
-// does not get ready, or one that does not go away.
+// Cause is one reason why an object does not reach the awaited state: it does not
+// get ready, or does not go away.
 type Cause struct {
 	// Code is stable, and for machines: FinalizerControllerGone.
 	Code string
 	// Message is one sentence for people.
 	Message string
-	// Evidence is what it is concluded from, each piece on a line.
+	// Evidence is what the cause is concluded from, one piece a line.
 	Evidence []string
-	// Next is the command to run, or what to decide; empty where there is nothing
-	// to do but wait. A command has a slot for flags: package command fills it.
+	// Next is the command to run, or the decision to make; empty if there is
+	// nothing to do but wait. A command has a slot for flags: package command fills
+	// it.
 	Next string
-	// Risk is what may be lost by running Next; empty where nothing is.
+	// Risk is what running Next may lose; empty if nothing.
 	Risk string
-	// BlockedBy is the object that has to change; zero where it is none, or not
-	// known.
+	// BlockedBy is the object that has to change; zero if there is none, or it is
+	// unknown.
 	BlockedBy object.Ref
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Event is one thing an engine says. The set is sealed.
+// Event is one thing an engine reports. The set is sealed.
 type Event interface{ event() }
 
 // Action is what became of one object of the input.
@@ -38,40 +38,38 @@ const (
 	Share Action = "share"
 )
 
-// Preparing says what the run does before there is a plan, such as asking the API
+// Preparing says what the run does before it has a plan, such as asking the API
 // server which kinds it serves.
 type Preparing struct {
 	Text string
 }
 
-// Planned comes once, before any result: what is going to be worked through.
+// Planned comes once, before any result: the objects to work through.
 type Planned struct {
 	Phases []Phase
-	// Within is how long the run waits for all of it at most; 0 where it does not
-	// wait, or for as long as it takes.
+	// Within is the longest that the run waits for all of it; 0 if it does not wait,
+	// or waits without limit.
 	Within time.Duration
 }
 
-// Phase is one group of objects that are worked on side by side.
+// Phase is one group of objects that are worked on in parallel.
 type Phase struct {
 	Name  string
 	Total int
-	// Refs are its objects in the order of the plan: the order of results, which
-	// come in any.
+	// Refs are its objects in the order of the plan; results come in any order.
 	Refs []object.Ref
 }
 
-// PhaseStarted says that the phase with this index of Planned begins.
+// PhaseStarted says that the phase with this index in Planned begins.
 type PhaseStarted struct {
 	Index int
 }
 
-// Started says that work on the object is under way. It is followed by one Applied or
-// Compared for the same object.
+// Started says that work on the object has begun. One Applied or Compared for the
+// same object follows.
 type Started struct {
 	Ref object.Ref
-	// Within is how long it may take, as far as somebody set a limit; 0 where nobody
-	// did.
+	// Within is how long it may take; 0 without a limit.
 	Within time.Duration
 }
 
@@ -80,18 +78,18 @@ type Applied struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// DryRun tells that nothing was persisted.
+	// DryRun: nothing was persisted.
 	DryRun bool
-	// Err is set with Failed, with Skipped it says why, and with InConflict, if it is
-	// set, why to take all of it would not help.
+	// Err is set with Failed; with Skipped it says why, and with InConflict, if set,
+	// why taking everything would not help.
 	Err error
 	// Reason says what was not checked, such as an object in a namespace that the
 	// same dry run would create.
 	Reason string
 	// Conflicts are all contested paths, with InConflict.
 	Conflicts []managedfields.Conflict
-	// Released are paths that left the manifest but stay, kept by others; Removed
-	// those that left the object.
+	// Released are paths that left the manifest but stay because others own them;
+	// Removed are those that left the object.
 	Released, Removed []managedfields.Change
 	// Taken are paths whose value was another owner's and is set to the manifest's:
 	// contested ones that the user chose to take, and those of adopted managers.
@@ -100,15 +98,15 @@ type Applied struct {
 	// something in the cluster is meant to set, and that differ from the manifest's.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
-	// Adopted are the managers whose fields became ours in this run; OnlyOwners tells
-	// that nothing else became of the object.
+	// Adopted are the managers whose fields became ours in this run; with OnlyOwners
+	// nothing else changed in the object.
 	Adopted    []string
 	OnlyOwners bool
-	// Object is the object as the server has it then, or would have it, without its
-	// managed fields and with the values of a Secret masked. Nil where it was not
-	// asked for, or not applied.
+	// Object is the object as the server then has it, or would have it, without its
+	// managed fields and with the values of a Secret masked. Nil if it was not asked
+	// for, or not applied.
 	Object *unstructured.Unstructured
-	// Sharing is set with Unchanged where the apply changed who owns fields.
+	// Sharing is set with Unchanged if the apply changed the owners of fields.
 	Sharing *managedfields.Sharing
 }
 
@@ -126,38 +124,39 @@ type Compared struct {
 	Left    []managedfields.Conflict
 	// Changes of the managed projection, sorted by path.
 	Changes []managedfields.Change
-	// Adopted are the managers whose fields would become ours; OnlyOwners tells that
-	// nothing else would become of the object.
+	// Adopted are the managers whose fields would become ours; with OnlyOwners
+	// nothing else would change in the object.
 	Adopted    []string
 	OnlyOwners bool
 	// Sharing is set with Share.
 	Sharing *managedfields.Sharing
-	// Before and After are the projection now and as the server would make it;
-	// Before is nil for Create, After for Delete.
+	// Before and After are the projection now and as the server would make it; Before
+	// is nil for Create, After for Delete.
 	Before, After map[string]any
 }
 
-// Warned is a warning, of the server or ours, about one object. The zero Ref
-// stands for the run as a whole.
+// Warned is a warning, the server's or ours, about one object. The zero Ref stands
+// for the run as a whole.
 type Warned struct {
 	Ref  object.Ref
 	Text string
 }
 
-// LeftOut says that something of the input was left out because it is at fault.
-// Err tells what, where it is written, and why.
+// LeftOut says that something in the input was left out because it is at fault. Err
+// says what, where it is written, and why.
 type LeftOut struct {
 	Err error
 }
 
-// HooksLeftOut says which Helm hooks of the input nothing is made of. It is no fault.
+// HooksLeftOut lists the Helm hooks in the input that were left out. That is no
+// fault.
 type HooksLeftOut struct {
 	Hooks []Hook
 	// Hint says how they could be applied; empty where they cannot.
 	Hint string
 }
 
-// Hook is one of Helm's hooks: an object that is for some moments in the life of a
+// Hook is one of Helm's hooks: an object for certain moments in the life of a
 // release.
 type Hook struct {
 	Ref    object.Ref
@@ -166,15 +165,15 @@ type Hook struct {
 	On []string
 }
 
-// Retrying says that a request did not come through for a reason that may pass.
+// Retrying says that a request failed for a transient reason.
 type Retrying struct {
-	// Ref of the object concerned; zero when the server as a whole is away.
+	// Ref of the object concerned; zero if the server as a whole is unavailable.
 	Ref object.Ref
 	Err error
 	// In is the pause before the next try; Left is what remains of the time to
 	// keep trying.
 	In, Left time.Duration
-	// Of is the whole of the time of which Left remains; 0 where that is not known.
+	// Of is the total time of which Left remains; 0 if unknown.
 	Of time.Duration
 }
 
@@ -185,7 +184,7 @@ type Waiting struct {
 	For string
 	// Since is when that began; zero means now.
 	Since time.Time
-	// Within is how long it is waited for at most; 0 where that is not known.
+	// Within is the longest wait; 0 if unknown.
 	Within time.Duration
 }
 

@@ -12,19 +12,19 @@ import (
 // Owned is one object with the owners of its fields: the result of owners.
 type Owned struct {
 	Ref object.Ref
-	// Path is what of the object was asked for; nil is all of it.
+	// Path is the part of the object that was asked for; nil is all of it.
 	Path fieldpath.Path
-	// Fields of the object, with the values that it has, and those that somebody
-	// owns although the object does not have them.
+	// Fields of the object, with their values, and fields that have an owner although
+	// the object does not have them.
 	Fields, Absent []managedfields.Node
-	// Holdings are how much each owner has of the whole object, the largest first; the
-	// zero Owner stands for what nobody owns.
+	// Holdings are how much of the whole object each owner has, the largest first; the
+	// zero Owner stands for fields without an owner.
 	Holdings []Holding
-	// StatusHidden: the object has a status, and it is left out of Fields.
+	// StatusHidden: the object has a status that is left out of Fields.
 	StatusHidden bool
 	// Unmanaged: the object has no managed fields.
 	Unmanaged bool
-	// History is nil where nobody asked for it.
+	// History is nil if it was not asked for.
 	History *History
 }
 
@@ -34,8 +34,8 @@ type Holding struct {
 	Fields int
 }
 
-// History is which paths of an object changed owners, as far as the webhook
-// recorded it.
+// History is the paths of an object that changed owners, as far as the webhook recorded
+// it.
 type History struct {
 	// Transitions, by when each last happened.
 	Transitions []Transition
@@ -43,32 +43,33 @@ type History struct {
 	Dropped int
 	// Lost is how many are missing because the webhook could not write them.
 	Lost int
-	// Err is why the history is not known.
+	// Err is why the history is unknown.
 	Err error
-	// Coverage is the time that the record covers.
+	// Coverage is the period that the record covers.
 	Coverage Coverage
 }
 
 // Coverage is when the webhook watched.
 type Coverage struct {
-	// Since when objects of this kind and namespace are watched; zero where that is not
-	// known or they are not, and Unknown says why.
+	// Since when objects of this kind and namespace are watched; zero if that is
+	// unknown or they are not, and Unknown says why.
 	Since   time.Time
 	Unknown string
-	// Until is when the webhook last noted down how far it has come, which it does
-	// every minute; zero where it has not.
+	// Until is when the webhook last wrote down its progress, which it does every
+	// minute; zero if it never did.
 	Until time.Time
-	// Stale is set where that is so long ago that the webhook does not seem to run.
+	// Stale is set if that is so long ago that the webhook does not seem to run.
 	Stale bool
-	// Gaps are the times since of which not every change is known.
+	// Gaps are the periods since then in which changes may be missing.
 	Gaps []Gap
-	// Behind is how many changes of owners it had seen at Until and not recorded yet,
-	// in the whole cluster, and BehindSince since when the oldest of them waited.
+	// Behind is how many changes of owners the webhook had seen but not recorded at
+	// Until, in the whole cluster, and BehindSince is since when the oldest of them
+	// waited.
 	Behind      int
 	BehindSince time.Time
 }
 
-// From returns what is covered of the time since a moment.
+// From returns the coverage of the period since a moment.
 func (c Coverage) From(since time.Time) Coverage {
 	if !since.After(c.Since) {
 		return c
@@ -78,8 +79,8 @@ func (c Coverage) From(since time.Time) Coverage {
 	return c
 }
 
-// Gap is a time of which not every change is known: nobody watched, or there was more
-// than could be recorded.
+// Gap is a period in which changes may be missing: nothing was watching, or there was
+// more than could be recorded.
 type Gap struct{ From, To time.Time }
 
 // Transition is one path changing owners, or going back and forth between the
@@ -92,10 +93,10 @@ type Transition struct {
 	From, To []managedfields.Owner
 	// Cut is set if there were more owners than From and To have.
 	Cut bool
-	// Forced is set if it was by force when it last happened, Gap if nobody watched
-	// one of the times.
+	// Forced is set if force was used when it last happened, Gap if one of the times
+	// was not watched.
 	Forced, Gap bool
-	// User who sent the request; empty where that is not known.
+	// User who sent the request; empty if unknown.
 	User string
 	// Count is how often it happened, the First time and the Last.
 	Count       int

@@ -8,21 +8,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Actions of wait, beside Failed, Unknown, and Gone: an object that a selector
-// found was deleted before it met its conditions.
+// Actions of wait, besides Failed, Unknown, and Gone: an object that a selector found was
+// deleted before it met its conditions.
 const (
 	Met Action = "met"
 	// TimedOut objects did not meet their conditions in time.
 	TimedOut Action = "timeout"
 	// Unmet objects had not met theirs when the wait ended for another reason.
 	Unmet Action = "unmet"
-	// Unselected objects were found by labels, and are not any more: they were deleted, or
-	// have other labels now. A watch by labels does not tell which.
+	// Unselected objects were found by labels, and are no longer: they were deleted, or
+	// have other labels now. A watch by labels does not distinguish the two.
 	Unselected Action = "unselected"
 )
 
-// Awaited says that an object is waited for that Planned did not name: a selector
-// found it.
+// Awaited adds an object that Planned did not name: a selector found it.
 type Awaited struct {
 	Ref object.Ref
 }
@@ -39,19 +38,18 @@ type Judged struct {
 type Waited struct {
 	Ref    object.Ref
 	Action Action
-	// Any: one of the conditions would do.
+	// Any: one of the conditions is enough.
 	Any        bool
 	Conditions []Condition
 	// Note is a remark, as in Judged.
 	Note string
-	// Err is set with Unknown, and says why it cannot be told.
+	// Err is set with Unknown, and says why the result is unknown.
 	Err error
-	// Causes say why it did not come to it, as far as somebody looked.
+	// Causes say why the conditions were not met, as far as they were looked for.
 	Causes []Cause
 	// After is how long it took.
 	After time.Duration
-	// Object is the version that met the conditions, with Met where objects are
-	// wanted.
+	// Object is the version that met the conditions, with Met and if objects are wanted.
 	Object *unstructured.Unstructured
 }
 
@@ -59,16 +57,16 @@ type Waited struct {
 type Condition struct {
 	// For is the condition as it was typed.
 	For string
-	// Forbidden: the wait fails where it is met, it does not end well.
+	// Forbidden: if it is met, the wait fails.
 	Forbidden bool
 	Met       bool
-	// Failed: it will not be met unless somebody changes something.
+	// Failed: it will not be met unless someone intervenes.
 	Failed bool
 	// Reason is for machines, Message a sentence for people; both may be empty.
 	Reason, Message string
 	// Values are what it read.
 	Values []Value
-	// Err says why it could not be judged.
+	// Err says why it could not be evaluated.
 	Err error
 }
 

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// MaxText is how much text one execution may make: what it writes, and what its functions
-// return, together. An object has some megabytes at most; text that is made in a loop has
-// no end of its own.
+// MaxText is how much text one execution may produce: its output and the results of its
+// functions together. An object has a few megabytes at most; text produced in a loop has no
+// natural end.
 const MaxText = 64 << 20
 
-// ErrTooMuch says that a template makes more text than it may.
-var ErrTooMuch = fmt.Errorf("the template makes more than %d MiB of text of one object", MaxText>>20)
+// ErrTooMuch says that a template produces more text than it may.
+var ErrTooMuch = fmt.Errorf("the template produces more than %d MiB of text from one object", MaxText>>20)
 
-// budget is the text that an execution may still make. What a function is going to make is
-// asked for before it is made: fmt has all of it in memory before anybody sees a byte.
+// budget is the text that an execution may still produce. It is charged before a function
+// runs, because fmt holds all of a result in memory before any of it is written.
 type budget struct{ left int }
 
 // room makes sure that something of at most size bytes can be made.
@@ -34,7 +34,7 @@ func (b *budget) spend(size int) error {
 	return nil
 }
 
-// writer spends the budget on what is written.
+// writer charges the budget for what is written.
 type writer struct {
 	out    io.Writer
 	budget *budget
@@ -47,7 +47,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
-// text calls a function that makes text of at most most bytes.
+// text calls a function whose result has at most most bytes.
 func (b *budget) text(most int, make func() (string, error)) (any, error) {
 	if err := b.room(most); err != nil {
 		return nil, err
@@ -59,13 +59,13 @@ func (b *budget) text(most int, make func() (string, error)) (any, error) {
 	return text, b.spend(len(text))
 }
 
-// plainSize is the most that fmt.Sprintln makes of values.
+// plainSize is the largest result of fmt.Sprintln for values.
 func plainSize(values []any) int {
 	return len("\n") + sizes(values, measure{perByte: 1})
 }
 
-// escapedSize is the most that an escaper of text/template makes of values: six bytes for
-// each that fmt.Sprint makes.
+// escapedSize is the largest result of an escaper of text/template for values: six bytes
+// for each byte of fmt.Sprint.
 func escapedSize(values []any) int {
 	const perByte = len(`\u0000`)
 	if size := plainSize(values); size <= MaxText {
@@ -74,11 +74,11 @@ func escapedSize(values []any) int {
 	return MaxText + 1
 }
 
-// formattedSize is the most that fmt.Sprintf makes of values. It knows of the format what
-// matters to the size: the widest field that it asks for, and whether it can ask for a value
-// more than once.
+// formattedSize is the largest result of fmt.Sprintf for values. It considers what matters
+// to the size of a format: the widest field, and whether a value can be used more than
+// once.
 func formattedSize(format string, values []any) int {
-	// One byte becomes five at most: "0x61 " for "a", by "%# x".
+	// One byte becomes at most five: "0x61 " for "a", by "%# x".
 	size := sizes(values, measure{perByte: 5, perValue: widest(format, values)})
 	verbs := strings.Count(format, "%")
 	if verbs > 0 && strings.Contains(format, "[") {
@@ -115,7 +115,7 @@ func widest(format string, values []any) int {
 	return 2 * largest
 }
 
-// measure says how large a value may become as text.
+// measure computes how large a value may become as text.
 type measure struct{ perByte, perValue int }
 
 func sizes(values []any, m measure) int {

@@ -11,7 +11,7 @@ var (
 	errNoOrder      = errors.New("values of this type have no order")
 )
 
-// kind is what values can be compared with each other.
+// kind groups values that can be compared with each other.
 type kind int
 
 const (

@@ -8,7 +8,8 @@ import (
 	"text/template/parse"
 )
 
-// argument is a value that a command is given by the pipeline before it, if there is one.
+// argument is the value that the preceding command of a pipeline passes on, if there is
+// one.
 type argument struct {
 	value any
 	given bool
@@ -52,7 +53,7 @@ func (s *state) command(dot any, command *parse.CommandNode, last argument) (any
 		return value, s.at(node, err)
 	default:
 		if takes {
-			return nil, s.at(node, fmt.Errorf("cannot give an argument to %s, which is no function", node))
+			return nil, s.at(node, fmt.Errorf("cannot give an argument to %s, which is not a function", node))
 		}
 		return s.value(dot, node)
 	}
@@ -77,7 +78,7 @@ func (s *state) fields(dot any, node parse.Node, takes bool) (any, error) {
 		}
 		names = node.Ident[1:]
 		if len(names) == 0 && takes {
-			return nil, fmt.Errorf("cannot give an argument to %s, which is no function", node)
+			return nil, fmt.Errorf("cannot give an argument to %s, which is not a function", node)
 		}
 	}
 	for i, name := range names {
@@ -97,7 +98,7 @@ func field(value any, name string, takes bool) (any, error) {
 		return nil, fmt.Errorf("cannot evaluate field %s of null", name)
 	case map[string]any:
 		if takes {
-			return nil, fmt.Errorf("cannot give an argument to %s, which is no function", name)
+			return nil, fmt.Errorf("cannot give an argument to %s, which is not a function", name)
 		}
 		if found, ok := value[name]; ok {
 			return found, nil
@@ -117,7 +118,7 @@ func (s *state) lookup(name string) (any, bool) {
 	return nil, false
 }
 
-// value evaluates a node that stands for itself: an argument, or all of a command.
+// value evaluates a node that stands for itself: an argument, or a whole command.
 func (s *state) value(dot any, node parse.Node) (any, error) {
 	switch node := node.(type) {
 	case *parse.DotNode:
@@ -140,11 +141,12 @@ func (s *state) value(dot any, node parse.Node) (any, error) {
 		value, err := s.fields(dot, node, false)
 		return value, s.at(node, err)
 	default:
-		return nil, s.at(node, fmt.Errorf("%s is not known here", node))
+		return nil, s.at(node, fmt.Errorf("%s is not supported here", node))
 	}
 }
 
-// constant is a number as it would be in Go without a type: an int, if it looks like one.
+// constant is the value of a number as an untyped constant in Go: an int, if it looks
+// like one.
 func constant(node *parse.NumberNode) (any, error) {
 	looksHex := len(node.Text) > 2 && node.Text[0] == '0' && strings.ContainsRune("xX", rune(node.Text[1])) && !strings.ContainsAny(node.Text, "pP")
 	looksRune := node.Text != "" && node.Text[0] == '\''
@@ -160,7 +162,7 @@ func constant(node *parse.NumberNode) (any, error) {
 	}
 }
 
-// function calls one. The short-circuiting ones evaluate no more than they need.
+// function calls a function. The short-circuiting ones evaluate no more than they need.
 func (s *state) function(dot any, node *parse.IdentifierNode, nodes []parse.Node, last argument) (any, error) {
 	f, ok := s.functions[node.Ident]
 	if !ok {
@@ -171,7 +173,7 @@ func (s *state) function(dot any, node *parse.IdentifierNode, nodes []parse.Node
 		given++
 	}
 	if given < f.least || f.most > 0 && given > f.most {
-		return nil, fmt.Errorf("%s takes another number of arguments than %d", node.Ident, given)
+		return nil, fmt.Errorf("%s does not take %d arguments", node.Ident, given)
 	}
 	var values []any
 	for _, n := range nodes {
@@ -190,7 +192,7 @@ func (s *state) function(dot any, node *parse.IdentifierNode, nodes []parse.Node
 	return f.call(values)
 }
 
-// present is null for what is absent: to functions it is the same.
+// present turns absent into null: functions do not distinguish the two.
 func present(value any) any {
 	if value == any(absent{}) {
 		return nil

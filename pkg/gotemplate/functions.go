@@ -7,10 +7,10 @@ import (
 	"text/template"
 )
 
-// function is one that templates can call, with the number of arguments that it takes.
+// function is one that templates can call, with its number of arguments.
 type function struct {
 	least, most int // No most: any number.
-	// until is the truth of an argument at which and, or end without the others.
+	// until is the truth value of an argument at which and and or stop evaluating.
 	until *bool
 	call  func(arguments []any) (any, error)
 }
@@ -51,7 +51,7 @@ func plain(by func(...any) string, arguments []any) func() (string, error) {
 func formatted(b *budget, arguments []any) (any, error) {
 	format, ok := arguments[0].(string)
 	if !ok {
-		return nil, fmt.Errorf("printf: %v is no format", arguments[0])
+		return nil, fmt.Errorf("printf: %v is not a format", arguments[0])
 	}
 	return b.text(formattedSize(format, arguments[1:]), func() (string, error) {
 		return fmt.Sprintf(format, arguments[1:]...), nil
@@ -61,7 +61,7 @@ func formatted(b *budget, arguments []any) (any, error) {
 func decoded(b *budget, arguments []any) (any, error) {
 	text, ok := arguments[0].(string)
 	if !ok {
-		return nil, fmt.Errorf("base64decode: %v is no text", arguments[0])
+		return nil, fmt.Errorf("base64decode: %v is not a string", arguments[0])
 	}
 	return b.text(len(text), func() (string, error) {
 		secret, err := base64.StdEncoding.DecodeString(text)
@@ -123,7 +123,7 @@ func index(value any, by []any) (any, error) {
 		case map[string]any:
 			name, ok := key.(string)
 			if !ok {
-				return nil, fmt.Errorf("index: %v is no key", key)
+				return nil, fmt.Errorf("index: %v is not a key", key)
 			}
 			value = v[name]
 		case []any:
@@ -156,7 +156,7 @@ func position(value any, highest int) (int, error) {
 	case uint8:
 		at = int64(v)
 	default:
-		return 0, fmt.Errorf("%v is no index", value)
+		return 0, fmt.Errorf("%v is not an index", value)
 	}
 	if at < 0 || at > int64(highest) {
 		return 0, fmt.Errorf("index %d is out of range", at)
@@ -164,7 +164,8 @@ func position(value any, highest int) (int, error) {
 	return int(at), nil
 }
 
-// cut is the part of a text or a list between two indices; of a list with a capacity.
+// cut is the part of a string or a list between two indices; with three, of a list
+// with a capacity.
 func cut(value any, by []any) (any, error) {
 	text, isText := value.(string)
 	list, isList := value.([]any)
@@ -186,7 +187,7 @@ func cut(value any, by []any) (any, error) {
 		}
 	}
 	if bounds[0] > bounds[1] || len(by) > 2 && bounds[1] > bounds[2] {
-		return nil, fmt.Errorf("slice: %v are in no order", by)
+		return nil, fmt.Errorf("slice: indices %v are out of order", by)
 	}
 	if isText {
 		return text[bounds[0]:bounds[1]], nil

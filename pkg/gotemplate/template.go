@@ -9,14 +9,14 @@ import (
 	"text/template/parse"
 )
 
-// Template is one that was parsed, with those that it defines.
+// Template is a parsed template, with those that it defines.
 type Template struct {
 	name  string
 	trees map[string]*parse.Tree
 }
 
-// Parse reads a template. Its functions are those of text/template but call, and kubectl's
-// base64decode and exists.
+// Parse reads a template. Its functions are those of text/template except call, plus
+// kubectl's base64decode and exists.
 func Parse(name, text string) (*Template, error) {
 	known := map[string]any{}
 	for function := range functions(nil) {
@@ -29,10 +29,11 @@ func Parse(name, text string) (*Template, error) {
 	return &Template{name: name, trees: trees}, nil
 }
 
-// Execute writes what the template makes of a value: nil, a bool, a string, a number,
-// []any, or map[string]any. A template may take for ever: over is asked now and then whether
-// to go on, and its error ends it; nil is never asked. Short templates are not asked about.
-// What it writes and what its functions make is MaxText at most; more is ErrTooMuch.
+// Execute writes the result of the template for a value: nil, a bool, a string, a number,
+// []any, or map[string]any. A template may run forever: over is called now and then, and
+// its error ends the execution; it may be nil, and is not called for short templates. The
+// output and the results of functions are bounded by MaxText; beyond it the error is
+// ErrTooMuch.
 func (t *Template) Execute(out io.Writer, value any, over func() error) error {
 	if value == nil {
 		value = absent{}
@@ -42,7 +43,7 @@ func (t *Template) Execute(out io.Writer, value any, over func() error) error {
 	return s.call(t.name, value)
 }
 
-// steps counts what may be endless: turns of loops, and calls.
+// steps counts what may be endless: iterations and calls.
 type steps struct {
 	over  func() error
 	taken int
@@ -57,7 +58,7 @@ func (s *steps) take() error {
 	return s.over()
 }
 
-// maxDepth is how deep templates may call each other.
+// maxDepth is how deeply templates may call each other.
 const maxDepth = 10_000
 
 var (
@@ -65,8 +66,8 @@ var (
 	errContinue = errors.New("continue outside of range")
 )
 
-// absent is the value of what is not there, such as a key that an object lacks: it has
-// fields, all of them absent too. Those of null are an error.
+// absent is the value of what does not exist, such as a key that an object lacks: its
+// fields are all absent too. Those of null are an error.
 type absent struct{}
 
 type variable struct {
@@ -74,7 +75,7 @@ type variable struct {
 	value any
 }
 
-// state is where an execution is.
+// state is the state of an execution.
 type state struct {
 	template  *Template
 	functions map[string]function
@@ -86,7 +87,7 @@ type state struct {
 	budget    *budget
 }
 
-// call executes one of the templates, with no variables but its value.
+// call executes one of the templates, with its value as the only variable.
 func (s *state) call(name string, dot any) error {
 	tree := s.template.trees[name]
 	if tree == nil {
@@ -108,7 +109,7 @@ func (s *state) call(name string, dot any) error {
 	return inner.walk(dot, tree.Root)
 }
 
-// at adds to an error where in the template it happened.
+// at adds the position in the template to an error.
 func (s *state) at(node parse.Node, err error) error {
 	var placed *placedError
 	if err == nil || errors.Is(err, errBreak) || errors.Is(err, errContinue) || errors.As(err, &placed) {
@@ -166,7 +167,7 @@ func (s *state) walk(dot any, node parse.Node) error {
 	case *parse.CommentNode:
 		return nil
 	default:
-		return s.at(node, fmt.Errorf("%s is not known here", node))
+		return s.at(node, fmt.Errorf("%s is not supported here", node))
 	}
 }
 
@@ -188,7 +189,7 @@ func (s *state) scoped(work func() error) error {
 	return work()
 }
 
-// choose is if, and with, by which the value becomes the dot.
+// choose executes if, and with, which sets the dot.
 func (s *state) choose(dot any, node *parse.BranchNode, with bool) error {
 	return s.scoped(func() error {
 		value, err := s.pipeline(dot, node.Pipe)
@@ -278,8 +279,8 @@ func count[N int | int64 | uint8](s *state, node *parse.RangeNode, limit N, once
 	return nil
 }
 
-// iterate gives the variables of a range their values. The pipeline has declared them, as
-// the last ones below mark.
+// iterate sets the variables of a range. The pipeline declared them; they are the last ones
+// below mark.
 func (s *state) iterate(pipe *parse.PipeNode, mark int, index, element any) {
 	values := []any{element}
 	if len(pipe.Decl) > 1 {

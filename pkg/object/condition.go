@@ -7,25 +7,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Condition is one of .status.conditions, in whatever kind.
+// Condition is one of .status.conditions, in any kind.
 type Condition struct {
 	Type, Status, Reason, Message string
 	// ObservedGeneration is the generation that it was written for. Observes reports
-	// whether it says so at all.
+	// whether it states one.
 	ObservedGeneration int64
 	Observes           bool
-	// Changed is when Status last became another, Updated when the condition was last
-	// written at all, which few kinds tell; zero where it does not say.
+	// Changed is when Status last changed, Updated when the condition was last written,
+	// which few kinds state; zero if unknown.
 	Changed, Updated time.Time
 }
 
-// Conditions reads the conditions of an object, as far as they look like some.
+// Conditions reads the conditions of an object and ignores what is not one.
 func Conditions(u *unstructured.Unstructured) []Condition {
 	status, _ := u.Object["status"].(map[string]any)
 	return ConditionsIn(status["conditions"])
 }
 
-// ConditionOf returns the condition of a type; an empty one where there is none.
+// ConditionOf returns the condition of a type, or an empty one.
 func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	all := Conditions(u)
 	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {
@@ -34,7 +34,7 @@ func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	return Condition{}
 }
 
-// ConditionsIn reads a list of conditions as JSON has it, wherever it stands: a Gateway
+// ConditionsIn reads a JSON list of conditions from anywhere in an object: a Gateway
 // has one for each listener, a route one for each parent.
 func ConditionsIn(list any) []Condition {
 	items, _ := list.([]any)

@@ -5,10 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Deletion says how one object is to be deleted.
+// Deletion says how to delete one object.
 type Deletion struct {
-	// UID is the object that is meant. Another one that has its name by now is left
-	// alone. Empty means whichever has the name.
+	// UID identifies the object. Another one that has its name by now is left
+	// alone. Empty means any object of that name.
 	UID types.UID
 	// Propagation says what becomes of the object's dependents. Empty leaves that
 	// to the server.

@@ -1,6 +1,5 @@
-// Package object names things: which object is meant ([Ref]), where somebody
-// wrote it down ([Manifest], [Source]), and what the cluster says of its kind
-// ([Kind]).
+// Package object names things: an object ([Ref]), the place where it is written
+// ([Manifest], [Source]), and what the cluster says of its kind ([Kind]).
 //
 //	ref := object.RefOf(u)
 //	ref.String()   // "deployment.apps/web -n prod", wherever people read

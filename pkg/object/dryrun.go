@@ -1,6 +1,6 @@
 package object
 
-// DryRun says how much of a run is only tried.
+// DryRun says how much of a run is only simulated.
 type DryRun string
 
 // The dry runs.

@@ -1,7 +1,7 @@
 package object
 
-// HintedError is an error with what can be done about it, for errors that nobody tells
-// apart by their type. Others have a Hint of their own.
+// HintedError is an error with a hint, for errors that no caller distinguishes by
+// type. Others have a Hint of their own.
 type HintedError struct {
 	Err error
 	// Advice may be empty.

@@ -9,18 +9,18 @@ import (
 // Kind is what the cluster (or a definition in the same set) says of a kind.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// Resource is the plural under which the API server serves the kind; empty
-	// while only a definition that is not applied yet tells of it.
+	// Resource is the plural under which the API server serves the kind; empty while
+	// only a definition that is not applied yet declares it.
 	Resource string
-	// ShortNames are what else people call the resource, such as "deploy".
+	// ShortNames are abbreviations of the resource, such as "deploy".
 	ShortNames []string
 	Namespaced bool
 	// Verbs that the server offers for the resource, such as "list" or "patch".
 	Verbs []string
 }
 
-// Kept reports whether the API server keeps objects of the kind. Of reviews, it does
-// not: it answers them as they are created, and forgets them.
+// Kept reports whether the API server stores objects of the kind. It does not store
+// reviews: it answers them when they are created.
 func (k Kind) Kept() bool {
 	return len(k.Verbs) == 0 || slices.Contains(k.Verbs, "get") || slices.Contains(k.Verbs, "list")
 }
@@ -30,7 +30,7 @@ func (k Kind) GVR() schema.GroupVersionResource {
 	return k.GVK.GroupVersion().WithResource(k.Resource)
 }
 
-// Write says how one server-side apply is to be done.
+// Write says how to do one server-side apply.
 type Write struct {
 	// Manager is the field manager, at most 128 characters.
 	Manager string

@@ -6,17 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Source is the place where an object was written down.
+// Source is the place where an object is written.
 type Source struct {
 	// File is the path as the user gave it, "-" for standard input, or a URL without
 	// what may be a password or a signature in it.
 	File string
-	// Line is the first line of the object, from 1; 0 where there are no lines
-	// (the output of a kustomization).
+	// Line is the first line of the object, from 1; 0 without lines (the output of a
+	// kustomization).
 	Line int
 }
 
-// String returns file:line, or the file alone where no line is known.
+// String returns file:line, or only the file if the line is unknown.
 func (s Source) String() string {
 	if s.Line == 0 {
 		return s.File
@@ -24,8 +24,8 @@ func (s Source) String() string {
 	return s.File + ":" + strconv.Itoa(s.Line)
 }
 
-// Manifest is one object as somebody wrote it down, and where. The object is
-// what was written: no default, no namespace, nothing of the server's.
+// Manifest is one object as its author wrote it, and where. The object has no
+// default, no namespace and nothing of the server's added.
 type Manifest struct {
 	Object *unstructured.Unstructured
 	Source Source

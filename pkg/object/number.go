@@ -2,8 +2,8 @@ package object
 
 import "strconv"
 
-// WholeNumber reads a whole number from an object's field, such as a generation, which
-// some controllers write as text (edge case 47, https://github.com/helm/helm/issues/32615).
+// WholeNumber reads a whole number from an object's field, such as a generation, which some
+// controllers write as a string (edge case 47, https://github.com/helm/helm/issues/32615).
 // It reports whether the value is one.
 func WholeNumber(v any) (n int64, ok bool) {
 	switch v := v.(type) {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref is what an object is called: its kind at the version in which somebody
-// spoke of it, its namespace (empty where it has none) and its name.
+// Ref names an object: its kind at the version in which it was mentioned, its
+// namespace (empty if it has none) and its name.
 type Ref struct {
 	GVK       schema.GroupVersionKind
 	Namespace string
@@ -21,20 +21,19 @@ type Key struct {
 	Group, Kind, Namespace, Name string
 }
 
-// RefOf reads the name of an object off the object.
+// RefOf returns an object's Ref.
 func RefOf(u *unstructured.Unstructured) Ref {
 	return Ref{GVK: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// Key returns the identity of the object, whatever version it was named at.
+// Key returns the identity of the object, independent of the version.
 func (r Ref) Key() Key {
 	return Key{Group: r.GVK.Group, Kind: r.GVK.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// String names the object as kubectl takes it: "deployment.apps/web -n prod", or
-// "namespace/prod" where there is no namespace. It is the one spelling for people, in
-// results, errors, warnings and logs alike: what is read can be pasted behind
-// kubectl get. Without a name, the kind is meant.
+// String names the object in kubectl's notation: "deployment.apps/web -n prod", or
+// "namespace/prod" without a namespace. All results, errors, warnings and logs use
+// it: it can be pasted behind kubectl get. Without a name, it names the kind.
 func (r Ref) String() string {
 	text := strings.TrimSuffix(r.Resource(), "/")
 	if r.Namespace == "" {
@@ -53,7 +52,7 @@ func (r Ref) Resource() string {
 	return kind + "/" + r.Name
 }
 
-// Ref returns a Ref without a version: what the object is called.
+// Ref returns a Ref without a version.
 func (k Key) Ref() Ref {
 	return Ref{GVK: schema.GroupVersionKind{Group: k.Group, Kind: k.Kind}, Namespace: k.Namespace, Name: k.Name}
 }

@@ -10,36 +10,36 @@ type Selection struct {
 	Name string
 	// Labels is a label selector as kubectl takes it; empty for all labels.
 	Labels string
-	// Fields is a field selector as kubectl takes it, for the server to judge; empty
-	// for all.
+	// Fields is a field selector as kubectl takes it, for the server to evaluate;
+	// empty for all.
 	Fields string
 }
 
-// Narrowed reports whether an object can leave the selection and still be there.
+// Narrowed reports whether an object can leave the selection and still exist.
 func (s Selection) Narrowed() bool { return s.Labels != "" || s.Fields != "" }
 
-// Change is what a watch has to tell. It is one of the structs below.
+// Change is what a watch reports. It is one of the structs below.
 type Change interface{ change() }
 
-// Present says that the object is there, in this version: found by a list, added
-// or changed.
+// Present says that the object exists in this version: found by a list, added or
+// changed.
 type Present struct {
 	Object *unstructured.Unstructured
 }
 
-// Gone says that the object was deleted. Of objects that were found missing by a
-// later list, no more than namespace, name and UID may be known.
+// Gone says that the object was deleted. If a later list found it missing, only its
+// namespace, name and UID may be known.
 type Gone struct {
 	Object *unstructured.Unstructured
 }
 
-// Synced says that everything selected has been told: what was not Present is not
-// there. It comes once the first list is read, after each later one, and when
+// Synced says that every selected object has been reported: what was not Present
+// does not exist. It comes after the first list, after each later one, and when
 // changes can be seen again after an Unreadable.
 type Synced struct{}
 
-// Unreadable says that changes cannot be seen at present, for a reason that may
-// pass. What is known may be out of date until the next Present or Synced.
+// Unreadable says that changes cannot be seen at present, for a transient reason.
+// What is known may be out of date until the next Present or Synced.
 type Unreadable struct {
 	Err error
 }

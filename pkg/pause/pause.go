@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// For returns after that long, or as soon as ctx is done; then with why.
+// For returns after that long, or as soon as ctx is done; then with its cause.
 func For(ctx context.Context, long time.Duration) error {
 	timer := time.NewTimer(long)
 	defer timer.Stop()

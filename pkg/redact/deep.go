@@ -11,10 +11,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deep masks every text in a value, however deep, errors and their hints among them;
-// map keys stay. What objects, paths and owners are called stays as well, and is
-// [Vault.Public] from then on. Each text passes through then as well, unless it is nil.
-// What needs no change is shared with the argument, which itself is never changed.
+// Deep masks every text in a value, however deep, including errors and their hints; map
+// keys stay. The names of objects, paths and owners stay as well, and are [Vault.Public]
+// from then on. Each text also passes through then, unless it is nil. What needs no
+// change is shared with the argument, which itself is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x
@@ -33,8 +33,8 @@ type walker struct {
 	text  func(string) string
 }
 
-// error returns err with its text changed, and all that it wraps. It can be told by type
-// and reason as before.
+// error returns err with its text and all that it wraps changed. It can still be
+// classified by type and reason.
 func (w *walker) error(err error) error {
 	if !w.quotes(err) {
 		return err
@@ -64,8 +64,8 @@ func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	}
 }
 
-// isName reports whether values of a type are what something is called: no text from
-// outside, and nothing of a Secret.
+// isName reports whether values of a type are names: no text from outside, and nothing
+// from a Secret.
 func isName(t reflect.Type) bool {
 	switch {
 	case t.Kind() == reflect.String:
@@ -108,7 +108,7 @@ func (w *walker) deepPointer(x reflect.Value) (reflect.Value, bool) {
 	return out, true
 }
 
-// deepParts masks the parts of what has some, in a copy once one of them changes.
+// deepParts masks the parts of a composite value, in a copy once one of them changes.
 func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	out = x
 	switch x.Kind() {
@@ -185,8 +185,8 @@ func hintOf(err error) string {
 	return ""
 }
 
-// vaultError is an error with its text masked. What asks for a type below it gets the
-// one that there is; what goes down the chain for texts finds only masked ones.
+// vaultError is an error with its text masked. A caller that asks for a type below it
+// gets the original; one that follows the chain for texts finds only masked ones.
 type vaultError struct {
 	err    error
 	walker *walker
@@ -194,7 +194,7 @@ type vaultError struct {
 
 func (e *vaultError) Error() string { return e.walker.text(e.err.Error()) }
 
-// Hint is what the first error of the chain that has a hint says to do.
+// Hint returns the first hint in the chain.
 func (e *vaultError) Hint() string {
 	var hinted interface{ Hint() string }
 	if !errors.As(e.err, &hinted) {
@@ -203,8 +203,8 @@ func (e *vaultError) Hint() string {
 	return e.walker.text(hinted.Hint())
 }
 
-// Of is what the first error of the chain that can speak of several objects at once
-// says of them, masked as well; of all others the error itself.
+// Of returns what the first error in the chain that covers several objects says of them,
+// masked as well; for all others the error itself.
 func (e *vaultError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {
@@ -213,7 +213,7 @@ func (e *vaultError) Of(objects int) error {
 	return e.walker.error(many)
 }
 
-// As finds a type in the chain that is not masked.
+// As finds a type in the unmasked chain.
 func (e *vaultError) As(target any) bool {
 	t := reflect.TypeOf(target).Elem()
 	if !reflect.TypeOf(e.err).AssignableTo(t) {
@@ -224,7 +224,7 @@ func (e *vaultError) As(target any) bool {
 	return true
 }
 
-// Is compares with the error that is masked.
+// Is compares with the unmasked error.
 func (e *vaultError) Is(target error) bool {
 	if reflect.TypeOf(e.err).Comparable() && e.err == target {
 		return true
@@ -236,7 +236,7 @@ func (e *vaultError) Is(target error) bool {
 // joinedVaultError is a vaultError of an error that wraps any number.
 type joinedVaultError struct{ vaultError }
 
-// masked wraps an error in its own shape: what joins several stays such a one.
+// masked wraps an error in its own shape: a joined error stays one.
 func (w *walker) masked(err error) error {
 	one := vaultError{err: err, walker: w}
 	if _, joins := err.(interface{ Unwrap() []error }); joins {

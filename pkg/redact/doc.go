@@ -3,9 +3,9 @@
 //
 //	before, after := redact.Pair(ref, before, after)
 //
-// What quotes a Secret that is not at hand (a server, a policy, a library's log) goes
-// through the [Vault] of the run, which knows them all.
+// Texts that may quote a Secret that is not at hand (from a server, a policy, a
+// library's log) go through the [Vault] of the run, which knows all Secrets.
 //
-// Whoever emits an event calls Pair first. Equal values stay equal and different
-// ones different, so that a diff of masked objects is still a diff.
+// The code that emits an event calls Pair first. Equal values stay equal and
+// different ones different, so that a diff of masked objects is still a diff.
 package redact

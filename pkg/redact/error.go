@@ -13,9 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Error returns err with a text that quotes no value of the Secret that it is
-// about; err itself, for what branches on it, stays below. Of any other object
-// the error is returned as it is.
+// Error returns err with a text that quotes no value of the Secret that it is about;
+// err itself stays below, for callers that branch on it. An error about any other
+// object is returned as it is.
 func Error(u *unstructured.Unstructured, err error) error {
 	if err == nil {
 		return nil
@@ -27,10 +27,10 @@ func Error(u *unstructured.Unstructured, err error) error {
 	return &maskedError{about: u, err: err, text: text}
 }
 
-// Refusal is for a server's answer about an object of which only the name is
-// known, so that what it quotes cannot be told: of a Secret, nothing but the
-// code remains, or that it is not there, in words of ours. The error is not kept below,
-// where a printer may look for it.
+// Refusal is for a server's answer about an object of which only the name is known, so
+// that its quotes cannot be recognized: for a Secret only the code remains, or that it
+// does not exist, in our own words. The error is not kept below, where a printer might
+// look for it.
 func Refusal(ref object.Ref, err error) error {
 	var status apierrors.APIStatus
 	if !IsSecret(ref) || !errors.As(err, &status) {
@@ -53,8 +53,8 @@ func (e *maskedError) Error() string { return e.text }
 
 func (e *maskedError) Unwrap() error { return e.err }
 
-// Of is what the error says of several objects at once, if it can, without the values
-// of this one.
+// Of returns what the error says of several objects at once, if it can, without the
+// values of this one.
 func (e *maskedError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {
@@ -63,7 +63,7 @@ func (e *maskedError) Of(objects int) error {
 	return Error(e.about, many)
 }
 
-// several asks an error to speak of several objects at once; nil if it cannot.
+// several returns an error that can speak of several objects at once; nil if it cannot.
 func several(err error, objects int) error {
 	common, ok := errors.AsType[interface {
 		error

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// realLength is from where on a value is masked wherever it turns up; below
-	// anyPlace as a whole word only.
+	// realLength is the length from which a value is masked everywhere; below anyPlace
+	// only as a whole word.
 	realLength = 6
 	anyPlace   = 8
 )
 
-// index finds forms in a text by their first bytes. It grows while it is used, which an
+// index finds forms in a text by their first bytes. It grows while in use, which an
 // automaton does not, and costs one look-up for each byte of a text.
 type index struct {
 	forms map[[realLength]byte][]string
@@ -20,7 +20,7 @@ type index struct {
 	// need no look-up.
 	filter []uint64
 	known  map[string]bool
-	// heads are all beginnings of forms that are too short to be looked up in forms.
+	// heads are all beginnings of forms that are too short for forms.
 	heads map[string]bool
 	// longest form, in bytes.
 	longest int
@@ -44,7 +44,7 @@ func bit(text string) (word, mask uint64) {
 	return hash / 64, 1 << (hash % 64)
 }
 
-// beginning returns the forms that begin as a text does.
+// beginning returns the forms that share their beginning with a text.
 func (x *index) beginning(text string) []string {
 	if word, mask := bit(text); x.filter[word]&mask == 0 {
 		return nil
@@ -69,8 +69,8 @@ func (x *index) add(form string) {
 	x.longest = max(x.longest, len(form))
 }
 
-// mask replaces every form. Matches that overlap are one mask: they are pieces of one
-// value, mostly.
+// mask replaces every form. Overlapping matches become one mask: they are mostly pieces
+// of one value.
 func (x *index) mask(text string, public map[string]bool) string {
 	if len(x.forms) == 0 {
 		return text
@@ -121,8 +121,8 @@ func (x *index) match(text string, at int, public map[string]bool) int {
 	return best
 }
 
-// open returns where the end of a text begins that may be a form when there is more of
-// the text; the length of the text if nothing may.
+// open returns where a possible form begins that the end of the text cuts off; the
+// length of the text if there is none.
 func (x *index) open(text string) int {
 	for at := max(0, len(text)-x.longest); at < len(text); at++ {
 		rest := text[at:]
@@ -151,7 +151,7 @@ func common(a, b string) int {
 	return n
 }
 
-// breaksOff reports whether a text was cut before its rest.
+// breaksOff reports whether a text ends where its rest was cut off.
 func breaksOff(rest string) bool {
 	if rest == "" {
 		return true

@@ -12,8 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// What stands in the place of a value. Two that differ are told apart, as
-// kubectl diff does it.
+// The masks. Two values that differ get different ones, as in kubectl diff.
 const (
 	Mask   = "***"
 	before = Mask + " (before)"
@@ -28,10 +27,10 @@ func IsSecret(ref object.Ref) bool {
 	return ref.GVK.Group == "" && ref.GVK.Kind == "Secret"
 }
 
-// Pair masks an object, or a projection of it, at two points in time. Values
-// that are equal stay equal. Other objects than Secrets are returned as they
-// are, and what is not secret is shared with the arguments: neither result may
-// be changed in place.
+// Pair masks an object, or a projection of it, at two points in time. Values that
+// are equal stay equal. Objects other than Secrets are returned as they are, and
+// what is not secret is shared with the arguments: neither result may be changed in
+// place.
 func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any) {
 	if !IsSecret(ref) {
 		return b, a
@@ -68,7 +67,7 @@ func Conflicts(ref object.Ref, conflicts []managedfields.Conflict) []managedfiel
 	return out
 }
 
-// Object returns the object with its secret values masked; other objects than
+// Object returns the object with its secret values masked; objects other than
 // Secrets as they are.
 func Object(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u == nil || !IsSecret(object.RefOf(u)) {
@@ -90,7 +89,7 @@ func names(p fieldpath.Path) []string {
 	return out
 }
 
-// secrecy says what a path of a Secret has to do with its values.
+// secrecy says how a path of a Secret relates to its values.
 type secrecy int
 
 const (
@@ -120,8 +119,8 @@ func secrecyOf(path []string) secrecy {
 	return open
 }
 
-// pair masks the two values at one path; hasX and hasY tell which of them there
-// are. Null and empty are no secret.
+// pair masks the two values at one path; hasX and hasY say which of them exist.
+// Null and empty are not secret.
 func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any) {
 	level := secrecyOf(path)
 	if level == open {
@@ -163,7 +162,7 @@ func pairMaps(path []string, x, y any, xm, ym map[string]any, tagX, tagY string)
 	return orMask(x, outX, tagX), orMask(y, outY, tagY)
 }
 
-// orMask returns the masked map, or where the value is none, what is left of it.
+// orMask returns the masked map, or the rest of a value that is none.
 func orMask(v any, masked map[string]any, tag string) any {
 	if _, ok := v.(map[string]any); ok {
 		return masked

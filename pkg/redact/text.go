@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// shortest is the length below which a value is masked as a whole word only:
-	// a secret "a" should not cost every a of a message.
+	// shortest is the length below which a value is masked as a whole word only: a
+	// secret "a" must not cost every a of a message.
 	shortest = 4
 	// shortestLine is the length from which single lines of a value are masked.
 	shortestLine = 8
 )
 
 // Text masks the secret values of an object in a text, such as a server's error
-// message: as they are, in base64, decoded, and escaped. Texts about other
-// objects than Secrets are returned as they are.
+// message: as they are, in base64, decoded, and escaped. Texts about objects other
+// than Secrets are returned as they are.
 func Text(u *unstructured.Unstructured, text string) string {
 	if u == nil || !IsSecret(object.RefOf(u)) {
 		return text
@@ -45,7 +45,7 @@ func Text(u *unstructured.Unstructured, text string) string {
 	return v.mask(text)
 }
 
-// vault collects the forms in which values may turn up.
+// vault collects the forms in which values may appear.
 type vault struct {
 	forms []string
 }
@@ -63,8 +63,8 @@ func (v *vault) object(o map[string]any) {
 	})
 }
 
-// each calls f for every scalar in a value, whatever its shape: what is no map of
-// texts is refused by the server, and quoted in the refusal.
+// each calls f for every scalar in a value of any shape: the server refuses one
+// that is not a map of strings, and quotes it in the refusal.
 func each(value any, f func(string)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -101,7 +101,7 @@ func (v *vault) add(value string) {
 	}
 }
 
-// form adds a value, and how it looks between the quotes of Go and of JSON.
+// form adds a value, as it is and escaped as in Go and in JSON.
 func (v *vault) form(value string) {
 	if strings.TrimSpace(value) == "" {
 		return
@@ -135,7 +135,7 @@ func (v *vault) mask(text string) string {
 	return text
 }
 
-// maskWord replaces a word where no letter or digit adjoins it.
+// maskWord replaces a word that no letter or digit adjoins.
 func maskWord(text, word string) string {
 	var b strings.Builder
 	for {

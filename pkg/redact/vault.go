@@ -15,29 +15,28 @@ import (
 )
 
 // Vault knows the values of every Secret that one run has seen, and masks them in
-// whatever the run is about to say. What is shorter than [realLength] is not masked
-// here: "true" or "1" are everywhere. In a text about the Secret itself, [Text] masks
-// those as well.
+// everything the run prints. It does not mask values shorter than [realLength]: "true"
+// or "1" are everywhere. In a text about the Secret itself, [Text] masks those as well.
 //
-// A value that is also what something is called (the name of an object of the run, its
-// namespace, a key) stays: it is printed anyway, and a name that is masked names
-// nothing.
+// A value that is also a name (of an object in the run, its namespace, a key) stays: it
+// is printed anyway, and a masked name names nothing.
 //
 // A Vault may be used from many goroutines. A nil Vault knows nothing.
 type Vault struct {
 	mu    sync.RWMutex
 	index index
-	// sure holds the forms that are masked in finished output, too, where the same
-	// text may be a part of what we write ourselves.
+	// sure holds the forms that are masked in finished output too, where the same text
+	// may be part of our own.
 	sure   index
 	public map[string]bool
 }
 
 const (
-	// tokenLength is from where on one line of a value, or one word of letters alone,
-	// is too rare to be anything but secret.
+	// tokenLength is the length from which one line of a value, or one word of letters
+	// alone, is too rare to be anything but secret.
 	tokenLength = 16
-	// piece is what long values are cut into, so that a part of one is recognised.
+	// piece is the length of the parts into which long values are cut, so that a part
+	// of one is recognized.
 	piece = 512
 )
 
@@ -46,8 +45,7 @@ func NewVault() *Vault {
 	return &Vault{index: newIndex(), sure: newIndex(), public: map[string]bool{}}
 }
 
-// Learn takes in the values of an object that is a Secret, or a list that has some;
-// of any other object, nothing.
+// Learn takes the values of an object if it is a Secret, or a list with Secrets in it.
 func (v *Vault) Learn(o map[string]any) {
 	if v == nil || o == nil {
 		return
@@ -57,7 +55,7 @@ func (v *Vault) Learn(o map[string]any) {
 		apiVersion, _ := o["apiVersion"].(string)
 		for _, item := range items {
 			m, _ := item.(map[string]any)
-			if m != nil && m["kind"] == nil { // A typed list says it once for all.
+			if m != nil && m["kind"] == nil { // A typed list states the kind once for all items.
 				m = map[string]any{
 					"apiVersion": apiVersion, "kind": strings.TrimSuffix(kind, "List"),
 					"data": m["data"], "stringData": m["stringData"], "metadata": m["metadata"],
@@ -104,7 +102,7 @@ func (v *Vault) fields(o map[string]any) {
 	}
 }
 
-// Public says that texts are no secret, for they are what something is called.
+// Public declares texts that are no secret, because they are names.
 func (v *Vault) Public(words ...string) {
 	if v == nil {
 		return
@@ -125,8 +123,8 @@ func (v *Vault) Public(words ...string) {
 	}
 }
 
-// Add takes in one value, with the forms in which it may be quoted: in base64, between
-// quotes, its lines, and where it is JSON, what is in it.
+// Add takes one value, with the forms in which it may be quoted: in base64, escaped,
+// its lines, and if it is JSON, its contents.
 func (v *Vault) Add(value string) {
 	if v == nil || len(strings.TrimSpace(value)) < realLength {
 		return
@@ -144,7 +142,7 @@ func (v *Vault) Add(value string) {
 	}
 }
 
-// add takes in a value and its lines, as they are and quoted.
+// add takes a value and its lines, as they are and escaped.
 func (v *Vault) add(value string) {
 	v.quoted(value, isRare(value))
 	lines := strings.Split(value, "\n")
@@ -158,8 +156,8 @@ func (v *Vault) add(value string) {
 	}
 }
 
-// quoted takes in a text as it is and between the quotes of Go, JSON and YAML, once and
-// twice: a log quotes a body that quotes an annotation that quotes the value.
+// quoted takes a text as it is and as escaped by Go, JSON and YAML, once and twice: a
+// log quotes a body that quotes an annotation that quotes the value.
 func (v *Vault) quoted(value string, sure bool) {
 	value = strings.TrimSpace(value)
 	forms := []string{value}
@@ -182,7 +180,7 @@ func (v *Vault) quoted(value string, sure bool) {
 	}
 }
 
-// isUnquoted reports whether a text looks the same between all quotes.
+// isUnquoted reports whether a text looks the same in all quotes.
 func isUnquoted(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool {
 		return r < ' ' || r > '~' || r == '"' || r == '\'' || r == '\\' || r == '<' || r == '>' || r == '&'
@@ -214,7 +212,7 @@ func pieces(form string) []string {
 	return append(parts, form[len(form)-piece:])
 }
 
-// isRare reports whether a value can hardly be a word of ours.
+// isRare reports whether a value is unlikely to be a word of ours.
 func isRare(value string) bool {
 	value = strings.TrimSpace(value)
 	if len(value) < anyPlace {
@@ -227,16 +225,16 @@ func isPlainWord(text string) bool {
 	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// isToken tells a line of a key or a token from one of a configuration, which may well
-// be the same as a line of YAML that we print.
+// isToken distinguishes a line of a key or a token from one of a configuration, which
+// may well equal a line of YAML that we print.
 func isToken(line string) bool {
 	return len(line) >= tokenLength &&
 		strings.Trim(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.") == ""
 }
 
-// Text masks what the Vault knows in a text from outside: a server's message, a log. A
-// value that the text breaks off in, as at its end or before an ellipsis, is masked as
-// far as it goes.
+// Text masks what the Vault knows in a text from outside: a server's message, a log. If
+// the text breaks off within a value, at its end or before an ellipsis, the part that
+// is there is masked.
 func (v *Vault) Text(text string) string {
 	if v == nil || len(text) < realLength {
 		return text

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Writer returns what masks finished output on its way to w: the net below all that is
-// masked where it comes in. Only values that can hardly be anything else are looked for,
-// so that no word of ours, and no key of a document, is taken for one. A value is found
-// however it is split into writes: what may be the beginning of one is held back until
-// the next write, or [Writer.Flush].
+// Writer returns a writer that masks finished output on its way to w: the safety net
+// below everything that is masked on its way in. It looks only for values that can
+// hardly be anything else, so that it does not mistake a word of ours, or a key of a
+// document, for one. It finds a value however it is split into writes: the possible
+// beginning of one is held back until the next write, or [Writer.Flush].
 func (v *Vault) Writer(w io.Writer) *Writer { return &Writer{vault: v, w: w} }
 
 // Writer masks what is written to it.
@@ -22,7 +22,7 @@ type Writer struct {
 	held string
 }
 
-// Unwrap returns what is written to.
+// Unwrap returns the underlying writer.
 func (w *Writer) Unwrap() io.Writer { return w.w }
 
 // Write implements io.Writer.
@@ -40,7 +40,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if !strings.HasSuffix(text, eraseLine) {
 		end = x.open(text)
 	}
-	// What is held back must not cut a value in two that is there already.
+	// What is held back must not cut a value in two that is complete already.
 	for from, to := 0, 0; ; {
 		if from, to = x.next(text, to, w.vault.public); from == to || to > end {
 			if from < to {
@@ -60,7 +60,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// eraseLine ends each drawing of a live line, which is nothing to hold back of.
+// eraseLine ends each drawing of a live line; nothing before it needs to be held back.
 const eraseLine = "\x1b[K"
 
 // Flush writes what was held back.

@@ -13,7 +13,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// List names so many at most, and how many more there are: "a, b and 3 more".
+// List names at most so many, and how many more there are: "a, b and 3 more".
 func List(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")

@@ -9,7 +9,7 @@ import (
 
 // Printable spells out what does not print, the way Go writes it in a string: escape
 // sequences (\x1b), line breaks (\n), marks that turn the direction of the text (\u202e)
-// and broken UTF-8 (\xff). The characters of keep stay as they are.
+// and broken UTF-8 (\xff). The characters in keep stay as they are.
 func Printable(s string, keep ...rune) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(s); i += width {
@@ -28,15 +28,15 @@ func Printable(s string, keep ...rune) string {
 	return b.String()
 }
 
-// OneLine makes prose one line: blanks and line breaks become one blank, a terminal's
-// escape sequences that set colours or move the cursor go, and what else does not print
+// OneLine makes prose one line: runs of white space become one space, escape sequences
+// that set colours or move the cursor are removed, and anything else that does not print
 // is spelled out as by Printable.
 func OneLine(s string) string {
 	return Printable(strings.Join(strings.Fields(withoutSequences(s)), " "))
 }
 
-// withoutSequences takes out whole control sequences, ESC [ … letter: they say how a text
-// looks and nothing of what it says.
+// withoutSequences removes whole control sequences, ESC [ … letter: they set the look of
+// a text and carry no content.
 func withoutSequences(s string) string {
 	var b strings.Builder
 	for {

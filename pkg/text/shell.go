@@ -7,10 +7,10 @@ import (
 
 // ShellQuote quotes a word such that a POSIX shell reads it unchanged.
 //
-// A word with something that does not print comes in the form $'…' with octal numbers,
-// so that a terminal shows it, pastes it and obeys nothing in it. bash, zsh, ksh and
-// whatever follows POSIX of 2024 read it back to the byte. An older shell reads another
-// word, one that names nothing, and runs no part of it: there is no quote inside.
+// A word with unprintable characters takes the form $'…' with octal numbers, which a
+// terminal shows and pastes without obeying it. bash, zsh, ksh and any shell that
+// follows POSIX of 2024 read it back to the byte. An older shell reads another word,
+// one that names nothing, and runs no part of it: there is no quote inside.
 func ShellQuote(word string) string {
 	special := func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-…", r)

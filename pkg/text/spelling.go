@@ -2,8 +2,8 @@ package text
 
 import "strings"
 
-// Nearest returns the one of known that word is most probably a slip of the pen
-// for; empty if none is near enough. Of several that are as near, the first.
+// Nearest returns the known word of which word is most probably a typing error;
+// empty if none is near enough. Among equally near ones it returns the first.
 func Nearest(word string, known []string) string {
 	best, bestEdits := "", 0
 	for _, k := range known {
@@ -17,16 +17,16 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Similar reports whether one word may be a slip of the pen for the other: one edit
-// for every three letters, whatever their case.
+// Similar reports whether one word may be a typing error for the other: at most one
+// edit for every three letters, ignoring case.
 func Similar(a, b string) bool {
 	const letters = 3
 	return min(len(a), len(b)) >= letters &&
 		Edits(strings.ToLower(a), strings.ToLower(b)) <= max(len(a), len(b))/letters
 }
 
-// Edits is how many letters to add, drop, change or swap with their neighbour to
-// make one word the other (optimal string alignment).
+// Edits is the number of letters to add, drop, change or swap with their neighbour
+// to turn one word into the other (optimal string alignment).
 func Edits(one, other string) int {
 	a, b := []rune(one), []rune(other)
 	row := func() []int { return make([]int, len(b)+1) }

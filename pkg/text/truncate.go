@@ -9,18 +9,19 @@ import (
 const Ellipsis = "…"
 
 const (
-	// excerptHead and excerptTail are how many characters an excerpt has of a longer
-	// text: its beginning says what, and its end mostly why.
+	// excerptHead and excerptTail are how many characters an excerpt keeps of a longer
+	// text: the beginning says what happened, the end mostly why.
 	excerptHead = 200
 	excerptTail = 100
 )
 
-// Excerpt is OneLine with the middle left out of what is long.
+// Excerpt is OneLine with the middle of a long text left out.
 func Excerpt(s string) string {
 	return ends(OneLine(s), excerptHead, excerptTail, excerptHead+excerptTail, " "+Ellipsis+" ")
 }
 
-// Truncate cuts a text at its end to at most so many bytes, and no character in half.
+// Truncate cuts a text at its end to at most so many bytes, and never splits a
+// character.
 func Truncate(s string, bytes int) string {
 	if len(s) <= bytes {
 		return s
@@ -32,8 +33,8 @@ func Truncate(s string, bytes int) string {
 	return strings.TrimRight(s[:end], " ") + Ellipsis
 }
 
-// TruncateMiddle cuts a text in its middle to so many characters: what tells two names
-// apart is often the end.
+// TruncateMiddle cuts a text in its middle to so many characters: two names often
+// differ only at the end.
 func TruncateMiddle(s string, characters int) string {
 	characters = max(characters, 1)
 	head := characters / 2
