@@ -39,7 +39,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 		var err error
 		switch one.Kind {
 		case Ready:
-			out[i].judge = ready{readiness.For(gvk, s)}
+			out[i].judge = newReady(gvk, s)
 		case CEL:
 			out[i].judge, err = cel.compile(one)
 		case Status:
@@ -109,13 +109,3 @@ func (existence) judge(context.Context, map[string]any, time.Time) Verdict {
 }
 
 func (existence) reads() reads { return reads{} }
-
-// ready judges ready.
-type ready struct{ rule readiness.Rule }
-
-func (r ready) judge(_ context.Context, obj map[string]any, now time.Time) Verdict {
-	v := r.rule.Evaluate(obj, now)
-	return Verdict{Met: v.Ready, Failed: v.Failed, Reason: v.Reason, Message: v.Message, Values: v.Values, Recheck: v.Recheck}
-}
-
-func (ready) reads() reads { return reads{specTimes: true, paths: readiness.Reads()} }

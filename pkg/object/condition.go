@@ -10,6 +10,8 @@ import (
 // Condition is one of .status.conditions, in any kind.
 type Condition struct {
 	Type, Status, Reason, Message string
+	// Severity is Error, Warning or Info where a kind tells (Knative, Cluster API).
+	Severity string
 	// ObservedGeneration is the generation that it was written for. Observes reports
 	// whether it states one.
 	ObservedGeneration int64
@@ -42,7 +44,7 @@ func ConditionsIn(list any) []Condition {
 	for _, item := range items {
 		m, _ := item.(map[string]any)
 		field := func(name string) string { s, _ := m[name].(string); return s }
-		c := Condition{Type: field("type"), Status: field("status"), Reason: field("reason"), Message: field("message")}
+		c := Condition{Type: field("type"), Status: field("status"), Reason: field("reason"), Message: field("message"), Severity: field("severity")}
 		if c.Type == "" {
 			continue
 		}

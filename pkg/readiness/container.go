@@ -57,16 +57,41 @@ func judgeContainer(s *subject, list string, c map[string]any) (Verdict, bool) {
 	return Verdict{}, false
 }
 
+// lastCrash tells of the container that is not ready and crashed before: between two
+// crashes it runs, and nothing waits.
+func lastCrash(s *subject) (Verdict, bool) {
+	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
+		for _, c := range s.maps(list) {
+			restarts, _ := wholeAt(c, "restartCount")
+			ready, _ := c["ready"].(bool)
+			code, ended := wholeAt(c, "state.terminated.exitCode")
+			if !ready && (restarts > 0 || ended && code != 0) {
+				return crashOf(Verdict{}, c, "self."+list+`[name="`+textAt(c, "name")+`"]`), true
+			}
+		}
+	}
+	return Verdict{}, false
+}
+
+// crashOf says of a container that it crashed, how often, and with which exit code.
+func crashOf(v Verdict, c map[string]any, path string) Verdict {
+	restarts, counts := wholeAt(c, "restartCount")
+	v.Message = fmt.Sprintf("container %s has crashed, after %s", textAt(c, "name"), text.Count(int(restarts), "restart"))
+	v.Values = append(v.Values, Value{Expr: path + ".restartCount", Value: restarts, Absent: !counts})
+	for _, state := range []string{"state", "lastState"} {
+		if code, ended := wholeAt(c, state+".terminated.exitCode"); ended {
+			v.Message += fmt.Sprintf(", exit code %d", code)
+			v.Values = append(v.Values, Value{Expr: path + "." + state + ".terminated.exitCode", Value: code})
+			break
+		}
+	}
+	return v
+}
+
 // judgeCrashLoop completes a verdict on a container that crashed.
 func judgeCrashLoop(s *subject, v Verdict, c map[string]any, path string) Verdict {
-	name := textAt(c, "name")
-	restarts, counts := wholeAt(c, "restartCount")
-	v.Message = fmt.Sprintf("container %s has crashed, after %s", name, text.Count(int(restarts), "restart"))
-	v.Values = append(v.Values, Value{Expr: path + ".restartCount", Value: restarts, Absent: !counts})
-	if code, ended := wholeAt(c, "lastState.terminated.exitCode"); ended {
-		v.Message += fmt.Sprintf(", exit code %d", code)
-		v.Values = append(v.Values, Value{Expr: path + ".lastState.terminated.exitCode", Value: code})
-	}
+	restarts, _ := wholeAt(c, "restartCount")
+	v = crashOf(v, c, path)
 	crashed := timeAt(c, "lastState.terminated.finishedAt")
 	if crashed.IsZero() {
 		return s.lasting(podStart(s), unknownGrace, v)

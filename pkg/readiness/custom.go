@@ -3,32 +3,33 @@ package readiness
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// words returns the conditions that say of an object that it is ready, by
-// convention. Ready, where there is one, sums up the others.
-func words() []string {
-	return []string{"Ready", "Succeeded", "Complete", "Completed", "Available", "Healthy", "Established", "Programmed", "Accepted"}
-}
+// errorGrace is how long an object may say, with an error for its reason, that it is not
+// ready: controllers try again, and what they miss may just be on its way.
+const errorGrace = 2 * time.Minute
 
-// conventions judges a kind that we do not know by what its status says. That
+// conventions judges a kind that has no rule of its own by what its status says. That
 // nothing says otherwise does not make an object ready (edge case 48).
 func conventions(s *subject) Verdict {
-	if v, said := says(s); said {
+	said := s.said()
+	if v, decided := conclude(s, said); decided {
 		return v
 	}
-	if status, _ := at(s.obj, "status"); isEmpty(status) {
+	if inStatus, _ := at(s.obj, "status"); isEmpty(inStatus) {
 		return unmet("NoStatus", "it has no status: no controller has told of it yet", s.values("status")...)
 	}
-	return unmet("NoCondition", "nothing in its status says whether it is ready; wait for an expression of your own instead",
-		s.values("status.conditions", "status.phase")...)
+	return quote(s, said)
 }
 
 // conventionsOrExists is for kinds that may never have a status.
 func conventionsOrExists(s *subject) Verdict {
-	if v, said := says(s); said {
+	if v, decided := conclude(s, s.said()); decided {
 		return v
 	}
 	return met("it exists")
@@ -39,35 +40,199 @@ func isEmpty(status any) bool {
 	return status == nil || ok && len(m) == 0
 }
 
-// says returns what the conditions say, or else the field ready or the phase.
-func says(s *subject) (Verdict, bool) {
-	if c := s.condition("Failed"); c.is("True") {
-		return failed("Failed", "it has failed"+c.told(), c.value()), true
+// conclude weighs what an object says of itself (edge case 95): what is wrong, what is
+// stopped and what is under way come before what is well, whatever says that it is well.
+func conclude(s *subject, said []status.Statement) (Verdict, bool) {
+	if v, found := objection(s, said); found {
+		return v, true
 	}
-	if s.condition("Ready").there() {
-		return needs("Ready")(s), true
-	}
-	var there []string
-	for _, word := range words() {
-		if s.condition(word).there() {
-			there = append(there, word)
+	well := worst(said, status.Good)
+	sums := keep(well, func(one status.Statement) bool { return one.Sum && one.Condition })
+	if len(sums) == 0 {
+		if old := keep(said, isOldSum); len(old) > 0 {
+			return staleCondition(s, old[0]), true
+		}
+		// Nothing sums the object up that nobody has to know: then all that is
+		// there has to be understood, and to agree.
+		if doubt := worst(said, status.Odd, status.NotYet); len(doubt) > 0 {
+			if doubt[0].Meaning == status.Odd && len(well) == 0 {
+				return Verdict{}, false
+			}
+			return notYet(doubt[0], well), true
 		}
 	}
-	if len(there) > 0 {
-		return needs(there...)(s), true
+	if len(well) == 0 {
+		return Verdict{}, false
 	}
-	if ready, found := at(s.obj, "status.ready"); found && ready == true {
-		return met("it says that it is ready", s.values("status.ready")...), true
-	} else if found && ready == false {
-		return unmet("InProgress", "it says that it is not ready", s.values("status.ready")...), true
+	return met(sentence(well[0]), valuesOf(well)...), true
+}
+
+// objection is what speaks against that the object is ready, whatever else it says.
+func objection(s *subject, said []status.Statement) (Verdict, bool) {
+	if over := worst(said, status.Failed); len(over) > 0 {
+		reason := "Failed"
+		if strings.HasPrefix(over[0].Name, "Stalled") {
+			reason = "Stalled"
+		}
+		return failed(reason, sentence(over[0])+others(said, over[0]), valuesOf(over)...), true
 	}
-	if phase := s.text("status.phase"); slices.Contains(words(), phase) {
-		return met("its phase is "+phase, s.values("status.phase")...), true
+	// The condition Ready is not asked where it is old: it says nothing of now.
+	if len(said) > 0 && isOldSum(said[0]) && said[0].Name == "Ready" {
+		return staleCondition(s, said[0]), true
+	}
+	if wrong := worst(said, status.Bad); len(wrong) > 0 {
+		v := notYet(wrong[0], worst(said, status.Good))
+		v.Reason = "Unhealthy"
+		v.Message += others(said, wrong[0])
+		under := worst(said, status.Paused)
+		if len(under) > 0 {
+			v.Reason, v.Message = "Paused", "it is paused ("+under[0].String()+"), and "+v.Message
+			return v, true
+		}
+		return lastingError(s, said, v), true
+	}
+	if stopped := worst(said, status.Paused); len(stopped) > 0 {
+		return unmet("Paused", "it is paused: "+stopped[0].String(), valuesOf(stopped)...), true
+	}
+	if busy := worst(said, status.Working); len(busy) > 0 {
+		v := notYet(busy[0], worst(said, status.Good))
+		v.Message += others(said, busy[0])
+		return v, true
 	}
 	return Verdict{}, false
 }
 
-// needs is the rule of a kind that is ready when all of some conditions are True.
+// lastingError fails what has said for a while, with an error for its reason, that it is
+// not ready. Nothing else that is wrong fails: it may be part of a start that goes well.
+func lastingError(s *subject, said []status.Statement, v Verdict) Verdict {
+	for _, one := range said {
+		if one.Sum && one.Condition && one.Meaning == status.Bad && one.Final && one.Value == "False" && isReady(one.Name) && !one.Since.IsZero() {
+			return s.lasting(latest(one.Since, s.time("metadata.creationTimestamp"), specChanged(s), s.began), errorGrace, v)
+		}
+	}
+	return v
+}
+
+func isReady(kind string) bool {
+	return slices.Contains([]string{"Ready", "Available", "Healthy", "Succeeded"}, kind)
+}
+
+// notYet says that the object is not ready, and that another part of it says that it is.
+func notYet(one status.Statement, well []status.Statement) Verdict {
+	message := sentence(one)
+	shown := []status.Statement{one}
+	if len(well) > 0 && well[0].Sum {
+		message = sentence(well[0]) + ", but " + one.String()
+		shown = append(shown, well[0])
+	}
+	return unmet("InProgress", message, valuesOf(shown)...)
+}
+
+// others are two more things that an object says for why it is not ready.
+func others(said []status.Statement, but status.Statement) string {
+	var more []string
+	for _, one := range worst(said, status.Failed, status.Bad, status.Working) {
+		if one.Path != but.Path && one.Told() != "" && one.Told() != but.Told() {
+			more = append(more, one.String())
+		}
+	}
+	if len(more) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(more[:min(2, len(more))], "; ")
+}
+
+// quoted is how much of a status is quoted where nothing in it decides.
+const quoted = 8
+
+// quote shows what there is, the worst of it first.
+func quote(s *subject, said []status.Statement) Verdict {
+	conditions := keep(said, func(one status.Statement) bool { return !one.Old })
+	slices.SortStableFunc(conditions, func(a, b status.Statement) int { return int(b.Meaning) - int(a.Meaning) })
+	var words []string
+	for _, one := range conditions[:min(quoted, len(conditions))] {
+		words = append(words, one.String())
+	}
+	if more := len(conditions) - quoted; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	for _, name := range []string{"message", "reason"} {
+		if said := s.text("status." + name); said != "" && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, text.OneLine(said)) }) {
+			words = append(words, name+": "+text.OneLine(said))
+		}
+	}
+	const advice = "; wait for an expression of your own instead"
+	if len(words) == 0 {
+		return unmet("NoCondition", "nothing in its status says whether it is ready"+advice, s.values("status.conditions", "status.phase")...)
+	}
+	return unmet("NoCondition", "what its status says is not known to mean that it is ready: "+strings.Join(words, "; ")+advice, valuesOf(conditions)...)
+}
+
+// sentence is a statement as one sentence says it of the object.
+func sentence(one status.Statement) string {
+	switch {
+	case one.Condition && one.Within == "":
+		said := "its condition " + one.Name + " is " + text.OneLine(fmt.Sprint(one.Value))
+		if one.Meaning != status.Good {
+			said += one.Told()
+		}
+		return said
+	case one.Name == "ready" && one.Value == true:
+		return "it says that it is ready"
+	case one.Name == "ready" && one.Value == false:
+		return "it says that it is not ready"
+	case one.Within == "" && !strings.Contains(one.Name, " "):
+		if one.Meaning == status.Good {
+			return "its " + one.Name + " is " + text.OneLine(fmt.Sprint(one.Value))
+		}
+		return "its " + one.String()
+	}
+	return one.String()
+}
+
+// isOldSum reports whether a statement would say that the object is ready, and is of an
+// earlier generation.
+func isOldSum(one status.Statement) bool {
+	return one.Old && one.Sum && one.Condition && one.IsPositive()
+}
+
+func staleCondition(s *subject, one status.Statement) Verdict {
+	c := s.condition(one.Name)
+	return unmet("StaleStatus", fmt.Sprintf("its condition %s is of generation %d, and the object is at generation %d", one.Name, one.Generation, s.generation),
+		c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
+}
+
+// worst returns the statements of these meanings, those of an earlier one before those of
+// a later one, and the sums before the parts.
+func worst(said []status.Statement, meanings ...status.Meaning) []status.Statement {
+	var out []status.Statement
+	for _, m := range meanings {
+		out = append(out, keep(said, func(one status.Statement) bool { return one.Meaning == m })...)
+	}
+	return out
+}
+
+func keep(said []status.Statement, wanted func(status.Statement) bool) []status.Statement {
+	var out []status.Statement
+	for _, one := range said {
+		if wanted(one) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// valuesOf are what a verdict shows of statements.
+func valuesOf(said []status.Statement) []Value {
+	out := make([]Value, 0, 4)
+	for _, one := range said[:min(4, len(said))] {
+		out = append(out, Value{Expr: one.Path, Value: one.Value})
+	}
+	return out
+}
+
+// needs is the rule of a kind that is ready when all of some conditions are True, and
+// nothing that it says contradicts them.
 func needs(kinds ...string) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		values := make([]Value, 0, len(kinds))
@@ -85,5 +250,19 @@ func needs(kinds ...string) func(*subject) Verdict {
 			values = append(values, c.value())
 		}
 		return met("its condition "+kinds[0]+" is True", values...)
+	}
+}
+
+// unopposed is a rule that holds only where the rest of the status does not contradict it.
+func unopposed(rule func(*subject) Verdict) func(*subject) Verdict {
+	return func(s *subject) Verdict {
+		v := rule(s)
+		if !v.Ready {
+			return v
+		}
+		if no, found := objection(s, s.said()); found {
+			return no
+		}
+		return v
 	}
 }

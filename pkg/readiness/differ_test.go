@@ -26,7 +26,7 @@ func TestReadyUnlikeKstatus(t *testing.T) {
 		"StatefulSet, OnDelete":      {`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s, generation: 1}, spec: {replicas: 1, updateStrategy: {type: OnDelete}}, status: {observedGeneration: 1, replicas: 1}}`, "Current", "InProgress"},
 		"StatefulSet, ready briefly": {`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s, generation: 1}, spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, readyReplicas: 1, currentReplicas: 1, availableReplicas: 0}}`, "Current", "InProgress"},
 		"DaemonSet, OnDelete":        {`{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: s, generation: 1}, spec: {updateStrategy: {type: OnDelete}}, status: {observedGeneration: 1, desiredNumberScheduled: 1, currentNumberScheduled: 1, updatedNumberScheduled: 0, numberAvailable: 1, numberReady: 1}}`, "InProgress", "Current"},
-		"Deployment, paused":         {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, generation: 1}, spec: {replicas: 1, paused: true, progressDeadlineSeconds: 600}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, conditions: [{type: Progressing, status: Unknown, reason: DeploymentPaused}, {type: Available, status: "True"}]}}`, "InProgress", "Current"},
+		"Deployment, paused":         {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, generation: 1}, spec: {replicas: 1, paused: true, progressDeadlineSeconds: 600}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, conditions: [{type: Progressing, status: Unknown, reason: DeploymentPaused}, {type: Available, status: "True"}]}}`, "InProgress", "InProgress"},
 		"deadline of an older spec":  {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, generation: 1, managedFields: [{time: "2026-01-01T11:55:00Z", fieldsV1: {"f:spec": {}}}]}, spec: {replicas: 1, progressDeadlineSeconds: 600}, status: {observedGeneration: 1, conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, lastUpdateTime: "2026-01-01T10:00:00Z"}]}}`, "Failed", "InProgress"},
 		"the first crash":            {v1("Pod", `{phase: Running, containerStatuses: [{name: c, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {finishedAt: "2026-01-01T11:00:00Z"}}}]}`), "Failed", "InProgress"},
 		"no image":                   {v1("Pod", `{phase: Pending, containerStatuses: [{name: c, state: {waiting: {reason: ImagePullBackOff}}}]}`), "InProgress", "Failed"},
@@ -46,7 +46,7 @@ func TestReadyUnlikeKstatus(t *testing.T) {
 			if theirs != tc.theirs {
 				t.Errorf("kstatus says %s, want %s", theirs, tc.theirs)
 			}
-			if ours := inItsWords(For(u.GroupVersionKind(), nil).Evaluate(u.Object, noon())); ours.String() != tc.ours {
+			if ours := inItsWords(For(u.GroupVersionKind(), false).Evaluate(u.Object, noon())); ours.String() != tc.ours {
 				t.Errorf("we say %s, want %s", ours, tc.ours)
 			}
 		})

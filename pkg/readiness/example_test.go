@@ -12,7 +12,7 @@ import (
 // A status that is of an older generation says nothing of the present one, however good
 // it looks.
 func ExampleRule_Evaluate() {
-	rule := readiness.For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Database"}, nil)
+	rule := readiness.For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Database"}, false)
 	database := func(observed int64) map[string]any {
 		return map[string]any{
 			"metadata": map[string]any{"generation": int64(2)},
@@ -34,7 +34,7 @@ func ExampleRule_Evaluate() {
 // The rule of a kind looks at what its controller really says: here, an old replica is
 // still there although all new ones are available.
 func ExampleFor() {
-	rule := readiness.For(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, nil)
+	rule := readiness.For(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, false)
 	verdict := rule.Evaluate(map[string]any{
 		"metadata": map[string]any{"generation": int64(2)},
 		"spec":     map[string]any{"replicas": int64(2)},

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // ruleOf returns the rule of a kind that has one of its own, or nil.
@@ -21,6 +20,10 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 	switch gk.String() {
 	case "Job.batch":
 		return judgeJob
+	case "CronJob.batch":
+		return exists // Suspended or not: it is as somebody wants it, and nothing comes of it by itself.
+	case "CertificateSigningRequest.certificates.k8s.io":
+		return judgeSigningRequest
 	case "HorizontalPodAutoscaler.autoscaling":
 		return judgeAutoscaler
 	case "PodDisruptionBudget.policy":
@@ -72,11 +75,11 @@ func appsRule(kind string) func(*subject) Verdict {
 func gatewayRule(kind string) func(*subject) Verdict {
 	switch {
 	case kind == "Gateway":
-		return needs("Accepted", "Programmed")
+		return unopposed(judgeGateway)
 	case kind == "GatewayClass":
-		return needs("Accepted")
+		return unopposed(needs("Accepted"))
 	case strings.HasSuffix(kind, "Route"):
-		return judgeRoute
+		return unopposed(judgeRoute)
 	}
 	return nil
 }
@@ -92,17 +95,4 @@ func isBuiltIn(group string) bool {
 		"node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io",
 		"scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
 	}, group)
-}
-
-// hasNoStatus reports whether a kind is known to have no status. A schema that names
-// no fields at all, or lets every field pass, tells nothing.
-func hasNoStatus(s *spec.Schema) bool {
-	if s == nil || len(s.Properties) == 0 {
-		return false
-	}
-	if anything, _ := s.Extensions.GetBool("x-kubernetes-preserve-unknown-fields"); anything {
-		return false
-	}
-	_, has := s.Properties["status"]
-	return !has
 }

@@ -45,6 +45,24 @@ func judgeService(s *subject) Verdict {
 	return unmet("InProgress", "its load balancer has no address yet", s.values("spec.type", "status.loadBalancer.ingress")...)
 }
 
+func exists(*subject) Verdict { return met("it exists") }
+
+// judgeSigningRequest waits for the certificate, which is what a request is for.
+func judgeSigningRequest(s *subject) Verdict {
+	for _, kind := range []string{"Denied", "Failed"} {
+		if c := s.condition(kind); c.is("True") {
+			return failed(kind, "its condition "+kind+" is True"+c.told(), c.value())
+		}
+	}
+	if s.text("status.certificate") != "" {
+		return met("its certificate is issued")
+	}
+	if c := s.condition("Approved"); c.is("True") {
+		return unmet("InProgress", "it is approved, and its certificate is not issued yet", c.value())
+	}
+	return unmet("InProgress", "nobody has approved it yet", s.values("status.certificate")...)
+}
+
 func judgeNamespace(s *subject) Verdict {
 	if s.text("status.phase") == "Active" {
 		return met("it is active", s.values("status.phase")...)
@@ -73,6 +91,14 @@ func judgeDefinition(s *subject) Verdict {
 		return met("it is established", c.value())
 	}
 	return unmet("InProgress", "it is not established yet"+c.told(), c.value())
+}
+
+// judgeGateway knows the conditions of the API's first versions too.
+func judgeGateway(s *subject) Verdict {
+	if !s.condition("Programmed").there() && s.condition("Ready").there() {
+		return needs("Ready")(s)
+	}
+	return needs("Accepted", "Programmed")(s)
 }
 
 // judgeRoute asks that each gateway that has answered accepts the route, and finds

@@ -45,15 +45,14 @@ func TestReadyOther(t *testing.T) {
 	autoscaler := func(conditions string) string {
 		return `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, status: {conditions: [` + conditions + `]}}`
 	}
-	withStatus := schemaWith("spec", "status")
 	const exists = "ready, Ready: it exists"
 	testReady(t, map[string]readyCase{
 		"ConfigMap":                  {object: v1("ConfigMap", ", data: {status: x}"), want: exists, rests: []string{}},
 		"Secret":                     {object: v1("Secret", ", data: {a: eA==}"), want: exists, rests: []string{}},
-		"ResourceQuota":              {object: v1("ResourceQuota", ""), schema: withStatus, want: exists},
+		"ResourceQuota":              {object: v1("ResourceQuota", ""), want: exists},
 		"Role":                       {object: `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r}}`, want: exists},
-		"Ingress without an address": {object: `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i}, status: {loadBalancer: {}}}`, schema: withStatus, want: exists},
-		"CronJob, suspended":         {object: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {suspend: true}}`, schema: withStatus, want: exists},
+		"Ingress without an address": {object: `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i}, status: {loadBalancer: {}}}`, want: exists},
+		"CronJob, suspended":         {object: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {suspend: true}}`, want: exists},
 		"Namespace":                  {object: v1("Namespace", ", status: {phase: Active}"), want: "ready, Ready: it is active"},
 		"Namespace, terminating":     {object: v1("Namespace", ", status: {phase: Terminating}"), want: "not ready, InProgress: it is not active"},
 		"Node":                       {object: v1("Node", `, status: {conditions: [{type: Ready, status: "True"}]}`), want: "ready, Ready: its condition Ready is True"},

@@ -40,6 +40,9 @@ func judgePod(s *subject) Verdict {
 	} else if len(all) > 0 {
 		message += ready.told() // Its readiness gates are not.
 	}
+	if last, crashed := lastCrash(s); crashed {
+		return unmet("InProgress", message+"; "+last.Message, append([]Value{ready.value()}, last.Values...)...)
+	}
 	return unmet("InProgress", message, append(s.values("status.phase"), ready.value())...)
 }
 

@@ -20,6 +20,15 @@ func TestReadyPod(t *testing.T) {
 			object: pod(`phase: Running, conditions: [{type: Ready, status: "False", reason: ReadinessGatesNotReady}], containerStatuses: [{name: a, ready: true}]`),
 			want:   "not ready, InProgress: it is not ready (ReadinessGatesNotReady)",
 		},
+		"between two crashes": {
+			object: pod(`phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady}], containerStatuses: [{name: a, ready: true}, {name: b, ready: false, restartCount: 4, state: {running: {}}, lastState: {terminated: {exitCode: 137}}}]`),
+			want:   "not ready, InProgress: 1 of 2 containers ready; container b has crashed, after 4 restarts, exit code 137",
+			rests:  []string{`self.status.conditions[type="Ready"].status: False`, `self.status.containerStatuses[name="b"].restartCount: 4`, `self.status.containerStatuses[name="b"].lastState.terminated.exitCode: 137`},
+		},
+		"just crashed": {
+			object: pod(`phase: Running, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: b, ready: false, restartCount: 0, state: {terminated: {exitCode: 1}}}]`),
+			want:   "not ready, InProgress: 0 of 1 containers ready; container b has crashed, after 0 restarts, exit code 1",
+		},
 		"failed": {
 			object: pod(`phase: Failed, reason: Evicted, message: the node was low on memory`),
 			want:   "failed, PodFailed: it has failed (Evicted): the node was low on memory",

@@ -5,36 +5,42 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
 // Rule says when objects of one kind are ready. It is safe for concurrent use.
 type Rule struct {
 	evaluate func(*subject) Verdict
+	reads    [][]string
 }
 
-// For returns the rule of a kind. s is the kind's OpenAPI schema, nil where it is not
-// known; it matters to kinds that have no rule of their own: see [NeedsSchema].
-func For(gvk schema.GroupVersionKind, s *spec.Schema) Rule {
+// For returns the rule of a kind. noStatus reports whether the kind is known to have no
+// status at all, as its schema tells; it matters to kinds that have no rule of their own:
+// see [NeedsSchema].
+func For(gvk schema.GroupVersionKind, noStatus bool) Rule {
 	if rule := ruleOf(gvk.GroupKind()); rule != nil {
-		return Rule{rule}
+		return Rule{evaluate: rule, reads: readsOfKinds()}
 	}
-	if isBuiltIn(gvk.Group) || hasNoStatus(s) {
-		return Rule{conventionsOrExists}
+	reads := append(readsOfKinds(), status.Reads()...)
+	if isBuiltIn(gvk.Group) || noStatus {
+		return Rule{evaluate: conventionsOrExists, reads: reads}
 	}
-	return Rule{conventions}
+	return Rule{evaluate: conventions, reads: reads}
 }
 
-// NeedsSchema reports whether For can make use of the schema of a kind. The rules of many
-// kinds are known by heart.
+// NeedsSchema reports whether it matters to For whether a kind has a status. The rules of
+// many kinds are known by heart.
 func NeedsSchema(gvk schema.GroupVersionKind) bool {
 	return ruleOf(gvk.GroupKind()) == nil && !isBuiltIn(gvk.Group)
 }
 
-// Reads returns what rules read of an object beside its name and version: paths of fields
-// from the root, each with all below it. Of its managed fields they read when each owner
-// wrote, and whether it was the spec.
-func Reads() [][]string {
+// Reads returns what the rule reads of an object beside its name and version: paths of
+// fields from the root, each with all below it. Of its managed fields it reads when each
+// owner wrote, and whether it was the spec.
+func (r Rule) Reads() [][]string { return r.reads }
+
+func readsOfKinds() [][]string {
 	return [][]string{
 		{"status"},
 		{"metadata", "creationTimestamp"},
@@ -57,16 +63,39 @@ func Reads() [][]string {
 // controller has not looked at its latest generation, and while its controller
 // says that it still works on it. What is Stalled has failed.
 func (r Rule) Evaluate(obj map[string]any, now time.Time) Verdict {
-	if obj == nil {
-		return unmet("Absent", "it does not exist")
+	return r.EvaluateSince(obj, time.Time{}, now)
+}
+
+// EvaluateSince is Evaluate for whoever waits since began. An error that stood there
+// before that may have been mended just then, so that it has to last from then on.
+func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
+	if v, decided := Common(obj, now); decided {
+		return v
 	}
 	s := newSubject(obj, now)
-	for _, common := range []func(*subject) (Verdict, bool){terminating, stale, reconciling, stalled} {
+	s.began = began
+	for _, common := range []func(*subject) (Verdict, bool){reconciling, stalled} {
 		if v, decided := common(s); decided {
 			return v
 		}
 	}
 	return r.evaluate(s)
+}
+
+// Common judges what holds for every rule, also for one that is stated elsewhere: what
+// does not exist, is being deleted, or has a status of another generation is not ready.
+// It reports whether that decides.
+func Common(obj map[string]any, now time.Time) (Verdict, bool) {
+	if obj == nil {
+		return unmet("Absent", "it does not exist"), true
+	}
+	s := newSubject(obj, now)
+	for _, common := range []func(*subject) (Verdict, bool){terminating, stale} {
+		if v, decided := common(s); decided {
+			return v, true
+		}
+	}
+	return Verdict{}, false
 }
 
 func terminating(s *subject) (Verdict, bool) {
@@ -83,9 +112,13 @@ func stale(s *subject) (Verdict, bool) {
 	if !found || s.generation == 0 || seen == s.generation {
 		return Verdict{}, false
 	}
+	values := s.values("metadata.generation", "status.observedGeneration")
+	if seen > s.generation {
+		return unmet("StaleStatus", fmt.Sprintf("its status is of generation %d, and the object is only at generation %d: "+
+			"the status was restored or copied from another object, and stays as it is until its controller writes a new one", seen, s.generation), values...), true
+	}
 	return unmet("StaleStatus",
-		fmt.Sprintf("its status is of generation %d, and the object is at generation %d", seen, s.generation),
-		s.values("metadata.generation", "status.observedGeneration")...), true
+		fmt.Sprintf("its status is of generation %d, and the object is at generation %d", seen, s.generation), values...), true
 }
 
 func reconciling(s *subject) (Verdict, bool) {

@@ -5,14 +5,17 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
 // subject is one version of one object, as the rules of readiness read it. Paths
 // are names with dots between them. What is not of the type that a rule expects is
 // as good as absent.
 type subject struct {
-	obj        map[string]any
-	now        time.Time
+	obj map[string]any
+	now time.Time
+	// began is when somebody began to wait; zero where nobody does.
+	began      time.Time
 	generation int64
 	conditions []statusCondition
 }
@@ -23,6 +26,9 @@ func newSubject(obj map[string]any, now time.Time) *subject {
 	s.conditions = conditionsAt(obj, s.generation, "status.conditions")
 	return s
 }
+
+// said is all that the object says of itself.
+func (s *subject) said() []status.Statement { return status.Read(s.obj) }
 
 // at returns what is at a path.
 func at(obj map[string]any, path string) (any, bool) {

@@ -36,6 +36,10 @@ func judgeDeployment(s *subject) Verdict {
 	if available := s.condition("Available"); !available.is("True") {
 		return unmet("InProgress", "it is not available"+available.told(), available.value())
 	}
+	if paused {
+		return unmet("Paused", "it is paused: no change is rolled out; "+ofReplicas(s.count("status.availableReplicas"), want, "available"),
+			s.values("spec.paused", "status.availableReplicas", "spec.replicas")...)
+	}
 	return met(ofReplicas(s.count("status.availableReplicas"), want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 

@@ -76,7 +76,7 @@ func TestReadyDeployment(t *testing.T) {
 		},
 		"edge case 52: paused, and nothing to roll out": {
 			object: deployment(", replicas: 3, paused: true", all, paused+available),
-			want:   "ready, Ready: 3 of 3 replicas are available",
+			want:   "not ready, Paused: it is paused: no change is rolled out; 3 of 3 replicas are available",
 		},
 		"paused, and a Pod is down": {
 			object: deployment(", replicas: 3, paused: true", ", replicas: 3, updatedReplicas: 3, availableReplicas: 2", paused+available),

@@ -1,0 +1,45 @@
+package condition
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+)
+
+// ready judges ready by what a kind says of itself.
+type ready struct {
+	rule readiness.Rule
+	// began is when the first object was judged: what stood there before may have been
+	// mended just then.
+	began *atomic.Pointer[time.Time]
+}
+
+func newReady(gvk schema.GroupVersionKind, s *spec.Schema) judge {
+	return ready{readiness.For(gvk, hasNoStatus(s)), &atomic.Pointer[time.Time]{}}
+}
+
+func (r ready) judge(_ context.Context, obj map[string]any, now time.Time) Verdict {
+	r.began.CompareAndSwap(nil, &now)
+	v := r.rule.EvaluateSince(obj, *r.began.Load(), now)
+	return Verdict{Met: v.Ready, Failed: v.Failed, Reason: v.Reason, Message: v.Message, Values: v.Values, Recheck: v.Recheck}
+}
+
+func (r ready) reads() reads { return reads{specTimes: true, paths: r.rule.Reads()} }
+
+// hasNoStatus reports whether a kind is known to have no status. A schema that names
+// no fields at all, or lets every field pass, tells nothing.
+func hasNoStatus(s *spec.Schema) bool {
+	if s == nil || len(s.Properties) == 0 {
+		return false
+	}
+	if anything, _ := s.Extensions.GetBool("x-kubernetes-preserve-unknown-fields"); anything {
+		return false
+	}
+	_, has := s.Properties["status"]
+	return !has
+}

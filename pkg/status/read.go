@@ -1,0 +1,254 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// reader reads one object.
+type reader struct {
+	generation int64
+	kind       []string
+	// ends reports whether what the object stands for runs to its end, so that running
+	// is not what one waits for.
+	ends bool
+	out  []Statement
+}
+
+// Read returns what an object says of itself, the sums before the parts.
+func Read(obj map[string]any) []Statement {
+	meta, _ := obj["metadata"].(map[string]any)
+	kind, _ := obj["kind"].(string)
+	status, _ := obj["status"].(map[string]any)
+	r := &reader{kind: split(kind)}
+	r.generation, _ = object.WholeNumber(meta["generation"])
+	r.ends = runsToItsEnd(r.kind, status)
+	r.stops(meta, obj)
+	spec, _ := obj["spec"].(map[string]any)
+	r.counts("self.status", "", spec, status)
+	r.fields("self.status", "", status)
+	slices.SortStableFunc(r.out, func(a, b Statement) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
+	return r.out
+}
+
+// rank puts Ready first, then what else is of the object as a whole.
+func rank(s Statement) int {
+	switch {
+	case s.Sum && s.Name == "Ready":
+		return 0
+	case s.Sum && s.Condition:
+		return 1
+	case s.Sum:
+		return 2
+	}
+	return 3
+}
+
+// runsToItsEnd reports whether an object stands for work that ends: by its kind's name,
+// or because its status tells of an end.
+func runsToItsEnd(kind []string, status map[string]any) bool {
+	for name := range status {
+		words := split(name)
+		if first := words[:min(1, len(words))]; len(words) > 1 && (slices.Contains(first, "completion") || slices.Contains(first, "completed") || slices.Contains(first, "finished")) &&
+			slices.Contains([]string{"time", "timestamp", "at"}, words[len(words)-1]) {
+			return true
+		}
+	}
+	if len(kind) == 0 {
+		return false
+	}
+	return slices.Contains([]string{
+		"job", "run", "workflow", "task", "backup", "restore", "build", "migration", "execution", "import", "export",
+		"test", "experiment", "upload", "clone", "upgrade", "operation", "command", "scan", "request", "replay",
+	}, kind[len(kind)-1])
+}
+
+// fields reads the fields of a status, or of a part of it that is one level deeper.
+func (r *reader) fields(path, within string, fields map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		at := path + "." + name
+		words := split(name)
+		if len(words) == 0 || isPast(words) {
+			continue
+		}
+		switch v := fields[name].(type) {
+		case []any:
+			r.list(at, within, name, words, v)
+		case bool:
+			r.boolean(at, within, name, words, v)
+		case string:
+			r.text(at, within, name, words, v, fields)
+		case map[string]any:
+			if isErrorField(words) && len(v) > 0 {
+				r.error(at, within, name, v["message"])
+			} else if within == "" && name != "conditions" {
+				r.counts(at, name, nil, v)
+				r.fields(at, name, v)
+			}
+		}
+	}
+}
+
+// isPast reports whether a field is of what was, or is to be, and not of what is.
+func isPast(words []string) bool {
+	return slices.Contains([]string{
+		"last", "previous", "prev", "old", "former", "desired", "target", "expected", "requested", "initial",
+		"deprecated", "history", "past", "next",
+	}, words[0])
+}
+
+// list reads conditions, and the lists of parts that have some: the parents of a route,
+// the listeners of a gateway.
+func (r *reader) list(path, within, name string, words []string, list []any) {
+	switch {
+	case words[len(words)-1] == "conditions":
+		for _, c := range object.ConditionsIn(list) {
+			r.condition(path, within, c)
+		}
+		return
+	case isErrorField(words) && len(list) > 0 && within == "":
+		r.error(path, within, name, list[0])
+		return
+	case within != "":
+		return
+	}
+	for i, item := range list {
+		part, _ := item.(map[string]any)
+		r.counts(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), nil, part)
+		if conditions, ok := part["conditions"].([]any); ok {
+			called := partName(part, i)
+			for _, c := range object.ConditionsIn(conditions) {
+				r.condition(fmt.Sprintf("%s[%s].conditions", path, called), name+" "+called, c)
+			}
+		}
+	}
+}
+
+// partName is what a part of a list is called.
+func partName(part map[string]any, i int) string {
+	for _, ref := range []string{"parentRef", "ancestorRef", "targetRef"} {
+		if r, ok := part[ref].(map[string]any); ok {
+			part = r
+			break
+		}
+	}
+	if name, ok := part["name"].(string); ok {
+		return name
+	}
+	return fmt.Sprint(i)
+}
+
+func (r *reader) condition(path, within string, c object.Condition) {
+	if c.Status == "" {
+		return
+	}
+	words := split(c.Type)
+	class, negated := nameClass(words)
+	s := Statement{
+		Path: path + `[type="` + c.Type + `"].status`, Name: c.Type, Within: within, Value: c.Status,
+		Reason: c.Reason, Message: c.Message, Condition: true, Since: c.Changed, Generation: c.ObservedGeneration,
+		Final: isFinal(c.Reason),
+	}
+	s.Sum = within == "" && r.isWhole(words)
+	// Some copy conditions from other objects, whose generation may be higher.
+	s.Old = c.ObservedGeneration > 0 && c.ObservedGeneration < r.generation
+	if past := len(words) > 0 && isPast(words) && class != none; !s.Old && !past {
+		s.Meaning = r.meaning(class, negated, c)
+	}
+	r.out = append(r.out, s)
+}
+
+// isWhole reports whether a name is of the object as a whole: one word, beside those of
+// the kind.
+func (r *reader) isWhole(words []string) bool {
+	left := 0
+	for _, word := range words {
+		if !slices.Contains(r.kind, word) && word != "to" && word != "use" && !isNegation(word) {
+			left++
+		}
+	}
+	return left <= 1
+}
+
+func (r *reader) meaning(c class, negated bool, said object.Condition) Meaning {
+	wrong := IsError(said.Reason)
+	switch {
+	case said.Status == "Unknown":
+		if c == good && !negated {
+			return Working
+		}
+		return Nothing
+	case said.Severity == "Info" || said.Status == "False" && isBenign(said.Reason):
+		return Nothing
+	}
+	switch truth := said.Status == "True"; c {
+	case good, mild, runs:
+		return r.positive(c, truth != negated, wrong)
+	case bad:
+		if truth != negated {
+			if isStop(said.Type) {
+				return Failed
+			}
+			return Bad
+		}
+	case paused:
+		if truth != negated {
+			return Paused
+		}
+	case working:
+		switch {
+		case truth != negated && said.Reason == "" && strings.HasSuffix(said.Type, "Progressing"):
+			return Nothing // Deployments say so once they are done.
+		case truth != negated && !isDone(said.Reason):
+			return orBad(wrong, Working)
+		case truth == negated:
+			return orBad(wrong, Nothing)
+		}
+	case step:
+		if truth != negated {
+			return orBad(wrong, Step)
+		}
+		return orBad(wrong, NotYet)
+	case neutral:
+		return Nothing
+	default:
+		return orBad(wrong, Nothing)
+	}
+	return Nothing
+}
+
+// positive is the meaning of a name that is good where it is true.
+func (r *reader) positive(c class, truth, wrong bool) Meaning {
+	switch {
+	case wrong:
+		return Bad
+	case !truth && c != good:
+		return NotYet
+	case !truth:
+		return Working
+	case c == runs && r.ends:
+		return Working // It runs, and is to end.
+	}
+	return Good
+}
+
+// isStop reports whether a condition says that nobody tries any more.
+func isStop(kind string) bool {
+	words := split(kind)
+	last := words[len(words)-1]
+	return len(words) == 1 && (last == "failed" || last == "stalled" || last == "failure") || last == "terminal"
+}
+
+func orBad(wrong bool, m Meaning) Meaning {
+	if wrong {
+		return Bad
+	}
+	return m
+}
