@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -86,41 +87,55 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 }
 
-// saying reads the conditions by the conventions of the API: Ready, Available and
-// their like should be True, Stalled, Failed and Degraded should not, and
-// Reconciling says that it is worked on.
+// saying is what an object says of itself that keeps it from being ready: conditions by
+// what their names mean, its phase, its health and its errors. pkg/status reads them, as
+// it does for readiness.
 func saying(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	var found []finding
-	for _, c := range object.Conditions(u) {
-		if c.ObservedGeneration > 0 && c.ObservedGeneration < u.GetGeneration() {
-			continue // It is about an older version (edge case 47).
-		}
-		cause := event.Cause{Evidence: []string{line(c)}, Next: describe(r)}
-		rank := direct
-		switch {
-		case slices.Contains([]string{"Stalled", "Failed", "Degraded", "Error"}, c.Type) && c.Status == "True":
-			cause.Code, rank = "Stalled", root
-			cause.Message = name(r) + " is " + text.Excerpt(c.Type) + told(c)
-		case slices.Contains([]string{"Ready", "Available", "Succeeded", "Synced", "Healthy", "Accepted", "Programmed", "Established", "Complete"}, c.Type) && c.Status == "False":
-			cause.Code = "ConditionFalse"
-			cause.Message = name(r) + " is not " + text.Excerpt(c.Type) + told(c)
-		case slices.Contains([]string{"Ready", "Available"}, c.Type) && c.Status == "Unknown":
-			cause.Code = "ConditionUnknown"
-			cause.Message = name(r) + ": whether it is " + text.Excerpt(c.Type) + " is not known" + told(c)
-		case slices.Contains([]string{"Reconciling", "Progressing"}, c.Type) && c.Status == "True":
-			cause.Code, rank = "Reconciling", consequence
-			cause.Message = name(r) + " is still worked on" + told(c)
-		default:
+	for _, s := range status.Read(u.Object) {
+		code, message, rank := newsOf(s)
+		if code == "" {
 			continue
 		}
+		cause := event.Cause{Code: code, Message: name(r) + message + told(s), Evidence: []string{evidence(s)}, Next: describe(r)}
 		found = append(found, finding{Cause: cause, rank: rank})
 	}
 	return found
 }
 
-// told is what a condition says, in parentheses and after a colon.
-func told(c object.Condition) string {
+// newsOf is what a statement is as a cause; no code where it is none.
+func newsOf(s status.Statement) (code, message string, how rank) {
+	what := text.Excerpt(s.Name)
+	if s.Within != "" {
+		what = text.Excerpt(s.Within) + " " + what
+	}
+	switch {
+	case !s.Condition && (s.Meaning == status.Bad || s.Meaning == status.Failed):
+		return "StatusSays", ": its " + what + " is " + text.Excerpt(fmt.Sprint(s.Value)), direct
+	case !s.Condition:
+	case (s.Meaning == status.Bad || s.Meaning == status.Failed) && s.Value == "True":
+		return "Stalled", " is " + what, root
+	case (s.Meaning == status.Bad || s.Meaning == status.Working) && s.Value == "False":
+		return "ConditionFalse", " is not " + what, direct
+	case s.Meaning == status.Working && s.Value == "Unknown":
+		return "ConditionUnknown", ": whether it is " + what + " is not known", direct
+	case s.Meaning == status.Working:
+		return "Reconciling", " is still worked on", consequence
+	}
+	return "", "", direct
+}
+
+// evidence is the line that a statement is taken from.
+func evidence(s status.Statement) string {
+	if s.Condition {
+		return line(object.Condition{Type: s.Name, Status: fmt.Sprint(s.Value), Reason: s.Reason, Message: s.Message})
+	}
+	return strings.TrimPrefix(s.Path, "self") + " is " + text.Excerpt(fmt.Sprint(s.Value))
+}
+
+// told is what a statement says beside its value, in parentheses and after a colon.
+func told(c status.Statement) string {
 	said := ""
 	if c.Reason != "" {
 		said = " (" + text.Excerpt(c.Reason) + ")"

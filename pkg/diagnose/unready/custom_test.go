@@ -58,6 +58,15 @@ func TestCustom(t *testing.T) {
 				"Reconciling: widget.example.com/w -n prod is still worked on (Working)",
 			},
 		},
+		"the fields of its status say it": {
+			facts: widget("", `, status: {phase: Failed, message: "the disk is full", health: red, errorMessage: "no space left", conditions: [{type: DiskFull, status: "True", reason: VolumeExpandFailed}]}`),
+			want: []string{
+				"Stalled: widget.example.com/w -n prod is DiskFull (VolumeExpandFailed)",
+				"StatusSays: widget.example.com/w -n prod: its health is red: the disk is full",
+				"StatusSays: widget.example.com/w -n prod: its phase is Failed: the disk is full",
+				"StatusSays: widget.example.com/w -n prod: its errorMessage is no space left",
+			},
+		},
 		"it is not known": {
 			facts: widget("", `, status: {conditions: [{type: Ready, status: Unknown, reason: Checking}]}`),
 			want:  []string{"ConditionUnknown: widget.example.com/w -n prod: whether it is Ready is not known (Checking)"},

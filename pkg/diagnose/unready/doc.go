@@ -45,7 +45,7 @@
 // NotEstablished, APIServiceUnavailable.
 //
 // Any kind: NamespaceTerminating, Terminating, NotObserved, NoController,
-// ControllerDown, Stalled, ConditionFalse, ConditionUnknown, Reconciling,
+// ControllerDown, Stalled, ConditionFalse, ConditionUnknown, StatusSays, Reconciling,
 // WarningEvent.
 //
 // What could not be looked at: NotAllowed, Unreadable.
