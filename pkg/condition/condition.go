@@ -27,7 +27,8 @@ type judge interface {
 
 // Compile types and compiles the specs for one kind. s is the OpenAPI v3 schema
 // of the kind with its references resolved; nil leaves everything dynamic. The
-// error joins a *CompileError for each spec that does not compile.
+// error joins a *CompileError for each spec that does not compile, and a *RuleError for
+// each formula of the rule that is stated of the kind.
 func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Condition, error) {
 	var (
 		out  = make([]*Condition, len(specs))
@@ -39,7 +40,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 		var err error
 		switch one.Kind {
 		case Ready:
-			out[i].judge = newReady(gvk, s)
+			out[i].judge, err = newReady(gvk, s, one.Rules)
 		case CEL:
 			out[i].judge, err = cel.compile(one)
 		case Status:

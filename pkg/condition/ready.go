@@ -19,13 +19,27 @@ type ready struct {
 	began *atomic.Pointer[time.Time]
 }
 
-func newReady(gvk schema.GroupVersionKind, s *spec.Schema) judge {
-	return ready{readiness.For(gvk, hasNoStatus(s)), &atomic.Pointer[time.Time]{}}
+// newReady takes the rule that is stated of a kind, or else that of readiness.
+func newReady(gvk schema.GroupVersionKind, s *spec.Schema, rules *Rules) (judge, error) {
+	byHeart := ready{readiness.For(gvk, hasNoStatus(s)), &atomic.Pointer[time.Time]{}}
+	rule, found := rules.Of(gvk.GroupKind())
+	if !found {
+		return byHeart, nil
+	}
+	out, err := compileRule(gvk, rule)
+	if err != nil {
+		return nil, err
+	}
+	out.ready = byHeart
+	return out, nil
 }
 
 func (r ready) judge(_ context.Context, obj map[string]any, now time.Time) Verdict {
 	r.began.CompareAndSwap(nil, &now)
-	v := r.rule.EvaluateSince(obj, *r.began.Load(), now)
+	return verdictOf(r.rule.EvaluateSince(obj, *r.began.Load(), now))
+}
+
+func verdictOf(v readiness.Verdict) Verdict {
 	return Verdict{Met: v.Ready, Failed: v.Failed, Reason: v.Reason, Message: v.Message, Values: v.Values, Recheck: v.Recheck}
 }
 

@@ -39,6 +39,8 @@ type Spec struct {
 	// for JSONPath only if HasValue.
 	Value    string
 	HasValue bool
+	// Rules are what is stated of kinds, for Ready; nil is the table of the program alone.
+	Rules *Rules
 }
 
 // specError is a text that says no condition.

@@ -1,0 +1,157 @@
+package condition
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// Every formula of the table that is shipped compiles, and the table is not empty.
+func TestShippedRules(t *testing.T) {
+	rules, err := ParseRules("kinds.yaml", shipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rules.given) == 0 || len(ShippedKinds()) != len(rules.given) {
+		t.Errorf("%d kinds", len(ShippedKinds()))
+	}
+}
+
+// What readiness cannot know is right with the table; what it knows stays as it is
+// (edge case 95).
+func TestRecordedStatusesWithTheTable(t *testing.T) {
+	files, err := filepath.Glob("../readiness/testdata/statuses*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	right, wrong := 0, 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []struct {
+			Of, Want string
+			Object   map[string]any
+		}
+		if err := yaml.Unmarshal(data, &all); err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range all {
+			text, err := yaml.Marshal(one.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			obj := objectOf(t, string(text))
+			gvk := schema.FromAPIVersionAndKind(obj["apiVersion"].(string), obj["kind"].(string))
+			c := compiled(t, gvk, nil, "ready")
+			c.Judge(t.Context(), obj) // Somebody has waited for long.
+			v := c.JudgeAt(t.Context(), obj, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+			if v.Met != (one.Want == "ready") || v.Err != nil {
+				t.Errorf("%s (%s): want %s, got %+v", one.Of, gvk.Kind, one.Want, v)
+				wrong++
+				continue
+			}
+			right++
+			if trimmed := c.Judge(t.Context(), Trim(obj, c)); trimmed.Met != v.Met || trimmed.Reason == "NotJudged" {
+				t.Errorf("%s (%s): another verdict on what Trim leaves: %+v", one.Of, gvk.Kind, trimmed)
+			}
+		}
+	}
+	t.Logf("%d right, %d wrong", right, wrong)
+}
+
+func TestParseRules(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"sound":            {"kinds:\n- {group: example.com, kind: Widget, ready: self.status.size > 0}\n", ""},
+		"empty":            {"", "rules.yaml: it is empty; it has to have a list named kinds"},
+		"no list":          {"rules: []\n", "rules.yaml:1: it has to have a list named kinds, and nothing else"},
+		"no CEL":           {"kinds:\n- group: example.com\n  kind: Widget\n  ready: self.status.\n", "rules.yaml:4: "},
+		"no CEL, in lines": {"kinds:\n- group: example.com\n  kind: Widget\n  ready: |\n    self.status.a &&\n    self.status.b + )\n", "rules.yaml:6: "},
+		"no boolean":       {"kinds:\n- {kind: Widget, failed: \"'a'\"}\n", "rules.yaml:2: "},
+		"no text":          {"kinds:\n- {kind: Widget, ready: 'true', message: '1 + 1'}\n", "a message has to be a string"},
+		"a slip":           {"kinds:\n- {kind: Widget, raedy: 'true'}\n", "rules.yaml:2: there is no field raedy"},
+		"twice":            {"kinds:\n- {kind: Widget, ready: 'true'}\n- {kind: Widget, ready: 'true'}\n", "rules.yaml:3: Widget is there twice"},
+		"no rule":          {"kinds:\n- {kind: Widget}\n", "rules.yaml:2: it has to have a kind, and ready or failed"},
+	} {
+		_, err := ParseRules("rules.yaml", []byte(tc.text))
+		if got := ""; err != nil {
+			got = err.Error()
+			if tc.want == "" || !strings.Contains(got, tc.want) {
+				t.Errorf("%s: %s, want %s", name, got, tc.want)
+			}
+		} else if tc.want != "" {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// A file comes before a definition's annotations, and those before the table.
+func TestRulesOrder(t *testing.T) {
+	gk := schema.GroupKind{Group: "flagger.app", Kind: "Canary"}
+	from := func(r *Rules) string { rule, _ := r.Of(gk); return rule.Ready.Text }
+	rules := &Rules{}
+	if rule, _ := Shipped(gk); from(rules) != rule.Ready.Text || from(nil) != rule.Ready.Text || rule.Ready.Text == "" {
+		t.Error("the table")
+	}
+	rules.Learn(gk, "canaries.flagger.app", map[string]string{ReadyAnnotation: "self.a"})
+	if from(rules) != "self.a" {
+		t.Error("the annotation:", from(rules))
+	}
+	given, err := ParseRules("f", []byte("kinds: [{group: flagger.app, kind: Canary, ready: self.b}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.Learn(gk, "canaries.flagger.app", map[string]string{ReadyAnnotation: "self.a"})
+	if from(given) != "self.b" {
+		t.Error("the file:", from(given))
+	}
+}
+
+func TestStatedRule(t *testing.T) {
+	rules, err := ParseRules("f", []byte(`kinds: [{group: example.com, kind: Widget, ready: self.status.size >= 3, failed: self.status.size < 0, message: "'size ' + string(self.status.size)"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+	conds, err := Compile(gvk, nil, []Spec{{Kind: Ready, Text: "ready", Rules: rules}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[string]string{
+		"{size: 3}":                        "met Ready: the rule of its kind holds: self.status.size >= 3",
+		"{size: 2}":                        "InProgress: size 2",
+		"{size: -1}":                       "failed Failed: size -1",
+		"{}":                               "InProgress: the rule of its kind does not hold yet: self.status.size >= 3",
+		"{phase: Failed, message: 'full'}": "InProgress: its phase is Failed: full",
+		"{size: 3, observedGeneration: 1}": "StaleStatus: its status is of generation 1, and the object is at generation 2",
+	} {
+		v := conds[0].Judge(t.Context(), objectOf(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: `+status+`}`))
+		got := v.Reason + ": " + v.Message
+		if v.Failed {
+			got = "failed " + got
+		}
+		if v.Met {
+			got = "met " + got
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", status, got, want)
+		}
+	}
+}
+
+// A formula that does not compile is an error that names the annotation.
+func TestBadAnnotation(t *testing.T) {
+	rules := &Rules{}
+	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+	rules.Learn(gvk.GroupKind(), "widgets.example.com", map[string]string{FailedAnnotation: "self.("})
+	_, err := Compile(gvk, nil, []Spec{{Kind: Ready, Text: "ready", Rules: rules}})
+	if err == nil || !strings.Contains(err.Error(), "customresourcedefinition widgets.example.com, annotation k8sconnect.io/failed: ") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,134 @@
+package condition
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// stated judges ready by a rule that is stated in CEL; what that does not say, the
+// conventions do.
+type stated struct {
+	ready         ready
+	isReady, fail judge
+	text          string
+	// message makes the sentence for what is not ready; nil where the rule has none.
+	message cel.Program
+	secret  bool
+	read    reads
+}
+
+// compileRule compiles the formulas of a rule. They are not typed: a rule is for all
+// versions of a kind. Errors are *RuleError.
+func compileRule(gvk schema.GroupVersionKind, rule KindRule) (*stated, error) {
+	l := language{gvk: gvk}
+	out := &stated{text: rule.Ready.Text, secret: isSecret(gvk), read: reads{specTimes: true}}
+	formula := func(f Formula) (judge, error) {
+		if f.Text == "" {
+			return nil, nil
+		}
+		j, err := l.compile(Spec{Kind: CEL, Text: f.Text, Expression: f.Text})
+		if err != nil {
+			return nil, f.wrong(err)
+		}
+		out.read = out.read.and(j.reads())
+		return j, nil
+	}
+	var readyErr, failedErr, messageErr error
+	out.isReady, readyErr = formula(rule.Ready)
+	out.fail, failedErr = formula(rule.Failed)
+	if rule.Message.Text != "" {
+		out.message, messageErr = out.compileMessage(&l, rule.Message)
+	}
+	return out, errors.Join(readyErr, failedErr, messageErr)
+}
+
+func (r reads) and(other reads) reads {
+	return reads{all: r.all || other.all, paths: append(r.paths[:len(r.paths):len(r.paths)], other.paths...), specTimes: r.specTimes || other.specTimes}
+}
+
+// wrong says where the formula is that does not compile.
+func (f Formula) wrong(err error) error {
+	line := f.Line
+	if at, ok := errors.AsType[*CompileError](err); ok && line > 0 && at.Line > 1 {
+		line += at.Line - 1
+	}
+	return &RuleError{Source: f.Source, Line: line, Err: err}
+}
+
+func (r *stated) compileMessage(l *language, f Formula) (cel.Program, error) {
+	one := Spec{Kind: CEL, Text: f.Text, Expression: f.Text}
+	env, _, err := l.environment(reads{})
+	if err != nil {
+		return nil, f.wrong(err)
+	}
+	parsed, issues := env.Parse(f.Text)
+	if issues.Err() != nil {
+		return nil, f.wrong(syntaxError(one, issues))
+	}
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, f.wrong(l.typeError(one, parsed.NativeRep(), issues))
+	}
+	if t := checked.OutputType(); !t.IsEquivalentType(cel.StringType) && !t.IsEquivalentType(cel.DynType) {
+		return nil, f.wrong(&CompileError{Spec: one, Message: "it is " + article(t.String()) + ", and a message has to be a string"})
+	}
+	r.read = r.read.and(readsOf(parsed.NativeRep().Expr(), self))
+	program, err := env.Program(checked, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(interruptEach))
+	if err != nil {
+		return nil, f.wrong(err)
+	}
+	return program, nil
+}
+
+func (r *stated) reads() reads { return r.read.and(r.ready.reads()) }
+
+// judge asks the rule, once it is clear that the status is of the present generation.
+func (r *stated) judge(ctx context.Context, obj map[string]any, now time.Time) Verdict {
+	if v, decided := readiness.Common(obj, now); decided {
+		return verdictOf(v)
+	}
+	if r.fail != nil {
+		if v := r.fail.judge(ctx, obj, now); v.Met {
+			return Verdict{Failed: true, Reason: "Failed", Message: r.say(ctx, obj, now, "it has failed"), Values: v.Values}
+		} else if v.Err != nil {
+			return v
+		}
+	}
+	if r.isReady == nil {
+		return r.ready.judge(ctx, obj, now)
+	}
+	v := r.isReady.judge(ctx, obj, now)
+	switch {
+	case v.Met:
+		return Verdict{Met: true, Reason: "Ready", Message: "the rule of its kind holds: " + text.OneLine(r.text), Values: v.Values}
+	case v.Err != nil:
+		return v
+	}
+	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, now, "the rule of its kind does not hold yet: "+text.OneLine(r.text)), Values: v.Values}
+}
+
+// say is the rule's own message, or else what the status says by the conventions.
+func (r *stated) say(ctx context.Context, obj map[string]any, now time.Time, otherwise string) string {
+	if r.message != nil && !r.secret {
+		ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
+		defer done()
+		if v, _, err := r.message.ContextEval(ctx, map[string]any{self: (*shape)(nil).value(obj)}); err == nil {
+			if s, ok := v.(types.String); ok && s != "" {
+				return text.OneLine(string(s))
+			}
+		}
+	}
+	if v := r.ready.judge(ctx, obj, now); !v.Met && v.Reason != "NoStatus" {
+		return cmp.Or(v.Message, otherwise)
+	}
+	return otherwise
+}
