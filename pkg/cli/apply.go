@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
 type applyFlags struct {
@@ -198,7 +199,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection) error {
 	if err := o.awaited.check(ctx, client, p); err != nil {
 		return err
 	}
-	o.engine.Predictor.Schema = client.SchemaOnce(ctx)
+	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	until, _ := ctx.Deadline()
 	o.engine.Wait = o.awaited.gate(patient, client, until, o.out.Print)
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.scope, o.out.Print

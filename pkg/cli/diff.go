@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
 type diffFlags struct {
@@ -117,7 +118,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection) error {
 	if err != nil {
 		return err
 	}
-	o.engine.Predictor.Schema = client.SchemaOnce(ctx)
+	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	o.engine.Server, o.engine.Emit = client, o.out.Print
 	return o.engine.Run(ctx, p)
 }

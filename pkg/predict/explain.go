@@ -32,7 +32,7 @@ func (e *RefusedError) Hint() string { return e.Advice }
 // Explain adds to a refusal what the server does not say, where we can find it
 // out. The causes decide, never the text.
 func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {
-	if misfit := p.misfit(ctx, server, in, err); misfit != nil {
+	if misfit := p.misfit(in, err); misfit != nil {
 		err = misfit
 	}
 	if p.lenient() && unexplained(err) {

@@ -1,19 +1,15 @@
 package predict
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -36,15 +32,10 @@ func (e *MisfitError) Unwrap() error { return e.Err }
 // Hint returns the advice.
 func (e *MisfitError) Hint() string { return e.Advice }
 
-// schemas is a server that publishes the schemas of kinds.
-type schemas interface {
-	Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error)
-}
-
 // misfit puts the refusal of a manifest that does not fit its schema into words; nil if
 // it is another one. That it is such a refusal its code tells; the fields are nowhere
 // but in its text.
-func (p Predictor) misfit(ctx context.Context, server Server, in *Prediction, err error) *MisfitError {
+func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	var status apierrors.APIStatus
 	if !unexplained(err) || !errors.As(err, &status) {
 		return nil
@@ -63,7 +54,7 @@ func (p Predictor) misfit(ctx context.Context, server Server, in *Prediction, er
 		add(p.quoteIt(in, match[1], match[2]))
 	}
 	for _, match := range unknown.FindAllStringSubmatch(text, -1) {
-		add(nearField(ctx, server, in, match[1]))
+		add(p.nearField(in, match[1]))
 	}
 	plain := mistyped.ReplaceAllStringFunc(text, func(fault string) string {
 		match := mistyped.FindStringSubmatch(fault)
@@ -157,35 +148,27 @@ func find(object map[string]any, text string) (steps []any, value any) {
 
 // nearField proposes the field that was probably meant by one that the schema does not
 // have.
-func nearField(ctx context.Context, server Server, in *Prediction, said string) string {
-	publisher, ok := server.(schemas)
+func (p Predictor) nearField(in *Prediction, said string) string {
 	path, err := fieldpath.ParsePath(said)
-	if !ok || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {
+	if p.Schema == nil || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {
 		return ""
 	}
-	s, err := publisher.Schema(ctx, in.Item.Kind)
+	s := p.Schema(in.Item.Kind)
 	for _, element := range path[:len(path)-1] {
 		switch {
-		case err != nil || s == nil:
+		case s == nil:
 			return ""
 		case element.FieldName == nil:
-			if s.Items == nil {
-				return ""
-			}
-			s = s.Items.Schema
+			s = s.Items()
 		default:
-			below, declared := s.Properties[*element.FieldName]
-			if !declared {
-				return ""
-			}
-			s = &below
+			s = s.Property(*element.FieldName)
 		}
 	}
-	if err != nil || s == nil {
+	if s == nil {
 		return ""
 	}
 	name := *path[len(path)-1].FieldName
-	near := text.Nearest(name, slices.Sorted(maps.Keys(s.Properties)))
+	near := text.Nearest(name, slices.Sorted(slices.Values(s.Properties())))
 	if near == "" {
 		return ""
 	}

@@ -1,7 +1,6 @@
 package predict_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -15,15 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
-
-// publisher is a server of which only the schema is asked.
-type publisher struct {
-	predict.Server
-	schema *spec.Schema
-}
-
-func (p publisher) Schema(context.Context, object.Kind) (*spec.Schema, error) { return p.schema, nil }
 
 // The texts are those of Kubernetes 1.36.
 func TestMisfits(t *testing.T) {
@@ -38,9 +31,10 @@ spec:
 `
 	const head = "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): "
 	field := spec.Schema{}
-	server := publisher{schema: &spec.Schema{SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{
+	of := published.Of(&spec.Schema{SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{
 		"spec": {SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{"replicas": field, "paused": field}}},
-	}}}}
+	}}})
+	schema := func(object.Kind) openapi.Type { return of }
 	for name, tt := range map[string]struct{ text, want, hint string }{
 		"a number": {
 			head + `.spec.ports[port=53,protocol="UDP"].name: expected string, got &value.valueUnstructured{Value:1.5}`,
@@ -76,7 +70,7 @@ spec:
 				Ref: object.RefOf(u), Object: u, Source: object.Source{File: "web.yaml", Line: 1},
 			}}
 			refusal := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: tt.text}}
-			err := predict.Predictor{Validation: "Strict"}.Explain(t.Context(), server, in, refusal)
+			err := predict.Predictor{Validation: "Strict", Schema: schema}.Explain(t.Context(), nil, in, refusal)
 			if err.Error() != tt.want {
 				t.Errorf("got  %s\nwant %s", err, tt.want)
 			}

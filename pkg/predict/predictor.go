@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
@@ -37,8 +37,9 @@ type Predictor struct {
 	Locate Locator
 	// Schema returns the schema by which the server reads a kind, nil where it is not
 	// known. It is asked where the live object alone leaves a doubt that a schema may
-	// settle. Nil where there is nobody to ask.
-	Schema func(kind object.Kind) *spec.Schema
+	// settle, and of a field that the schema does not have. Nil where there is nobody to
+	// ask.
+	Schema func(kind object.Kind) openapi.Type
 }
 
 // Prediction is what is known of applying one manifest.
@@ -72,11 +73,11 @@ type Prediction struct {
 }
 
 // schemaOf returns what reads the schema of the item's kind; nil if nothing can.
-func (p Predictor) schemaOf(item plan.Item) func() *spec.Schema {
+func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 	if p.Schema == nil {
 		return nil
 	}
-	return func() *spec.Schema { return p.Schema(item.Kind) }
+	return func() openapi.Type { return p.Schema(item.Kind) }
 }
 
 // takes reports whether the user takes the path of the item.

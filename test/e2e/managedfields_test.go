@@ -18,13 +18,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -128,7 +129,9 @@ func (s *subject) round(t *testing.T, round int) counts {
 }
 
 // schemaOf returns the schema that the server publishes of the object's kind.
-func (s *subject) schemaOf() *spec.Schema { return s.schema(object.Kind{GVK: s.ref.GVK}) }
+func (s *subject) schemaOf() openapi.Type {
+	return published.Of(s.schema(object.Kind{GVK: s.ref.GVK}))
+}
 
 // isDefinition reports whether the object says what others may be. The server
 // takes seconds to apply a large one.

@@ -12,6 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
@@ -69,7 +71,7 @@ const (
 
 // yields yields one path, and looks at what it is then.
 func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
-	body, yielded, err := yield.Paths(h.manifest, h.live, us, []fieldpath.Path{p}, h.Published)
+	body, yielded, err := yield.Paths(h.manifest, h.live, us, []fieldpath.Path{p}, func() openapi.Type { return published.Of(h.Published()) })
 	if errors.As(err, new(*yield.KeyError)) {
 		return notYielded
 	}

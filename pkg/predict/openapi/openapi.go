@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
@@ -13,13 +11,13 @@ import (
 // asks. A nil one knows nothing.
 type Schema struct {
 	// Fetch returns the schema; nil if it is not known. It is called once.
-	Fetch func() *spec.Schema
+	Fetch func() Type
 	asked bool
-	root  *spec.Schema
+	root  Type
 }
 
 // At returns the schema of the value at a path, nil if nothing is known of it.
-func (t *Schema) At(path []fieldpath.Element) *spec.Schema {
+func (t *Schema) At(path []fieldpath.Element) Type {
 	if t == nil {
 		return nil
 	}
@@ -50,7 +48,7 @@ func (t *Schema) IsDeduced(path []fieldpath.Element) bool {
 			return false
 		}
 		if Field(s, *pe.FieldName) == nil {
-			return s.Extensions["x-kubernetes-preserve-unknown-fields"] == any(true) && !IsBuiltIn(s)
+			return s.Extension("x-kubernetes-preserve-unknown-fields") == any(true) && !IsBuiltIn(s)
 		}
 	}
 	return false
@@ -63,34 +61,32 @@ func (t *Schema) BuiltIn() bool {
 }
 
 // IsBuiltIn reports whether a schema is that of a type of Kubernetes itself.
-func IsBuiltIn(s *spec.Schema) bool { return strings.HasPrefix(s.ID, "io.k8s.api.") }
+func IsBuiltIn(s Type) bool { return strings.HasPrefix(s.Name(), "io.k8s.api.") }
 
 // Field returns the schema of a field, nil where it is not declared.
-func Field(s *spec.Schema, name string) *spec.Schema {
+func Field(s Type, name string) Type {
 	if s == nil {
 		return nil
 	}
-	if field, ok := s.Properties[name]; ok {
-		return &field
+	if field := s.Property(name); field != nil {
+		return field
 	}
-	if s.AdditionalProperties != nil {
-		return s.AdditionalProperties.Schema
-	}
-	return nil
+	values, _ := s.Values()
+	return values
 }
 
 // Items returns the schema of the items of a list, nil where it is not declared.
-func Items(s *spec.Schema) *spec.Schema {
-	if s == nil || s.Items == nil {
+func Items(s Type) Type {
+	if s == nil {
 		return nil
 	}
-	return s.Items.Schema
+	return s.Items()
 }
 
 // MayBe reports whether a value may be of the type that a schema declares. Where it declares
 // none, it may: a quantity, a port by name or number.
-func MayBe(s *spec.Schema, v any) bool {
-	if s == nil || len(s.Type) == 0 {
+func MayBe(s Type, v any) bool {
+	if s == nil || len(s.Kinds()) == 0 {
 		return true
 	}
 	var kinds []string
@@ -106,7 +102,7 @@ func MayBe(s *spec.Schema, v any) bool {
 	case int64, float64:
 		kinds = []string{"integer", "number"}
 	}
-	return slices.ContainsFunc(kinds, func(kind string) bool { return s.Type.Contains(kind) })
+	return slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(s.Kinds(), kind) })
 }
 
 // Relation says who may own what of a map or a list.
@@ -122,32 +118,34 @@ const (
 )
 
 // RelationOf reads off the schema what the API server goes by.
-func RelationOf(s *spec.Schema) Relation {
+func RelationOf(s Type) Relation {
 	if s == nil {
 		return Unknown
 	}
+	_, open := s.Values()
 	switch {
-	case slices.Contains(s.Type, "array"):
+	case slices.Contains(s.Kinds(), "array"):
 		return listRelation(s)
-	case !slices.Contains(s.Type, "object"):
+	case !slices.Contains(s.Kinds(), "object"):
 		return Unknown
-	case s.Extensions["x-kubernetes-map-type"] == any("atomic"):
+	case s.Extension("x-kubernetes-map-type") == any("atomic"):
 		return Atomic
-	case len(s.Properties) == 0 && s.AdditionalProperties == nil:
+	case len(s.Properties()) == 0 && !open:
 		return Unknown // Of what is in it, nothing is declared.
 	}
 	return Granular
 }
 
-func listRelation(s *spec.Schema) Relation {
-	switch kind, declared := s.Extensions["x-kubernetes-list-type"]; {
-	case declared && kind == any("atomic"):
+func listRelation(s Type) Relation {
+	switch s.Extension("x-kubernetes-list-type") {
+	case nil:
+	case any("atomic"):
 		return Atomic
-	case declared:
+	default:
 		return Granular
 	}
 	// Kinds from before server-side apply say it for kubectl's patches.
-	if _, merged := s.Extensions["x-kubernetes-patch-strategy"]; merged {
+	if s.Extension("x-kubernetes-patch-strategy") != nil {
 		return Granular
 	}
 	return Atomic

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
@@ -12,7 +11,7 @@ import (
 
 // completes reports whether the server makes the live value of a stated one: the
 // quantities in its own spelling, and what is not stated by its defaults.
-func completes(stated, live any, schema *spec.Schema) bool {
+func completes(stated, live any, schema openapi.Type) bool {
 	switch v := stated.(type) {
 	case map[string]any:
 		l, ok := live.(map[string]any)
@@ -35,7 +34,7 @@ func completes(stated, live any, schema *spec.Schema) bool {
 	return fieldpath.Equal(stated, live) || isQuantity(schema) && sameQuantity(stated, live)
 }
 
-func completesMap(stated, live map[string]any, schema *spec.Schema) bool {
+func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	builtin := schema != nil && openapi.IsBuiltIn(schema)
 	for name, v := range stated {
 		l, has := live[name]
@@ -59,8 +58,9 @@ func completesMap(stated, live map[string]any, schema *spec.Schema) bool {
 		return true
 	}
 	// A default that is not live would come with the next apply.
-	for name, field := range schema.Properties {
-		if _, has := live[name]; !has && field.Default != nil && !isZero(field.Default) {
+	for _, name := range schema.Properties() {
+		value := schema.Property(name).Default()
+		if _, has := live[name]; !has && value != nil && !isZero(value) {
 			return false
 		}
 	}
@@ -68,15 +68,18 @@ func completesMap(stated, live map[string]any, schema *spec.Schema) bool {
 }
 
 // defaultOf returns what the server puts into a field that is not stated.
-func defaultOf(schema *spec.Schema, name string) (any, bool) {
+func defaultOf(schema openapi.Type, name string) (any, bool) {
 	if schema == nil {
 		return nil, false
 	}
-	if value, ok := unpublishedDefault(schema.ID, name); ok {
+	if value, ok := unpublishedDefault(schema.Name(), name); ok {
 		return value, true
 	}
-	field, ok := schema.Properties[name]
-	return field.Default, ok && field.Default != nil
+	field := schema.Property(name)
+	if field == nil {
+		return nil, false
+	}
+	return field.Default(), field.Default() != nil
 }
 
 // unpublishedDefault returns defaults that the API server sets by its code, and that
@@ -148,8 +151,8 @@ func covers(live, stated any) bool {
 	return fieldpath.Equal(stated, live) || sameQuantity(stated, live)
 }
 
-func isQuantity(schema *spec.Schema) bool {
-	return schema != nil && schema.ID == "io.k8s.apimachinery.pkg.api.resource.Quantity"
+func isQuantity(schema openapi.Type) bool {
+	return schema != nil && schema.Name() == "io.k8s.apimachinery.pkg.api.resource.Quantity"
 }
 
 // sameQuantity reports whether the live text is how the server writes the quantity that

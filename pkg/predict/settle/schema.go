@@ -2,7 +2,6 @@ package settle
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
@@ -15,7 +14,7 @@ import (
 //
 // The schema has to be the one by which the server would read the manifest now, with
 // its references resolved.
-func BySchema(live, manifest *unstructured.Unstructured, manager string, schema func() *spec.Schema) bool {
+func BySchema(live, manifest *unstructured.Unstructured, manager string, schema func() openapi.Type) bool {
 	j := &evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
 	if !j.comparable() {
 		return false

@@ -7,6 +7,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
@@ -84,7 +86,7 @@ properties:
 			if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
 				t.Fatal(err)
 			}
-			if got := settle.BySchema(live, manifest, "us", func() *spec.Schema { return &s }); got != tt.want {
+			if got := settle.BySchema(live, manifest, "us", func() openapi.Type { return published.Of(&s) }); got != tt.want {
 				t.Errorf("settled %v, want %v", got, tt.want)
 			}
 		})
@@ -128,7 +130,7 @@ properties:
 			if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
 				t.Fatal(err)
 			}
-			if got := settle.BySchema(live, manifest, "us", func() *spec.Schema { return &s }); got != tt.want {
+			if got := settle.BySchema(live, manifest, "us", func() openapi.Type { return published.Of(&s) }); got != tt.want {
 				t.Errorf("settled %v, want %v", got, tt.want)
 			}
 		})

@@ -221,7 +221,7 @@ func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) in
 func (n node) defaultsTo(pe fieldpath.Element, name string) bool {
 	field := openapi.Field(n.types.At(n.path.Child(pe)), name)
 	want, _ := fieldpath.KeyField(pe, name)
-	return field != nil && field.Default != nil && fieldpath.Equal(field.Default, want)
+	return field != nil && field.Default() != nil && fieldpath.Equal(field.Default(), want)
 }
 
 // yield returns what to state for a path so that it keeps its live value, and

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -32,7 +31,7 @@ import (
 //
 // A field by which a list item is known cannot be left out of the item: that is
 // a *KeyError. Other errors are those of [managedfields.Entries].
-func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() *spec.Schema) (*unstructured.Unstructured, []fieldpath.Path, error) {
+func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() openapi.Type) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if live == nil || manifest == nil || len(paths) == 0 {
 		return manifest, nil, nil
 	}
