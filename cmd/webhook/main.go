@@ -20,6 +20,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
 func main() {
@@ -95,7 +96,7 @@ func logTo(file *os.File, level slog.Leveler) logr.Logger {
 	log := logr.FromSlogHandler(logger.Handler())
 	klog.SetSlogLogger(logger)
 	stdlog.SetFlags(0)
-	stdlog.SetOutput(webhook.Strays(log))
+	stdlog.SetOutput(admission.Strays(log))
 	ctrl.SetLogger(log)
 	return log
 }

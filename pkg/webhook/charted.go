@@ -10,6 +10,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
 )
 
@@ -20,11 +21,11 @@ const digestAnnotation = "k8sconnect.io/webhooks-digest"
 func pathOf(entry string) string {
 	switch entry {
 	case "ownership.k8sconnect.io":
-		return OwnershipPath
+		return admission.OwnershipPath
 	case "deprecation.k8sconnect.io", customEntry:
-		return DeprecationPath
+		return admission.DeprecationPath
 	case reachEntry:
-		return ReachPath
+		return admission.ReachPath
 	}
 	return ""
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
 // Edge case 102: one call that is lost is no reason, and one that comes back is none to
@@ -96,7 +98,7 @@ func TestSuspension(t *testing.T) {
 // Of custom resources, the API server is to ask about deprecated versions alone, which
 // only their definitions tell.
 func TestCustomRules(t *testing.T) {
-	var c Catalogue
+	var c admission.Catalogue
 	define := func(name, group, kind string, versions ...any) {
 		u := definition()
 		u.SetName(name)

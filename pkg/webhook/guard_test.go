@@ -13,6 +13,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
 )
 
@@ -198,7 +199,7 @@ func TestRepair(t *testing.T) {
 
 // A chart that knew no secret states the paths, and its pods know no others.
 func TestStatedPathsStay(t *testing.T) {
-	path := OwnershipPath
+	path := admission.OwnershipPath
 	is := &admissionv1.ValidatingWebhookConfiguration{Webhooks: []admissionv1.ValidatingWebhook{{
 		Name: "ownership.k8sconnect.io", ClientConfig: admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Path: &path}},
 	}}}

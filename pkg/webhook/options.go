@@ -8,12 +8,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-)
 
-// Where the API server asks. The webhook configuration names these paths.
-const (
-	OwnershipPath   = "/ownership"
-	DeprecationPath = "/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
 // defaultLease is the lease by which replicas agree who leads.
@@ -60,9 +56,9 @@ type Options struct {
 // Parts are the rooms beside admission. Each may be nil.
 type Parts struct {
 	// Hints go to who watches what becomes of a write.
-	Hints HintSink
+	Hints admission.HintSink
 	// Deprecations are warned of.
-	Deprecations Deprecations
+	Deprecations admission.Deprecations
 	// Definitions hears of all custom kinds, now and later.
 	Definitions Definitions
 	// Certificate is served instead of that in Options.CertDir.

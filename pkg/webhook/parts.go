@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
@@ -148,7 +149,7 @@ func newBreaker(config *rest.Config, client kubernetes.Interface, opts Options, 
 	}, nil
 }
 
-func newCatalogue(client discovery.ServerVersionInterface) (*Catalogue, error) {
+func newCatalogue(client discovery.ServerVersionInterface) (*admission.Catalogue, error) {
 	version, err := client.ServerVersion()
 	if err != nil {
 		return nil, fmt.Errorf("ask for the server's version: %w", err)
@@ -157,7 +158,7 @@ func newCatalogue(client discovery.ServerVersionInterface) (*Catalogue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server's version: %w", err)
 	}
-	return &Catalogue{Server: release}, nil
+	return &admission.Catalogue{Server: release}, nil
 }
 
 func newRotator(client kubernetes.Interface, opts Options, setup Setup) (*certificates.Rotator, error) {

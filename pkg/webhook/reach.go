@@ -9,43 +9,22 @@ import (
 	"sync"
 	"time"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
 const (
-	// ReachPath is where the API server asks about the writes by which it is found out
-	// whether its calls come back.
-	ReachPath = "/reach"
 	// reachEntry is the entry of the webhook configuration for them.
 	reachEntry = "reach.k8sconnect.io"
-	// reachAnnotation is what such a write sets, and what the answer repeats.
-	reachAnnotation = "k8sconnect.io/reach"
 	// reachTimeout is how long such a write may take in all.
 	reachTimeout = 30 * time.Second
 )
-
-// echo answers the writes of who tries to reach it with a warning that repeats their
-// annotation.
-func echo(r *request) (findings, error) {
-	if r.Operation != admissionv1.Update || !r.DryRun {
-		return findings{}, nil
-	}
-	o, err := r.Object.read(nil)
-	if err != nil || o == nil {
-		return findings{}, err
-	}
-	text := o.GetAnnotations()[reachAnnotation]
-	if text == "" {
-		return findings{}, nil
-	}
-	return findings{warnings: []warning{{aboutReach, reachAnnotation + " " + text}}}, nil
-}
 
 // reach finds out whether the API server's calls come back, by a dry run of a write
 // that it has to ask about. That takes the very way that all its calls take, which
@@ -92,7 +71,7 @@ func (r *reach) try(ctx context.Context) (bool, error) {
 	r.heard = nil
 	r.mu.Unlock()
 	nonce := rand.String(10)
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, reachAnnotation, nonce)
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, admission.ReachAnnotation, nonce)
 	_, err := r.client.CoreV1().ConfigMaps(r.namespace).Patch(ctx, r.name, types.MergePatchType, patch,
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "k8sconnect-reach"})
 	if err != nil {

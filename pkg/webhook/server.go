@@ -19,6 +19,8 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
 // stopTimeout is how long everything that runs may take to end. Kubernetes grants
@@ -103,7 +105,9 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	if registry == nil {
 		registry = ctrlmetrics.Registry
 	}
-	count, err := newMetrics(registry)
+	handlers, err := admission.New(admission.Options{
+		Hints: parts.Hints, Deprecations: parts.Deprecations, Draining: s.draining.Load, Log: s.opts.Log, Registry: registry,
+	})
 	if err != nil {
 		return err
 	}
@@ -120,17 +124,11 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 			}
 		}},
 	})
-	log, room := newComplaints(s.opts.Log), &intake{}
-	for path, judge := range map[string]judge{
-		OwnershipPath:   takings{hints: parts.Hints, deprecations: parts.Deprecations, count: count}.judge,
-		DeprecationPath: notices{deprecations: parts.Deprecations}.judge,
-		ReachPath:       echo,
-	} {
-		a := &admission{name: path[1:], judge: judge, count: count, log: log, intake: room, draining: &s.draining}
+	for path, handler := range handlers {
 		if parts.Behind == nil {
-			server.Register(path, a)
+			server.Register(path, handler)
 		} else {
-			server.Register(path+"/", parts.Behind(a))
+			server.Register(path+"/", parts.Behind(handler))
 		}
 	}
 	lock, err := newLease(config, s.opts.Namespace, cmp.Or(s.opts.Lease, defaultLease))

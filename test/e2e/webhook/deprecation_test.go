@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 )
 
@@ -40,7 +41,7 @@ spec:
 // A custom kind with two versions: whoever writes the deprecated one is told, by
 // the version in which they wrote, and not by the one that is stored.
 func TestDefinitionWithTwoVersions(t *testing.T) {
-	catalogue := &webhook.Catalogue{Server: deprecation.Release{Major: 1, Minor: 36}}
+	catalogue := &admission.Catalogue{Server: deprecation.Release{Major: 1, Minor: 36}}
 	r := start(t, shared.Cluster(t), webhook.Parts{Deprecations: catalogue, Definitions: catalogue})
 	r.namespace(t, "birds")
 	r.admin.must(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition", birds)
@@ -85,7 +86,7 @@ func TestDefinitionWithTwoVersions(t *testing.T) {
 // A deprecated field is told of when an object is made with it, or gets it later,
 // and not again.
 func TestDeprecatedField(t *testing.T) {
-	catalogue := &webhook.Catalogue{Server: deprecation.Release{Major: 1, Minor: 36}}
+	catalogue := &admission.Catalogue{Server: deprecation.Release{Major: 1, Minor: 36}}
 	r := start(t, shared.Cluster(t), webhook.Parts{Deprecations: catalogue})
 	r.namespace(t, "fields")
 	service := func(name, more string) *unstructured.Unstructured {

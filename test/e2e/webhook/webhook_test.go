@@ -26,6 +26,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
@@ -182,8 +183,8 @@ func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
 		entry["timeoutSeconds"] = int64(20) // Machines that run tests are slow at times.
 		client := entry["clientConfig"].(map[string]any)
 		client["caBundle"] = base64.StdEncoding.EncodeToString(authority)
-		path := map[string]string{"ownership.k8sconnect.io": webhook.OwnershipPath, "reach.k8sconnect.io": webhook.ReachPath}[entry["name"].(string)]
-		client["service"].(map[string]any)["path"] = cmp.Or(path, webhook.DeprecationPath) // The webhook writes it, with a secret.
+		path := map[string]string{"ownership.k8sconnect.io": admission.OwnershipPath, "reach.k8sconnect.io": admission.ReachPath}[entry["name"].(string)]
+		client["service"].(map[string]any)["path"] = cmp.Or(path, admission.DeprecationPath) // The webhook writes it, with a secret.
 	}
 	objects[i].Object["webhooks"] = webhooks
 	return objects[i]

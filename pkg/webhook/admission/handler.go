@@ -1,4 +1,4 @@
-package webhook
+package admission
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -33,21 +32,21 @@ const (
 	firstRead = 64 << 10
 )
 
-// admission answers the reviews that come to one path. Nothing in it says "no":
+// handler answers the reviews that come to one path. Nothing in it says "no":
 // what can be read is allowed, even when judging it panics, and what cannot be
 // read has an HTTP error for an answer, which failurePolicy Ignore passes over.
 //
 // That is why it is not controller-runtime's: there, a panic and a review that can
 // not be read are denials (edge case 75).
-type admission struct {
+type handler struct {
 	name  string
 	judge judge
 	count *metrics
 	log   *complaints
 	// intake is that of all webhooks of the process.
 	intake *intake
-	// draining is set when connections are to go elsewhere.
-	draining *atomic.Bool
+	// draining reports whether connections are to go elsewhere.
+	draining func() bool
 	// readTimeout is for how long a review may come; 0 is readTimeout.
 	readTimeout time.Duration
 }
@@ -102,9 +101,9 @@ type response struct {
 }
 
 // ServeHTTP answers one review.
-func (a *admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer a.count.since(a.name, time.Now())
-	if a.draining.Load() {
+	if a.draining() {
 		w.Header().Set("Connection", "close") // On HTTP/2, this is GOAWAY.
 	}
 	// Who sends no further is not waited for. The error is that of a connection that
@@ -142,7 +141,7 @@ func statusOf(err error) int {
 }
 
 // judged never fails: of what goes wrong, the one who writes hears nothing.
-func (a *admission) judged(r *request) (texts []string, audit map[string]string) {
+func (a *handler) judged(r *request) (texts []string, audit map[string]string) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.count.fault(a.name, faultPanic)

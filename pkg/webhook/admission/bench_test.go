@@ -1,4 +1,4 @@
-package webhook
+package admission
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,14 +31,14 @@ func deployment(tb testing.TB, version, taker string) []byte {
 	return bytes.ReplaceAll(content, []byte("TAKER"), []byte(taker))
 }
 
-func newAdmission(tb testing.TB, j judge) *admission {
+func newHandler(tb testing.TB, j judge) *handler {
 	tb.Helper()
 	count, err := newMetrics(prometheus.NewRegistry())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &admission{
-		name: "ownership", judge: j, count: count, draining: &atomic.Bool{},
+	return &handler{
+		name: "ownership", judge: j, count: count, draining: func() bool { return false },
 		log: newComplaints(logr.Discard()), intake: &intake{},
 	}
 }
@@ -69,7 +68,7 @@ func BenchmarkOwnership(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			body := reviewOf(b, request)
-			handler := newAdmission(b, nil)
+			handler := newHandler(b, nil)
 			handler.judge = takings{count: handler.count, deprecations: &Catalogue{Server: deprecation.Release{Major: 1, Minor: 37}}}.judge
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()

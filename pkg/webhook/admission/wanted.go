@@ -1,4 +1,4 @@
-package webhook
+package admission
 
 import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"

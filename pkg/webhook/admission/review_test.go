@@ -1,4 +1,4 @@
-package webhook
+package admission
 
 import (
 	"bytes"
@@ -62,7 +62,7 @@ func TestFaultsAllow(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			a := newAdmission(t, tt.judge)
+			a := newHandler(t, tt.judge)
 			_, got := ask(t, a, []byte(small))
 			want := &admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: "u", Allowed: true, Warnings: tt.want}}
 			want.APIVersion, want.Kind = "admission.k8s.io/v1", "AdmissionReview"
@@ -79,7 +79,7 @@ func TestFaultsAllow(t *testing.T) {
 // Who announces a large review and sends none of it keeps neither a connection nor
 // memory.
 func TestReviewThatDoesNotCome(t *testing.T) {
-	a := newAdmission(t, func(*request) (findings, error) { return findings{}, nil })
+	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	a.readTimeout = 50 * time.Millisecond
 	server := httptest.NewServer(a)
 	defer server.Close()
@@ -145,7 +145,7 @@ func TestBadReviews(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			a := newAdmission(t, func(*request) (findings, error) { return findings{}, nil })
+			a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 			status, answer := ask(t, a, []byte(tt.body))
 			if status != tt.want {
 				t.Errorf("status %d, want %d", status, tt.want)
@@ -181,9 +181,9 @@ func TestBodyLengths(t *testing.T) {
 // Edge case 79: while it shuts down, the webhook asks with each answer to connect
 // anew; before, it does not.
 func TestDrainingCloses(t *testing.T) {
-	a := newAdmission(t, func(*request) (findings, error) { return findings{}, nil })
+	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	for _, draining := range []bool{false, true} {
-		a.draining.Store(draining)
+		a.draining = func() bool { return draining }
 		w := httptest.NewRecorder()
 		a.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(small)))
 		if got := w.Header().Get("Connection") == "close"; got != draining || w.Code != http.StatusOK {
@@ -193,7 +193,7 @@ func TestDrainingCloses(t *testing.T) {
 }
 
 // faults returns how many of a sort were counted.
-func faults(tb testing.TB, a *admission, f fault) float64 {
+func faults(tb testing.TB, a *handler, f fault) float64 {
 	tb.Helper()
 	return testutil.ToFloat64(a.count.faults.WithLabelValues(a.name, string(f)))
 }

@@ -1,4 +1,4 @@
-package webhook
+package admission
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ func TestAudit(t *testing.T) {
 	dryRun, dry := update(thing("argo", "1"), thing("flux", "2")), true
 	dryRun.DryRun = &dry
 	taken := map[string]string{"taken": `[{"path":".spec.a","from":["argo (Apply)"],"by":["flux (Apply)"],"forced":true}]`}
-	a := newAdmission(t, nil)
+	a := newHandler(t, nil)
 	a.judge = takings{count: a.count}.judge
 	_, got := ask(t, a, reviewOf(t, update(thing("argo", "1"), thing("flux", "2"))))
 	if diff := cmp.Diff(taken, got.Response.AuditAnnotations); diff != "" {

@@ -1,4 +1,4 @@
-package webhook
+package admission
 
 import (
 	"encoding/json"
@@ -25,11 +25,11 @@ func (c chatty) Fields(_, now *unstructured.Unstructured) []string {
 func (chatty) Hint(ownership.Hint) bool { return false }
 
 // handlers are both, with somebody to say something behind each.
-func handlers(tb testing.TB, text string) []*admission {
-	owners, versions := newAdmission(tb, nil), newAdmission(tb, nil)
+func handlers(tb testing.TB, text string) []*handler {
+	owners, versions := newHandler(tb, nil), newHandler(tb, nil)
 	owners.judge = takings{hints: chatty{}, deprecations: chatty{text}, count: owners.count}.judge
 	versions.judge = notices{deprecations: chatty{text}}.judge
-	return []*admission{owners, versions}
+	return []*handler{owners, versions}
 }
 
 // Arbitrary bytes have an HTTP error for an answer, or are allowed with warnings
@@ -67,7 +67,7 @@ func FuzzFieldsV1(f *testing.F) {
 	})
 }
 
-func checkAllowed(t *testing.T, a *admission, body []byte) {
+func checkAllowed(t *testing.T, a *handler, body []byte) {
 	t.Helper()
 	status, answer := ask(t, a, body)
 	if status != http.StatusOK && status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge {

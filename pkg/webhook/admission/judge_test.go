@@ -1,4 +1,4 @@
-package webhook
+package admission
 
 import (
 	"fmt"
@@ -80,7 +80,7 @@ func TestTakings(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			hints := &sink{room: tt.room}
-			a := newAdmission(t, nil)
+			a := newHandler(t, nil)
 			a.judge = takings{hints: hints, count: a.count}.judge
 			_, answer := ask(t, a, reviewOf(t, tt.request))
 			if diff := cmp.Diff(tt.want, answer.Response.Warnings); diff != "" {
@@ -106,7 +106,7 @@ func TestTakings(t *testing.T) {
 // case 73: the manager is whatever somebody has typed).
 func TestHint(t *testing.T) {
 	hints := &sink{room: 1}
-	a := newAdmission(t, nil)
+	a := newHandler(t, nil)
 	a.judge = takings{hints: hints, count: a.count}.judge
 	ask(t, a, reviewOf(t, update(thing("argo", "1"), thing("flux", "2"))))
 	if len(hints.got) != 1 {
@@ -185,7 +185,7 @@ func TestNotices(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			a := newAdmission(t, notices{deprecations: old{}}.judge)
+			a := newHandler(t, notices{deprecations: old{}}.judge)
 			_, answer := ask(t, a, reviewOf(t, tt.request))
 			if diff := cmp.Diff(tt.want, answer.Response.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
@@ -209,7 +209,7 @@ func TestFieldsOfUpdates(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			a := newAdmission(t, nil)
+			a := newHandler(t, nil)
 			a.judge = takings{deprecations: old{}, count: a.count}.judge
 			_, answer := ask(t, a, reviewOf(t, update(tt.old, tt.now)))
 			if diff := cmp.Diff(tt.want, answer.Response.Warnings); diff != "" {

@@ -1,4 +1,4 @@
-package webhook
+package admission
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ func TestDeepReviews(t *testing.T) {
 		"4500 levels":                {4500, http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newAdmission(t, nil)
+			a := newHandler(t, nil)
 			a.judge = takings{count: a.count}.judge
 			body := []byte(nested(tt.depth))
 			var before, after runtime.MemStats
@@ -85,7 +85,7 @@ func (h *held) Read(p []byte) (int, error) {
 // Edge case 101: bodies that are held back take no more than there is room for, and
 // who comes later is answered as soon as there is room again.
 func TestHeldBodies(t *testing.T) {
-	a := newAdmission(t, func(*request) (findings, error) { return findings{}, nil })
+	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	const size, senders = 5 << 20, 40
 	text := strings.Replace(small, `"u"`, `"`+strings.Repeat("u", size)+`"`, 1)
 	var (

@@ -1,4 +1,4 @@
-package webhook
+package admission
 
 import (
 	"github.com/go-json-experiment/json"

@@ -1,0 +1,53 @@
+package admission
+
+import (
+	"net/http"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Where the API server asks. The webhook configuration names these paths.
+const (
+	OwnershipPath   = "/ownership"
+	DeprecationPath = "/deprecation"
+	// ReachPath is for the writes by which it is found out whether the API server's calls
+	// come back.
+	ReachPath = "/reach"
+)
+
+// Options of admission. Registry is needed.
+type Options struct {
+	// Hints go to who watches what becomes of a write; nil is nobody.
+	Hints HintSink
+	// Deprecations are warned of; nil is none.
+	Deprecations Deprecations
+	// Draining reports whether connections are to go elsewhere; nil is never.
+	Draining func() bool
+	// Log takes what cannot be answered. The zero value takes nothing.
+	Log logr.Logger
+	// Registry takes the metrics.
+	Registry prometheus.Registerer
+}
+
+// New returns the handler of each path at which the API server asks.
+func New(opts Options) (map[string]http.Handler, error) {
+	count, err := newMetrics(opts.Registry)
+	if err != nil {
+		return nil, err
+	}
+	draining := opts.Draining
+	if draining == nil {
+		draining = func() bool { return false }
+	}
+	log, room := newComplaints(opts.Log), &intake{}
+	handlers := map[string]http.Handler{}
+	for path, judge := range map[string]judge{
+		OwnershipPath:   takings{hints: opts.Hints, deprecations: opts.Deprecations, count: count}.judge,
+		DeprecationPath: notices{deprecations: opts.Deprecations}.judge,
+		ReachPath:       echo,
+	} {
+		handlers[path] = &handler{name: path[1:], judge: judge, count: count, log: log, intake: room, draining: draining}
+	}
+	return handlers, nil
+}

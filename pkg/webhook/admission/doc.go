@@ -1,0 +1,10 @@
+// Package admission answers the reviews of an API server: whose fields a write takes, and
+// what of it is deprecated. It always allows.
+//
+//	handlers, err := admission.New(admission.Options{Log: log, Registry: registry})
+//	handlers[admission.OwnershipPath].ServeHTTP(w, r)
+//
+// Nothing in it says "no": what can be read is allowed, even when judging it panics. It
+// knows no client, keeps no history and reads no more of an object than it has to: what it
+// saw of a write is a hint for those who keep one.
+package admission

@@ -1,0 +1,24 @@
+package admission
+
+import admissionv1 "k8s.io/api/admission/v1"
+
+// ReachAnnotation is what a write sets that is to find out whether the API server's calls
+// come back, and what the answer repeats.
+const ReachAnnotation = "k8sconnect.io/reach"
+
+// echo answers the writes of who tries to reach it with a warning that repeats their
+// annotation.
+func echo(r *request) (findings, error) {
+	if r.Operation != admissionv1.Update || !r.DryRun {
+		return findings{}, nil
+	}
+	o, err := r.Object.read(nil)
+	if err != nil || o == nil {
+		return findings{}, err
+	}
+	text := o.GetAnnotations()[ReachAnnotation]
+	if text == "" {
+		return findings{}, nil
+	}
+	return findings{warnings: []warning{{aboutReach, ReachAnnotation + " " + text}}}, nil
+}
