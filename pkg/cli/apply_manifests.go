@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
@@ -45,7 +46,7 @@ func (o *applyOptions) print(ctx context.Context, c *connection, streams generic
 			}
 		}
 	}
-	return nil, errors.Join(document.WriteManifests(bare(streams.Out), phases), o.out.Close(ctx))
+	return nil, errors.Join(document.WriteManifests(mask.Bare(streams.Out), phases), o.out.Close(ctx))
 }
 
 // isSecret reports whether an item is a Secret that holds something.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -93,7 +94,7 @@ func (c *connection) check() error {
 // begin prepares what every verb needs before it works: log verbosity and the
 // bound on the whole run.
 func (c *connection) begin(ctx context.Context, streams genericiooptions.IOStreams) (context.Context, context.CancelFunc, error) {
-	if err := logging(streams.ErrOut, c.vault, c.verbosity); err != nil {
+	if err := mask.Log(streams.ErrOut, c.vault, c.verbosity); err != nil {
 		return nil, nil, err
 	}
 	var cancel context.CancelFunc
@@ -149,7 +150,7 @@ func (c *connection) connect(ctx context.Context, run string, concurrency int, e
 	emit(event.Preparing{Text: "asking the API server"})
 	base := request.BasePath(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &secretsTransport{next: next, vault: c.vault, base: base}
+		return mask.Transport(next, c.vault, base)
 	})
 	client, err := cluster.New(cluster.Options{
 		REST:          config,

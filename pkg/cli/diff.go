@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -93,7 +94,7 @@ func externalDiff(streams genericiooptions.IOStreams) (*output.External, error) 
 	}
 	external.Run = func(ctx context.Context, name string, args []string) error {
 		cmd := exec.CommandContext(ctx, name, args...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, bare(streams.Out), bare(streams.ErrOut)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, mask.Bare(streams.Out), mask.Bare(streams.ErrOut)
 		return cmd.Run()
 	}
 	return external, nil

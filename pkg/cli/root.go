@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -30,7 +31,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	vault := redact.NewVault()
 	answer := &sink{Writer: streams.Out}
 	streams.Out = answer
-	streams, flush := masked(streams, vault)
+	var flush func()
+	streams.Out, streams.ErrOut, flush = mask.Writers(vault, streams.Out, streams.ErrOut)
 	defer flush()
 	r := newRoot(streams, vault)
 	r.SetArgs(called(args))

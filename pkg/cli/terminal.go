@@ -7,6 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/util/term"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
@@ -34,7 +35,7 @@ func (c *connection) printing(streams genericiooptions.IOStreams, format string)
 // terminal reports whether w is what kubectl takes for a terminal, and returns what
 // measures its width.
 func terminal(w io.Writer) (width func() int, ok bool) {
-	tty := term.TTY{Out: bare(w)}
+	tty := term.TTY{Out: mask.Bare(w)}
 	if !tty.IsTerminalOut() {
 		return nil, false
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
 // What flags decide.
@@ -74,3 +75,19 @@ func spelt(f *pflag.Flag) []string {
 	}
 	return values
 }
+
+// masking masks events on their way to the printer: before a value can be cut, wrapped or
+// escaped, which would keep it from being recognised.
+//
+// The commands in them get the flags of the connection.
+func (c *connection) masking() func(event.Event) event.Event {
+	typed := c.typed()
+	fill := func(text string) string { return command.Fill(text, typed) }
+	return func(e event.Event) event.Event {
+		masked, _ := c.vault.Deep(e, fill).(event.Event)
+		return masked
+	}
+}
+
+// say is masking for a text.
+func (c *connection) say(text string) string { return command.Fill(c.vault.Text(text), c.typed()) }

@@ -1,4 +1,4 @@
-package cli
+package mask
 
 import (
 	"flag"
@@ -16,10 +16,10 @@ import (
 // it, -v only makes results more detailed.
 const libraries = 2
 
-// logging sends what the Kubernetes libraries log to w, at that verbosity, but
+// Log sends what the Kubernetes libraries log to w, at that verbosity, but
 // nothing below [libraries]: what matters of it reaches the user as an error of
 // ours. Of Secrets, it tells no value.
-func logging(w io.Writer, vault *redact.Vault, verbosity int) error {
+func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	logs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logs)
 	if verbosity < libraries {

@@ -1,4 +1,4 @@
-package cli
+package mask
 
 import (
 	"bufio"
@@ -81,7 +81,7 @@ func TestAnswersAboutSecrets(t *testing.T) {
 				t.Fatal(err)
 			}
 			req.Header.Set("Authorization", "x")
-			resp, err := (&secretsTransport{next: http.DefaultTransport, vault: redact.NewVault()}).RoundTrip(req)
+			resp, err := (&transport{next: http.DefaultTransport, vault: redact.NewVault()}).RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestSecretsAreLearntInTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resp, err := (&secretsTransport{next: http.DefaultTransport, vault: vault}).RoundTrip(req)
+			resp, err := (&transport{next: http.DefaultTransport, vault: vault}).RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
 			}
