@@ -159,7 +159,7 @@ func TestManifestsRefused(t *testing.T) {
 	}{
 		"for real":     {[]string{"-o", "manifests"}, "", "error: -o manifests prints manifests and applies nothing\n  hint: give --dry-run=client"},
 		"of a server":  {[]string{"-o", "manifests", "--dry-run=server"}, "", "error: -o manifests prints"},
-		"a circle":     {[]string{"-o", "manifests", "--dry-run=client"}, dependent("a", "b") + "---\n" + dependent("b", "a"), "error: objects need each other in a circle"},
+		"a circle":     {[]string{"-o", "manifests", "--dry-run=client"}, dependent("a", "b") + "---\n" + dependent("b", "a"), "error: objects depend on each other in a cycle"},
 		"-n":           {[]string{"-o", "manifests", "--dry-run=client", "-n", "x"}, strings.Replace(dependent("a", "b"), "name: a", "name: a, namespace: other", 1), `namespace "other" in the manifest, but -n x`},
 		"a bad choice": {[]string{"-o", "manifests", "--dry-run=client", "--take=deploy/web:.spec"}, dependent("a", "b"), "error: --take: no deploy/web in the input"},
 	} {
