@@ -32,6 +32,7 @@ type applyFlags struct {
 
 type applyOptions struct {
 	inputOptions
+	strict      strictFlags
 	engine      apply.Engine
 	awaited     awaited
 	concurrency int
@@ -64,18 +65,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
   kubectl k8sconnect apply -f addons/ --dry-run=client -o manifests`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := flags.toOptions(c, streams)
-			if err != nil {
-				return usage(cmd, err)
-			}
-			ctx, cancel, err := c.begin(cmd.Context(), streams)
-			if err != nil {
-				return err
-			}
-			defer cancel()
-			return flags.end(o.apply(ctx, cmd.Context(), c, streams), c.warned)
-		},
+		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	flags.input.add(cmd)
@@ -99,17 +89,18 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	return cmd
 }
 
-func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams) (*applyOptions, error) {
-	in, inErr := f.input.toOptions(streams)
+func (f *applyFlags) toOptions(in invocation) (*applyOptions, error) {
+	input, inErr := f.input.toOptions(in.streams)
 	predictor, predictorErr := f.toPredictor()
 	awaited, awaitedErr := f.toAwaited()
 	dryRun, dryRunErr := dryRunOf(f.dryRun)
-	print, printErr := c.printing(streams, f.output)
+	print, printErr := in.printing(in.streams, f.output)
 	print.PastConflicts = f.goOn
 	print.DryRun, print.Unasked = dryRun != object.DryRunNone, dryRun == object.DryRunClient
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
-		inputOptions: in,
+		inputOptions: input,
+		strict:       f.strictFlags,
 		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: output.IsOfObjects(f.output)},
 		awaited:      awaited,
 		concurrency:  f.concurrency,
@@ -130,7 +121,7 @@ func (f *applyFlags) toOptions(c *connection, streams genericiooptions.IOStreams
 	if f.awaitKinds < 0 {
 		kindsErr = errors.New("--await-kinds must not be negative")
 	}
-	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, flagError("-o", outErr), c.check())
+	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, flagError("-o", outErr), in.check())
 }
 
 // errNoDryRun: the flag was given without its value.
@@ -155,15 +146,18 @@ func dryRunOf(text string) (object.DryRun, error) {
 	}
 }
 
-// apply runs. ctx ends with the run's --timeout, patient does not.
-func (o *applyOptions) apply(ctx, patient context.Context, c *connection, streams genericiooptions.IOStreams) error {
-	if err := o.read(ctx, c, streams, o.out.Print); err != nil {
+func (o *applyOptions) execute(ctx context.Context, in invocation) error {
+	return o.strict.end(o.apply(ctx, in), in.warned)
+}
+
+func (o *applyOptions) apply(ctx context.Context, in invocation) error {
+	if err := o.read(ctx, in.connection, in.streams, o.out.Print); err != nil {
 		return finish(err, o.out.Close(ctx))
 	}
 	if o.printed {
-		return o.incomplete(finish(o.print(ctx, c, streams)))
+		return o.incomplete(finish(o.print(ctx, in.connection, in.streams)))
 	}
-	err := o.work(ctx, patient, c)
+	err := o.work(ctx, in.cmd.Context(), in.connection)
 	return o.incomplete(finish(err, o.out.Close(ctx)))
 }
 
@@ -186,7 +180,8 @@ func unfinished(err error) error {
 	return err
 }
 
-// work does the run, telling the printer of it.
+// work does the run, telling the printer of it. ctx ends with the run's --timeout,
+// patient does not.
 func (o *applyOptions) work(ctx, patient context.Context, c *connection) error {
 	client, err := c.connect(ctx, o.run, o.concurrency, o.out.Print)
 	if err != nil {

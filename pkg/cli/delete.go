@@ -35,6 +35,7 @@ type deleteFlags struct {
 }
 
 type deleteOptions struct {
+	strict  strictFlags
 	targets targets
 	engine  deletion.Engine
 	limits  limits
@@ -69,18 +70,7 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
   kubectl k8sconnect delete widget/old -n shop \
     --remove-finalizer=example.com/clean-up`,
 		ValidArgsFunction: c.completeTargets,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := flags.toOptions(cmd, c, args, streams)
-			if err != nil {
-				return usage(cmd, err)
-			}
-			ctx, cancel, err := c.begin(cmd.Context(), streams)
-			if err != nil {
-				return err
-			}
-			defer cancel()
-			return flags.end(o.delete(ctx, c, streams), c.warned)
-		},
+		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	flags.add(cmd)
@@ -113,19 +103,19 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	}
 }
 
-func (f *deleteFlags) toOptions(cmd *cobra.Command, c *connection, args []string, streams genericiooptions.IOStreams) (*deleteOptions, error) {
-	given := cmd.Flags().Changed
-	targets, targetsErr := f.toTargets(args, streams)
+func (f *deleteFlags) toOptions(in invocation) (*deleteOptions, error) {
+	given := in.cmd.Flags().Changed
+	targets, targetsErr := f.toTargets(in.args, in.streams)
 	grace, graceErr := f.grace()
 	dryRun, dryRunErr := dryRunOf(f.dryRun)
 	propagation, cascadeErr := propagationOf(f.cascade)
 	limits, limitsErr := parseLimits(f.timeout, given("timeout"), f.timeoutFor)
-	print, printErr := c.printing(streams, f.output)
+	print, printErr := in.printing(in.streams, f.output)
 	print.DryRun = f.dryRun != "none"
 	out, outErr := printer.ForDelete(print)
-	_, onTerminal := terminal(streams.ErrOut)
+	_, onTerminal := terminal(in.streams.ErrOut)
 	o := &deleteOptions{
-		targets: targets,
+		targets: targets, strict: f.strictFlags,
 		engine: deletion.Engine{
 			Propagation: propagation, GracePeriod: grace, DryRun: dryRun, Wait: f.wait,
 			IgnoreAbsent: f.ignoreAbsent || !given("ignore-not-found") && len(targets.types) > 0,
@@ -135,7 +125,7 @@ func (f *deleteFlags) toOptions(cmd *cobra.Command, c *connection, args []string
 		explain: f.explain || onTerminal && !given("explain-stuck") || f.finalizer != "",
 	}
 	if f.finalizer != "" {
-		o.engine.Confirm = f.confirmation(out, streams)
+		o.engine.Confirm = f.confirmation(out, in.streams)
 	}
 	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable that is not set; to delete is not what was meant.
 		limitsErr = errors.Join(limitsErr, errors.New("--remove-finalizer names no finalizer"))
@@ -145,7 +135,7 @@ func (f *deleteFlags) toOptions(cmd *cobra.Command, c *connection, args []string
 		stuckErr = errors.New("--stuck-after must be more than 0")
 	}
 	return o, errors.Join(targetsErr, graceErr, dryRunErr, cascadeErr, limitsErr, stuckErr,
-		f.checkFinalizer(targets, streams), printErr, flagError("-o", outErr), c.check())
+		f.checkFinalizer(targets, in.streams), printErr, flagError("-o", outErr), in.check())
 }
 
 // grace settles how long objects have to end. The rules are kubectl's: nothing is
@@ -198,12 +188,16 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	}
 }
 
-func (o *deleteOptions) delete(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
+func (o *deleteOptions) execute(ctx context.Context, in invocation) error {
+	return o.strict.end(o.delete(ctx, in), in.warned)
+}
+
+func (o *deleteOptions) delete(ctx context.Context, in invocation) error {
 	if o.targets.inFiles {
-		if err := o.targets.files.read(ctx, c, streams, o.out.Print); err != nil {
+		if err := o.targets.files.read(ctx, in.connection, in.streams, o.out.Print); err != nil {
 			return finish(err, o.out.Close(ctx))
 		}
 	}
-	err := o.work(ctx, c)
+	err := o.work(ctx, in.connection)
 	return o.targets.files.incomplete(finish(err, o.out.Close(ctx)))
 }

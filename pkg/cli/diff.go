@@ -25,6 +25,7 @@ type diffFlags struct {
 
 type diffOptions struct {
 	inputOptions
+	strict strictFlags
 	engine diff.Engine
 	run    string
 	out    *printer.Printer
@@ -49,18 +50,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
   kubectl k8sconnect diff -f web.yaml`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := flags.toOptions(c, streams)
-			if err != nil {
-				return usage(cmd, err)
-			}
-			ctx, cancel, err := c.begin(cmd.Context(), streams)
-			if err != nil {
-				return err
-			}
-			defer cancel()
-			return flags.end(o.diff(ctx, c, streams), c.warned)
-		},
+		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	flags.input.add(cmd)
@@ -70,20 +60,21 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	return cmd
 }
 
-func (f *diffFlags) toOptions(c *connection, streams genericiooptions.IOStreams) (*diffOptions, error) {
-	in, inErr := f.input.toOptions(streams)
+func (f *diffFlags) toOptions(in invocation) (*diffOptions, error) {
+	input, inErr := f.input.toOptions(in.streams)
 	predictor, predictorErr := f.toPredictor()
-	print, printErr := c.printing(streams, f.output)
+	print, printErr := in.printing(in.streams, f.output)
 	var externalErr error
-	print.External, externalErr = externalDiff(streams)
+	print.External, externalErr = externalDiff(in.streams)
 	out, outErr := printer.ForDiff(print)
 	o := &diffOptions{
-		inputOptions: in,
+		inputOptions: input,
+		strict:       f.strictFlags,
 		engine:       diff.Engine{Predictor: predictor},
 		run:          print.Run,
 		out:          out,
 	}
-	return o, errors.Join(inErr, predictorErr, printErr, externalErr, flagError("-o", outErr), c.check())
+	return o, errors.Join(inErr, predictorErr, printErr, externalErr, flagError("-o", outErr), in.check())
 }
 
 // externalDiff returns the user's own diff program, nil if there is none.
@@ -100,11 +91,15 @@ func externalDiff(streams genericiooptions.IOStreams) (*output.External, error) 
 	return external, nil
 }
 
-func (o *diffOptions) diff(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
-	if err := o.read(ctx, c, streams, o.out.Print); err != nil {
+func (o *diffOptions) execute(ctx context.Context, in invocation) error {
+	return o.strict.end(o.diff(ctx, in), in.warned)
+}
+
+func (o *diffOptions) diff(ctx context.Context, in invocation) error {
+	if err := o.read(ctx, in.connection, in.streams, o.out.Print); err != nil {
 		return finish(err, o.out.Close(ctx))
 	}
-	err := o.work(ctx, c)
+	err := o.work(ctx, in.connection)
 	return o.incomplete(finish(err, o.out.Close(ctx)))
 }
 

@@ -56,19 +56,7 @@ Exit status: 0 shown, 2 could not tell.`,
   kubectl k8sconnect owners deploy/web -o json | jq -r '.objects[].fields[] |
     select(any(.owners[]; .subresource == "scale")).path'`,
 		ValidArgsFunction: c.completeTargets,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := flags.toOptions(c, args, streams)
-			if err != nil {
-				return usage(cmd, err)
-			}
-			ctx, cancel, err := c.begin(cmd.Context(), streams)
-			if err != nil {
-				return err
-			}
-			defer cancel()
-			err = o.work(ctx, c)
-			return finish(err, o.out.Close(ctx))
-		},
+		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path and what lies below it, such as .spec.replicas")
@@ -82,11 +70,11 @@ Exit status: 0 shown, 2 could not tell.`,
 	return cmd
 }
 
-func (f *ownersFlags) toOptions(c *connection, args []string, streams genericiooptions.IOStreams) (*ownersOptions, error) {
+func (f *ownersFlags) toOptions(in invocation) (*ownersOptions, error) {
 	o := &ownersOptions{engine: owners.Engine{
 		Managers: f.managers, Status: f.status || f.output != output.Table, History: f.history,
 	}}
-	targetsErr := o.name(args)
+	targetsErr := o.name(in.args)
 	var pathErr error
 	if f.path != "" {
 		o.engine.Path, pathErr = fieldpath.ParsePath(f.path)
@@ -95,11 +83,16 @@ func (f *ownersFlags) toOptions(c *connection, args []string, streams genericioo
 	if slices.Contains(f.managers, "") || f.managers != nil && len(f.managers) == 0 {
 		managerErr = errors.New("--manager is empty")
 	}
-	print, printErr := c.printing(streams, f.output)
+	print, printErr := in.printing(in.streams, f.output)
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForOwners(print)
-	return o, errors.Join(targetsErr, flagError("--path", pathErr), managerErr, printErr, flagError("-o", outErr), c.check())
+	return o, errors.Join(targetsErr, flagError("--path", pathErr), managerErr, printErr, flagError("-o", outErr), in.check())
+}
+
+func (o *ownersOptions) execute(ctx context.Context, in invocation) error {
+	err := o.work(ctx, in.connection)
+	return finish(err, o.out.Close(ctx))
 }
 
 // name reads the arguments: only what is named is shown, for one object alone is

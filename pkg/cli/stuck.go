@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -41,19 +42,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
   # What hangs in the cluster, and what is behind it?
   kubectl k8sconnect stuck -A`,
 		ValidArgsFunction: c.completeTargets,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := flags.toOptions(c, args, streams)
-			if err != nil {
-				return usage(cmd, err)
-			}
-			ctx, cancel, err := c.begin(cmd.Context(), streams)
-			if err != nil {
-				return err
-			}
-			defer cancel()
-			err = o.work(ctx, c)
-			return finish(err, o.out.Close(ctx))
-		},
+		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces, and what is in none")
@@ -62,21 +51,26 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 	return cmd
 }
 
-func (f *stuckFlags) toOptions(c *connection, args []string, streams genericiooptions.IOStreams) (*stuckOptions, error) {
-	o := &stuckOptions{everything: len(args) == 0}
+func (f *stuckFlags) toOptions(in invocation) (*stuckOptions, error) {
+	o := &stuckOptions{everything: len(in.args) == 0}
 	var targetsErr error
 	if o.everything {
 		o.targets = targets{labels: f.selector, everywhere: f.allNamespaces}
 		targetsErr = checkSelector(f.selector)
 	} else {
 		// A TYPE alone is all of it: to look at more than was meant does no harm.
-		all := targetFlags{allNamespaces: f.allNamespaces, all: f.selector == "" && !namesOne(args)}
+		all := targetFlags{allNamespaces: f.allNamespaces, all: f.selector == "" && !namesOne(in.args)}
 		all.selector = f.selector
-		o.targets, targetsErr = all.toTargets(args, streams)
+		o.targets, targetsErr = all.toTargets(in.args, in.streams)
 	}
-	print, printErr := c.printing(streams, f.output)
+	print, printErr := in.printing(in.streams, f.output)
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForStuck(print)
-	return o, errors.Join(targetsErr, printErr, flagError("-o", outErr), c.check())
+	return o, errors.Join(targetsErr, printErr, flagError("-o", outErr), in.check())
+}
+
+func (o *stuckOptions) execute(ctx context.Context, in invocation) error {
+	err := o.work(ctx, in.connection)
+	return finish(err, o.out.Close(ctx))
 }

@@ -27,40 +27,42 @@ type versions struct {
 	Webhook *webhookVersion `json:"webhook,omitempty"`
 }
 
+// versionOptions are what the flags of version come to.
+type versionOptions struct {
+	clientOnly bool
+	output     string
+}
+
 func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
-	var clientOnly bool
-	var output string
+	var o versionOptions
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Show the versions of plugin, API server and webhook",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains([]string{"", "json", "yaml", "kyaml"}, output) {
-				return usage(cmd, fmt.Errorf("-o must be json, yaml or kyaml, not %q", output))
+		RunE: runner(c, streams, func(in invocation) (*versionOptions, error) {
+			if !slices.Contains([]string{"", "json", "yaml", "kyaml"}, o.output) {
+				return nil, fmt.Errorf("-o must be json, yaml or kyaml, not %q", o.output)
 			}
-			if err := c.check(); err != nil {
-				return usage(cmd, err)
-			}
-			ctx, cancel, err := c.begin(cmd.Context(), streams)
-			if err != nil {
-				return err
-			}
-			defer cancel()
-			v := versions{Client: build.This()}
-			if !clientOnly {
-				v.Server, v.Webhook, err = clusterVersions(ctx, c)
-			}
-			if printErr := v.print(streams, output); printErr != nil {
-				return printErr
-			}
-			return err
-		},
+			return &o, in.check()
+		}),
 	}
-	cmd.Flags().BoolVar(&clientOnly, "client", false, "Only the plugin's version; no server is asked")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json, yaml or kyaml; text by default")
+	cmd.Flags().BoolVar(&o.clientOnly, "client", false, "Only the plugin's version; no server is asked")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json, yaml or kyaml; text by default")
 	words(cmd, "output", "json", "yaml", "kyaml")
 	return cmd
+}
+
+func (o *versionOptions) execute(ctx context.Context, in invocation) error {
+	v := versions{Client: build.This()}
+	var err error
+	if !o.clientOnly {
+		v.Server, v.Webhook, err = clusterVersions(ctx, in.connection)
+	}
+	if printErr := v.print(in.streams, o.output); printErr != nil {
+		return printErr
+	}
+	return err
 }
 
 // clusterVersions asks the cluster for the versions of what runs there.

@@ -66,18 +66,7 @@ Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
     --for='has(self.status.loadBalancer.ingress)' \
     -o jsonpath='{.status.loadBalancer.ingress[0].ip}'`,
 		ValidArgsFunction: c.completeTargets,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := flags.toOptions(cmd, c, args, streams)
-			if err != nil {
-				return usage(cmd, err)
-			}
-			ctx, cancel, err := c.begin(cmd.Context(), streams)
-			if err != nil {
-				return err
-			}
-			defer cancel()
-			return o.wait(ctx, c, streams)
-		},
+		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	flags.add(cmd)
@@ -107,10 +96,10 @@ func waitFormats() []string {
 	return []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 }
 
-func (f *waitFlags) toOptions(cmd *cobra.Command, c *connection, args []string, streams genericiooptions.IOStreams) (*waitOptions, error) {
-	targets, targetsErr := f.toTargets(args, streams)
+func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
+	targets, targetsErr := f.toTargets(in.args, in.streams)
 	goal, goalErr := f.toGoal()
-	print, printErr := c.printing(streams, f.output)
+	print, printErr := in.printing(in.streams, f.output)
 	out, outErr := printer.ForWait(print)
 	o := &waitOptions{
 		targets: targets,
@@ -121,13 +110,13 @@ func (f *waitFlags) toOptions(cmd *cobra.Command, c *connection, args []string, 
 		out:     out,
 	}
 	var existenceErr error
-	if cmd.Flags().Changed("existence-timeout") {
+	if in.cmd.Flags().Changed("existence-timeout") {
 		o.engine.Existence = &f.existence
 		if f.existence < 0 {
 			existenceErr = errors.New("--existence-timeout must not be negative")
 		}
 	}
-	return o, errors.Join(targetsErr, goalErr, existenceErr, printErr, flagError("-o", outErr), c.check())
+	return o, errors.Join(targetsErr, goalErr, existenceErr, printErr, flagError("-o", outErr), in.check())
 }
 
 func (f *waitFlags) toGoal() (*wait.Goal, error) {
@@ -150,17 +139,17 @@ func parseConditions(flag string, texts []string) ([]condition.Spec, error) {
 	return specs, errors.Join(errs...)
 }
 
-func (o *waitOptions) wait(ctx context.Context, c *connection, streams genericiooptions.IOStreams) error {
+func (o *waitOptions) execute(ctx context.Context, in invocation) error {
 	began := time.Now()
 	if o.targets.inFiles {
 		reading, cancel := o.within(ctx, began, "the manifests were not read by then")
-		err := o.targets.files.read(reading, c, streams, o.out.Print)
+		err := o.targets.files.read(reading, in.connection, in.streams, o.out.Print)
 		cancel()
 		if err != nil {
 			return finish(err, o.out.Close(ctx))
 		}
 	}
-	err := o.work(ctx, c, began)
+	err := o.work(ctx, in.connection, began)
 	return o.targets.files.incomplete(finish(err, o.out.Close(ctx)))
 }
 

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// invocation is one call of a verb.
+type invocation struct {
+	*connection
+	streams genericiooptions.IOStreams
+	cmd     *cobra.Command
+	args    []string
+}
+
+// options are what the flags and arguments of a call come to.
+type options interface {
+	// execute runs the verb. ctx ends with the run's --timeout.
+	execute(ctx context.Context, in invocation) error
+}
+
+// runner is how every verb runs: flags and arguments become options, or the call is
+// misused; then the options are executed.
+func runner[O options](c *connection, streams genericiooptions.IOStreams, toOptions func(invocation) (O, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		in := invocation{c, streams, cmd, args}
+		o, err := toOptions(in)
+		if err != nil {
+			return usage(cmd, err)
+		}
+		ctx, cancel, err := c.begin(cmd.Context(), streams)
+		if err != nil {
+			return err
+		}
+		defer cancel()
+		return o.execute(ctx, in)
+	}
+}
