@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -42,7 +43,7 @@ type applyOptions struct {
 	out     *printer.Printer
 }
 
-func newApply(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+func newApply(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags applyFlags
 	cmd := &cobra.Command{
 		Use:   "apply (-f FILENAME | -k DIRECTORY)",
@@ -94,7 +95,7 @@ func (f *applyFlags) toOptions(in invocation) (*applyOptions, error) {
 	predictor, predictorErr := f.toPredictor()
 	awaited, awaitedErr := f.toAwaited()
 	dryRun, dryRunErr := dryRunOf(f.dryRun)
-	print, printErr := in.printing(in.streams, f.output)
+	print, printErr := printing(in.Connection, in.streams, f.output)
 	print.PastConflicts = f.goOn
 	print.DryRun, print.Unasked = dryRun != object.DryRunNone, dryRun == object.DryRunClient
 	out, outErr := printer.ForApply(print)
@@ -121,7 +122,7 @@ func (f *applyFlags) toOptions(in invocation) (*applyOptions, error) {
 	if f.awaitKinds < 0 {
 		kindsErr = errors.New("--await-kinds must not be negative")
 	}
-	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, flagError("-o", outErr), in.check())
+	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, flagError("-o", outErr), in.Check())
 }
 
 // errNoDryRun: the flag was given without its value.
@@ -147,17 +148,17 @@ func dryRunOf(text string) (object.DryRun, error) {
 }
 
 func (o *applyOptions) execute(ctx context.Context, in invocation) error {
-	return o.strict.end(o.apply(ctx, in), in.warned)
+	return o.strict.end(o.apply(ctx, in), in.Warned)
 }
 
 func (o *applyOptions) apply(ctx context.Context, in invocation) error {
-	if err := o.read(ctx, in.connection, in.streams, o.out.Print); err != nil {
+	if err := o.read(ctx, in.Connection, in.streams, o.out.Print); err != nil {
 		return finish(err, o.out.Close(ctx))
 	}
 	if o.printed {
-		return o.incomplete(finish(o.print(ctx, in.connection, in.streams)))
+		return o.incomplete(finish(o.print(ctx, in.Connection, in.streams)))
 	}
-	err := o.work(ctx, in.cmd.Context(), in.connection)
+	err := o.work(ctx, in.cmd.Context(), in.Connection)
 	return o.incomplete(finish(err, o.out.Close(ctx)))
 }
 
@@ -174,7 +175,7 @@ func (e *unfinishedError) Hint() string { return "run it again: it goes on where
 // nothing can be said. A run that was out of time before there was a plan has told
 // nothing, and is no such end.
 func unfinished(err error) error {
-	if over, ok := errors.AsType[*overError](err); ok {
+	if over, ok := errors.AsType[*connection.OverError](err); ok {
 		return &unfinishedError{over}
 	}
 	return err
@@ -182,8 +183,8 @@ func unfinished(err error) error {
 
 // work does the run, telling the printer of it. ctx ends with the run's --timeout,
 // patient does not.
-func (o *applyOptions) work(ctx, patient context.Context, c *connection) error {
-	client, err := c.connect(ctx, o.run, o.concurrency, o.out.Print)
+func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection) error {
+	client, err := c.Connect(ctx, o.run, o.concurrency, o.out.Print)
 	if err != nil {
 		return err
 	}

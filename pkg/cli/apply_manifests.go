@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -26,7 +27,7 @@ var errNothingApplied error = &object.HintedError{
 //
 // It writes past the net that masks what is known of Secrets, as the printed manifests are
 // there to be applied.
-func (o *applyOptions) print(ctx context.Context, c *connection, streams genericiooptions.IOStreams) (err, closed error) {
+func (o *applyOptions) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
 	p, err := o.arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.manifests), nil
 	})

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	api "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -27,13 +28,14 @@ exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
 
 // addCompletion adds the completion of flags' values to every verb, and kubectl
 // to the shells for which there is a completion script.
-func (r *root) addCompletion(c *connection) {
+func (r *root) addCompletion(c *connection.Connection) {
+	known := completions{c}
 	for _, cmd := range append(r.Commands(), r.Command) {
-		complete(cmd, "namespace", c.completeNamespaces)
-		complete(cmd, "context", c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
-		complete(cmd, expectContextFlag, c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
-		complete(cmd, "cluster", c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
-		complete(cmd, "user", c.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
+		complete(cmd, "namespace", known.completeNamespaces)
+		complete(cmd, "context", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
+		complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
+		complete(cmd, "cluster", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
+		complete(cmd, "user", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
 		words(cmd, "color", "auto", "always", "never")
 		words(cmd, "dry-run", "none", "server", "client")
 		words(cmd, "validate", "strict", "warn", "ignore")
@@ -41,7 +43,7 @@ func (r *root) addCompletion(c *connection) {
 		for _, name := range []string{
 			"yield", "field-manager", "adopt-from", "selector", "concurrency", "timeout", "server-timeout", "v",
 			"server", "token", "as", "as-group", "as-uid", "as-user-extra", "request-timeout", "tls-server-name",
-			"proxy-url", expectClusterFlag,
+			"proxy-url", connection.ExpectCluster,
 		} {
 			words(cmd, name)
 		}
@@ -85,10 +87,14 @@ func words(cmd *cobra.Command, flag string, values ...string) {
 	complete(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// completions are the words that a shell may offer, as the cluster and the kubeconfig know
+// them.
+type completions struct{ *connection.Connection }
+
 // completeConfig completes to names in the kubeconfig.
-func (c *connection) completeConfig(names func(api.Config) []string) cobra.CompletionFunc {
+func (c completions) completeConfig(names func(api.Config) []string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
+		raw, err := c.Kubeconfig()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -100,7 +106,7 @@ func (c *connection) completeConfig(names func(api.Config) []string) cobra.Compl
 const completionTimeout = 3 * time.Second
 
 // completeNamespaces asks the server, but not for long: somebody's shell waits.
-func (c *connection) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (c completions) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	names, err := c.namespaces(ctx)
@@ -110,8 +116,8 @@ func (c *connection) completeNamespaces(cmd *cobra.Command, _ []string, _ string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (c *connection) namespaces(ctx context.Context) ([]string, error) {
-	client, err := c.quickClient(ctx)
+func (c completions) namespaces(ctx context.Context) ([]string, error) {
+	client, err := c.Quick(ctx)
 	if err != nil {
 		return nil, err
 	}

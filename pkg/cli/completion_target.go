@@ -14,7 +14,7 @@ import (
 // completeTargets completes TYPE, and the names behind it in either form, for
 // verbs that take them. It does not wait for a server for long: somebody's shell
 // waits.
-func (c *connection) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (c completions) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	if named := cmd.Flags().Lookup("filename"); named != nil && named.Changed {
@@ -27,8 +27,8 @@ func (c *connection) completeTargets(cmd *cobra.Command, args []string, toComple
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (c *connection) targetWords(ctx context.Context, args []string, toComplete string) ([]string, error) {
-	client, err := c.quickClient(ctx)
+func (c completions) targetWords(ctx context.Context, args []string, toComplete string) ([]string, error) {
+	client, err := c.Quick(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func (c *connection) targetWords(ctx context.Context, args []string, toComplete 
 }
 
 // names returns the names of a type's objects in the namespace.
-func (c *connection) names(ctx context.Context, client *cluster.Client, typ string) ([]string, error) {
-	namespace, _, err := c.namespace()
+func (c completions) names(ctx context.Context, client *cluster.Client, typ string) ([]string, error) {
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
@@ -59,20 +59,4 @@ func (c *connection) names(ctx context.Context, client *cluster.Client, typ stri
 		return nil, err
 	}
 	return client.Names(ctx, kind, object.Selection{Namespace: scope(kind, namespace)})
-}
-
-// quickClient is a client that does not wait for a server that is away.
-func (c *connection) quickClient(ctx context.Context) (*cluster.Client, error) {
-	if err := c.checkGuards(); err != nil {
-		return nil, err
-	}
-	config, err := c.restConfig()
-	if err != nil {
-		return nil, err
-	}
-	client, err := cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir})
-	if err != nil {
-		return nil, err
-	}
-	return client, c.expectedCluster(ctx, client)
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
@@ -47,7 +48,7 @@ type deleteOptions struct {
 	out     *printer.Printer
 }
 
-func newDelete(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+func newDelete(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags deleteFlags
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
@@ -69,7 +70,7 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
   # The last resort, for one object and one finalizer
   kubectl k8sconnect delete widget/old -n shop \
     --remove-finalizer=example.com/clean-up`,
-		ValidArgsFunction: c.completeTargets,
+		ValidArgsFunction: completions{c}.completeTargets,
 		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
@@ -110,7 +111,7 @@ func (f *deleteFlags) toOptions(in invocation) (*deleteOptions, error) {
 	dryRun, dryRunErr := dryRunOf(f.dryRun)
 	propagation, cascadeErr := propagationOf(f.cascade)
 	limits, limitsErr := parseLimits(f.timeout, given("timeout"), f.timeoutFor)
-	print, printErr := in.printing(in.streams, f.output)
+	print, printErr := printing(in.Connection, in.streams, f.output)
 	print.DryRun = f.dryRun != "none"
 	out, outErr := printer.ForDelete(print)
 	_, onTerminal := terminal(in.streams.ErrOut)
@@ -135,7 +136,7 @@ func (f *deleteFlags) toOptions(in invocation) (*deleteOptions, error) {
 		stuckErr = errors.New("--stuck-after must be more than 0")
 	}
 	return o, errors.Join(targetsErr, graceErr, dryRunErr, cascadeErr, limitsErr, stuckErr,
-		f.checkFinalizer(targets, in.streams), printErr, flagError("-o", outErr), in.check())
+		f.checkFinalizer(targets, in.streams), printErr, flagError("-o", outErr), in.Check())
 }
 
 // grace settles how long objects have to end. The rules are kubectl's: nothing is
@@ -189,15 +190,15 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 }
 
 func (o *deleteOptions) execute(ctx context.Context, in invocation) error {
-	return o.strict.end(o.delete(ctx, in), in.warned)
+	return o.strict.end(o.delete(ctx, in), in.Warned)
 }
 
 func (o *deleteOptions) delete(ctx context.Context, in invocation) error {
 	if o.targets.inFiles {
-		if err := o.targets.files.read(ctx, in.connection, in.streams, o.out.Print); err != nil {
+		if err := o.targets.files.read(ctx, in.Connection, in.streams, o.out.Print); err != nil {
 			return finish(err, o.out.Close(ctx))
 		}
 	}
-	err := o.work(ctx, in.connection)
+	err := o.work(ctx, in.Connection)
 	return o.targets.files.incomplete(finish(err, o.out.Close(ctx)))
 }

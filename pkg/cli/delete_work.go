@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
@@ -23,9 +24,9 @@ import (
 // work does the run, telling the printer of it. A server that is away when the run
 // begins is waited for as always; once it is under way, for as long as it takes to
 // say that nobody can tell.
-func (o *deleteOptions) work(ctx context.Context, c *connection) error {
+func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(ctx, o.run, pace, o.out.Print)
+	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -37,9 +38,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 		o.out.Print(event.Warned{Text: text})
 	}
 	o.limits.check(phases, o.out.Print)
-	patient := *c
-	patient.serverTimeout = max(c.serverTimeout, toleratedOutage)
-	if client, err = patient.connect(ctx, o.run, pace, o.out.Print); err != nil {
+	if client, err = c.Patient(toleratedOutage).Connect(ctx, o.run, pace, o.out.Print); err != nil {
 		return err
 	}
 	o.engine.Server, o.engine.Counter, o.engine.Emit = client, client, o.out.Print
@@ -53,7 +52,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection) error {
 const toleratedOutage = 5 * time.Minute
 
 // phases settles which objects are meant, and in what order they go.
-func (o *deleteOptions) phases(ctx context.Context, c *connection, client *cluster.Client) ([]deletion.Phase, error) {
+func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]deletion.Phase, error) {
 	if o.targets.inFiles {
 		p, err := o.targets.files.order(ctx, c, client, o.out.Print)
 		if err != nil {
@@ -69,7 +68,7 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection, client *clust
 	if err != nil {
 		return nil, err
 	}
-	_, enforced, err := c.namespace()
+	_, enforced, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -31,7 +32,7 @@ type diffOptions struct {
 	out    *printer.Printer
 }
 
-func newDiff(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+func newDiff(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff (-f FILENAME | -k DIRECTORY)",
@@ -63,7 +64,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 func (f *diffFlags) toOptions(in invocation) (*diffOptions, error) {
 	input, inErr := f.input.toOptions(in.streams)
 	predictor, predictorErr := f.toPredictor()
-	print, printErr := in.printing(in.streams, f.output)
+	print, printErr := printing(in.Connection, in.streams, f.output)
 	var externalErr error
 	print.External, externalErr = externalDiff(in.streams)
 	out, outErr := printer.ForDiff(print)
@@ -74,7 +75,7 @@ func (f *diffFlags) toOptions(in invocation) (*diffOptions, error) {
 		run:          print.Run,
 		out:          out,
 	}
-	return o, errors.Join(inErr, predictorErr, printErr, externalErr, flagError("-o", outErr), in.check())
+	return o, errors.Join(inErr, predictorErr, printErr, externalErr, flagError("-o", outErr), in.Check())
 }
 
 // externalDiff returns the user's own diff program, nil if there is none.
@@ -92,21 +93,21 @@ func externalDiff(streams genericiooptions.IOStreams) (*output.External, error) 
 }
 
 func (o *diffOptions) execute(ctx context.Context, in invocation) error {
-	return o.strict.end(o.diff(ctx, in), in.warned)
+	return o.strict.end(o.diff(ctx, in), in.Warned)
 }
 
 func (o *diffOptions) diff(ctx context.Context, in invocation) error {
-	if err := o.read(ctx, in.connection, in.streams, o.out.Print); err != nil {
+	if err := o.read(ctx, in.Connection, in.streams, o.out.Print); err != nil {
 		return finish(err, o.out.Close(ctx))
 	}
-	err := o.work(ctx, in.connection)
+	err := o.work(ctx, in.Connection)
 	return o.incomplete(finish(err, o.out.Close(ctx)))
 }
 
 // work does the run, telling the printer of it.
-func (o *diffOptions) work(ctx context.Context, c *connection) error {
+func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(ctx, o.run, pace, o.out.Print)
+	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}

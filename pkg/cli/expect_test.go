@@ -172,28 +172,3 @@ func TestGuardsLeaveTheClientAlone(t *testing.T) {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
 }
-
-// A bracket means what it means to a shell: read otherwise, it lets through what it is to
-// refuse.
-func TestExpectedPattern(t *testing.T) {
-	for _, c := range []struct {
-		glob, name string
-		want       bool
-	}{
-		{"[!p]*", "prod", false},
-		{"[!p]*", "staging", true},
-		{"[!p]*", "!", true},
-		{"[^p]*", "prod", false},
-		{"[p!]*", "!", true},
-		{"[a-c!]x", "!x", true},
-		{`\[!p]`, "[!p]", true},
-		{"team-[!0-9]/[!p]*", "team-a/prod", false},
-		{"team-[!0-9]/[!p]*", "team-a/dev", true},
-		{"team-[!0-9]/[!p]*", "team-1/dev", false},
-		{"arn:*/prod-*", "arn:aws:eks:eu:1:cluster/prod-1", true},
-	} {
-		if got := matches(c.glob, c.name); got != c.want {
-			t.Errorf("%s, %s: %t", c.glob, c.name, got)
-		}
-	}
-}

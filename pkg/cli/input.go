@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
@@ -106,11 +107,11 @@ var errBroken error = &object.HintedError{
 
 // read reads the manifests, and says on stderr which files hold none; what keeps it
 // waiting is told by emit. The error has every fault that can be found without a server.
-func (o *inputOptions) read(ctx context.Context, c *connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {
-	if err := c.expectedContext(); err != nil {
+func (o *inputOptions) read(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {
+	if err := c.ExpectedContext(); err != nil {
 		return err
 	}
-	o.files.Secrets = c.vault
+	o.files.Secrets = c.Vault
 	if !o.typed {
 		emit(event.Preparing{Text: "reading the manifests"})
 		o.files.Tell = func(what string, since time.Time, within time.Duration) {
@@ -120,7 +121,7 @@ func (o *inputOptions) read(ctx context.Context, c *connection, streams generici
 	result, err := manifest.Read(ctx, o.files)
 	if err != nil && ctx.Err() == nil {
 		scope := o.scope
-		scope.Namespace, scope.Enforced, _ = c.namespace() // Whether the kubeconfig is sound is not the question yet.
+		scope.Namespace, scope.Enforced, _ = c.Namespace() // Whether the kubeconfig is sound is not the question yet.
 		faults := plan.Faults(result.Objects, scope)
 		if len(result.Objects) > 0 && len(result.Invalid)+len(faults) > 0 {
 			faults = append(faults, errBroken)
@@ -141,7 +142,7 @@ func (o *inputOptions) read(ctx context.Context, c *connection, streams generici
 // for kinds whose definitions somebody has just applied. Choices that no object of the
 // plan is meant by are an error.
 func (o *inputOptions) plan(
-	ctx context.Context, c *connection, client *cluster.Client, choices predict.Predictor, emit func(event.Event),
+	ctx context.Context, c *connection.Connection, client *cluster.Client, choices predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
 	p, err := o.arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		known, err := kinds(ctx, client, o.manifests)
@@ -203,13 +204,13 @@ func (o *inputOptions) incomplete(end error) error {
 }
 
 // order asks the cluster for the kinds of the manifests and puts them in order.
-func (o *inputOptions) order(ctx context.Context, c *connection, client *cluster.Client, emit func(event.Event)) (*plan.Plan, error) {
+func (o *inputOptions) order(ctx context.Context, c *connection.Connection, client *cluster.Client, emit func(event.Event)) (*plan.Plan, error) {
 	return o.arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.manifests) })
 }
 
 // arrange puts the manifests in order by what kinds tells of theirs.
 func (o *inputOptions) arrange(
-	c *connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
+	c *connection.Connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
 ) (*plan.Plan, error) {
 	for _, w := range o.warnings {
 		emit(event.Warned{Ref: w.Ref, Text: w.Text + " (" + w.Source.String() + ")"})
@@ -218,7 +219,7 @@ func (o *inputOptions) arrange(
 		emit(hooksLeftOut(o.hooks))
 	}
 	var err error
-	if o.scope.Namespace, o.scope.Enforced, err = c.namespace(); err != nil {
+	if o.scope.Namespace, o.scope.Enforced, err = c.Namespace(); err != nil {
 		return nil, err
 	}
 	if o.scope.Kinds, err = kinds(); err != nil {

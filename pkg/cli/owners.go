@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -31,7 +32,7 @@ type ownersOptions struct {
 	out     *printer.Printer
 }
 
-func newOwners(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+func newOwners(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags ownersFlags
 	cmd := &cobra.Command{
 		Use:   "owners TYPE/NAME… | TYPE NAME…",
@@ -55,7 +56,7 @@ Exit status: 0 shown, 2 could not tell.`,
   # All that the autoscaler owns of it
   kubectl k8sconnect owners deploy/web -o json | jq -r '.objects[].fields[] |
     select(any(.owners[]; .subresource == "scale")).path'`,
-		ValidArgsFunction: c.completeTargets,
+		ValidArgsFunction: completions{c}.completeTargets,
 		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
@@ -83,15 +84,15 @@ func (f *ownersFlags) toOptions(in invocation) (*ownersOptions, error) {
 	if slices.Contains(f.managers, "") || f.managers != nil && len(f.managers) == 0 {
 		managerErr = errors.New("--manager is empty")
 	}
-	print, printErr := in.printing(in.streams, f.output)
+	print, printErr := printing(in.Connection, in.streams, f.output)
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForOwners(print)
-	return o, errors.Join(targetsErr, flagError("--path", pathErr), managerErr, printErr, flagError("-o", outErr), in.check())
+	return o, errors.Join(targetsErr, flagError("--path", pathErr), managerErr, printErr, flagError("-o", outErr), in.Check())
 }
 
 func (o *ownersOptions) execute(ctx context.Context, in invocation) error {
-	err := o.work(ctx, in.connection)
+	err := o.work(ctx, in.Connection)
 	return finish(err, o.out.Close(ctx))
 }
 
@@ -112,9 +113,9 @@ func (o *ownersOptions) name(args []string) error {
 }
 
 // work reads, and tells the printer.
-func (o *ownersOptions) work(ctx context.Context, c *connection) error {
+func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(ctx, o.run, pace, o.out.Print)
+	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
@@ -88,12 +89,12 @@ func status(streams genericiooptions.IOStreams, say func(string) string, err err
 
 // tellRun tells the id of a run that ended with an error, unless its printer did: by
 // that the server's audit log knows the run.
-func (c *connection) tellRun(w io.Writer, err error) {
+func tellRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, errNo) || errors.Is(err, errUnknown)
-	if c.run == "" || c.runTold || err == nil || reported && !errors.As(err, new(*warningsError)) {
+	if c.Run == "" || c.RunTold || err == nil || reported && !errors.As(err, new(*warningsError)) {
 		return
 	}
-	fmt.Fprintf(w, "run: %s\n", c.run)
+	fmt.Fprintf(w, "run: %s\n", c.Run)
 }
 
 // isLate reports whether the time was over before all was done, or before what a

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -20,8 +21,8 @@ type target struct {
 // twice, by a short name perhaps, is one. The error joins those of all types that
 // the server does not serve, which are *cluster.NoTypeError; the others are
 // returned as well.
-func (t *targets) resolve(ctx context.Context, c *connection, client *cluster.Client) ([]target, error) {
-	namespace, _, err := c.namespace()
+func (t *targets) resolve(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]target, error) {
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}

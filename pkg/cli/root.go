@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -44,8 +45,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	if lost := answer.lost(); err == nil && !unread(lost) {
 		err = lost
 	}
-	code := status(streams, r.connection.say, err)
-	r.connection.tellRun(streams.ErrOut, err)
+	code := status(streams, r.connection.Say, err)
+	tellRun(r.connection, streams.ErrOut, err)
 	return code
 }
 
@@ -62,7 +63,7 @@ func called(args []string) []string {
 // root is the command above the verbs.
 type root struct {
 	*cobra.Command
-	connection *connection
+	connection *connection.Connection
 	// started: the command line was understood, and a verb runs.
 	started bool
 }
@@ -81,17 +82,17 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		SilenceUsage:      true,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	c := newConnection(vault)
+	c := connection.New(vault)
 	r.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		r.started = true
-		c.verb = cmd.Name()
+		c.Verb = cmd.Name()
 	}
 	r.SetIn(streams.In)
 	r.SetOut(streams.Out)
 	r.SetErr(streams.ErrOut)
 	r.SetUsageFunc(usageText(streams))
 
-	c.addFlags(r.PersistentFlags())
+	c.AddFlags(r.PersistentFlags())
 	r.connection = c
 	r.AddCommand(
 		newApply(c, streams),

@@ -5,11 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 )
 
 // invocation is one call of a verb.
 type invocation struct {
-	*connection
+	*connection.Connection
 	streams genericiooptions.IOStreams
 	cmd     *cobra.Command
 	args    []string
@@ -23,14 +25,14 @@ type options interface {
 
 // runner is how every verb runs: flags and arguments become options, or the call is
 // misused; then the options are executed.
-func runner[O options](c *connection, streams genericiooptions.IOStreams, toOptions func(invocation) (O, error)) func(*cobra.Command, []string) error {
+func runner[O options](c *connection.Connection, streams genericiooptions.IOStreams, toOptions func(invocation) (O, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		in := invocation{c, streams, cmd, args}
 		o, err := toOptions(in)
 		if err != nil {
 			return usage(cmd, err)
 		}
-		ctx, cancel, err := c.begin(cmd.Context(), streams)
+		ctx, cancel, err := c.Begin(cmd.Context(), streams.ErrOut)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -24,7 +25,7 @@ type stuckOptions struct {
 	out        *printer.Printer
 }
 
-func newStuck(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+func newStuck(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags stuckFlags
 	cmd := &cobra.Command{
 		Use:   "stuck [TYPE/NAME… | TYPE [NAME…]]",
@@ -41,7 +42,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 
   # What hangs in the cluster, and what is behind it?
   kubectl k8sconnect stuck -A`,
-		ValidArgsFunction: c.completeTargets,
+		ValidArgsFunction: completions{c}.completeTargets,
 		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
@@ -63,14 +64,14 @@ func (f *stuckFlags) toOptions(in invocation) (*stuckOptions, error) {
 		all.selector = f.selector
 		o.targets, targetsErr = all.toTargets(in.args, in.streams)
 	}
-	print, printErr := in.printing(in.streams, f.output)
+	print, printErr := printing(in.Connection, in.streams, f.output)
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForStuck(print)
-	return o, errors.Join(targetsErr, printErr, flagError("-o", outErr), in.check())
+	return o, errors.Join(targetsErr, printErr, flagError("-o", outErr), in.Check())
 }
 
 func (o *stuckOptions) execute(ctx context.Context, in invocation) error {
-	err := o.work(ctx, in.connection)
+	err := o.work(ctx, in.Connection)
 	return finish(err, o.out.Close(ctx))
 }

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
@@ -18,9 +19,9 @@ import (
 )
 
 // work looks, explains, and tells the printer.
-func (o *stuckOptions) work(ctx context.Context, c *connection) error {
+func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
-	client, err := c.connect(ctx, o.run, pace, o.out.Print)
+	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -92,8 +93,8 @@ func (o *stuckOptions) tell(found []stuck.Explained, faults []event.Stuck, roote
 
 // lookedOnlyAt says where nothing was found, if nobody asked for that namespace: what
 // hangs may be in another one.
-func (o *stuckOptions) lookedOnlyAt(c *connection, scopes []stuck.Scope) {
-	namespace, asked, err := c.namespace()
+func (o *stuckOptions) lookedOnlyAt(c *connection.Connection, scopes []stuck.Scope) {
+	namespace, asked, err := c.Namespace()
 	if err != nil || asked || !slices.ContainsFunc(scopes, func(s stuck.Scope) bool { return s.Selection.Namespace == namespace }) {
 		return
 	}
@@ -106,7 +107,7 @@ func isStuck(one stuck.Explained) bool {
 }
 
 // scopes settles where to look: in whole kinds, and at objects that are named.
-func (o *stuckOptions) scopes(ctx context.Context, c *connection, client *cluster.Client) (scopes []stuck.Scope, named []target, err error) {
+func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, client *cluster.Client) (scopes []stuck.Scope, named []target, err error) {
 	if o.everything {
 		return o.everywhere(ctx, c, client)
 	}
@@ -127,12 +128,12 @@ func (o *stuckOptions) scopes(ctx context.Context, c *connection, client *cluste
 }
 
 // everywhere is all that the namespace holds, and itself; with -A, all there is.
-func (o *stuckOptions) everywhere(ctx context.Context, c *connection, client *cluster.Client) ([]stuck.Scope, []target, error) {
+func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]stuck.Scope, []target, error) {
 	sel := object.Selection{Labels: o.targets.labels}
 	if o.targets.everywhere {
 		return []stuck.Scope{{Selection: sel}}, nil, nil
 	}
-	namespace, _, err := c.namespace()
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/util/term"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -14,21 +15,21 @@ import (
 
 // printing settles how results are shown: in which form, in colour or not, with
 // live progress or plain lines.
-func (c *connection) printing(streams genericiooptions.IOStreams, format string) (output.Options, error) {
+func printing(c *connection.Connection, streams genericiooptions.IOStreams, format string) (output.Options, error) {
 	width, outTerminal := terminal(streams.Out)
 	errWidth, errTerminal := terminal(streams.ErrOut)
-	color, err := output.UseColor(c.color, outTerminal, os.Getenv)
+	color, err := output.UseColor(c.Color, outTerminal, os.Getenv)
 	return output.Options{
 		Out: streams.Out, Err: streams.ErrOut,
 		Format:   format,
 		Color:    color,
-		Verbose:  c.verbosity > 0,
+		Verbose:  c.Verbosity > 0,
 		Progress: output.CanRedraw(errTerminal, os.Getenv),
 		Width:    width, ErrWidth: errWidth,
-		Run:   newRun(),
-		OnRun: func() { c.runTold = true },
-		Mask:  c.masking(), Flags: c.typed(),
-		Over: c.over,
+		Run:   connection.NewRun(),
+		OnRun: func() { c.RunTold = true },
+		Mask:  c.Masking(), Flags: c.Typed(),
+		Over: c.Over,
 	}, err
 }
 

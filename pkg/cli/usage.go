@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 )
 
 // Help is as wide as the terminal, within bounds; elsewhere the lower bound.
@@ -70,13 +72,13 @@ func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 		}
 	})
 	inherited := cmd.InheritedFlags()
-	for _, name := range commonFlags() {
+	for _, name := range connection.CommonFlags() {
 		if f := inherited.Lookup(name); f != nil {
 			common.AddFlag(f)
 		}
 	}
 	inherited.VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden && !slices.Contains(commonFlags(), f.Name) {
+		if !f.Hidden && !slices.Contains(connection.CommonFlags(), f.Name) {
 			kubectls = append(kubectls, "--"+f.Name)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml/kyaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 )
 
 // versions is what version prints.
@@ -33,7 +34,7 @@ type versionOptions struct {
 	output     string
 }
 
-func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+func newVersion(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var o versionOptions
 	cmd := &cobra.Command{
 		Use:               "version",
@@ -44,7 +45,7 @@ func newVersion(c *connection, streams genericiooptions.IOStreams) *cobra.Comman
 			if !slices.Contains([]string{"", "json", "yaml", "kyaml"}, o.output) {
 				return nil, fmt.Errorf("-o must be json, yaml or kyaml, not %q", o.output)
 			}
-			return &o, in.check()
+			return &o, in.Check()
 		}),
 	}
 	cmd.Flags().BoolVar(&o.clientOnly, "client", false, "Only the plugin's version; no server is asked")
@@ -57,7 +58,7 @@ func (o *versionOptions) execute(ctx context.Context, in invocation) error {
 	v := versions{Client: build.This()}
 	var err error
 	if !o.clientOnly {
-		v.Server, v.Webhook, err = clusterVersions(ctx, in.connection)
+		v.Server, v.Webhook, err = clusterVersions(ctx, in.Connection)
 	}
 	if printErr := v.print(in.streams, o.output); printErr != nil {
 		return printErr
@@ -66,8 +67,8 @@ func (o *versionOptions) execute(ctx context.Context, in invocation) error {
 }
 
 // clusterVersions asks the cluster for the versions of what runs there.
-func clusterVersions(ctx context.Context, c *connection) (*version.Info, *webhookVersion, error) {
-	client, err := c.connect(ctx, newRun(), 0, ignore)
+func clusterVersions(ctx context.Context, c *connection.Connection) (*version.Info, *webhookVersion, error) {
+	client, err := c.Connect(ctx, connection.NewRun(), 0, ignore)
 	if err != nil {
 		return nil, nil, err
 	}

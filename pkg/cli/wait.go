@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -35,7 +36,7 @@ type waitOptions struct {
 	out     *printer.Printer
 }
 
-func newWait(c *connection, streams genericiooptions.IOStreams) *cobra.Command {
+func newWait(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
@@ -65,7 +66,7 @@ Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
   kubectl k8sconnect wait svc/web \
     --for='has(self.status.loadBalancer.ingress)' \
     -o jsonpath='{.status.loadBalancer.ingress[0].ip}'`,
-		ValidArgsFunction: c.completeTargets,
+		ValidArgsFunction: completions{c}.completeTargets,
 		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
@@ -99,7 +100,7 @@ func waitFormats() []string {
 func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
 	targets, targetsErr := f.toTargets(in.args, in.streams)
 	goal, goalErr := f.toGoal()
-	print, printErr := in.printing(in.streams, f.output)
+	print, printErr := printing(in.Connection, in.streams, f.output)
 	out, outErr := printer.ForWait(print)
 	o := &waitOptions{
 		targets: targets,
@@ -116,7 +117,7 @@ func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
 			existenceErr = errors.New("--existence-timeout must not be negative")
 		}
 	}
-	return o, errors.Join(targetsErr, goalErr, existenceErr, printErr, flagError("-o", outErr), in.check())
+	return o, errors.Join(targetsErr, goalErr, existenceErr, printErr, flagError("-o", outErr), in.Check())
 }
 
 func (f *waitFlags) toGoal() (*wait.Goal, error) {
@@ -143,23 +144,23 @@ func (o *waitOptions) execute(ctx context.Context, in invocation) error {
 	began := time.Now()
 	if o.targets.inFiles {
 		reading, cancel := o.within(ctx, began, "the manifests were not read by then")
-		err := o.targets.files.read(reading, in.connection, in.streams, o.out.Print)
+		err := o.targets.files.read(reading, in.Connection, in.streams, o.out.Print)
 		cancel()
 		if err != nil {
 			return finish(err, o.out.Close(ctx))
 		}
 	}
-	err := o.work(ctx, in.connection, began)
+	err := o.work(ctx, in.Connection, began)
 	return o.targets.files.incomplete(finish(err, o.out.Close(ctx)))
 }
 
 // work does the run, telling the printer of it. The time counts from when the verb
 // was called.
-func (o *waitOptions) work(ctx context.Context, c *connection, began time.Time) error {
+func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began time.Time) error {
 	const pace = 0 // as the server allows
 	connecting, cancel := o.within(ctx, began, "the server did not tell yet what there is")
 	defer cancel()
-	client, err := c.connect(connecting, o.run, pace, o.out.Print)
+	client, err := c.Connect(connecting, o.run, pace, o.out.Print)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -16,7 +17,7 @@ import (
 )
 
 // resolve finds the kinds of what is waited for.
-func (o *waitOptions) resolve(ctx context.Context, c *connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
+func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
 	ctx, cancel := o.within(ctx, began, "the server did not tell yet what there is")
 	defer cancel()
 	if o.targets.inFiles {
@@ -55,8 +56,8 @@ func waitTarget(it plan.Item, goal *wait.Goal) wait.Target {
 }
 
 // argued are the objects that were named or selected by arguments.
-func (o *waitOptions) argued(ctx context.Context, c *connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
-	namespace, _, err := c.namespace()
+func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
+	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}

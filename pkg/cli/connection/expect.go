@@ -1,4 +1,4 @@
-package cli
+package connection
 
 import (
 	"context"
@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	expectContextFlag = "expect-context"
-	expectClusterFlag = "expect-cluster"
+	ExpectContext = "expect-context"
+	ExpectCluster = "expect-cluster"
 )
 
 // guards are the flags that refuse to talk to the wrong cluster. They are the only
 // flags that the environment may set too: all that they can do is to refuse.
-func guards() []string { return []string{expectContextFlag, expectClusterFlag} }
+func guards() []string { return []string{ExpectContext, ExpectCluster} }
 
 // expectation is one value that a guard was given, and by what.
 type expectation struct{ from, value string }
@@ -40,16 +40,16 @@ func variable(flag string) string {
 	return "KUBECTL_K8SCONNECT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-func (c *connection) addGuards(flags *pflag.FlagSet) {
-	flags.String(expectContextFlag, "",
-		"Refuse any context whose name does not match, such as 'prod-*'; also $"+variable(expectContextFlag))
-	flags.String(expectClusterFlag, "",
-		"Refuse any cluster whose kube-system namespace has not this UID; also $"+variable(expectClusterFlag))
+func (c *Connection) addGuards(flags *pflag.FlagSet) {
+	flags.String(ExpectContext, "",
+		"Refuse any context whose name does not match, such as 'prod-*'; also $"+variable(ExpectContext))
+	flags.String(ExpectCluster, "",
+		"Refuse any cluster whose kube-system namespace has not this UID; also $"+variable(ExpectCluster))
 }
 
 // expectations are what the command line and the environment expect of a guard: both
 // have to be met, so that neither takes away what the other demands.
-func (c *connection) expectations(flag string) []expectation {
+func (c *Connection) expectations(flag string) []expectation {
 	var all []expectation
 	if f := c.flags.Lookup(flag); f.Changed {
 		all = append(all, expectation{"--" + flag, f.Value.String()})
@@ -62,7 +62,7 @@ func (c *connection) expectations(flag string) []expectation {
 
 // checkGuards finds fault with guards that guard nothing. An empty one is most likely
 // a variable that a script did not set.
-func (c *connection) checkGuards() error {
+func (c *Connection) checkGuards() error {
 	var errs []error
 	for _, flag := range guards() {
 		for _, want := range c.expectations(flag) {
@@ -71,7 +71,7 @@ func (c *connection) checkGuards() error {
 			}
 		}
 	}
-	for _, want := range c.expectations(expectContextFlag) {
+	for _, want := range c.expectations(ExpectContext) {
 		if _, err := path.Match(pattern(want.value), ""); err != nil {
 			errs = append(errs, fmt.Errorf("%s: not a pattern: a bracket is open or empty, or a backslash ends it", want))
 		}
@@ -79,10 +79,10 @@ func (c *connection) checkGuards() error {
 	return errors.Join(errs...)
 }
 
-// expectedContext refuses a context that was not expected. It asks nobody but the
+// ExpectedContext refuses a context that was not expected. It asks nobody but the
 // kubeconfig.
-func (c *connection) expectedContext() error {
-	wanted := c.expectations(expectContextFlag)
+func (c *Connection) ExpectedContext() error {
+	wanted := c.expectations(ExpectContext)
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (c *connection) expectedContext() error {
 		case name == "":
 			return &object.HintedError{
 				Err:    fmt.Errorf("no context is in use, but %s expects one", want),
-				Advice: "choose one with --context; where there is no kubeconfig, as in a pod, guard with --" + expectClusterFlag,
+				Advice: "choose one with --context; where there is no kubeconfig, as in a pod, guard with --" + ExpectCluster,
 			}
 		case !matches(want.value, name):
 			return &object.HintedError{
@@ -109,7 +109,7 @@ func (c *connection) expectedContext() error {
 		if c.flags.Lookup(f).Changed {
 			return &object.HintedError{
 				Err:    fmt.Errorf("--%s overrides the cluster of context %q, so its name does not tell which cluster is meant, as %s expects", f, name, wanted[0]),
-				Advice: "leave out --" + f + ", or guard with --" + expectClusterFlag + " alone",
+				Advice: "leave out --" + f + ", or guard with --" + ExpectCluster + " alone",
 			}
 		}
 	}
@@ -156,8 +156,8 @@ func pattern(glob string) string {
 
 // expectedCluster refuses a cluster that was not expected, by the first request of
 // all. A cluster that cannot be recognised is refused too.
-func (c *connection) expectedCluster(ctx context.Context, client *cluster.Client) error {
-	wanted := c.expectations(expectClusterFlag)
+func (c *Connection) expectedCluster(ctx context.Context, client *cluster.Client) error {
+	wanted := c.expectations(ExpectCluster)
 	if len(wanted) == 0 || c.recognised {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (c *connection) expectedCluster(ctx context.Context, client *cluster.Client
 	case apierrors.IsNotFound(err):
 		return &object.HintedError{
 			Err:    fmt.Errorf("cannot tell whether this is the cluster that %s expects: it has no namespace %s", wanted[0], name),
-			Advice: "guard with --" + expectContextFlag + " instead",
+			Advice: "guard with --" + ExpectContext + " instead",
 		}
 	case err != nil:
 		return fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err)

@@ -1,9 +1,10 @@
-package cli
+package connection
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -24,43 +24,47 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// connection is the flags that every verb takes: which cluster, as whom, and
+// Connection is the flags that every verb takes: which cluster, as whom, and
 // for how long.
-type connection struct {
+type Connection struct {
+	// Verb is what the user called.
+	Verb string
+	// Verbosity and Color are how much is to be told, and whether in colour.
+	Verbosity int
+	Color     string
+	// Vault learns the values of Secrets as they come by.
+	Vault *redact.Vault
+	// Run is the id under which requests are sent; empty until there are any. RunTold:
+	// it was printed.
+	Run     string
+	RunTold bool
+	// Warned counts the server's warnings that were told, of all clients of the run.
+	Warned *atomic.Int64
+
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
 	timeout       time.Duration
-	// verb is what the user called.
-	verb      string
-	verbosity int
-	color     string
 	// flags are those of every verb, as they were typed.
 	flags *pflag.FlagSet
-	// vault learns the values of Secrets as they come by.
-	vault *redact.Vault
-	// run is the id under which requests are sent; empty until there are any. runTold:
-	// it was printed.
-	run     string
-	runTold bool
-	// warned counts the server's warnings that were told, of all clients of the run.
-	warned *atomic.Int64
 	// ended returns why the run is over, nil as long as it is not; nil before it begins.
 	ended func() error
 	// recognised: this is the cluster that was expected.
 	recognised bool
 }
 
-func newConnection(vault *redact.Vault) *connection {
+// New returns a connection whose flags have their defaults.
+func New(vault *redact.Vault) *Connection {
 	config := genericclioptions.NewConfigFlags(true)
 	if !filepath.IsAbs(*config.CacheDir) && os.Getenv("KUBECACHEDIR") == "" {
 		// Without a home, kubectl's default is below the working folder: most often a
 		// repository, in a pipeline. Nobody looks for it there, and it is committed.
 		*config.CacheDir = ""
 	}
-	return &connection{config: config, vault: vault, warned: new(atomic.Int64)}
+	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64)}
 }
 
-func (c *connection) addFlags(flags *pflag.FlagSet) {
+// AddFlags adds the flags to those of a command; they are read from there.
+func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	c.config.AddFlags(flags)
 	c.flags = flags
 	flags.Lookup("namespace").Usage = "Namespace of objects that name none; of the others it has to be the same"
@@ -70,17 +74,17 @@ func (c *connection) addFlags(flags *pflag.FlagSet) {
 		"How long to keep trying while the API server is not there; 10m survives a cluster that is still starting")
 	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; 0 is as long as it needs")
 	c.addGuards(flags)
-	flags.IntVarP(&c.verbosity, "v", "v", 0, "Log verbosity; 6 shows each request")
-	flags.StringVar(&c.color, "color", "auto", "When to use colour: auto, always or never")
+	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Log verbosity; 6 shows each request")
+	flags.StringVar(&c.Color, "color", "auto", "When to use colour: auto, always or never")
 }
 
-// commonFlags are those that help explains with every command.
-func commonFlags() []string {
-	return []string{"namespace", "context", "kubeconfig", expectContextFlag, expectClusterFlag, "server-timeout", "timeout", "color", "v"}
+// CommonFlags are those that help explains with every command.
+func CommonFlags() []string {
+	return []string{"namespace", "context", "kubeconfig", ExpectContext, ExpectCluster, "server-timeout", "timeout", "color", "v"}
 }
 
-// check finds fault with flags whose values alone are wrong.
-func (c *connection) check() error {
+// Check finds fault with flags whose values alone are wrong.
+func (c *Connection) Check() error {
 	var errs []error
 	if c.timeout < 0 {
 		errs = append(errs, errors.New("--timeout must not be negative"))
@@ -91,40 +95,40 @@ func (c *connection) check() error {
 	return errors.Join(append(errs, c.checkGuards())...)
 }
 
-// begin prepares what every verb needs before it works: log verbosity and the
+// Begin prepares what every verb needs before it works: log verbosity and the
 // bound on the whole run.
-func (c *connection) begin(ctx context.Context, streams genericiooptions.IOStreams) (context.Context, context.CancelFunc, error) {
-	if err := mask.Log(streams.ErrOut, c.vault, c.verbosity); err != nil {
+func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Context, context.CancelFunc, error) {
+	if err := mask.Log(stderr, c.Vault, c.Verbosity); err != nil {
 		return nil, nil, err
 	}
 	var cancel context.CancelFunc
 	if c.timeout == 0 {
 		ctx, cancel = context.WithCancel(ctx)
 	} else {
-		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, &overError{c.timeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, &OverError{c.timeout})
 	}
 	c.ended = func() error { return context.Cause(ctx) }
 	return ctx, cancel, nil
 }
 
-// over returns why the run is over, nil as long as it is not.
-func (c *connection) over() error {
+// Over returns why the run is over, nil as long as it is not.
+func (c *Connection) Over() error {
 	if c.ended == nil {
 		return nil
 	}
 	return c.ended()
 }
 
-// overError says that the time of the whole run is over.
-type overError struct{ timeout time.Duration }
+// OverError says that the time of the whole run is over.
+type OverError struct{ timeout time.Duration }
 
-func (e *overError) Error() string {
+func (e *OverError) Error() string {
 	return fmt.Sprintf("the run's --timeout of %s is over", e.timeout)
 }
 
-// namespace returns the namespace for objects that name none, and whether the
+// Namespace returns the namespace for objects that name none, and whether the
 // user asked for it with -n.
-func (c *connection) namespace() (name string, enforced bool, err error) {
+func (c *Connection) Namespace() (name string, enforced bool, err error) {
 	name, enforced, err = c.config.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return name, enforced, c.explain(err)
@@ -136,21 +140,21 @@ func (c *connection) namespace() (name string, enforced bool, err error) {
 	return name, enforced, nil
 }
 
-// newRun returns a fresh id for one run.
-func newRun() string { return ulid.Make().String() }
+// NewRun returns a fresh id for one run.
+func NewRun() string { return ulid.Make().String() }
 
-// connect makes the client of a run; what it has to say while it works goes to
+// Connect makes the client of a run; what it has to say while it works goes to
 // emit. It has seen by then that the cluster is the one that was expected.
-func (c *connection) connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
+func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
 	config, err := c.restConfig()
 	if err != nil {
 		return nil, err
 	}
-	c.run = run
+	c.Run = run
 	emit(event.Preparing{Text: "asking the API server"})
 	base := request.BasePath(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return mask.Transport(next, c.vault, base)
+		return mask.Transport(next, c.Vault, base)
 	})
 	client, err := cluster.New(cluster.Options{
 		REST:          config,
@@ -159,7 +163,7 @@ func (c *connection) connect(ctx context.Context, run string, concurrency int, e
 		Concurrency:   concurrency,
 		Run:           run,
 		OnWarning: func(ref object.Ref, text string) {
-			c.warned.Add(1)
+			c.Warned.Add(1)
 			emit(event.Warned{Ref: ref, Text: text})
 		},
 		OnRetry: func(ref object.Ref, err error, in, left time.Duration) {
@@ -169,6 +173,29 @@ func (c *connection) connect(ctx context.Context, run string, concurrency int, e
 			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is well", Since: since, Within: within})
 		},
 	})
+	if err != nil {
+		return nil, err
+	}
+	return client, c.expectedCluster(ctx, client)
+}
+
+// Patient returns the same connection for a run that outlives an outage of that length.
+func (c *Connection) Patient(outage time.Duration) *Connection {
+	patient := *c
+	patient.serverTimeout = max(c.serverTimeout, outage)
+	return &patient
+}
+
+// Quick makes a client that does not wait for a server that is away.
+func (c *Connection) Quick(ctx context.Context) (*cluster.Client, error) {
+	if err := c.checkGuards(); err != nil {
+		return nil, err
+	}
+	config, err := c.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	client, err := cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir})
 	if err != nil {
 		return nil, err
 	}

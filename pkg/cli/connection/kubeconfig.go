@@ -1,4 +1,4 @@
-package cli
+package connection
 
 import (
 	"errors"
@@ -18,9 +18,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
+// Kubeconfig returns what the kubeconfig says, as far as it can be read.
+func (c *Connection) Kubeconfig() (api.Config, error) {
+	return c.config.ToRawKubeConfigLoader().RawConfig()
+}
+
 // restConfig says where the server is and who we are.
-func (c *connection) restConfig() (*rest.Config, error) {
-	if err := c.expectedContext(); err != nil {
+func (c *Connection) restConfig() (*rest.Config, error) {
+	if err := c.ExpectedContext(); err != nil {
 		return nil, err
 	}
 	config, err := c.config.ToRESTConfig()
@@ -38,7 +43,7 @@ func (c *connection) restConfig() (*rest.Config, error) {
 		}
 	}
 	config = rest.CopyConfig(config)
-	config.UserAgent = userAgent(build.This().Version, c.verb)
+	config.UserAgent = userAgent(build.This().Version, c.Verb)
 	return config, checkAddress(config)
 }
 
@@ -64,7 +69,7 @@ func checkAddress(config *rest.Config) error {
 }
 
 // explain adds to an error of the kubeconfig what there is to choose from.
-func (c *connection) explain(err error) error {
+func (c *Connection) explain(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -91,7 +96,7 @@ func (c *connection) explain(err error) error {
 }
 
 // contextName returns the context that is used: the flag's, else the kubeconfig's.
-func (c *connection) contextName(raw api.Config) string {
+func (c *Connection) contextName(raw api.Config) string {
 	if *c.config.Context != "" {
 		return *c.config.Context
 	}

@@ -1,4 +1,4 @@
-package cli
+package connection
 
 import (
 	"slices"
@@ -32,16 +32,16 @@ func decides(flag string) int {
 		return hidden
 	case "as", "as-group", "as-uid", "as-user-extra":
 		return whomToActAs
-	case expectContextFlag, expectClusterFlag:
+	case ExpectContext, ExpectCluster:
 		return guard
 	default:
 		return neither
 	}
 }
 
-// typed returns the flags that a command needs to act on the cluster, and as the user,
+// Typed returns the flags that a command needs to act on the cluster, and as the user,
 // that this one was told.
-func (c *connection) typed() command.Flags {
+func (c *Connection) Typed() command.Flags {
 	var typed command.Flags
 	if c.flags == nil {
 		return typed
@@ -76,18 +76,18 @@ func spelt(f *pflag.Flag) []string {
 	return values
 }
 
-// masking masks events on their way to the printer: before a value can be cut, wrapped or
+// Masking masks events on their way to the printer: before a value can be cut, wrapped or
 // escaped, which would keep it from being recognised.
 //
 // The commands in them get the flags of the connection.
-func (c *connection) masking() func(event.Event) event.Event {
-	typed := c.typed()
+func (c *Connection) Masking() func(event.Event) event.Event {
+	typed := c.Typed()
 	fill := func(text string) string { return command.Fill(text, typed) }
 	return func(e event.Event) event.Event {
-		masked, _ := c.vault.Deep(e, fill).(event.Event)
+		masked, _ := c.Vault.Deep(e, fill).(event.Event)
 		return masked
 	}
 }
 
-// say is masking for a text.
-func (c *connection) say(text string) string { return command.Fill(c.vault.Text(text), c.typed()) }
+// Say is masking for a text.
+func (c *Connection) Say(text string) string { return command.Fill(c.Vault.Text(text), c.Typed()) }
