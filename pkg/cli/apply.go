@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -125,28 +123,6 @@ func (f *applyFlags) toOptions(in invocation) (*applyOptions, error) {
 	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, flagError("-o", outErr), in.Check())
 }
 
-// errNoDryRun: the flag was given without its value.
-var errNoDryRun error = &object.HintedError{
-	Err:    errors.New("--dry-run needs a value"),
-	Advice: "--dry-run=server asks the server what would happen, --dry-run=client only compares",
-}
-
-func dryRunOf(text string) (object.DryRun, error) {
-	switch text {
-	case "none":
-		return object.DryRunNone, nil
-	case "server":
-		return object.DryRunServer, nil
-	case "client":
-		return object.DryRunClient, nil
-	default:
-		if strings.HasPrefix(text, "-") { // It took the next flag for its value.
-			return "", errNoDryRun
-		}
-		return "", fmt.Errorf("--dry-run must be none, server or client, not %q", text)
-	}
-}
-
 func (o *applyOptions) execute(ctx context.Context, in invocation) error {
 	return o.strict.end(o.apply(ctx, in), in.Warned)
 }
@@ -161,15 +137,6 @@ func (o *applyOptions) apply(ctx context.Context, in invocation) error {
 	err := o.work(ctx, in.cmd.Context(), in.Connection)
 	return o.incomplete(finish(err, o.out.Close(ctx)))
 }
-
-// unfinishedError ends an apply that was out of time: nothing was refused, and what
-// is left was told.
-type unfinishedError struct{ error }
-
-func (e *unfinishedError) Unwrap() error { return e.error }
-
-// Hint says what to do about it.
-func (e *unfinishedError) Hint() string { return "run it again: it goes on where it was" }
 
 // unfinished tells the end of a run that had too little time from one of which
 // nothing can be said. A run that was out of time before there was a plan has told

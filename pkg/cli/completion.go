@@ -28,9 +28,9 @@ exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
 
 // addCompletion adds the completion of flags' values to every verb, and kubectl
 // to the shells for which there is a completion script.
-func (r *root) addCompletion(c *connection.Connection) {
+func addCompletion(root *cobra.Command, c *connection.Connection) {
 	known := completions{c}
-	for _, cmd := range append(r.Commands(), r.Command) {
+	for _, cmd := range append(root.Commands(), root) {
 		complete(cmd, "namespace", known.completeNamespaces)
 		complete(cmd, "context", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
 		complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
@@ -48,8 +48,8 @@ func (r *root) addCompletion(c *connection.Connection) {
 			words(cmd, name)
 		}
 	}
-	r.InitDefaultCompletionCmd()
-	completion, _, err := r.Find([]string{"completion"})
+	root.InitDefaultCompletionCmd()
+	completion, _, err := root.Find([]string{"completion"})
 	if err != nil {
 		return
 	}
@@ -64,27 +64,6 @@ own completion complete "kubectl k8sconnect". Each has its own help.`
 		return usage(cmd, fmt.Errorf("no completion for %q", args[0]))
 	}
 	completion.AddCommand(newCompleter())
-}
-
-// complete completes the value of a flag of the command's own, if it has it.
-func complete(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
-	if cmd.LocalFlags().Lookup(flag) == nil || cmd.InheritedFlags().Lookup(flag) != nil {
-		return
-	}
-	// It only fails for a flag that there is not, or for a second time.
-	_ = cmd.RegisterFlagCompletionFunc(flag, with)
-}
-
-// words completes the value of a flag to one of some words; without words, to
-// nothing, for a file's name would be wrong.
-func words(cmd *cobra.Command, flag string, values ...string) {
-	if f := cmd.Flag(flag); f != nil && len(values) > 0 {
-		if f.Annotations == nil {
-			f.Annotations = map[string][]string{}
-		}
-		f.Annotations[wordsOf] = values
-	}
-	complete(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // completions are the words that a shell may offer, as the cluster and the kubeconfig know

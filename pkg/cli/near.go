@@ -10,9 +10,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// wordsOf is the annotation of a flag with the words that it knows.
-const wordsOf = "words"
-
 // nearFlag returns the flag of a command that was probably meant by one that it does not
 // know; empty where that is not known.
 func nearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {

@@ -181,3 +181,12 @@ func (s *sink) lost() error {
 	defer s.mu.Unlock()
 	return s.err
 }
+
+// unfinishedError ends an apply that was out of time: nothing was refused, and what
+// is left was told.
+type unfinishedError struct{ error }
+
+func (e *unfinishedError) Unwrap() error { return e.error }
+
+// Hint says what to do about it.
+func (e *unfinishedError) Hint() string { return "run it again: it goes on where it was" }

@@ -103,7 +103,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		newWait(c, streams),
 		newVersion(c, streams),
 	)
-	r.addCompletion(c)
+	addCompletion(r.Command, c)
 	return r
 }
 
@@ -132,18 +132,4 @@ func (r *root) misuse(args []string, err error) error {
 		return &object.HintedError{Err: err, Advice: "did you mean " + strings.Join(similar, " or ") + "?"}
 	}
 	return err
-}
-
-// noArgs refuses what stands between the flags: most often a file without -f.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if f := cmd.Flags().Lookup("dry-run"); f != nil && strings.HasPrefix(f.Value.String(), "-") {
-		return errNoDryRun
-	}
-	if cmd.Flags().Lookup("filename") == nil {
-		return fmt.Errorf("unexpected argument %q", args[0])
-	}
-	return fmt.Errorf("unexpected argument %q: manifests are named with -f or -k", args[0])
 }
