@@ -47,6 +47,10 @@ func (w writer) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
+// Bounded returns a writer that passes on [MaxText] bytes, for templates of another sort.
+// More is ErrTooMuch.
+func Bounded(out io.Writer) io.Writer { return writer{out, &budget{left: MaxText}} }
+
 // text calls a function whose result has at most most bytes.
 func (b *budget) text(most int, make func() (string, error)) (any, error) {
 	if err := b.room(most); err != nil {

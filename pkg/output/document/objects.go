@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -73,12 +74,15 @@ func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (s
 	if err := path.Parse(braced(text)); err != nil {
 		return nil, fmt.Errorf("jsonpath: %w", err)
 	}
+	write := bounded(func(out io.Writer, u *unstructured.Unstructured) error {
+		return path.Execute(gotemplate.Bounded(out), u.Object)
+	})
 	return func(u *unstructured.Unstructured) (string, error) {
-		var found bytes.Buffer
-		if err := path.Execute(&found, u.Object); err != nil {
+		found, err := write(u)
+		if err != nil {
 			return "", err
 		}
-		return forScreen(b, strings.TrimSuffix(found.String(), "\n")+"\n"), nil
+		return forScreen(b, strings.TrimSuffix(found, "\n")+"\n"), nil
 	}, nil
 }
 
@@ -89,20 +93,30 @@ func objectTemplate(b output.Base, text string) (func(*unstructured.Unstructured
 	if err != nil {
 		return nil, fmt.Errorf("go-template: %w", err)
 	}
-	// All texts are held until the run is over: what is beyond the size of objects is bounded
-	// for all of them together.
+	write := bounded(func(out io.Writer, u *unstructured.Unstructured) error {
+		return parsed.Execute(out, u.Object, b.Over)
+	})
+	return func(u *unstructured.Unstructured) (string, error) {
+		made, err := write(u)
+		return forScreen(b, made), err
+	}, nil
+}
+
+// bounded limits what is made of all objects together beyond their own size: all texts
+// are held until the run is over.
+func bounded(execute func(io.Writer, *unstructured.Unstructured) error) func(*unstructured.Unstructured) (string, error) {
 	const perObject = 1 << 20
 	spare := gotemplate.MaxText
 	return func(u *unstructured.Unstructured) (string, error) {
 		var made bytes.Buffer
-		if err := parsed.Execute(&made, u.Object, b.Over); err != nil {
+		if err := execute(&made, u); err != nil {
 			return "", err
 		}
 		if spare += perObject - made.Len(); spare < 0 {
 			return "", fmt.Errorf("the template makes more text than %d MiB and another for each object", gotemplate.MaxText>>20)
 		}
-		return forScreen(b, made.String()), nil
-	}, nil
+		return made.String(), nil
+	}
 }
 
 // forScreen escapes what a terminal would take for a command. A script gets the text

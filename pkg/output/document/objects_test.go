@@ -1,6 +1,7 @@
 package document
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,6 +29,31 @@ func TestTemplateOfManyObjects(t *testing.T) {
 		}
 		if (err != nil) != wantErr {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// So are paths, of one object and of all: a path may be named as often as one likes.
+func TestPathOfLargeObjects(t *testing.T) {
+	const size = 1 << 20
+	u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"v": strings.Repeat("x", size)}}}
+	for text, wantErr := range map[string]string{
+		`{.data.v}`:                                      "",
+		strings.Repeat(`{.data.v}`, 63):                  "more text than 64 MiB and another for each object",
+		strings.Repeat(`{.data.v} `, 64):                 "more than 64 MiB of text of one object",
+		`{.data['` + strings.Repeat(`v','`, 99) + `v']}`: "more than 64 MiB of text of one object",
+	} {
+		write, err := objectPath(output.Base{}, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err = write(u); err != nil {
+				break
+			}
+		}
+		if (err != nil) != (wantErr != "") || err != nil && !strings.Contains(err.Error(), wantErr) {
+			t.Errorf("%.20s…: %v, want %q", text, err, wantErr)
 		}
 	}
 }
