@@ -243,3 +243,28 @@ metadata: {name: grouped}
 func isOfNamed(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/core") || strings.HasSuffix(r.URL.Path, "/grouped")
 }
+
+// A server, or what stands before it, whose lists are not found: delete neither says that
+// anything is gone nor goes on for ever. It ends with --server-timeout, and says what it
+// could not read (edge case 85).
+func TestDeleteWithoutLists(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, fault := range map[string]cluster.Fault{
+		"of the API server": {Status: http.StatusNotFound, Message: "the server could not find the requested resource"},
+		"of a proxy":        {Status: http.StatusNotFound, Body: "404 page not found\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns, set := namespace(t, c), file(t, configMaps(3, 1, "1"))
+			p, kubeconfig := proxied(t, c)
+			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
+			p.Fail(-1, func(r *http.Request) bool {
+				return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/namespaces/"+ns+"/configmaps")
+			}, fault)
+			r := start(t, kubeconfig, "delete", "-n", ns, "-f", set, "--server-timeout=2s", "--timeout=8s")
+			r.wait(t)
+			t.Log(r)
+			r.ends(t, 2)
+		})
+	}
+}
