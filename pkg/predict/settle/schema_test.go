@@ -37,6 +37,7 @@ properties:
       cpu: {id: io.k8s.apimachinery.pkg.api.resource.Quantity}
       text: {type: string}
       flag: {type: boolean}
+      allowPrivilegeEscalation: {type: boolean}
 `
 	for name, tt := range map[string]struct {
 		stated, live, ours, others string
@@ -64,6 +65,7 @@ properties:
 		"another quantity":                    {stated: "{cpu: 1001m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`},
 		"a text that looks like a quantity":   {stated: "{text: 1000m}", live: "{text: '1'}", ours: `"f:text":{}`},
 		"a zero that is not written out":      {stated: "{flag: false}", live: "{}", ours: `"f:flag":{}`, want: true},
+		"a zero that is written out":          {stated: "{allowPrivilegeEscalation: false}", live: "{}", ours: `"f:allowPrivilegeEscalation":{}`},
 		"a zero of another type":              {stated: "{flag: []}", live: "{}", ours: `"f:flag":{}`},
 		"an empty list in place of a map":     {stated: "{free: []}", live: "{}", ours: `"f:free":{}`},
 		"an empty map that is not there":      {stated: "{free: {}}", live: "{}", ours: `"f:free":{}`, want: true},

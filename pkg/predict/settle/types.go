@@ -39,7 +39,8 @@ func (s *settler) emptyByType() bool {
 // leftOut reports whether the server does not write out what is stated, since it is
 // zero or empty and the kind is one of Kubernetes' own. Our set shows that it was so
 // when we stated it: a field that is written out, and that somebody takes away, leaves
-// our set as well. Of an empty list that has items of its own there is no trace.
+// our set as well. (Of one that is written out, null leaves the same trace.) Of an empty list
+// that has items of its own there is none.
 func (s *settler) leftOut(v any, member bool) bool {
 	list, isList := v.([]any)
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.types.BuiltIn() || s.othersHold() {
@@ -49,7 +50,7 @@ func (s *settler) leftOut(v any, member bool) bool {
 	if isList && len(list) == 0 && !member {
 		return openapi.RelationOf(schema) == openapi.Granular
 	}
-	return openapi.MayBe(schema, v) // What is of another type is refused.
+	return openapi.MayBe(schema, v) && !isWritten(s.path) // What is of another type is refused.
 }
 
 // scalarByType reports whether two scalars are two ways to write one quantity. Whoever
