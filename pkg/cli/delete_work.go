@@ -38,6 +38,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 		o.out.Print(event.Warned{Text: text})
 	}
 	o.limits.check(phases, o.out.Print)
+	o.engine.First = client
 	if client, err = c.Patient(toleratedOutage).Connect(ctx, o.run, pace, o.out.Print); err != nil {
 		return err
 	}

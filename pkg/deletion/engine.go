@@ -56,6 +56,9 @@ const (
 // Engine deletes. Server and Emit are needed; one Engine is for one run.
 type Engine struct {
 	Server Server
+	// First is asked in the place of Server what there is, before anything is asked for;
+	// nil asks Server.
+	First observe.Watcher
 	// Explainer is asked why objects do not go; nil asks nobody.
 	Explainer Explainer
 	// Counter counts what objects hold; nil counts nothing.
@@ -85,6 +88,8 @@ type Engine struct {
 
 	mu      sync.Mutex // guards everything below, the views and their targets
 	planned bool
+	// begun: something may have been asked for.
+	begun   bool
 	outcome Outcome
 	// pending is how many targets of the phase are not done, explained how many were
 	// explained.
@@ -178,6 +183,9 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	for _, v := range views {
 		v.wait(ctx)
 	}
+	e.mu.Lock()
+	e.begun = true
+	e.mu.Unlock()
 	targets := e.settle(index, ph, views)
 	if !e.keepsWatch() {
 		stop()

@@ -74,6 +74,9 @@ func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*targ
 
 func (e *Engine) newView(sight *observe.View, targets ...*target) *view {
 	sight.Server, sight.Patience = e.Server, blindFor
+	if !e.begun {
+		sight.First = e.First
+	}
 	v := &view{
 		View: sight, engine: e, order: targets,
 		targets: map[types.NamespacedName]*target{},

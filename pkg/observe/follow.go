@@ -34,7 +34,7 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case v.Patience == 0, !mayPass(err), missing && unserved:
+		case v.Patience == 0, !mayPass(err), missing && unserved, !unserved && v.isFirst():
 			return err
 		case !unserved:
 			v.receive(object.Unreadable{Err: err}, giveUp, tell)
@@ -72,10 +72,21 @@ func (v *View) Look(ctx context.Context, tell func(object.Change)) error {
 	return err
 }
 
+// isFirst reports whether no list was told yet, and somebody else is asked until one is.
+func (v *View) isFirst() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.First != nil && !v.seen
+}
+
 // watch begins a watch, and returns how it ended.
 func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell func(object.Change)) error {
 	v.begin()
-	return v.Server.Watch(ctx, v.Kind, v.selection(), func(change object.Change) {
+	server := v.Server
+	if v.isFirst() {
+		server = v.First
+	}
+	return server.Watch(ctx, v.Kind, v.selection(), func(change object.Change) {
 		if ctx.Err() == nil { // What fails because we stop is no failure.
 			v.receive(change, giveUp, tell)
 		}

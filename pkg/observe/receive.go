@@ -25,7 +25,7 @@ func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tel
 	case object.Synced:
 		v.blind.end()
 		if !v.listed { // Later, what goes is told by name.
-			v.listed = true
+			v.listed, v.seen = true, true
 			v.tellMissing(tell)
 		}
 	case object.Unreadable:

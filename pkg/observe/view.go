@@ -23,7 +23,11 @@ type Watcher interface {
 // change between two calls only.
 type View struct {
 	Server Watcher
-	Kind   object.Kind
+	// First is asked in the place of Server until the first list was told, and its error
+	// then ends the view: nobody is patient with a server that never answered. Nil where
+	// Server is asked from the beginning.
+	First Watcher
+	Kind  object.Kind
 	// Selection says which objects are seen, and of Names, where they are.
 	Selection object.Selection
 	// Names are those of the objects that are meant; nil for all that is selected.
@@ -35,10 +39,11 @@ type View struct {
 	mu    sync.Mutex      // guards what follows
 	named map[string]bool // Names; nil for all
 	known map[types.NamespacedName]sighting
-	// watches counts the watches; listed: the first list of this one is told.
-	watches int
-	listed  bool
-	blind   blindness
+	// watches counts the watches; listed: the first list of this one is told, seen: that of
+	// any.
+	watches      int
+	listed, seen bool
+	blind        blindness
 }
 
 // sighting is when an object was last seen, and which.
@@ -92,7 +97,7 @@ func (v *View) Split(err error) []*View {
 	}
 	views := make([]*View, len(v.Names))
 	for i, name := range v.Names {
-		views[i] = &View{Server: v.Server, Kind: v.Kind, Selection: v.Selection, Names: []string{name}, Patience: v.Patience}
+		views[i] = &View{Server: v.Server, First: v.First, Kind: v.Kind, Selection: v.Selection, Names: []string{name}, Patience: v.Patience}
 	}
 	return views
 }

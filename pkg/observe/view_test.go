@@ -167,6 +167,24 @@ func TestPatience(t *testing.T) {
 	})
 }
 
+// Nobody is patient with a server that never answered: before the first list, whoever is
+// asked first decides how long it takes. After it, patience counts.
+func TestFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := &script{watches: []watch{{ends: missing}, {ends: trouble}}}
+		v := &View{Server: &script{}, First: never, Kind: configMaps, Patience: time.Hour}
+		if err := v.Follow(t.Context(), func(object.Change) {}); !errors.Is(err, trouble) || len(never.asked) != 2 {
+			t.Errorf("asked %d times, and ended with %v", len(never.asked), err)
+		}
+		once := &script{watches: []watch{{[]object.Change{synced}, trouble}}}
+		patient := &script{watches: []watch{{ends: trouble}, {ends: refused}}}
+		v = &View{Server: patient, First: once, Kind: configMaps, Patience: time.Hour}
+		if err := v.Follow(t.Context(), func(object.Change) {}); !errors.Is(err, refused) || len(once.asked) != 1 || len(patient.asked) != 2 {
+			t.Errorf("asked %d times first, %d times then, and ended with %v", len(once.asked), len(patient.asked), err)
+		}
+	})
+}
+
 func TestFollowEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		enough := errors.New("enough")

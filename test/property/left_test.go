@@ -1,6 +1,7 @@
 package property_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -76,7 +77,7 @@ func TestWhatLeft(t *testing.T) {
 				t.Errorf("%s is told as released, and nobody keeps it", c.Path)
 			}
 		}
-		if differs != nil && differs != diff.ErrDiffers {
+		if differs != nil && !errors.Is(differs, diff.ErrDiffers) {
 			t.Errorf("apply did it, and diff ends with %v", differs)
 		}
 	})

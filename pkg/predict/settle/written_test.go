@@ -25,8 +25,7 @@ func TestWritten(t *testing.T) {
 			return
 		}
 		seen[parent+" "+r.String()] = true
-		for i := range r.NumField() {
-			f := r.Field(i)
+		for f := range r.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if name == "" { // embedded: its fields are the parent's
 				walk(parent, f.Type)
