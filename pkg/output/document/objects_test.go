@@ -40,8 +40,8 @@ func TestPathOfLargeObjects(t *testing.T) {
 	for text, wantErr := range map[string]string{
 		`{.data.v}`:                                      "",
 		strings.Repeat(`{.data.v}`, 63):                  "more text than 64 MiB and another for each object",
-		strings.Repeat(`{.data.v} `, 64):                 "more than 64 MiB of text of one object",
-		`{.data['` + strings.Repeat(`v','`, 99) + `v']}`: "more than 64 MiB of text of one object",
+		strings.Repeat(`{.data.v} `, 64):                 "more than 64 MiB of text from one object",
+		`{.data['` + strings.Repeat(`v','`, 99) + `v']}`: "more than 64 MiB of text from one object",
 	} {
 		write, err := objectPath(output.Base{}, text)
 		if err != nil {
