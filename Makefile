@@ -121,6 +121,15 @@ docs: build cluster-build $(BIN)/helm $(BIN)/jq ## run what README and docs/*.md
 test-unit: ## the tests that need no control plane
 	$(GO) test -short ./...
 
+.PHONY: test-minor
+test-minor: minor-named build $(BIN)/helm ## all stories on another minor of Kubernetes (K8S_MINOR=1.35); those there are: test/cluster/tools
+	@$(MAKE) --no-print-directory cluster-build
+	$(GO) test -count 1 -timeout 60m ./test/cluster/... ./test/e2e/...
+
+.PHONY: minor-named
+minor-named:
+	@[ -n '$(K8S_MINOR)' ] || { echo 'test-minor: K8S_MINOR=… names one of $(notdir $(wildcard test/cluster/tools/1.*))' >&2; exit 1; }
+
 # How many random histories each property looks at in `make test-long`.
 CASES ?= 20000
 

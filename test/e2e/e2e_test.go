@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -44,6 +45,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
 		Cmds:                commands(),
+		Condition:           func(cond string) (bool, error) { return condition(t.Context(), c, cond) },
 	})
 }
 
@@ -55,6 +57,23 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"like":       like,
 		"outage":     outage,
 	}
+}
+
+// condition is what a script may ask before it goes on, since servers differ:
+//
+//	[!serves:apps/v1/deployments] skip
+func condition(ctx context.Context, c *cluster.Cluster, cond string) (bool, error) {
+	kind, ok := strings.CutPrefix(cond, "serves:")
+	groupVersion, resource := path.Split(kind)
+	if !ok || groupVersion == "" || resource == "" {
+		return false, fmt.Errorf("no condition %q", cond)
+	}
+	args := []string{"get", "--raw", "/apis/" + strings.TrimSuffix(groupVersion, "/"), "--kubeconfig", c.KubeconfigPath}
+	out, err := exec.CommandContext(ctx, c.Binary("kubectl"), args...).Output()
+	if err != nil {
+		return false, err
+	}
+	return strings.Contains(string(out), `"name":"`+resource+`"`), nil
 }
 
 // setup gives a script its namespace and its tools.

@@ -24,7 +24,10 @@ type workflow struct {
 type job struct {
 	Permissions map[string]string
 	Uses        string
-	Steps       []struct {
+	Strategy    struct {
+		Matrix map[string][]string
+	}
+	Steps []struct {
 		ID   string
 		Uses string
 		Run  string
@@ -90,6 +93,7 @@ func TestPermissions(t *testing.T) {
 	read := map[string]string{"contents": "read"}
 	want := map[string]map[string]string{
 		"ci.yml/check":        read,
+		"kubernetes.yml/test": read,
 		"release.yml/check":   read,
 		"release.yml/release": {"contents": "write", "packages": "write", "id-token": "write", "attestations": "write"},
 	}
@@ -115,6 +119,33 @@ func TestChecksAreThoseOfCI(t *testing.T) {
 	}
 	if uses := all["release.yml"].Jobs["check"].Uses; uses != "./.github/workflows/ci.yml" {
 		t.Errorf("a release is checked by %q", uses)
+	}
+}
+
+// Each minor of Kubernetes that has a module is in the matrix, and in the table of versions.
+func TestMinors(t *testing.T) {
+	files, err := filepath.Glob("../cluster/tools/1.*/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var minors []string
+	for _, file := range files {
+		minors = append(minors, filepath.Base(filepath.Dir(file)))
+	}
+	if diff := cmp.Diff(minors, read(t)["kubernetes.yml"].Jobs["test"].Strategy.Matrix["minor"]); diff != "" {
+		t.Errorf("modules there are, and those in the matrix:\n%s", diff)
+	}
+	page, err := os.ReadFile("../../docs/install.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, row := range regexp.MustCompile(`(?m)^\| (1\.\d+) \| .*make test-minor`).FindAllStringSubmatch(string(page), -1) {
+		told = append(told, row[1])
+	}
+	slices.Sort(told)
+	if diff := cmp.Diff(minors, told); diff != "" {
+		t.Errorf("those with a module, and those of which docs/install.md says so:\n%s", diff)
 	}
 }
 
