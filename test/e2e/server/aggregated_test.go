@@ -1,0 +1,136 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// aggregated is a real API server behind another one, which serves a group of it by an
+// APIService. What answers may be told to fail.
+type aggregated struct {
+	group string
+	// fault answers in its place; nil if it is well.
+	fault atomic.Pointer[http.HandlerFunc]
+}
+
+func (a *aggregated) breaks(fault http.HandlerFunc) { a.fault.Store(&fault) }
+
+func (a *aggregated) isWell() { a.fault.Store(nil) }
+
+// asAdmin passes requests on to a cluster, as its administrator's.
+func asAdmin(t *testing.T, c *cluster.Cluster) *httputil.ReverseProxy {
+	t.Helper()
+	config, err := c.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, // watches
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+	}
+}
+
+// aggregate makes c serve gadgets of a group that another cluster has.
+func aggregate(t *testing.T, c *cluster.Cluster) *aggregated {
+	t.Helper()
+	behind := cluster.ForTest(t, cluster.Options{})
+	a := &aggregated{group: uniqueName() + ".example.com"}
+	ask(t, behind, "apply", "-f", write(t, gadgets(a.group)))
+	ask(t, behind, "wait", "--for=condition=Established", "crd/gadgets."+a.group)
+	proxy := asAdmin(t, behind)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fault := a.fault.Load(); fault != nil {
+			(*fault)(w, r)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.CloseClientConnections) // watches do not end by themselves
+	if err := c.RouteService("default", "gadgets", server.Listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, c, "apply", "-f", write(t, `apiVersion: v1
+kind: Service
+metadata: {name: gadgets, namespace: default}
+spec: {ports: [{port: 443}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+addressType: IPv4
+metadata: {name: gadgets, namespace: default, labels: {kubernetes.io/service-name: gadgets}}
+ports: [{port: 443}]
+endpoints: [{addresses: [192.0.2.1], conditions: {ready: true}}]
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.`+a.group+`}
+spec: {group: `+a.group+`, version: v1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true,
+  service: {namespace: default, name: gadgets}}
+`))
+	ask(t, c, "wait", "--for=condition=Available", "--timeout=60s", "apiservice/v1."+a.group)
+	return a
+}
+
+// An object of an aggregated API is one like all others: its server has field managers,
+// watches and answers of its own, behind the one that is asked.
+func TestServedAPI(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{}) // not everybody's cluster
+	a := aggregate(t, c)
+	home := t.TempDir()
+	set := write(t, gadget(a.group)+"spec: {size: 1, color: red}\n---\n"+configMap("default", "beside"))
+	do := func(status int, says string, args ...string) {
+		t.Helper()
+		r := done(t, home, c.KubeconfigPath, status, args...)
+		if out := r.stdout.String() + r.stderr.String(); !strings.Contains(out, says) {
+			t.Errorf("%v says\n%s, not %q", args, out, says)
+		}
+	}
+	do(0, "2 created", "apply", "-f", set)
+	do(0, "unchanged", "apply", "-f", set)
+	do(0, "", "diff", "-f", set)
+	resized := write(t, gadget(a.group)+"spec: {size: 2, color: red}\n")
+	do(1, "size", "diff", "-f", resized)
+	do(0, "configured", "apply", "-f", resized)
+	ask(t, c, "patch", "gadgets."+a.group, "one", "-n", "default", "--type=merge", "-p", `{"spec":{"size":3}}`, "--field-manager=scaler")
+	do(1, "scaler", "apply", "-f", resized)
+	do(0, "scaler", "owners", "gadgets."+a.group+"/one", "-n", "default")
+	do(0, "", "wait", "gadgets."+a.group+"/one", "-n", "default", "--for=jsonpath={.spec.size}=3")
+
+	gone := func(answer http.HandlerFunc) {
+		t.Helper()
+		a.breaks(answer)
+		defer a.isWell()
+		// What cannot be asked is not gone, and is in the way of nothing else.
+		do(2, "", "diff", "-f", set, "--server-timeout=1s")
+		do(2, "", "delete", "gadgets."+a.group+"/one", "-n", "default", "--server-timeout=1s", "--timeout=20s")
+		r := start(t, home, c.KubeconfigPath, "wait", "gadgets."+a.group+"/one", "-n", "default", "--for=delete", "--server-timeout=1s", "--timeout=3s")
+		if _ = r.Wait(); r.ProcessState.ExitCode() == 0 {
+			t.Errorf("what cannot be read is gone:\n%s", r.stdout.String())
+		}
+		do(0, "", "apply", "-f", write(t, configMap("default", "beside")))
+	}
+	gone(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) })
+
+	ask(t, c, "wait", "--for=condition=Available", "--timeout=90s", "apiservice/v1."+a.group)
+	do(0, "", "delete", "-f", set)
+	if out := ask(t, c, "get", "gadgets."+a.group, "-n", "default", "-o", "name"); out != "" {
+		t.Errorf("left: %s", out)
+	}
+}
