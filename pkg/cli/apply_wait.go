@@ -22,8 +22,9 @@ import (
 
 // awaitFlags are the flags of apply that say what to wait for.
 type awaitFlags struct {
-	wait    bool
-	waitFor []string
+	wait      bool
+	waitFor   []string
+	readiness rulesFlag
 }
 
 // awaited is what they mean.
@@ -32,6 +33,7 @@ type awaited struct {
 	// are not waited for.
 	ready *wait.Goal
 	own   []ownGoal
+	rules *condition.Rules
 }
 
 // ownGoal is what is waited for of some objects instead of readiness.
@@ -46,11 +48,12 @@ func (f *awaitFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.wait, "wait", false, "Wait until all that was applied is ready, and before each phase until what that needs is")
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
 		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
+	f.readiness.add(flags)
 }
 
 func (f *awaitFlags) toAwaited() (awaited, error) {
-	var a awaited
-	var errs []error
+	rules, err := f.readiness.toRules()
+	a, errs := awaited{rules: rules}, []error{err}
 	if f.wait {
 		ready, err := parseConditions("--wait", []string{string(condition.Ready)})
 		a.ready, errs = &wait.Goal{For: ready}, append(errs, err)
@@ -58,6 +61,12 @@ func (f *awaitFlags) toAwaited() (awaited, error) {
 	for _, text := range f.waitFor {
 		own, err := parseOwnGoal(text)
 		a.own, errs = append(a.own, own), append(errs, flagError("--wait-for", err))
+		if own.goal != nil {
+			stating(rules, false, own.goal.For)
+		}
+	}
+	if a.ready != nil {
+		stating(rules, false, a.ready.For)
 	}
 	return a, errors.Join(errs...)
 }
@@ -132,7 +141,7 @@ func (a awaited) check(ctx context.Context, client *cluster.Client, p *plan.Plan
 			errs = append(errs, fmt.Errorf("--wait-for: no %s in the input", own.text))
 		}
 	}
-	engine := wait.Engine{Source: client}
+	engine := wait.Engine{Source: ruled{client, client, a.rules}}
 	return errors.Join(append(errs, engine.Check(ctx, targets))...)
 }
 
@@ -154,7 +163,7 @@ func (a awaited) gate(patient context.Context, client *cluster.Client, until tim
 			return nil
 		}
 		engine := wait.Engine{
-			Source: client, Timeout: usualTimeout, Explain: whyNot(client),
+			Source: ruled{client, client, a.rules}, Timeout: usualTimeout, Explain: whyNot(client),
 			Emit: func(e event.Event) {
 				switch e.(type) {
 				case event.Planned, event.PhaseStarted: // The plan is that of the apply.

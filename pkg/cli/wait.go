@@ -25,6 +25,9 @@ type waitFlags struct {
 	timeout    time.Duration
 	existence  time.Duration
 	output     string
+	readiness  rulesFlag
+	explain    string
+	local      bool
 }
 
 type waitOptions struct {
@@ -34,6 +37,8 @@ type waitOptions struct {
 	timeout time.Duration
 	run     string
 	out     *printer.Printer
+	rules   *condition.Rules
+	isLocal bool
 }
 
 func newWait(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -67,7 +72,12 @@ Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
     --for='has(self.status.loadBalancer.ingress)' \
     -o jsonpath='{.status.loadBalancer.ingress[0].ip}'`,
 		ValidArgsFunction: completions{c}.completeTargets,
-		RunE:              runner(c, streams, flags.toOptions),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.explain != "" {
+				return runner(c, streams, flags.toExplanation)(cmd, args)
+			}
+			return runner(c, streams, flags.toOptions)(cmd, args)
+		},
 	}
 	cmd.Flags().SortFlags = false
 	flags.add(cmd)
@@ -84,6 +94,9 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", usualTimeout, "How long to wait in all; 0 looks once, less than 0 waits as long as it takes")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; as long as --timeout unless given, and 0 is not at all")
+	f.readiness.add(flags)
+	flags.StringVar(&f.explain, "explain-ready", "", "KIND of which to print when its objects are ready, and where that rule comes from; waits for nothing")
+	flags.BoolVar(&f.local, "local", false, "Judge the objects as they stand in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
 		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath are of the objects that met their conditions")
 	words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
@@ -102,6 +115,9 @@ func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
 	goal, goalErr := f.toGoal()
 	print, printErr := printing(in.Connection, in.streams, f.output)
 	out, outErr := printer.ForWait(print)
+	rules, rulesErr := f.readiness.toRules()
+	stating(rules, f.local || f.timeout == 0, goal.For)
+	stating(rules, f.local || f.timeout == 0, goal.FailOn)
 	o := &waitOptions{
 		targets: targets,
 		goal:    goal,
@@ -109,6 +125,8 @@ func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
 		timeout: f.timeout,
 		run:     print.Run,
 		out:     out,
+		rules:   rules,
+		isLocal: f.local,
 	}
 	var existenceErr error
 	if in.cmd.Flags().Changed("existence-timeout") {
@@ -117,7 +135,8 @@ func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
 			existenceErr = errors.New("--existence-timeout must not be negative")
 		}
 	}
-	return o, errors.Join(targetsErr, goalErr, existenceErr, printErr, flagError("-o", outErr), in.Check())
+	return o, errors.Join(targetsErr, goalErr, existenceErr, printErr, flagError("-o", outErr), rulesErr,
+		f.checkLocal(in.cmd.Flags().Changed), in.Check())
 }
 
 func (f *waitFlags) toGoal() (*wait.Goal, error) {
@@ -141,6 +160,9 @@ func parseConditions(flag string, texts []string) ([]condition.Spec, error) {
 }
 
 func (o *waitOptions) execute(ctx context.Context, in invocation) error {
+	if o.isLocal {
+		return finish(o.local(ctx, in), o.out.Close(ctx))
+	}
 	began := time.Now()
 	if o.targets.inFiles {
 		reading, cancel := o.within(ctx, began, "the manifests were not read by then")
@@ -176,6 +198,7 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	if o.waitsFor(condition.Delete) {
 		o.engine.Source = doubting{client, awaited}
 	}
+	o.engine.Source = ruled{o.engine.Source, client, o.rules}
 	return o.engine.Run(ctx, awaited)
 }
 

@@ -40,7 +40,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 		var err error
 		switch one.Kind {
 		case Ready:
-			out[i].judge, err = newReady(gvk, s, one.Rules)
+			out[i].judge, err = newReady(gvk, s, one)
 		case CEL:
 			out[i].judge, err = cel.compile(one)
 		case Status:

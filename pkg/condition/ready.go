@@ -15,14 +15,17 @@ import (
 type ready struct {
 	rule readiness.Rule
 	// began is when the first object was judged: what stood there before may have been
-	// mended just then.
+	// mended just then. It is nil where nobody waits.
 	began *atomic.Pointer[time.Time]
 }
 
 // newReady takes the rule that is stated of a kind, or else that of readiness.
-func newReady(gvk schema.GroupVersionKind, s *spec.Schema, rules *Rules) (judge, error) {
-	byHeart := ready{readiness.For(gvk, hasNoStatus(s)), &atomic.Pointer[time.Time]{}}
-	rule, found := rules.Of(gvk.GroupKind())
+func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (judge, error) {
+	byHeart := ready{rule: readiness.For(gvk, hasNoStatus(s))}
+	if !one.Once {
+		byHeart.began = &atomic.Pointer[time.Time]{}
+	}
+	rule, found := one.Rules.Of(gvk.GroupKind())
 	if !found {
 		return byHeart, nil
 	}
@@ -35,6 +38,9 @@ func newReady(gvk schema.GroupVersionKind, s *spec.Schema, rules *Rules) (judge,
 }
 
 func (r ready) judge(_ context.Context, obj map[string]any, now time.Time) Verdict {
+	if r.began == nil {
+		return verdictOf(r.rule.Evaluate(obj, now))
+	}
 	r.began.CompareAndSwap(nil, &now)
 	return verdictOf(r.rule.EvaluateSince(obj, *r.began.Load(), now))
 }

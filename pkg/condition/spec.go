@@ -41,6 +41,8 @@ type Spec struct {
 	HasValue bool
 	// Rules are what is stated of kinds, for Ready; nil is the table of the program alone.
 	Rules *Rules
+	// Once: nobody waits, so that Ready takes what has lasted for what it is.
+	Once bool
 }
 
 // specError is a text that says no condition.

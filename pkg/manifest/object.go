@@ -202,11 +202,11 @@ func (r *reader) object(fields map[string]any, path []any) {
 	if len(path) > 0 {
 		source = r.lineOf(path)
 	}
-	u := &unstructured.Unstructured{Object: fields}
-	r.objects = append(r.objects, found{
-		warning:  withoutServerFields(fields),
-		Manifest: object.Manifest{Object: u, Source: source},
-	})
+	one := found{Manifest: object.Manifest{Object: &unstructured.Unstructured{Object: fields}, Source: source}}
+	if !r.asIs {
+		one.warning = withoutServerFields(fields)
+	}
+	r.objects = append(r.objects, one)
 }
 
 func (r *reader) fault(path []any, text, hint string) {

@@ -36,6 +36,9 @@ type Options struct {
 	// SkipInvalid leaves faults in the content out of the error. A name that cannot be
 	// read stays an error.
 	SkipInvalid bool
+	// AsIs leaves objects as a server returned them, with what only it can have written:
+	// their status, for one. They are for looking at, not for writing.
+	AsIs bool
 	// Hooks says what to do with Helm's hooks.
 	Hooks Hooks
 	// In is standard input.
@@ -102,7 +105,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 		o.Secrets = noSecrets{}
 	}
 	inputs, expandErr := expand(o)
-	files, decodeErr := decode(ctx, inputs, o.Secrets)
+	files, decodeErr := decode(ctx, inputs, o.Secrets, o.AsIs)
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
@@ -133,7 +136,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 
 // decode reads the inputs one after the other and decodes their documents in parallel.
 // It returns the outcomes of each input, in order.
-func decode(ctx context.Context, inputs []input, secrets Secrets) ([][]*outcome, error) {
+func decode(ctx context.Context, inputs []input, secrets Secrets, asIs bool) ([][]*outcome, error) {
 	var (
 		files   = make([][]*outcome, 0, len(inputs))
 		faults  []error
@@ -157,7 +160,7 @@ func decode(ctx context.Context, inputs []input, secrets Secrets) ([][]*outcome,
 			if in.generated {
 				d.line = 0
 			}
-			d.aliases = aliases
+			d.aliases, d.asIs = aliases, asIs
 			o := new(outcome)
 			outcomes = append(outcomes, o)
 			workers.Go(func() error {

@@ -29,3 +29,21 @@ func TestWaitSilentResource(t *testing.T) {
 	setStatus(t, c, ns, name, `{"conditions":[{"type":"Ready","status":"True"}]}`)
 	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=1m").ends(t, 0)
 }
+
+// What the definition of a kind states by its annotations is its rule, and a formula that
+// does not compile is an error that names the annotation.
+func TestWaitByAnnotationsOfTheDefinition(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	group := newWidgets(t, c, ns)
+	name := waitedObject(t, c, group, ns, "a")
+	setStatus(t, c, ns, name, `{"phase":"Gesundheit"}`)
+	definition := "customresourcedefinition/widgets." + group
+	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=0").ends(t, 1).says(t, "phase is Gesundheit")
+	kubectl(t, c, "annotate", definition, "k8sconnect.io/ready=self.status.phase == 'Gesundheit'")
+	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=0").ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, "wait", "--explain-ready", "widgets."+group).ends(t, 0).
+		says(t, "self.status.phase == 'Gesundheit'").says(t, "annotations of customresourcedefinition widgets."+group)
+	kubectl(t, c, "annotate", "--overwrite", definition, "k8sconnect.io/ready=self.status.(")
+	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=0").ends(t, 2).says(t, "annotation k8sconnect.io/ready")
+}

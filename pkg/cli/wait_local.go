@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+)
+
+// local judges objects as they stand in the files, without a server: the engine looks
+// once, and what it would watch is what was read.
+func (o *waitOptions) local(ctx context.Context, in invocation) error {
+	o.targets.files.files.Secrets, o.targets.files.files.AsIs = in.Vault, true
+	result, err := manifest.Read(ctx, o.targets.files.files)
+	if err != nil {
+		return err
+	}
+	for _, skipped := range result.Skipped {
+		fmt.Fprintf(in.streams.ErrOut, "skipped %s\n", layout.Plain(skipped.Source.String()+": "+skipped.Reason))
+	}
+	o.targets.files.invalid = result.Invalid
+	var files inFiles
+	var all []wait.Target
+	for _, m := range result.Objects {
+		u := m.Object
+		plural, _ := meta.UnsafeGuessKindToResource(u.GroupVersionKind())
+		kind := object.Kind{GVK: u.GroupVersionKind(), Resource: plural.Resource, Namespaced: u.GetNamespace() != ""}
+		files = append(files, u)
+		all = append(all, wait.Target{
+			Selection: object.Selection{Namespace: u.GetNamespace(), Name: u.GetName()},
+			Kind:      kind, Type: plural.GroupResource().String(), Goal: o.goal,
+		})
+	}
+	o.engine.Source, o.engine.Emit, o.engine.Timeout = files, o.out.Print, 0
+	return o.targets.files.incomplete(o.engine.Run(ctx, all))
+}
+
+// inFiles is a source of what was read from files. It is what a server would list, and
+// nothing changes.
+type inFiles []*unstructured.Unstructured
+
+// Resource implements wait.Source.
+func (inFiles) Resource(_ context.Context, text string) (object.Kind, error) {
+	return object.Kind{}, fmt.Errorf("there is no server to ask for %s", text)
+}
+
+// Schema implements wait.Source.
+func (inFiles) Schema(context.Context, object.Kind) (*spec.Schema, error) { return nil, nil }
+
+// Watch implements wait.Source.
+func (f inFiles) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
+	for _, u := range f {
+		if u.GroupVersionKind() == kind.GVK && u.GetNamespace() == sel.Namespace && (sel.Name == "" || sel.Name == u.GetName()) {
+			tell(object.Present{Object: u})
+		}
+	}
+	tell(object.Synced{})
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// checkLocal refuses flags that mean nothing without a server.
+func (f *waitFlags) checkLocal(changed func(string) bool) error {
+	if !f.local {
+		return nil
+	}
+	if len(f.filenames) == 0 && f.kustomize == "" {
+		return &object.HintedError{Err: errors.New("--local judges objects in files, and no file is named"), Advice: "give -f FILENAME, or -f - for standard input"}
+	}
+	var idle []string
+	for _, name := range []string{"timeout", "existence-timeout"} {
+		if changed(name) {
+			idle = append(idle, "--"+name)
+		}
+	}
+	if len(idle) > 0 {
+		return fmt.Errorf("--local does not wait: %s means nothing with it", strings.Join(idle, " or "))
+	}
+	return nil
+}
