@@ -47,7 +47,7 @@ func conclude(s *subject, said []status.Statement) (Verdict, bool) {
 		return v, true
 	}
 	well := worst(said, status.Good)
-	sums := keep(well, func(one status.Statement) bool { return one.Sum && one.Condition })
+	sums := keep(well, func(one status.Statement) bool { return one.Sum && one.Condition && one.IsPositive() })
 	if len(sums) == 0 {
 		if old := keep(said, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0]), true

@@ -173,7 +173,7 @@ func (r *reader) condition(path, within string, c object.Condition) {
 func (r *reader) isWhole(words []string) bool {
 	left := 0
 	for _, word := range words {
-		if !slices.Contains(r.kind, word) && word != "to" && word != "use" && !isNegation(word) {
+		if !slices.Contains(r.kind, word) && !slices.Contains([]string{"to", "use", "condition"}, word) && !isNegation(word) {
 			left++
 		}
 	}
