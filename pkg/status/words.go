@@ -163,6 +163,7 @@ func phraseClass(text string) class {
 				c = working
 			case bad, working, paused:
 				c = good
+			default:
 			}
 		}
 		w := map[class]int{step: 1, mild: 2, runs: 2, good: 3, working: 4, paused: 5, bad: 6}[c]
