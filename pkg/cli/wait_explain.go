@@ -40,7 +40,7 @@ func (o *explanation) execute(ctx context.Context, in invocation) error {
 	gk, err := askedKind(ctx, in.Connection, o.named, o.rules)
 	if err != nil {
 		fmt.Fprintf(in.streams.ErrOut, "the server was not asked, so that annotations of a definition are not looked at: %s\n", layout.Plain(err.Error()))
-		gk = knownKind(o.named)
+		gk = knownKind(o.named, o.rules)
 	}
 	explainRule(in.streams.Out, gk, o.rules)
 	return nil
@@ -56,7 +56,7 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 	}
 	kind, err := client.Resource(ctx, named)
 	if meta.IsNoMatchError(err) {
-		return knownKind(named), nil
+		return knownKind(named, rules), nil
 	}
 	if err != nil {
 		return schema.GroupKind{}, err
@@ -73,8 +73,8 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 
 // knownKind is the kind that is named, of those that have a rule: Canary, canaries or
 // canaries.flagger.app. Another one is taken by its word.
-func knownKind(named string) schema.GroupKind {
-	known := append(readiness.OwnRules(), condition.ShippedKinds()...)
+func knownKind(named string, rules *condition.Rules) schema.GroupKind {
+	known := slices.Concat(rules.Kinds(), readiness.OwnRules(), condition.ShippedKinds())
 	slices.SortFunc(known, func(a, b schema.GroupKind) int { return strings.Compare(a.Group+a.Kind, b.Group+b.Kind) })
 	word, group, grouped := strings.Cut(named, ".")
 	if long, ok := shortNames()[word]; ok && !grouped {

@@ -69,7 +69,7 @@ func TestWaitLocalReadsStandardInput(t *testing.T) {
 
 func TestExplainReady(t *testing.T) {
 	noCluster(t)
-	if err := os.WriteFile("rules.yaml", []byte("kinds:\n- {group: apps, kind: Deployment, ready: 'true', failed: 'false', message: \"'so'\"}\n"), 0o600); err != nil {
+	if err := os.WriteFile("rules.yaml", []byte("kinds:\n- {group: apps, kind: Deployment, ready: 'true', failed: 'false', message: \"'so'\"}\n- {group: example.com, kind: Database, ready: self.a}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for line, want := range map[string][]string{
@@ -78,7 +78,8 @@ func TestExplainReady(t *testing.T) {
 		"deploy":                        {"Deployment.apps", "ready    all replicas", "from     the rule of this kind"},
 		"deploy --readiness=rules.yaml": {"ready    true", "failed   false", "message  'so'", "from     the file rules.yaml"},
 		"certificates.cert-manager.io":  {"certificates.cert-manager.io", "from     the conventions"},
-		"httproute":                     {"HTTPRoute.gateway.networking.k8s.io", "each gateway"},
+		"databases.example.com --readiness=rules.yaml": {"Database.example.com", "ready    self.a"},
+		"httproute": {"HTTPRoute.gateway.networking.k8s.io", "each gateway"},
 	} {
 		status, out, stderr := call(t, append([]string{"wait", "--explain-ready"}, strings.Fields(line)...)...)
 		if status != 0 || !strings.Contains(stderr, "the server was not asked") {

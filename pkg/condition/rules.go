@@ -5,6 +5,8 @@ import (
 	_ "embed" // for the table of kinds
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -171,6 +173,9 @@ func shippedTable() map[schema.GroupKind]KindRule {
 	}
 	return table
 }
+
+// Kinds are those of the user's file.
+func (r *Rules) Kinds() []schema.GroupKind { return slices.Collect(maps.Keys(r.given)) }
 
 // Of returns the rule of a kind.
 func (r *Rules) Of(gk schema.GroupKind) (KindRule, bool) {
