@@ -69,7 +69,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	cmd.Flags().SortFlags = false
 	flags.input.add(cmd)
 	flags.predictFlags.add(cmd.Flags())
-	flags.awaitFlags.add(cmd.Flags())
+	flags.awaitFlags.add(cmd)
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
 		"none, server (ask the server what would happen) or client (only tell what would be sent)")
 	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
@@ -91,7 +91,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 func (f *applyFlags) toOptions(in invocation) (*applyOptions, error) {
 	input, inErr := f.input.toOptions(in.streams)
 	predictor, predictorErr := f.toPredictor()
-	awaited, awaitedErr := f.toAwaited()
+	awaited, awaitedErr := f.toAwaited(in.cmd.Flags(), isUnattended(in.streams))
 	dryRun, dryRunErr := dryRunOf(f.dryRun)
 	print, printErr := printing(in.Connection, in.streams, f.output)
 	print.PastConflicts = f.goOn

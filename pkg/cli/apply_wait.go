@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -22,6 +23,7 @@ import (
 
 // awaitFlags are the flags of apply that say what to wait for.
 type awaitFlags struct {
+	hangFlags
 	wait      bool
 	waitFor   []string
 	readiness rulesFlag
@@ -34,6 +36,8 @@ type awaited struct {
 	ready *wait.Goal
 	own   []ownGoal
 	rules *condition.Rules
+	// hanging is what becomes of objects that do not get there.
+	hanging hanging
 }
 
 // ownGoal is what is waited for of some objects instead of readiness.
@@ -44,16 +48,19 @@ type ownGoal struct {
 	text  string
 }
 
-func (f *awaitFlags) add(flags *pflag.FlagSet) {
+func (f *awaitFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.BoolVar(&f.wait, "wait", false, "Wait until all that was applied is ready, and before each phase until what that needs is")
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
 		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
 	f.readiness.add(flags)
+	f.hangFlags.add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off")
 }
 
-func (f *awaitFlags) toAwaited() (awaited, error) {
-	rules, err := f.readiness.toRules()
-	a, errs := awaited{rules: rules}, []error{err}
+func (f *awaitFlags) toAwaited(flags *pflag.FlagSet, unattended bool) (awaited, error) {
+	rules, rulesErr := f.readiness.toRules()
+	hanging, hangErr := f.toHanging(flags, unattended)
+	a, errs := awaited{rules: rules, hanging: hanging}, []error{rulesErr, hangErr}
 	if f.wait {
 		ready, err := parseConditions("--wait", []string{string(condition.Ready)})
 		a.ready, errs = &wait.Goal{For: ready}, append(errs, err)
@@ -163,7 +170,7 @@ func (a awaited) gate(patient context.Context, client *cluster.Client, until tim
 			return nil
 		}
 		engine := wait.Engine{
-			Source: ruled{client, client, a.rules}, Timeout: usualTimeout, Explain: whyNot(client),
+			Source: ruled{client, client, a.rules}, Timeout: usualTimeout,
 			Emit: func(e event.Event) {
 				switch e.(type) {
 				case event.Planned, event.PhaseStarted: // The plan is that of the apply.
@@ -172,6 +179,7 @@ func (a awaited) gate(patient context.Context, client *cluster.Client, until tim
 				}
 			},
 		}
+		a.hanging.onto(&engine, client)
 		if !until.IsZero() {
 			engine.Timeout = max(time.Millisecond, time.Until(until))
 		}

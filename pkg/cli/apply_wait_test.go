@@ -3,7 +3,9 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -59,8 +61,8 @@ func TestWaitFor(t *testing.T) {
 
 // A goal of an object's own stands in the place of readiness, and several are one.
 func TestGoalOf(t *testing.T) {
-	flags := awaitFlags{wait: true, waitFor: []string{"deploy/web:create", "Deployment:condition=Available"}}
-	a, err := flags.toAwaited()
+	flags := awaitFlags{hangFlags: hangFlags{stuckAfter: time.Second}, wait: true, waitFor: []string{"deploy/web:create", "Deployment:condition=Available"}}
+	a, err := flags.toAwaited(pflag.NewFlagSet("", pflag.ContinueOnError), false)
 	if err != nil {
 		t.Fatal(err)
 	}

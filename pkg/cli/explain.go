@@ -9,25 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
-
-// whyNot looks for the causes why an object does not get ready. What it cannot
-// read is a cause too, and says so; an object that is gone by now has none.
-func whyNot(client *cluster.Client) func(context.Context, object.Kind, object.Ref) []event.Cause {
-	reader := patientReader{client.NoRetry(), client}
-	return func(ctx context.Context, kind object.Kind, ref object.Ref) []event.Cause {
-		live, err := client.Get(ctx, kind, ref)
-		if err != nil {
-			return nil
-		}
-		// Time that is over leaves facts that are not complete, and better than none.
-		facts, _ := unready.Gather(ctx, reader, live)
-		return unready.Diagnose(facts)
-	}
-}
 
 // patientReader reads as the rest of a wait does: what a server that is away for a
 // moment does not answer is asked again.

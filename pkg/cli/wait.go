@@ -19,6 +19,7 @@ import (
 
 type waitFlags struct {
 	targetFlags
+	hangFlags
 	conditions []string
 	any        bool
 	failOn     []string
@@ -34,6 +35,7 @@ type waitOptions struct {
 	targets targets
 	goal    *wait.Goal
 	engine  wait.Engine
+	hanging hanging
 	timeout time.Duration
 	run     string
 	out     *printer.Printer
@@ -97,6 +99,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	f.readiness.add(flags)
 	flags.StringVar(&f.explain, "explain-ready", "", "KIND of which to print when its objects are ready, and where that rule comes from; waits for nothing")
 	flags.BoolVar(&f.local, "local", false, "Judge the objects as they stand in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
+	f.hangFlags.add(cmd, "Off unless given")
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
 		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath are of the objects that met their conditions")
 	words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
@@ -113,6 +116,7 @@ func waitFormats() []string {
 func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
 	targets, targetsErr := f.toTargets(in.args, in.streams)
 	goal, goalErr := f.toGoal()
+	hanging, hangErr := f.toHanging(in.cmd.Flags(), false)
 	print, printErr := printing(in.Connection, in.streams, f.output)
 	out, outErr := printer.ForWait(print)
 	rules, rulesErr := f.readiness.toRules()
@@ -121,6 +125,7 @@ func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
 	o := &waitOptions{
 		targets: targets,
 		goal:    goal,
+		hanging: hanging,
 		engine:  wait.Engine{Timeout: f.timeout, Objects: output.WantsObjects(f.output)},
 		timeout: f.timeout,
 		run:     print.Run,
@@ -135,7 +140,7 @@ func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
 			existenceErr = errors.New("--existence-timeout must not be negative")
 		}
 	}
-	return o, errors.Join(targetsErr, goalErr, existenceErr, printErr, flagError("-o", outErr), rulesErr,
+	return o, errors.Join(targetsErr, goalErr, existenceErr, hangErr, printErr, flagError("-o", outErr), rulesErr,
 		f.checkLocal(in.cmd.Flags().Changed), in.Check())
 }
 
@@ -193,7 +198,8 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	if o.timeout > 0 {
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
-	o.engine.Source, o.engine.Explain, o.engine.Emit = client, whyNot(client), o.out.Print
+	o.engine.Source, o.engine.Emit = client, o.out.Print
+	o.hanging.onto(&o.engine, client)
 	o.engine.Absent = whyAbsent(client)
 	if o.waitsFor(condition.Delete) {
 		o.engine.Source = doubting{client, awaited}

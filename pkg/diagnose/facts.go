@@ -1,8 +1,11 @@
 package diagnose
 
 import (
+	"slices"
 	"sync"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -27,7 +30,7 @@ func NewFacts(known ...*unstructured.Unstructured) *Facts {
 
 func (f *Facts) put(q Question, a Answer) {
 	if meta.IsNoMatchError(a.Err) { // There are none of a kind that is not served.
-		a = Answer{}
+		a = Answer{at: a.at}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,6 +58,33 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 		}
 	}
 	return Answer{}, false
+}
+
+// Forget forgets the answers that are too old, so that they are asked for again, and
+// errors that may pass. old is told when each was asked for; of what nobody asked for,
+// it is not called.
+func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for q, a := range f.answers {
+		if !a.given && (a.Err != nil && !apierrors.IsForbidden(a.Err) || old(q, a.at)) {
+			delete(f.answers, q)
+		}
+	}
+}
+
+// Since returns what was asked since a time, in order.
+func (f *Facts) Since(at time.Time) []Question {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	var asked []Question
+	for q, a := range f.answers {
+		if !a.given && !a.at.Before(at) {
+			asked = append(asked, q)
+		}
+	}
+	slices.SortFunc(asked, Question.compare)
+	return asked
 }
 
 // widen returns a question and those whose answer holds its answer.

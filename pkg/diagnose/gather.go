@@ -120,6 +120,7 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	g.mu.Lock()
 	g.sent++
 	g.mu.Unlock()
+	a.at = g.Time()
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(g.ReadTimeout, readTimeout), ErrSlow)
 	defer cancel()
 	sel := object.Selection{Namespace: q.Namespace, Name: q.Name, Labels: q.Labels}
@@ -130,7 +131,7 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	case Exists:
 		a.Yes, a.Err = g.Reader.Exists(ctx, ref)
 	case List:
-		a = g.list(ctx, q, sel, collector)
+		a.Objects, a.More, a.Err = g.list(ctx, q, sel, collector)
 	case Metadata:
 		var items []unstructured.Unstructured
 		items, a.Err = g.Reader.Metadata(ctx, q.GVK, sel)
@@ -147,7 +148,7 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 
 // list reads objects page by page, each once: where a page is too old to go on from, a
 // reader may begin anew.
-func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) Answer {
+func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) ([]*unstructured.Unstructured, int, error) {
 	var keep Collector = &everything{}
 	if collector != nil {
 		keep = collector()
@@ -163,10 +164,10 @@ func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, c
 		keep.Add(u)
 	})
 	if err != nil {
-		return Answer{Err: err}
+		return nil, 0, err
 	}
 	objects, more := keep.Collected()
-	return Answer{Objects: objects, More: more}
+	return objects, more, nil
 }
 
 // everything is a Collector that leaves nothing out.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,6 +52,8 @@ type Answer struct {
 
 	// given: nobody asked for it.
 	given bool
+	// at is when it was asked.
+	at time.Time
 }
 
 // Collector keeps those objects of a list that tell something: a list may be much

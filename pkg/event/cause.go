@@ -20,4 +20,19 @@ type Cause struct {
 	// BlockedBy is the object that has to change; zero if there is none, or it is
 	// unknown.
 	BlockedBy object.Ref
+	// Passing tells that it is about what is on its way out, such as Pods of an older
+	// revision: the wait may well end although it stays.
+	Passing bool
+	// Container is the one that it is about; zero where it is about none, or where what
+	// that wrote tells nothing.
+	Container Container
+	// Log is the end of what Container wrote, line by line, where somebody asked for it.
+	Log []string
+}
+
+// Container is one container of a Pod, as logs are asked for.
+type Container struct {
+	Namespace, Pod, Name string
+	// Previous means the instance before the one that is there now.
+	Previous bool
 }

@@ -34,6 +34,16 @@ type Judged struct {
 	Note string
 }
 
+// Stalled says why an object that is waited for does not get on, and again when that
+// changes. The wait goes on.
+type Stalled struct {
+	Ref object.Ref
+	// Since is when something was last seen to move in it.
+	Since time.Time
+	// Causes, the one that matters most first.
+	Causes []Cause
+}
+
 // Waited is the result of waiting for one object.
 type Waited struct {
 	Ref    object.Ref
@@ -82,4 +92,5 @@ type Value struct {
 
 func (Awaited) event() {}
 func (Judged) event()  {}
+func (Stalled) event() {}
 func (Waited) event()  {}

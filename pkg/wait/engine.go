@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
@@ -58,9 +59,18 @@ type Engine struct {
 	Existence *time.Duration
 	// Objects asks for the objects that met their conditions, whole.
 	Objects bool
-	// Explain looks for the causes why an object does not get on; nil if nobody
-	// does.
-	Explain func(ctx context.Context, kind object.Kind, ref object.Ref) []event.Cause
+	// Explain looks for the causes why objects do not get on, one explanation for each;
+	// nil if nobody does.
+	Explain func(ctx context.Context, objects []Stalled) Explanations
+	// Complains reports whether an object itself says that something is wrong, so that
+	// it is worth asking why at once; nil if nobody knows.
+	Complains func(*unstructured.Unstructured) bool
+	// StuckAfter is how long nothing moves in an object before it is asked why, though
+	// the wait goes on; 0 asks when the wait ends, and not before.
+	StuckAfter time.Duration
+	// EndsFor returns how long a cause has to last before the wait ends as failed; 0
+	// where it is waited for all the same. nil is 0 for all.
+	EndsFor func(event.Cause) time.Duration
 	// Absent says why an object may not be there: its namespace is not, or its name is
 	// almost that of another. A Ref without a name is for what a selector looks for.
 	// Empty if nothing is known; nil if nobody says it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
@@ -14,13 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-const (
-	// explained is of how many objects the causes are looked for: looking costs
-	// requests, and many objects rarely have many causes.
-	explained = 20
-	// explaining bounds how long that may take.
-	explaining = 10 * time.Second
-)
+// explaining bounds how long it may take to find out why objects are as they are.
+const explaining = 10 * time.Second
 
 // errNotSeen: nothing of the object was heard.
 var errNotSeen = errors.New("the server was not heard of it in time")
@@ -52,7 +46,7 @@ func (r *run) finish(ctx context.Context) error {
 		}
 		late, results = append(late, it), append(results, result)
 	}
-	r.explain(ctx, late, results)
+	r.explainAll(ctx, late, results)
 	r.whyAbsent(ctx, late, results)
 	for _, result := range results {
 		r.emit(result)
@@ -129,25 +123,6 @@ func (r *run) deletes() bool {
 		}
 	}
 	return !slices.ContainsFunc(r.items, func(it *item) bool { return it.found && !it.goal.waitsFor(condition.Delete) })
-}
-
-// explain looks for causes, side by side.
-func (r *run) explain(ctx context.Context, items []*item, results []event.Waited) {
-	if r.Explain == nil || ctx.Err() != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, explaining)
-	defer cancel()
-	var wait sync.WaitGroup
-	left := explained
-	for i, it := range items {
-		if action := results[i].Action; it.live == nil || left == 0 || action != event.Failed && action != event.TimedOut {
-			continue
-		}
-		left--
-		wait.Go(func() { results[i].Causes = r.Explain(ctx, it.view.kind, it.ref) })
-	}
-	wait.Wait()
 }
 
 // nothing is the error of selectors that match nothing.

@@ -59,6 +59,7 @@ func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructure
 		it.whole = u
 	}
 	it.live = u.Object
+	r.watched(it, u)
 	r.judge(ctx, it)
 	if !it.done {
 		it.live = it.view.compiled[it.goal].trim(u.Object)

@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
 )
 
 // run is one call of Run. Everything in it belongs to one goroutine; the others
@@ -42,6 +43,12 @@ type run struct {
 	timedOut bool
 	// looking: only what is there now counts.
 	looking bool
+
+	// stalls says when it is asked why objects hang, hangs has what is known of that.
+	stalls *stall.Schedule[*item]
+	hangs  map[*item]*hang
+	// passed: it was said that not all of them are looked into.
+	passed bool
 }
 
 func newRun(e *Engine, targets []Target) *run {
@@ -49,6 +56,7 @@ func newRun(e *Engine, targets []Target) *run {
 		Engine: e, began: time.Now(),
 		messages: make(chan message, 64), rechecks: make(chan *item), over: make(chan struct{}),
 		unsaid: map[*item]bool{}, told: map[string]bool{},
+		stalls: stall.New[*item](stall.Usual(e.StuckAfter)), hangs: map[*item]*hang{},
 	}
 	type place struct{ kind, namespace string }
 	views := map[place]*view{}
@@ -131,8 +139,12 @@ func (r *run) follow(ctx context.Context) {
 	if r.Existence != nil {
 		existence = time.After(*r.Existence)
 	}
+	asking, stop := r.asking()
+	defer stop()
 	for !r.finished() {
 		select {
+		case <-asking:
+			r.ask(ctx, watches)
 		case m := <-r.messages:
 			for _, v := range r.take(ctx, m) {
 				watches.start(func(tell func(message)) { r.Engine.follow(ctx, v, tell) })
@@ -191,6 +203,7 @@ func (r *run) awaitsFirst() bool {
 // end gives an object its result.
 func (r *run) end(it *item, action event.Action) {
 	it.done, it.action = true, action
+	r.settled(it)
 	r.pending--
 	it.view.pending--
 	delete(r.unsaid, it)

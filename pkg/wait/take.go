@@ -23,6 +23,8 @@ func (r *run) take(ctx context.Context, m message) []*view {
 	case m.compiled != nil:
 		v.served(m.kind, m.compiled)
 		r.judgeAll(ctx, v)
+	case m.explained != nil:
+		r.explained(*m.explained)
 	case m.item != nil:
 		r.absentFor(m.item, m.why)
 	case m.gone:

@@ -67,6 +67,8 @@ type message struct {
 	// item is one of the view's, and why says why it may not be there.
 	item *item
 	why  string
+	// explained is what came of asking why objects hang.
+	explained *explained
 	// err is the end of the view.
 	err error
 }

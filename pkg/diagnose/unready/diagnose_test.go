@@ -28,6 +28,8 @@ type story struct {
 	absent, unread, broken []string
 	// want are the causes, each as "Code: message".
 	want []string
+	// brief: it passes as time goes by, so that nobody is told of it while it lasts.
+	brief bool
 	// next and blocked are those of the first cause, where a story is about them.
 	next, blocked string
 	// evidence has to be in that of the first cause, line by line.
@@ -66,6 +68,9 @@ func (s story) run(t *testing.T) {
 		}
 	}
 	sane(t, causes)
+	if !s.brief {
+		s.hangs(t, causes)
+	}
 }
 
 // sane: whatever the cluster said, a cause is fit for a line each.
@@ -86,6 +91,18 @@ func sane(t *testing.T, causes []event.Cause) {
 
 func (s story) diagnosed(t *testing.T) []event.Cause {
 	t.Helper()
+	m := s.teller(t)
+	facts, err := unready.Gather(t.Context(), m, m.Objects[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts.Now = diagnosetest.Now()
+	return unready.Diagnose(facts)
+}
+
+// teller is the cluster of the story.
+func (s story) teller(t *testing.T) *teller {
+	t.Helper()
 	objects := diagnosetest.Read(t, s.facts)
 	m := &teller{Memory: diagnosetest.Memory{Objects: objects, Answers: diagnosetest.Answers{Failing: map[string]error{}}}, absent: s.absent}
 	for _, text := range s.unread {
@@ -95,12 +112,7 @@ func (s story) diagnosed(t *testing.T) []event.Cause {
 	for _, text := range s.broken {
 		m.Failing[named(text).GVK.Kind] = errors.New("the server is\non fire")
 	}
-	facts, err := unready.Gather(t.Context(), m, objects[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	facts.Now = diagnosetest.Now()
-	return unready.Diagnose(facts)
+	return m
 }
 
 // teller is a cluster in which what a story does not tell of is there, and nothing is

@@ -54,15 +54,22 @@ func Diagnose(f Facts) []event.Cause {
 	return newView(diagnose.NewRun(f.Now, f.known), f.Object).explain()
 }
 
-// explain runs the rules. Who has a volume, and what warnings are about, is asked at the
-// end: before, it is not known which volumes and objects count.
+// explain runs the rules.
 func (v *view) explain() []event.Cause {
-	found := slices.Concat(v.namespace(), v.subject(v.object))
+	found := v.rules()
+	v.askLast()
+	return causes(append(found, v.unread()...), v.more)
+}
+
+func (v *view) rules() []finding { return slices.Concat(v.namespace(), v.subject(v.object)) }
+
+// askLast asks who has a volume, and what warnings are about: before all else is known,
+// it is not known which volumes and objects count.
+func (v *view) askLast() {
 	if v.Misses() == 0 {
 		v.askHolders()
 		v.askWarnings()
 	}
-	return causes(append(found, v.unread()...), v.more)
 }
 
 // subject applies the rules for the kind of an object: the one that is not ready,

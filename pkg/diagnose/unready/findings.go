@@ -58,6 +58,7 @@ func causes(found []finding, more int) []event.Cause {
 		}
 		g := groups[i]
 		g.rank = min(g.rank, f.rank)
+		g.Passing = g.Passing && f.Passing
 		if f.who != "" && !slices.Contains(g.names, f.who) {
 			g.names = append(g.names, f.who)
 		}

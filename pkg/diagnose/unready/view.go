@@ -28,10 +28,16 @@ type view struct {
 	// onlyKnown, it is only looked up.
 	detailed  map[types.NamespacedName]bool
 	onlyKnown bool
-	// about are the objects whose warnings rules look for, by namespace; events are
-	// those that were read, the newest first.
-	about  map[string]map[types.UID]bool
+	// events are the warnings that were read, by namespace, the newest first.
 	events map[string]map[types.UID][]*corev1.Event
+	// askedLast is what is asked last, for all objects that are explained in one run.
+	*askedLast
+}
+
+// askedLast is what rules want to know of what is read by one list for many objects.
+type askedLast struct {
+	// about are the objects whose warnings rules look for, by namespace.
+	about map[string]map[types.UID]bool
 	// exclusive are claims that Pods wait for and that one node or Pod can have, by
 	// namespace; volumes are theirs.
 	exclusive map[string][]string
@@ -42,7 +48,10 @@ func newView(r *diagnose.Run, u *unstructured.Unstructured) *view {
 	return &view{
 		Run: r, object: u, told: map[object.Key]bool{}, lists: map[diagnose.Question]podList{},
 		detailed: map[types.NamespacedName]bool{{Namespace: u.GetNamespace(), Name: u.GetName()}: true},
-		about:    map[string]map[types.UID]bool{}, events: map[string]map[types.UID][]*corev1.Event{}, exclusive: map[string][]string{},
+		events:   map[string]map[types.UID][]*corev1.Event{},
+		askedLast: diagnose.Once(r, "what is asked last", func() *askedLast {
+			return &askedLast{about: map[string]map[types.UID]bool{}, exclusive: map[string][]string{}}
+		}),
 	}
 }
 

@@ -36,7 +36,12 @@ func (v *view) deployment(d *appsv1.Deployment) []finding {
 	}
 	var pods []*corev1.Pod
 	for _, rs := range v.replicaSetsOf(d) {
-		found = append(found, v.replicaSetOf(rs)...)
+		below := v.replicaSetOf(rs)
+		for i := range below {
+			// The controller ends Pods of older revisions, whatever is the matter with them.
+			below[i].Passing = rs.Annotations[deploymentRevision] != d.Annotations[deploymentRevision]
+		}
+		found = append(found, below...)
 		pods = append(pods, v.podsOf(rs.UID)...)
 	}
 	if stuck := v.deadlock(d, pods); stuck != nil {
@@ -67,6 +72,10 @@ func (v *view) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) find
 	}}
 }
 
+// deploymentRevision numbers the ReplicaSets of a Deployment; it itself has that of the
+// newest.
+const deploymentRevision = "deployment.kubernetes.io/revision"
+
 // replicaSetsOf reads the ReplicaSets of a Deployment that have Pods, or should, and
 // those Pods.
 func (v *view) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
@@ -74,7 +83,6 @@ func (v *view) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
 	if selector == "" {
 		return nil
 	}
-	const revision = "deployment.kubernetes.io/revision"
 	misses := v.Misses()
 	objects, _ := v.list(diagnose.Question{GVK: apps("ReplicaSet"), Namespace: d.Namespace, Labels: selector, Kept: "of " + string(d.UID)}, func(u *unstructured.Unstructured) bool {
 		rs, ok := as[appsv1.ReplicaSet](u)
@@ -82,7 +90,7 @@ func (v *view) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
 			return false
 		}
 		idle := rs.Spec.Replicas != nil && *rs.Spec.Replicas == 0 && rs.Status.Replicas == 0 // It is kept for its history.
-		return !idle || rs.Annotations[revision] == d.Annotations[revision]
+		return !idle || rs.Annotations[deploymentRevision] == d.Annotations[deploymentRevision]
 	})
 	if v.Misses() > misses {
 		return nil // Whose Pods they are is not known yet.

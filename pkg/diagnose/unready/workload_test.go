@@ -129,6 +129,7 @@ func TestWorkloads(t *testing.T) {
 		},
 		"not ready for long": {
 			facts: set(", minReadySeconds: 30") + member("db-0", "db-2", "True"),
+			brief: true,
 			want:  []string{"MinReadySeconds: 1 Pod of statefulset.apps/db -n prod ready, but not yet for the 30 s that minReadySeconds asks for"},
 		},
 		"the namespace goes": {

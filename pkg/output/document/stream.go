@@ -76,6 +76,8 @@ func (s *stream) Take(e event.Event) {
 		s.write(streamLine{Type: "awaited", Object: nameOf(e.Ref)})
 	case event.Judged:
 		s.write(streamLine{Type: "judged", Object: judgedOf(e)})
+	case event.Stalled:
+		s.write(streamLine{Type: "stalled", Object: stalledOf(e)})
 	case event.Waited:
 		s.write(streamLine{Type: "waited", Object: waitedOf(e)})
 	case event.Warned:

@@ -1,11 +1,16 @@
 package document
 
-import "github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
 
 // waitedObject is one object of a WaitResult, and of the stream.
 type waitedObject struct {
 	objectName
 	Result     event.Action     `json:"result,omitempty"` // none while it is waited for
+	Since      *metav1.Time     `json:"since,omitempty"`  // of what is stalled: nothing moved
 	Reason     string           `json:"reason,omitempty"`
 	Any        bool             `json:"any,omitempty"`
 	Conditions []conditionEntry `json:"conditions,omitempty"`
@@ -50,6 +55,10 @@ func waitedOf(w event.Waited) waitedObject {
 
 func judgedOf(j event.Judged) waitedObject {
 	return waitedObject{objectName: nameOf(j.Ref), Reason: j.Note, Conditions: conditionsOf(j.Conditions)}
+}
+
+func stalledOf(e event.Stalled) waitedObject {
+	return waitedObject{objectName: nameOf(e.Ref), Since: &metav1.Time{Time: e.Since}, Causes: causesOf(e.Causes)}
 }
 
 func conditionsOf(conditions []event.Condition) []conditionEntry {

@@ -44,6 +44,16 @@ func (c *Reporter) Told(d event.Deleted) bool {
 // stuck tells why an object does not go. Of objects that wait for the same, only the
 // first are told: the results have all of them.
 func (c *Reporter) stuck(e event.Stuck) {
+	c.hangs("still there: "+phrase.Name(e.Ref)+phrase.TerminatingFor(e.Since, c.now()), "more objects are still there for the same reason\n", e)
+}
+
+// stalled is stuck for an object that is waited for.
+func (c *Reporter) stalled(e event.Stalled) {
+	c.hangs("no progress: "+phrase.Name(e.Ref)+phrase.TerminatingFor(e.Since, c.now()), "more objects make no progress for the same reason\n",
+		event.Stuck{Ref: e.Ref, Since: e.Since, Causes: e.Causes})
+}
+
+func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	const many = 3
 	same := 0
 	for _, before := range c.told {
@@ -52,7 +62,6 @@ func (c *Reporter) stuck(e event.Stuck) {
 		}
 	}
 	c.told = append(c.told, e)
-	head := "still there: " + phrase.Name(e.Ref) + phrase.TerminatingFor(e.Since, c.now())
 	switch {
 	case same == 0:
 		var b strings.Builder
@@ -62,6 +71,6 @@ func (c *Reporter) stuck(e event.Stuck) {
 	case same < many:
 		c.note(head + ", for the same reason\n")
 	case same == many:
-		c.note("more objects are still there for the same reason\n")
+		c.note(more)
 	}
 }

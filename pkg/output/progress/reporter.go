@@ -115,6 +115,8 @@ func (c *Reporter) Take(e event.Event) {
 		if c.explains {
 			c.stuck(e)
 		}
+	case event.Stalled:
+		c.stalled(e)
 	}
 }
 

@@ -1,0 +1,164 @@
+package unready
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Lasting is whether it makes sense to wait for a cause to pass.
+type Lasting struct {
+	// Ends: it does not pass unless somebody changes something, so that a wait may end.
+	Ends bool
+	// After is how long it has to last, without anything else moving in the object,
+	// before a wait ends. Where it may pass by itself, it is for whoever does not want to
+	// wait for that.
+	After time.Duration
+	// Why, in a few words.
+	Why string
+}
+
+const (
+	// atOnce is for what follows from the object alone: another look cannot find it
+	// otherwise. It is there to be sure that it was no moment between two writes.
+	atOnce = 15 * time.Second
+	// decided is for what the server decides by what is in it now.
+	decided = time.Minute
+	// comes is for what somebody else may still bring: an operator that writes a Secret,
+	// a second apply, an image that is pushed at the same time. A kubelet has tried four
+	// times by then, and the controllers that create Pods more often.
+	comes = 2 * time.Minute
+)
+
+// LastingOf returns what holds for a cause; false for a code that is none of this
+// package.
+func LastingOf(code string) (Lasting, bool) {
+	l, ok := lastings()[code]
+	return l, ok
+}
+
+// Codes returns the codes of all causes, sorted.
+func Codes() []string { return slices.Sorted(maps.Keys(lastings())) }
+
+// lastings is the one table of what a wait may end for.
+//
+// A cause that ends a wait although it would have passed makes a healthy rollout fail;
+// one that does not only makes it wait. So what is doubtful does not end it.
+func lastings() map[string]Lasting {
+	ends := func(after time.Duration, why string) Lasting { return Lasting{Ends: true, After: after, Why: why} }
+	passes := func(why string) Lasting { return Lasting{After: decided, Why: why} }
+	return map[string]Lasting{
+		// Pods that are not created.
+		"QuotaExceeded":         passes("quota is freed when something else ends"),
+		"QuotaNeedsResources":   ends(comes, "the template states no resources; only a LimitRange could supply them"),
+		"ServiceAccountMissing": ends(comes, "somebody has to create it"),
+		"PodSecurityViolation":  ends(decided, "the template does not comply with the namespace's level"),
+		"WebhookDenied":         passes("a webhook may decide otherwise once its policies or its cache are there"),
+		"WebhookUnavailable":    passes("its Pods come back"),
+		"PolicyDenied":          ends(comes, "the template does not comply with the policy"),
+		"LimitRangeViolation":   ends(decided, "the template asks for what the namespace does not allow"),
+		"PriorityClassMissing":  ends(comes, "somebody has to create it"),
+		"CreateRefused":         passes("what the server said is not understood"),
+
+		// Pods without a node.
+		"Unschedulable":   passes("nodes are added, and room is made"),
+		"NoNodes":         passes("nodes are added"),
+		"SchedulingGated": passes("a queue opens the gate"),
+		"NotScheduled":    passes("the scheduler comes to it"),
+
+		// Volumes.
+		"ClaimMissing":            ends(comes, "somebody has to create it"),
+		"ClaimTerminating":        passes("it goes, and another one may come"),
+		"ClaimLost":               ends(decided, "a claim that has lost its volume is not bound again"),
+		"ClaimUnbound":            passes("volumes come"),
+		"NoStorageClass":          passes("a default class may come, and volumes may"),
+		"StorageClassMissing":     ends(comes, "somebody has to create it"),
+		"ProvisioningFailed":      passes("it is tried again"),
+		"NoProvisioner":           passes("a driver that starts has nothing to say yet"),
+		"NoVolume":                passes("volumes are made by hand"),
+		"WaitForFirstConsumer":    passes("it waits for a Pod"),
+		"VolumeDeadlock":          ends(decided, "the old Pod waits for the new one, and the new one for the old one's volume"),
+		"VolumeInUse":             passes("the other Pod ends"),
+		"VolumeAttachedElsewhere": passes("it is detached, by force after six minutes"),
+		"VolumeNotMounted":        passes("it is tried again"),
+
+		// Pods on a node.
+		"NodeMissing":      passes("such Pods are removed, and others made"),
+		"NodeNotReady":     passes("nodes come back, and Pods leave those that do not"),
+		"PodTerminating":   passes("it ends"),
+		"PodEvicted":       passes("another one is in its place"),
+		"PodRejected":      passes("another one is in its place"),
+		"SandboxFailed":    passes("the network of a new node comes up late"),
+		"ReadinessGate":    passes("its controller opens it"),
+		"Starting":         passes("nothing is wrong"),
+		"ConfigMapMissing": ends(comes, "somebody has to create it"),
+		"SecretMissing":    ends(comes, "somebody has to create it"),
+
+		// Containers.
+		"ImageNotFound":         ends(comes, "somebody has to push it"),
+		"ImageAccessDenied":     ends(comes+decided, "somebody has to hand out access; tokens are renewed by operators"),
+		"ImagePullFailed":       passes("registries and networks come back"),
+		"ImageNameInvalid":      ends(atOnce, "the template has to be changed"),
+		"ImageNeverPulled":      ends(comes, "somebody has to load it onto the node"),
+		"ImageDiffers":          passes("the Pods run"),
+		"ContainerCrash":        passes("what it needs may come up later; a Job tries again"),
+		"ContainerExits":        passes("it may end until what it needs is there"),
+		"OOMKilled":             passes("the next start may need less"),
+		"CommandNotFound":       ends(comes, "what it runs is not in the image"),
+		"ProbeKills":            passes("a slow start may succeed at the next try"),
+		"ContainerConfigError":  ends(comes, "a key is missing, or a value does not fit"),
+		"ContainerNotStarted":   passes("runtimes fail for a while"),
+		"InitContainerRunning":  passes("it ends"),
+		"ReadinessProbeFailing": passes("a slow start"),
+		"StartupProbeFailing":   passes("a slow start"),
+
+		// Workloads.
+		"Paused":                   passes("whoever paused it resumes it"),
+		"ProgressDeadlineExceeded": passes("the condition itself tells"),
+		"MinReadySeconds":          passes("time passes"),
+		"StatefulSetPodStuck":      passes("the older Pod may only be slow"),
+		"UpdateOnDelete":           passes("operators delete Pods in their own time"),
+		"Suspended":                passes("a queue resumes it"),
+		"JobFailed":                passes("the condition itself tells"),
+		"JobBackoffLimit":          passes("the condition itself tells"),
+		"JobDeadline":              passes("the condition itself tells"),
+		"CronJobNotStarted":        passes("it is tried again at its next time"),
+		"AutoscalerInactive":       passes("metrics come with the Pods"),
+		"NoMetrics":                passes("metrics-server comes up"),
+
+		// Network.
+		"NoEndpoints":            passes("somebody else writes them"),
+		"NoReadyEndpoints":       passes("Pods get ready"),
+		"SelectorMatchesNothing": ends(comes, "no Pod has these labels; those of a workload that is there do not get others"),
+		"TargetPortMissing":      ends(comes, "no Pod has a port of that name"),
+		"LoadBalancerPending":    passes("clouds take minutes"),
+		"LoadBalancerFailed":     passes("it is tried again"),
+		"IngressNoAddress":       passes("clouds take minutes"),
+		"IngressClassMissing":    ends(comes, "somebody has to create it"),
+		"NoIngressClass":         passes("some controllers take what names no class"),
+		"ServiceMissing":         ends(comes, "somebody has to create it"),
+
+		// Definitions and aggregated APIs.
+		"NamesConflict":         ends(atOnce, "the other definition keeps the name"),
+		"SchemaNotStructural":   ends(atOnce, "the definition has to be changed"),
+		"GroupProtected":        ends(atOnce, "the definition has to be changed"),
+		"NotEstablished":        passes("it takes a moment"),
+		"APIServiceUnavailable": passes("its Pods come up"),
+
+		// Any kind.
+		"NamespaceTerminating": ends(decided, "nothing new can be created in it"),
+		"Terminating":          passes("it goes"),
+		"NotObserved":          passes("its controller comes to it"),
+		"NoController":         passes("a controller may be installed later"),
+		"ControllerDown":       passes("a controller comes back"),
+		"Stalled":              passes("the condition itself tells"),
+		"ConditionFalse":       passes("the condition itself tells"),
+		"ConditionUnknown":     passes("the condition itself tells"),
+		"Reconciling":          passes("it is worked on"),
+		"WarningEvent":         passes("what it warns of is not understood"),
+
+		// What could not be looked at.
+		"NotAllowed": passes("it is not known"),
+		"Unreadable": passes("it is not known"),
+	}
+}

@@ -1,0 +1,84 @@
+package stall
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Marks are what an object was like so far. What goes back and forth is no progress, so
+// only what it never was before is a move.
+type Marks struct{ seen map[uint64]bool }
+
+// Moved reports whether an object is as it never was before, and remembers that.
+func (m *Marks) Moved(u *unstructured.Unstructured) bool {
+	mark := markOf(u)
+	if m.seen[mark] {
+		return false
+	}
+	if m.seen == nil {
+		m.seen = map[uint64]bool{}
+	}
+	m.seen[mark] = true
+	return true
+}
+
+// counted are the numbers in a status that tell that work goes on. Those that count
+// failures and restarts do not: they grow as long as it hangs.
+func counted() []string {
+	return []string{
+		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // of workloads
+		"desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable", // of DaemonSets
+		"active", "ready", "succeeded", // of Jobs
+	}
+}
+
+// markOf sums up what moves in an object that gets on, and stands still in one that
+// hangs. Messages and times are no part of it: some controllers write the time of day.
+func markOf(u *unstructured.Unstructured) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintln(h, u.GetUID(), u.GetGeneration(), u.GetDeletionTimestamp() != nil, u.GetFinalizers())
+	status, _ := u.Object["status"].(map[string]any)
+	for _, field := range counted() {
+		if n, ok := object.WholeNumber(status[field]); ok {
+			fmt.Fprintln(h, field, n)
+		}
+	}
+	for _, field := range []string{"phase", "state", "health", "currentRevision", "updateRevision"} {
+		if text, ok := status[field].(string); ok {
+			fmt.Fprintln(h, field, text)
+		}
+	}
+	var lines []string
+	for _, c := range object.Conditions(u) {
+		lines = append(lines, c.Type+" "+c.Status+" "+c.Reason)
+	}
+	for _, list := range []string{"initContainerStatuses", "containerStatuses"} { // of Pods
+		items, _ := status[list].([]any)
+		for _, item := range items {
+			lines = append(lines, list+" "+containerMark(item))
+		}
+	}
+	slices.Sort(lines)
+	_, _ = io.WriteString(h, strings.Join(lines, "\n")) // A hash takes everything.
+	return h.Sum64()
+}
+
+// containerMark is what a container of a Pod does.
+func containerMark(status any) string {
+	s, _ := status.(map[string]any)
+	said := fmt.Sprint(s["name"], s["ready"], s["started"])
+	states, _ := s["state"].(map[string]any)
+	for _, kind := range []string{"waiting", "running", "terminated"} {
+		if state, ok := states[kind].(map[string]any); ok {
+			said += fmt.Sprint(" ", kind, " ", state["reason"], " ", state["exitCode"])
+		}
+	}
+	return said
+}
