@@ -64,8 +64,8 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
 		Example: `  # Delete what was applied from a folder
   kubectl k8sconnect delete -f manifests/
 
-  # A namespace, explained in a CI log too
-  kubectl k8sconnect delete namespace shop --explain-stuck
+  # A namespace, and what holds it if it does not go
+  kubectl k8sconnect delete namespace shop --timeout=20m
 
   # The last resort, for one object and one finalizer
   kubectl k8sconnect delete widget/old -n shop \
@@ -93,7 +93,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", usualTimeout,
 		"How long an object may take to go; of namespaces and definitions 20m, unless given. 0 is as long as it takes")
 	flags.StringSliceVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
-	flags.BoolVar(&f.explain, "explain-stuck", false, "Say why, when nothing moves; the default on a terminal")
+	flags.BoolVar(&f.explain, "explain-stuck", true, "Say why, when nothing moves")
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long nothing moves before it is said why")
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
@@ -114,7 +114,6 @@ func (f *deleteFlags) toOptions(in invocation) (*deleteOptions, error) {
 	print, printErr := printing(in.Connection, in.streams, f.output)
 	print.DryRun = f.dryRun != "none"
 	out, outErr := printer.ForDelete(print)
-	_, onTerminal := terminal(in.streams.ErrOut)
 	o := &deleteOptions{
 		targets: targets, strict: f.strictFlags,
 		engine: deletion.Engine{
@@ -123,7 +122,7 @@ func (f *deleteFlags) toOptions(in invocation) (*deleteOptions, error) {
 			StuckAfter:   f.stuckAfter, Timeout: limits.of, Finalizer: f.finalizer,
 		},
 		limits: limits, run: print.Run, out: out, warnings: f.warnings(),
-		explain: f.explain || onTerminal && !given("explain-stuck") || f.finalizer != "",
+		explain: f.explain || f.finalizer != "",
 	}
 	if f.finalizer != "" {
 		o.engine.Confirm = f.confirmation(out, in.streams)

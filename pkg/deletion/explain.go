@@ -3,12 +3,12 @@ package deletion
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
 )
 
 const (
@@ -31,7 +31,7 @@ type explanation struct {
 	pause time.Duration
 	// causes are the latest, told what was told of them.
 	causes []event.Cause
-	told   string
+	told   stall.Told
 	// passed over, because there are too many.
 	passed bool
 }
@@ -84,8 +84,7 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 			return
 		}
 		x.causes = causes
-		if text := textOf(causes, err); text != "" && text != x.told {
-			x.told = text
+		if x.told.News(causes, err) {
 			e.Emit(event.Stuck{Ref: t.Ref, Since: t.terminatingSince(), Causes: causes, Err: err})
 		}
 	})
@@ -111,17 +110,4 @@ func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unst
 	ctx, cancel := context.WithTimeout(ctx, explainFor)
 	defer cancel()
 	return e.Explainer.Explain(ctx, t.kind, live)
-}
-
-// textOf is what tells one explanation from another: codes and what blocks. Numbers
-// in a message may change all the time.
-func textOf(causes []event.Cause, err error) string {
-	var text strings.Builder
-	for _, c := range causes {
-		fmt.Fprintln(&text, c.Code, c.BlockedBy)
-	}
-	if err != nil && len(causes) == 0 {
-		fmt.Fprintln(&text, err)
-	}
-	return text.String()
 }

@@ -40,7 +40,7 @@ spec:
 			}
 			object, controller := "widgets."+group+"/one", "deployment.apps/anything -n "+ns+", is scaled to zero"
 			k8sconnect(t, c.KubeconfigPath, "wait", object, "-n", ns, "--for=condition=Ready", "--timeout=2s").ends(t, 1).says(t, controller)
-			k8sconnect(t, c.KubeconfigPath, "delete", object, "-n", ns, "--explain-stuck", "--stuck-after=1s", "--timeout=5s").ends(t, 1).says(t, controller)
+			k8sconnect(t, c.KubeconfigPath, "delete", object, "-n", ns, "--stuck-after=1s", "--timeout=5s").ends(t, 1).says(t, controller)
 			k8sconnect(t, c.KubeconfigPath, "stuck", object, "-n", ns).ends(t, 1).says(t, controller)
 			letGoOf(t, c, object, "-n", ns)
 			kubectl(t, c, "delete", "--ignore-not-found", "crd/widgets."+group, "clusterrole/"+ns, "clusterrolebinding/"+ns)
