@@ -38,6 +38,82 @@ func (v *view) deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []finding {
 	return nil
 }
 
+// sharedVolume says that the new Pod of a rollout ends while an old one has its volume,
+// on the one node that may have it: databases lock their files. The crash
+// itself is told as well; it may have another reason.
+func (v *view) sharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []finding {
+	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
+		return nil
+	}
+	for _, failing := range pods {
+		if ready(failing) || !ends(failing) || failing.DeletionTimestamp != nil {
+			continue
+		}
+		for _, claim := range claimNames(failing) {
+			holder := holdsToo(failing, claim, pods)
+			if holder == nil {
+				continue
+			}
+			pvc := lookup[corev1.PersistentVolumeClaim](v, ref(core("PersistentVolumeClaim"), d.Namespace, claim))
+			if pvc != nil && accessMode(pvc) == string(corev1.ReadWriteOnce) {
+				return []finding{shared(d, pvc, failing, holder)}
+			}
+		}
+	}
+	return nil
+}
+
+// holdsToo returns the Pod of another revision that runs on the same node with the same
+// claim.
+func holdsToo(failing *corev1.Pod, claim string, pods []*corev1.Pod) *corev1.Pod {
+	i := slices.IndexFunc(pods, func(p *corev1.Pod) bool {
+		return p.UID != failing.UID && revision(p) != revision(failing) && p.Status.Phase == corev1.PodRunning &&
+			p.Spec.NodeName == failing.Spec.NodeName && slices.Contains(claimNames(p), claim)
+	})
+	if i < 0 {
+		return nil
+	}
+	return pods[i]
+}
+
+// ends reports whether a container of the Pod has ended with an error.
+func ends(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
+			if state.Terminated != nil && state.Terminated.ExitCode != 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, holder *corev1.Pod) finding {
+	return of(failing, root, event.Cause{
+		Code: "VolumeShared",
+		Message: "ends while Pod " + holder.Name + ", of the older revision, has PersistentVolumeClaim " + pvc.Name +
+			" on the same node: a program that locks its files cannot start until that one is gone, and it is kept until this one is ready",
+		Evidence: []string{
+			"PersistentVolumeClaim " + pvc.Name + " is " + accessMode(pvc) + ": Pods of one node may have it side by side",
+			"both Pods are on node " + holder.Spec.NodeName,
+			"the strategy is RollingUpdate, and lets no Pod go before another is ready",
+		},
+		Next:      recreate(d),
+		Risk:      riskOfRecreate(holder),
+		BlockedBy: ref(core("Pod"), holder.Namespace, holder.Name),
+	})
+}
+
+// recreate is the command after which a rollout ends the old Pod first.
+func recreate(d *appsv1.Deployment) string {
+	return kubectl(d.Namespace, "patch", ref(apps("Deployment"), d.Namespace, d.Name).Resource(), "--type=merge", "-p",
+		`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
+}
+
+func riskOfRecreate(holder *corev1.Pod) string {
+	return "the old Pod ends before the new one is ready, now and at each rollout to come; put the strategy into the manifest as well. Deleting Pod " + holder.Name + " helps this once"
+}
+
 func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting, holder *corev1.Pod) finding {
 	r := ref(apps("Deployment"), d.Namespace, d.Name)
 	evidence := []string{
@@ -50,9 +126,8 @@ func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting
 		Code:     "VolumeDeadlock",
 		Message:  name(r) + " waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready",
 		Evidence: evidence,
-		Next: kubectl(d.Namespace, "patch", r.Resource(), "--type=merge", "-p",
-			`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`),
-		Risk:      "the old Pod ends before the new one is ready, now and at each rollout to come; put the strategy into the manifest as well. Deleting Pod " + holder.Name + " helps this once",
+		Next:      recreate(d),
+		Risk:      riskOfRecreate(holder),
 		BlockedBy: ref(core("Pod"), holder.Namespace, holder.Name),
 	}}
 }

@@ -101,6 +101,7 @@ func TestAttach(t *testing.T) {
 		up       = `{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{name: app, ready: true, state: {running: {}}}]}`
 		creating = `{phase: Pending, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: app, ready: false, state: {waiting: {reason: ContainerCreating}}}]}`
 	)
+	const crashing = `{phase: Running, conditions: [{type: Ready, status: "False"}], containerStatuses: [{name: app, ready: false, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 100, reason: Error}}}]}`
 	deployment := func(spec string) string {
 		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, uid: d-1, generation: 2}, spec: {` + everyPod + `, replicas: 1` + spec + `}, status: {observedGeneration: 2}}` +
 			"\n---\n" + `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, namespace: prod, uid: rs-1, ownerReferences: [{kind: Deployment, name: web, uid: d-1, controller: true}]}, spec: {replicas: 1}, status: {replicas: 1}}` +
@@ -132,6 +133,23 @@ func TestAttach(t *testing.T) {
 		"one node may have it twice": {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", creating) + bound,
 			want:  []string{"Starting: pod/new -n prod: is being started, and nothing is known to be wrong"},
+		},
+		"a lock on one node": {
+			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + bound,
+			want: []string{
+				"VolumeShared: pod/new -n prod: ends while Pod old, of the older revision, has PersistentVolumeClaim data on the same node: a program that locks its files cannot start until that one is gone, and it is kept until this one is ready",
+				"ContainerCrash: pod/new -n prod: container app ends with exit code 100 each time it is started",
+			},
+			blocked: "pod/old -n prod",
+			next:    `kubectl patch deployment.apps/web --type=merge -p '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}' -n prod`,
+		},
+		"no lock: the old Pod may go first": {
+			facts: deployment(", strategy: {rollingUpdate: {maxUnavailable: 1}}") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + bound,
+			want:  []string{"ContainerCrash: pod/new -n prod: container app ends with exit code 100 each time it is started"},
+		},
+		"no lock: the claim is for many": {
+			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + strings.Replace(bound, "ReadWriteOnce", "ReadWriteMany", 1),
+			want:  []string{"ContainerCrash: pod/new -n prod: container app ends with exit code 100 each time it is started"},
 		},
 		"still attached elsewhere": {
 			facts:    deployment("") + newer + bound + attachment,

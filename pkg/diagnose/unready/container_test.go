@@ -154,7 +154,14 @@ func TestImages(t *testing.T) {
 			want:     []string{"ImageDiffers: container app: nodes run different images under the one name registry.example/app:1", "Starting: pod/web-3 -n prod: is being started, and nothing is known to be wrong"},
 			blocked:  "pod/web-3 -n prod",
 			evidence: []string{"sha256:aaaaaaaaaaaa: Pod web-1 on node-1, web-2 on node-2", "sha256:bbbbbbbbbbbb: Pod web-3 on node-3"},
-			next:     "kubectl delete pod web-3 -n prod",
+			next:     "kubectl get pods -o 'custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID' -n prod",
+		},
+		"a node has an older one, and pulls": {
+			facts: replicaSet(2) +
+				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
+				"\n---\n" + strings.Replace(running("web-2", "node-2", "registry.example/app:1", "bbbbbbbbbbbbbbbb", "False"), "{name: app,", "{name: app, imagePullPolicy: Always,", 1),
+			want: []string{"ImageDiffers: container app: nodes run different images under the one name registry.example/app:1", "Starting: pod/web-2 -n prod: is being started, and nothing is known to be wrong"},
+			next: "kubectl delete pod web-2 -n prod",
 		},
 		"not the digest that was asked for": {
 			facts: replicaSet(1) +

@@ -21,8 +21,8 @@
 //
 // Volumes: ClaimMissing, ClaimTerminating, ClaimLost, ClaimUnbound, NoStorageClass,
 // StorageClassMissing, ProvisioningFailed, NoProvisioner, NoVolume,
-// WaitForFirstConsumer, VolumeDeadlock, VolumeInUse, VolumeAttachedElsewhere,
-// VolumeNotMounted.
+// WaitForFirstConsumer, VolumeDeadlock, VolumeInUse, VolumeShared,
+// VolumeAttachedElsewhere, VolumeNotMounted.
 //
 // Pods on a node: NodeMissing, NodeNotReady, PodTerminating, PodEvicted,
 // PodRejected, SandboxFailed, ReadinessGate, Starting, ConfigMapMissing,

@@ -109,10 +109,24 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 			odd = byDigest[digest][0]
 		}
 	}
-	c.Next = kubectl(odd.Namespace, "delete", "pod", odd.Name)
-	c.Risk = "the Pod ends and is made again; its node pulls anew only if imagePullPolicy is Always. An image by digest (name@sha256:…) is the same everywhere"
 	c.BlockedBy = ref(core("Pod"), odd.Namespace, odd.Name)
+	if asked != "" || pulls(odd, container) {
+		c.Next = kubectl(odd.Namespace, "delete", "pod", odd.Name)
+		c.Risk = "the Pod ends and is made again, with what its node pulls then"
+	} else {
+		// Made again, it would start what its node has.
+		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a Pod made anew starts the same one. "+
+			"A tag of its own for each image, a digest (name@sha256:…) or imagePullPolicy Always would help")
+		c.Next = kubectl(odd.Namespace, "get", "pods", "-o", "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID")
+	}
 	return finding{Cause: c, rank: consequence} // Pods with other troubles come first.
+}
+
+// pulls reports whether the node pulls the image of a container each time it starts one.
+func pulls(p *corev1.Pod, container string) bool {
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == container && c.ImagePullPolicy == corev1.PullAlways
+	})
 }
 
 // digest returns the digest of an image by its name, or "". An ID without a name

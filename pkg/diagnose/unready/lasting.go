@@ -79,6 +79,7 @@ func lastings() map[string]Lasting {
 		"WaitForFirstConsumer":    passes("it waits for a Pod"),
 		"VolumeDeadlock":          ends(decided, "the old Pod waits for the new one, and the new one for the old one's volume"),
 		"VolumeInUse":             passes("the other Pod ends"),
+		"VolumeShared":            passes("what the Pod ends for may be something else"),
 		"VolumeAttachedElsewhere": passes("it is detached, by force after six minutes"),
 		"VolumeNotMounted":        passes("it is tried again"),
 

@@ -47,6 +47,8 @@ func (v *view) deployment(d *appsv1.Deployment) []finding {
 	if stuck := v.deadlock(d, pods); stuck != nil {
 		found = slices.DeleteFunc(found, func(f finding) bool { return f.Code == "VolumeInUse" })
 		found = append(found, stuck...)
+	} else {
+		found = append(found, v.sharedVolume(d, pods)...)
 	}
 	for _, c := range d.Status.Conditions {
 		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
