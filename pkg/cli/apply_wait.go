@@ -155,7 +155,7 @@ func (a awaited) check(ctx context.Context, client *cluster.Client, p *plan.Plan
 // gate returns what the engine of apply waits with; nil if nothing is waited for.
 // Its own time is not up with the run's --timeout, for then it has to say what is
 // lacking: it ends by itself at that time.
-func (a awaited) gate(patient context.Context, client *cluster.Client, until time.Time, emit func(event.Event)) func(context.Context, []plan.Item) error {
+func (a awaited) gate(patient context.Context, client *cluster.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
 	if a.ready == nil && len(a.own) == 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (a awaited) gate(patient context.Context, client *cluster.Client, until tim
 				}
 			},
 		}
-		a.hanging.onto(&engine, client)
+		a.hanging.onto(&engine, client, mask)
 		if !until.IsZero() {
 			engine.Timeout = max(time.Millisecond, time.Until(until))
 		}

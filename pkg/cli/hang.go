@@ -24,6 +24,7 @@ import (
 type hangFlags struct {
 	stuckAfter  time.Duration
 	failOnCause []string
+	logs        int
 }
 
 // usualCauses stands for the causes that do not pass by themselves.
@@ -35,6 +36,8 @@ func (f *hangFlags) add(cmd *cobra.Command, otherwise string) {
 	flags.StringSliceVar(&f.failOnCause, "fail-on-cause", nil,
 		"CODE of a cause that ends the wait as failed once it has lasted; without a value, those that do not pass by themselves. "+otherwise)
 	flags.Lookup("fail-on-cause").NoOptDefVal = usualCauses
+	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
+	words(cmd, "logs")
 	words(cmd, "fail-on-cause", unready.Codes()...)
 	words(cmd, "stuck-after")
 }
@@ -43,14 +46,18 @@ func (f *hangFlags) add(cmd *cobra.Command, otherwise string) {
 type hanging struct {
 	stuckAfter time.Duration
 	endsFor    func(event.Cause) time.Duration
+	logs       int
 }
 
 // toHanging settles what the flags mean; unattended tells that nobody sits there who
 // could end a wait by hand.
 func (f *hangFlags) toHanging(flags *pflag.FlagSet, unattended bool) (hanging, error) {
-	h := hanging{stuckAfter: f.stuckAfter}
-	if f.stuckAfter <= 0 {
+	h := hanging{stuckAfter: f.stuckAfter, logs: f.logs}
+	switch {
+	case f.stuckAfter <= 0:
 		return h, errors.New("--stuck-after must be more than 0")
+	case f.logs < 0:
+		return h, errors.New("--logs must not be negative")
 	}
 	codes := slices.DeleteFunc(slices.Clone(f.failOnCause), func(code string) bool { return code == "" })
 	if unattended && !flags.Changed("fail-on-cause") {
@@ -82,8 +89,9 @@ func noCode(code string) error {
 	return err
 }
 
-// onto makes an engine explain what hangs while it waits.
-func (h hanging) onto(engine *wait.Engine, client *cluster.Client) {
+// onto makes an engine, which has its Emit, explain what hangs while it waits.
+func (h hanging) onto(engine *wait.Engine, client *cluster.Client, mask func(string) string) {
+	logs := &podLogs{lines: h.logs, read: client.NoRetry().Log, mask: mask, emit: engine.Emit}
 	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}}
 	engine.StuckAfter, engine.EndsFor, engine.Complains = h.stuckAfter, h.endsFor, unready.Complains
 	engine.Explain = func(ctx context.Context, objects []wait.Stalled) wait.Explanations {
@@ -94,7 +102,7 @@ func (h hanging) onto(engine *wait.Engine, client *cluster.Client) {
 		causes, cost := explainer.Explain(ctx, asked)
 		said := wait.Explanations{Causes: causes, Requests: make([]int, len(objects)), Shared: cost.Shared}
 		for i := range objects {
-			said.Requests[i] = divided(cost.Own, len(objects))
+			said.Requests[i] = divided(cost.Own, len(objects)) + logs.onto(ctx, causes[i])
 		}
 		said.Again = divided(cost.Again, len(objects))
 		return said

@@ -123,9 +123,9 @@ func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting
 		"the strategy is RollingUpdate, and lets no Pod go before another is ready",
 	}
 	return finding{rank: root, Cause: event.Cause{
-		Code:     "VolumeDeadlock",
-		Message:  name(r) + " waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready",
-		Evidence: evidence,
+		Code:      "VolumeDeadlock",
+		Message:   name(r) + " waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready",
+		Evidence:  evidence,
 		Next:      recreate(d),
 		Risk:      riskOfRecreate(holder),
 		BlockedBy: ref(core("Pod"), holder.Namespace, holder.Name),

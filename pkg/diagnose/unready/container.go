@@ -39,6 +39,8 @@ func (v *view) initRunning(b container) finding {
 		Message:  b.role + " has not ended yet; the containers after it wait for that",
 		Evidence: []string{"Pod " + b.pod.Name + ": it runs" + v.since(b.status.State.Running.StartedAt)},
 		Next:     b.logs(false),
+
+		Container: b.instance(false),
 	})
 }
 
@@ -85,6 +87,8 @@ func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 			Message:  b.role + " ends each time it is started (CrashLoopBackOff)",
 			Evidence: stated([]string{text.Excerpt(w.Message)}),
 			Next:     b.logs(true),
+
+			Container: b.instance(true),
 		})}
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
 		"RegistryUnavailable", "SignatureValidationFailed", "ErrInvalidImageName":
@@ -128,7 +132,8 @@ func withoutPod(message string) string {
 
 // ended tells how a container ended, and by whom.
 func (v *view) ended(b container, t *corev1.ContainerStateTerminated) finding {
-	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t), Next: b.logs(b.status.State.Terminated == nil)}
+	previous := b.status.State.Terminated == nil
+	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t), Next: b.logs(previous), Container: b.instance(previous)}
 	again := " each time it is started"
 	if b.status.RestartCount == 0 {
 		again = ""
@@ -206,6 +211,8 @@ func (v *view) probes(b container) []finding {
 		Message:  b.role + " runs, but its " + kind + " probe does not succeed",
 		Evidence: append([]string{"Pod " + b.pod.Name + ": probe " + asked(probe)}, quoted(e)...),
 		Next:     b.logs(false),
+
+		Container: b.instance(false),
 	}
 	if e == nil {
 		c.Message = b.role + " runs, and its " + kind + " probe has not succeeded yet"

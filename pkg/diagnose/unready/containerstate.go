@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -60,6 +61,11 @@ func (b container) end(t *corev1.ContainerStateTerminated) []string {
 func (b container) is(e *corev1.Event) bool {
 	path := e.InvolvedObject.FieldPath
 	return path == "" || strings.HasSuffix(path, "{"+b.spec.Name+"}")
+}
+
+// instance names the container for whoever reads what it wrote.
+func (b container) instance(previous bool) event.Container {
+	return event.Container{Namespace: b.pod.Namespace, Pod: b.pod.Name, Name: b.spec.Name, Previous: previous}
 }
 
 // logs is the command that shows what the container said.

@@ -10,6 +10,7 @@ type causeEntry struct {
 	Code      string      `json:"code"`
 	Message   string      `json:"message"`
 	Evidence  []string    `json:"evidence,omitempty"`
+	Log       []string    `json:"log,omitempty"`
 	Next      string      `json:"next,omitempty"`
 	Risk      string      `json:"risk,omitempty"`
 	BlockedBy *objectName `json:"blockedBy,omitempty"`
@@ -24,7 +25,7 @@ func causesOf(causes []event.Cause) []causeEntry {
 }
 
 func causeOfEvent(c event.Cause) causeEntry {
-	entry := causeEntry{Code: c.Code, Message: c.Message, Evidence: c.Evidence, Next: c.Next, Risk: c.Risk}
+	entry := causeEntry{Code: c.Code, Message: c.Message, Evidence: c.Evidence, Log: c.Log, Next: c.Next, Risk: c.Risk}
 	if c.BlockedBy != (object.Ref{}) {
 		name := nameOf(c.BlockedBy)
 		entry.BlockedBy = &name
@@ -38,6 +39,9 @@ func causeTexts(causes []causeEntry) []string {
 	for _, c := range causes {
 		text = append(text, c.Code+": "+c.Message)
 		text = append(text, c.Evidence...)
+		for _, line := range c.Log {
+			text = append(text, "log: "+line)
+		}
 		if c.Next != "" {
 			text = append(text, "next: "+c.Next)
 		}

@@ -33,6 +33,7 @@ func Causes(causes []event.Cause) []string {
 		for _, evidence := range c.Evidence {
 			text = append(text, indented("  ", evidence)...)
 		}
+		text = append(text, indented("  log      ", strings.Join(c.Log, "\n"))...)
 		if c.BlockedBy != (object.Ref{}) {
 			text = append(text, "  held by  "+Name(c.BlockedBy))
 		}
