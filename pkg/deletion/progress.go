@@ -120,8 +120,30 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.marks[next.text()] = true
 	t.moved = time.Now()
 	if text != "" && !t.asked.IsZero() {
-		e.Emit(event.Going{Ref: t.Ref, Text: text})
+		e.goes(t, event.Going{Ref: t.Ref, Text: text})
 	}
+}
+
+// goes tells that something moved, once a second of an object. What is not told at once is
+// told when its turn comes, and the newest of it. The engine is locked.
+func (e *Engine) goes(t *target, g event.Going) {
+	t.news = &g
+	if e.tellNews(t, time.Now()) > 0 {
+		e.wake()
+	}
+}
+
+// tellNews tells what moved in an object, and returns how long that has to wait yet.
+func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
+	if t.news == nil {
+		return 0
+	}
+	left := t.burst.Left(now)
+	if left == 0 {
+		e.Emit(*t.news)
+		t.news = nil
+	}
+	return left
 }
 
 // quietSince is since when nothing moves. A pod has until the end of its grace
@@ -190,7 +212,7 @@ func (e *Engine) count(ctx context.Context, t *target) {
 			t.moved = time.Now()
 		}
 		if n != before {
-			e.Emit(event.Going{Ref: t.Ref, Done: c.most - n, Total: c.most})
+			e.goes(t, event.Going{Ref: t.Ref, Done: c.most - n, Total: c.most})
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
 )
 
 // target is one object that is to go. It is guarded by the engine's lock.
@@ -41,6 +42,10 @@ type target struct {
 	moved time.Time
 	mark  mark
 	marks map[string]bool
+
+	// news of what moved that was not told yet, for burst.
+	news  *event.Going
+	burst stall.Burst
 
 	contents    contents
 	explanation explanation

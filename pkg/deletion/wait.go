@@ -57,6 +57,9 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		default: // Before it is given up, it is explained as it is by then.
 			e.explain(ctx, t)
 		}
+		if left := e.tellNews(t, now); left > 0 {
+			next = earlier(next, now.Add(left))
+		}
 		next = earlier(next, e.look(ctx, t, now))
 		left = append(left, t)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
 )
 
 // item is one object that is waited for.
@@ -37,7 +38,8 @@ type item struct {
 	// whole is the object itself, where it is wanted.
 	whole *unstructured.Unstructured
 	// told is what was last said of it.
-	told event.Judged
+	told  event.Judged
+	burst stall.Burst
 	// done: it has its result, which is action.
 	done   bool
 	action event.Action

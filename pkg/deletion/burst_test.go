@@ -1,0 +1,36 @@
+package deletion
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// Fifty finalizers that leave within two seconds are no fifty lines, and the last of them
+// is told although nothing comes after it.
+func TestBurstOfMilestones(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var finalizers []string
+		for i := range 52 {
+			finalizers = append(finalizers, fmt.Sprintf("x/%d", i))
+		}
+		f := newFake(config("a", finalizers...))
+		for i := range 51 {
+			after(10*time.Second+time.Duration(i)*40*time.Millisecond, func() { f.put(terminating(config("a", finalizers[i+1:]...))) })
+		}
+		after(30*time.Second, func() { f.remove("a") })
+		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
+		var told []string
+		for _, e := range r.events {
+			if g, ok := e.(event.Going); ok {
+				told = append(told, g.Text)
+			}
+		}
+		if len(told) < 2 || len(told) > 5 || told[len(told)-1] != "finalizer x/50 is gone" {
+			t.Errorf("told %q", told)
+		}
+	})
+}
