@@ -14,18 +14,15 @@ import (
 
 // Marks are what an object was like so far. What goes back and forth is no progress, so
 // only what it never was before is a move.
-type Marks struct{ seen map[uint64]bool }
+type Marks struct{ seen []uint64 } // mostly a few, of very many objects
 
 // Moved reports whether an object is as it never was before, and remembers that.
 func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	mark := markOf(u)
-	if m.seen[mark] {
+	if slices.Contains(m.seen, mark) {
 		return false
 	}
-	if m.seen == nil {
-		m.seen = map[uint64]bool{}
-	}
-	m.seen[mark] = true
+	m.seen = append(m.seen, mark)
 	return true
 }
 

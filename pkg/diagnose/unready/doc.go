@@ -6,6 +6,10 @@
 // Root causes come first, and what many Pods have in common is one cause. What
 // could not be read is unknown, and said to be.
 //
+// An [Explainer] does both for objects that hang, again and again while they do: what was
+// read for one serves the others, and for a while the next time. [LastingOf] says whether a
+// cause may pass by itself.
+//
 // The package does not decide whether an object is ready, it does not wait, and it
 // reads no logs. The value of a Secret is never read.
 //
