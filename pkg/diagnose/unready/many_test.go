@@ -1,0 +1,102 @@
+package unready_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+)
+
+// crowd is a scene of many objects.
+type crowd struct {
+	scene
+	objects []*unstructured.Unstructured
+}
+
+func (c *crowd) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tell func(object.Change)) error {
+	for _, u := range c.objects {
+		tell(object.Present{Object: u.DeepCopy()})
+	}
+	tell(object.Synced{})
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// TestFiftyThatHang: of two hundred Deployments, fifty hang. Each is told of soon, and all
+// of them together cost no more than the bound.
+func TestFiftyThatHang(t *testing.T) {
+	const all, hanging = 200, 50
+	c := &crowd{scene: scene{reader: &teller{}}}
+	var targets []wait.Target
+	available, err := condition.Parse("condition=Available")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goal := &wait.Goal{For: []condition.Spec{available}}
+	deployments := object.Kind{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Resource: "deployments", Namespaced: true}
+	for i := range all {
+		state, status := "{waiting: {reason: InvalidImageName}}", "False"
+		if i >= hanging {
+			state, status = "{running: {}}", "True"
+		}
+		facts := strings.NewReplacer("NAME", fmt.Sprint("web-", i), "STATE", state, "STATUS", status).Replace(
+			`{apiVersion: apps/v1, kind: Deployment, metadata: {name: NAME, namespace: prod, uid: d-NAME}, spec: {replicas: 1, selector: {matchLabels: {app: NAME}}}, status: {conditions: [{type: Available, status: "STATUS"}]}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: NAME-1, namespace: prod, uid: rs-NAME, labels: {app: NAME}, ownerReferences: [{kind: Deployment, name: NAME, uid: d-NAME, controller: true}]}, spec: {replicas: 1, selector: {matchLabels: {app: NAME}}}, status: {replicas: 1}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: NAME-1-a, namespace: prod, uid: p-NAME, labels: {app: NAME}, ownerReferences: [{kind: ReplicaSet, name: NAME-1, uid: rs-NAME, controller: true}]}, spec: {nodeName: node-1, containers: [{name: app, image: "registry.example/App"}]}, status: {phase: Pending, containerStatuses: [{name: app, state: STATE}]}}`)
+		objects := diagnosetest.Read(t, facts)
+		c.objects, c.reader.Objects = append(c.objects, objects[0]), append(c.reader.Objects, objects...)
+		targets = append(targets, wait.Target{
+			Selection: object.Selection{Namespace: "prod", Name: objects[0].GetName()}, Kind: deployments, Type: "deployments.apps", Goal: goal,
+		})
+	}
+	first := map[string]time.Duration{}
+	synctest.Test(t, func(t *testing.T) {
+		c.began = time.Now()
+		explainer := unready.Explainer{Reader: c, Now: c.now}
+		engine := wait.Engine{
+			Source: c, Timeout: 3 * time.Minute, StuckAfter: 15 * time.Second,
+			Explain: func(ctx context.Context, objects []wait.Stalled) wait.Explanations {
+				asked := make([]unready.Asked, len(objects))
+				for i, o := range objects {
+					asked[i] = unready.Asked{Ref: o.Ref, Moved: o.Moved, Fresh: o.Fresh}
+				}
+				causes, cost := explainer.Explain(ctx, asked)
+				said := wait.Explanations{Causes: causes, Shared: cost.Shared, Again: (cost.Again + len(objects) - 1) / len(objects)}
+				for range objects {
+					said.Requests = append(said.Requests, (cost.Own+len(objects)-1)/len(objects))
+				}
+				return said
+			},
+			Emit: func(e event.Event) {
+				if s, ok := e.(event.Stalled); ok {
+					first[s.Ref.Name] = time.Since(c.began)
+				}
+			},
+		}
+		_ = engine.Run(t.Context(), targets)
+	})
+	var latest time.Duration
+	for _, at := range first {
+		latest = max(latest, at)
+	}
+	if len(first) != hanging || latest > soon {
+		t.Errorf("%d of %d are told, the last after %s", len(first), hanging, latest)
+	}
+	c.scene.own = nil // They are those of fifty objects.
+	c.bounded(t)
+	t.Logf("%d requests in 3 minutes, the last of %d told after %s", len(c.all), hanging, latest)
+}
