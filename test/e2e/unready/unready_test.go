@@ -2,10 +2,14 @@
 // why. Each file in testdata is one story. What only a kubelet does is written into
 // the status of Pods, which nobody else writes on the nodes that kwok plays.
 //
-// A script finds NS, a namespace of its own, and kubectl, and has two commands more:
+// A script finds NS, a namespace of its own, and kubectl, and has three commands more:
 //
 //	why TYPE/NAME CODE…   waits until the causes are these, in this order, prints
 //	                      them, and runs what each says to do next
+//	hangs TYPE/NAME CODE…
+//	                      waits for it with the plugin until these causes are on the
+//	                      screen while the wait goes on, and once more when it is
+//	                      interrupted
 //	eventually PATTERN COMMAND…
 //	                      runs a command until its output matches
 package unready_test
@@ -21,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,10 +38,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
 // patience is for a machine that does much else.
 const patience = time.Minute
+
+func TestMain(m *testing.M) {
+	plugin.HeedSignals()
+	testscript.Main(m, map[string]func(){"kubectl-k8sconnect": plugin.Main})
+}
 
 func TestUnready(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{Nodes: 2})
@@ -47,6 +58,7 @@ func TestUnready(t *testing.T) {
 		Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"why":        func(ts *testscript.TestScript, neg bool, args []string) { why(t.Context(), ts, args) },
+			"hangs":      func(ts *testscript.TestScript, neg bool, args []string) { hangs(t.Context(), ts, args) },
 			"eventually": eventually,
 		},
 	})
@@ -102,6 +114,62 @@ func why(ctx context.Context, ts *testscript.TestScript, args []string) {
 			tryNext(ctx, ts, commandtest.Plain(c.Next))
 		}
 	}
+}
+
+// hangs waits for an object that does not get ready.
+func hangs(ctx context.Context, ts *testscript.TestScript, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: hangs TYPE/NAME CODE…")
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var stdout, stderr screen
+	cmd := exec.CommandContext(ctx, "kubectl-k8sconnect", "wait", args[0], "-n", ts.Getenv("NS"), "--stuck-after=1s", "--timeout=30m", "--logs=3")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "HOME="+ts.Getenv("HOME"))
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ts.Check(cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for _, code := range args[1:] {
+		for !stderr.shows("\n    " + code + ": ") {
+			select {
+			case err := <-ended:
+				ts.Fatalf("the wait ended (%v) before it said %s\n%s%s", err, code, &stderr, &stdout)
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	err := <-ended
+	if code := cmd.ProcessState.ExitCode(); code != 2 {
+		ts.Fatalf("an interrupted wait ended with %v\n%s%s", err, &stderr, &stdout)
+	}
+	for _, code := range args[1:] {
+		if !stdout.shows("\n    " + code + ": ") {
+			ts.Fatalf("the result does not say %s\n%s%s", code, &stderr, &stdout)
+		}
+	}
+	ts.Logf("%s", &stderr)
+}
+
+// screen is what a program has written so far.
+type screen struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *screen) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(text)
+}
+
+func (s *screen) shows(text string) bool { return strings.Contains(s.String(), text) }
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 // tryNext runs a command as printed. Only logs may fail, and only because there is
