@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
@@ -83,7 +84,7 @@ func (r *run) asking() (<-chan time.Time, func()) {
 
 // watched takes note of whether something moved in an object.
 func (r *run) watched(it *item, u *unstructured.Unstructured) {
-	if !r.hears() {
+	if !r.hears() || it.goal.waitsFor(condition.Delete) { // Why it is not ready is no matter then.
 		return
 	}
 	h := r.hangs[it]
