@@ -164,7 +164,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	}
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	until, _ := ctx.Deadline()
-	o.engine.Wait = o.awaited.gate(patient, client, until, c.vault.Text, o.out.Print)
+	o.engine.Wait = o.awaited.gate(patient, client, until, c.Vault.Text, o.out.Print)
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.scope, o.out.Print
 	return unfinished(o.engine.Run(ctx, p))
 }

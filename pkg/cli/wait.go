@@ -199,7 +199,7 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
 	o.engine.Source, o.engine.Emit = client, o.out.Print
-	o.hanging.onto(&o.engine, client, c.vault.Text)
+	o.hanging.onto(&o.engine, client, c.Vault.Text)
 	o.engine.Absent = whyAbsent(client)
 	if o.waitsFor(condition.Delete) {
 		o.engine.Source = doubting{client, awaited}

@@ -156,6 +156,7 @@ func lastings() map[string]Lasting {
 		"ConditionFalse":       passes("the condition itself tells"),
 		"ConditionUnknown":     passes("the condition itself tells"),
 		"Reconciling":          passes("it is worked on"),
+		"StatusSays":           passes("what it says is not understood"),
 		"WarningEvent":         passes("what it warns of is not understood"),
 
 		// What could not be looked at.
