@@ -58,8 +58,8 @@ func TestHelp(t *testing.T) {
 				t.Errorf("exit status %d, stderr %q", code, stderr)
 			}
 			for line := range strings.Lines(out) {
-				if len([]rune(strings.TrimSuffix(line, "\n"))) > narrowest {
-					t.Errorf("wider than %d columns: %s", narrowest, line)
+				if len([]rune(strings.TrimSuffix(line, "\n"))) > 80 {
+					t.Errorf("wider than %d columns: %s", 80, line)
 				}
 			}
 			golden(t, "help-"+name, out)

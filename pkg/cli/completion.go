@@ -12,6 +12,7 @@ import (
 	api "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -31,21 +32,21 @@ exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
 func addCompletion(root *cobra.Command, c *connection.Connection) {
 	known := completions{c}
 	for _, cmd := range append(root.Commands(), root) {
-		complete(cmd, "namespace", known.completeNamespaces)
-		complete(cmd, "context", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
-		complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
-		complete(cmd, "cluster", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
-		complete(cmd, "user", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
-		words(cmd, "color", "auto", "always", "never")
-		words(cmd, "dry-run", "none", "server", "client")
-		words(cmd, "validate", "strict", "warn", "ignore")
-		words(cmd, "take", "all")
+		help.Complete(cmd, "namespace", known.completeNamespaces)
+		help.Complete(cmd, "context", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
+		help.Complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
+		help.Complete(cmd, "cluster", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
+		help.Complete(cmd, "user", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
+		help.Words(cmd, "color", "auto", "always", "never")
+		help.Words(cmd, "dry-run", "none", "server", "client")
+		help.Words(cmd, "validate", "strict", "warn", "ignore")
+		help.Words(cmd, "take", "all")
 		for _, name := range []string{
 			"yield", "field-manager", "adopt-from", "selector", "concurrency", "timeout", "server-timeout", "v",
 			"server", "token", "as", "as-group", "as-uid", "as-user-extra", "request-timeout", "tls-server-name",
 			"proxy-url", connection.ExpectCluster,
 		} {
-			words(cmd, name)
+			help.Words(cmd, name)
 		}
 	}
 	root.InitDefaultCompletionCmd()

@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
@@ -98,9 +99,9 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
 	outputFlag(cmd, &f.output)
-	words(cmd, "cascade", "background", "foreground", "orphan")
+	help.Words(cmd, "cascade", "background", "foreground", "orphan")
 	for _, name := range []string{"grace-period", "timeout-for", "stuck-after", "remove-finalizer"} {
-		words(cmd, name)
+		help.Words(cmd, name)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
@@ -66,7 +67,7 @@ func (f *input) add(cmd *cobra.Command) {
 	// They only fail for a flag that there is not.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.MarkFlagDirname("kustomize")
-	words(cmd, "helm-hooks", "skip", "apply", "error")
+	help.Words(cmd, "helm-hooks", "skip", "apply", "error")
 }
 
 func (f *input) toOptions(streams genericiooptions.IOStreams) (inputOptions, error) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -65,9 +66,9 @@ Exit status: 0 shown, 2 could not tell.`,
 	cmd.Flags().BoolVar(&flags.status, "status", false, "The status, too; -o yaml and -o json always have it")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json")
-	words(cmd, "output", output.Table, output.YAML, output.JSON)
-	words(cmd, "path")
-	words(cmd, "manager")
+	help.Words(cmd, "output", output.Table, output.YAML, output.JSON)
+	help.Words(cmd, "path")
+	help.Words(cmd, "manager")
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
@@ -41,7 +42,7 @@ func usage(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	if near := nearWord(cmd); near != "" && hintOf(err) == "" {
+	if near := help.NearWord(cmd); near != "" && hintOf(err) == "" {
 		err = &object.HintedError{Err: err, Advice: "did you mean " + near + "?"}
 	}
 	return &usageError{err: err, command: cmd.CommandPath()}

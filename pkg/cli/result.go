@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -19,7 +20,7 @@ func outputFlag(cmd *cobra.Command, format *string, more ...string) {
 	last := len(formats) - 1
 	cmd.Flags().StringVarP(format, "output", "o", output.Table,
 		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+strings.Join(more, ""))
-	words(cmd, "output", formats...)
+	help.Words(cmd, "output", formats...)
 }
 
 // finish turns the end of an engine and of its printer into the verb's.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -90,7 +91,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	r.SetIn(streams.In)
 	r.SetOut(streams.Out)
 	r.SetErr(streams.ErrOut)
-	r.SetUsageFunc(usageText(streams))
+	r.SetUsageFunc(help.Usage(func() (func() int, bool) { return terminal(streams.Out) }))
 
 	c.AddFlags(r.PersistentFlags())
 	r.connection = c
@@ -110,7 +111,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 // misuse returns what is wrong with a command line that was not understood, on
 // one line.
 func (r *root) misuse(args []string, err error) error {
-	if hint := foreignHint(err); hint != "" {
+	if hint := help.ForeignHint(err); hint != "" {
 		return &object.HintedError{Err: err, Advice: hint}
 	}
 	if hintOf(err) != "" {
@@ -120,7 +121,7 @@ func (r *root) misuse(args []string, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	err = fmt.Errorf("%s", text)
 	at, rest, notFound := r.Find(args)
-	if near := nearFlag(at, unknown); near != "" {
+	if near := help.NearFlag(at, unknown); near != "" {
 		return &object.HintedError{Err: err, Advice: "did you mean " + near + "?"}
 	}
 	if notFound == nil || len(rest) == 0 {

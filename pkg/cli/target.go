@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -28,7 +29,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	f.input.add(cmd)
 	cmd.Flags().StringVar(&f.fields, fieldSelectorFlag, "",
 		"With a TYPE, only objects whose fields match, such as status.phase=Failed; the server says which fields it knows")
-	words(cmd, fieldSelectorFlag)
+	help.Words(cmd, fieldSelectorFlag)
 	cmd.Flags().BoolVar(&f.all, "all", false, "All objects of the TYPE in the namespace")
 	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "In all namespaces, with -l, --all or --field-selector")
 }

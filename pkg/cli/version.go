@@ -17,6 +17,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 )
 
 // versions is what version prints.
@@ -50,7 +51,7 @@ func newVersion(c *connection.Connection, streams genericiooptions.IOStreams) *c
 	}
 	cmd.Flags().BoolVar(&o.clientOnly, "client", false, "Only the plugin's version; no server is asked")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json, yaml or kyaml; text by default")
-	words(cmd, "output", "json", "yaml", "kyaml")
+	help.Words(cmd, "output", "json", "yaml", "kyaml")
 	return cmd
 }
 

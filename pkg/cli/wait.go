@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -102,10 +103,10 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	f.hangFlags.add(cmd, "Off unless given")
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
 		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath are of the objects that met their conditions")
-	words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
-	words(cmd, "for", "ready", "condition=", "jsonpath=", "create", "delete", "cel=")
+	help.Words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
+	help.Words(cmd, "for", "ready", "condition=", "jsonpath=", "create", "delete", "cel=")
 	for _, name := range []string{"fail-on", "existence-timeout"} {
-		words(cmd, name)
+		help.Words(cmd, name)
 	}
 }
 

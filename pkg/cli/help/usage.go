@@ -1,4 +1,4 @@
-package cli
+package help
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 )
@@ -19,14 +18,14 @@ const (
 	widest    = 120
 )
 
-// usageText returns what writes the usage of a command. It differs from cobra's
+// Usage returns what writes the usage of a command. It differs from cobra's
 // own in that lines end before the terminal does, in that flags come in the
 // order in which they matter, and in that those which are kubectl's are only
 // named.
-func usageText(streams genericiooptions.IOStreams) func(*cobra.Command) error {
+func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		columns := narrowest
-		if width, ok := terminal(streams.Out); ok {
+		if width, ok := terminal(); ok {
 			columns = min(max(columns, width()), widest)
 		}
 		w := cmd.OutOrStdout()

@@ -1,4 +1,4 @@
-package cli
+package help
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// nearFlag returns the flag of a command that was probably meant by one that it does not
+// NearFlag returns the flag of a command that was probably meant by one that it does not
 // know; empty where that is not known.
-func nearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
+func NearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	if cmd == nil || unknown == nil {
 		return ""
 	}
@@ -31,9 +31,9 @@ func nearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	return "--" + name
 }
 
-// nearWord returns what was probably meant by the value of a flag that is none of the
+// NearWord returns what was probably meant by the value of a flag that is none of the
 // words that it knows; empty where every value is, or where nothing is near.
-func nearWord(cmd *cobra.Command) string {
+func NearWord(cmd *cobra.Command) string {
 	near := ""
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		known, value := f.Annotations[wordsOf], f.Value.String()

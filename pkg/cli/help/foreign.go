@@ -1,4 +1,4 @@
-package cli
+package help
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// foreignHint says what to do instead of a flag that kubectl has and we have not;
+// ForeignHint says what to do instead of a flag that kubectl has and we have not;
 // empty where the error is about something else.
-func foreignHint(err error) string {
+func ForeignHint(err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return ""
