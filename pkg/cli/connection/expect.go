@@ -21,13 +21,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
+// The guards: flags that refuse to talk to the wrong cluster.
 const (
 	ExpectContext = "expect-context"
 	ExpectCluster = "expect-cluster"
 )
 
-// guards are the flags that refuse to talk to the wrong cluster. They are the only
-// flags that the environment may set too: all that they can do is to refuse.
+// guards are the only flags that the environment may set too: all that they can do is to
+// refuse.
 func guards() []string { return []string{ExpectContext, ExpectCluster} }
 
 // expectation is one value that a guard was given, and by what.
