@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -37,9 +38,9 @@ func (f *hangFlags) add(cmd *cobra.Command, otherwise string) {
 		"CODE of a cause that ends the wait as failed once it has lasted; without a value, those that do not pass by themselves. "+otherwise)
 	flags.Lookup("fail-on-cause").NoOptDefVal = usualCauses
 	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
-	words(cmd, "logs")
-	words(cmd, "fail-on-cause", unready.Codes()...)
-	words(cmd, "stuck-after")
+	help.Words(cmd, "logs")
+	help.Words(cmd, "fail-on-cause", unready.Codes()...)
+	help.Words(cmd, "stuck-after")
 }
 
 // hanging is what the flags mean.
