@@ -181,8 +181,8 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	}
 }
 
-// isList reports whether this is a list of objects. Any kind whose name ends in List
-// is one if it has items and no name: a custom kind may have such a name too.
+// isList reports whether this is a list of objects. Any kind whose name ends in List is
+// one if it has items and no name: a custom kind may have such a name too.
 func isList(fields map[string]any) bool {
 	kind, _ := fields["kind"].(string)
 	_, has := fields["items"]

@@ -30,11 +30,11 @@ type document struct {
 
 func (d *document) source() object.Source { return object.Source{File: d.file, Line: d.line} }
 
-// toUTF8 removes a byte order mark and converts the UTF-16 that Windows PowerShell
-// writes to UTF-8.
+// toUTF8 removes a byte order mark and converts UTF-16, such as Windows PowerShell
+// writes, to UTF-8.
 func toUTF8(name string, text []byte) ([]byte, error) {
 	if isUTF32(text) {
-		return nil, &inputError{where: name, text: "UTF-32 text, which neither YAML nor JSON readers take", hint: "save it as UTF-8"}
+		return nil, &inputError{where: name, text: "UTF-32 text, which no reader of YAML or JSON accepts", hint: "save it as UTF-8"}
 	}
 	if decoder := utf16Of(text); decoder != nil {
 		var err error
@@ -60,9 +60,9 @@ func toUTF8(name string, text []byte) ([]byte, error) {
 	return nil, &inputError{where: fmt.Sprintf("%s:%d", name, line), text: "not UTF-8 text"}
 }
 
-// utf16Of returns what decodes a text that is UTF-16; nil if it is not. Without a mark, the
-// first character tells, which is of ASCII in YAML and JSON alike: half of it is a zero,
-// and no text of UTF-8 may have one (YAML 1.2, 5.2).
+// utf16Of returns a decoder for UTF-16 text; nil for any other. Without a mark, the first
+// character decides, which is ASCII in YAML and JSON alike: half of it is a zero byte,
+// which no UTF-8 text may contain (YAML 1.2, 5.2).
 func utf16Of(text []byte) transform.Transformer {
 	if len(text) < 2 {
 		return nil
@@ -78,7 +78,8 @@ func utf16Of(text []byte) transform.Transformer {
 	return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder()
 }
 
-// isUTF32 reports whether a text begins with its mark, or with a character of ASCII in it.
+// isUTF32 reports whether a text begins with the mark of UTF-32, or with an ASCII
+// character in it.
 func isUTF32(text []byte) bool {
 	if len(text) < 4 {
 		return false
@@ -89,10 +90,10 @@ func isUTF32(text []byte) bool {
 	return little || big
 }
 
-// split cuts a text into its documents. A line that consists of --- or ..., or goes
-// on with white space after it, ends a document wherever it stands: YAML forbids it
-// even inside quotes and block scalars, and JSON cannot contain it. Documents that
-// hold only comments are left out.
+// split cuts a text into its documents. A line that is --- or ..., alone or followed by
+// white space, ends a document wherever it stands: YAML forbids it even inside quotes
+// and block scalars, and JSON cannot contain it. Documents that hold only comments are
+// left out.
 func split(file string, text []byte) []*document {
 	var docs []*document
 	current := document{file: file, line: 1}
