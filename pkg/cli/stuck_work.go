@@ -156,7 +156,7 @@ func explainOne(ctx context.Context, reader *cluster.NoRetry, e *stuck.Explainer
 	case live == nil:
 		return nil, apierrors.NewNotFound(t.Kind.GVR().GroupResource(), t.Name)
 	case live.GetDeletionTimestamp() == nil:
-		out.Print(event.Warned{Text: object.RefOf(live).String() + ": nobody has asked for its deletion"})
+		out.Print(event.Warned{Text: object.RefOf(live).String() + ": its deletion was not requested"})
 		return nil, nil
 	}
 	causes, err := e.Explain(ctx, t.Kind, live)

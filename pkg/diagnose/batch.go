@@ -7,15 +7,16 @@ import (
 )
 
 const (
-	// worthList is from how many objects of a namespace on one list is read instead
-	// of each by itself.
+	// worthList is the number of objects in a namespace from which one list is read
+	// instead of each object.
 	worthList = 4
-	// worthAll is from how many namespaces on one list of all of them is.
+	// worthAll is the number of namespaces from which one list of all of them is
+	// read.
 	worthAll = 8
 )
 
-// batches puts questions together where one list answers many, and in order.
-// Where such a list was refused, each is asked by itself.
+// batches combines questions where one list answers many, in order. If such a list
+// was refused, each question is asked on its own.
 func batches(f *Facts, asked map[Question]func() Collector, worth int) []Question {
 	lists := map[Question]int{}
 	for q := range asked {
@@ -50,5 +51,5 @@ func batches(f *Facts, asked map[Question]func() Collector, worth int) []Questio
 	return questions
 }
 
-// secret reports whether objects of the kind hold what should not be read in bulk.
+// secret reports whether objects of the kind must not be read in bulk.
 func secret(gvk schema.GroupVersionKind) bool { return gvk.Group == "" && gvk.Kind == "Secret" }

@@ -10,23 +10,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Search is the search for an object's controller.
+// Search is the result of a search for an object's controller.
 type Search struct {
-	// Operator is who is known to own the finalizer; empty if nobody is.
+	// Operator is the known owner of the finalizer; empty if there is none.
 	Operator string
-	// Workloads are the likeliest, all equally so.
+	// Workloads are the likeliest, all equally likely.
 	Workloads []Candidate
-	// Lease is held by somebody whose workload was not found.
+	// Lease has a holder whose workload was not found.
 	Lease *Lease
-	// Evidence is what was looked at.
+	// Evidence is what the search looked at.
 	Evidence []string
-	// Sure: all that had to be read was read.
+	// Sure: everything that was needed could be read.
 	Sure bool
-	// Proven: something tells who the controller would be, so that it can be told
-	// that it is not there.
+	// Proven: the evidence identifies the controller, so its absence can be stated.
 	Proven bool
-	// Suspects may be the controller, where nothing tells; Alive is a sign of life of
-	// whoever set the finalizer.
+	// Suspects may be the controller, if nothing identifies it; Alive is a sign of life
+	// from the setter of the finalizer.
 	Suspects []Suspect
 	Alive    string
 }
@@ -45,9 +44,9 @@ type Candidate struct {
 // Likely reports whether more than the right to write the object speaks for it.
 func (c Candidate) Likely() bool { return c.score >= worthGrant }
 
-// What a clue is worth. A name that the finalizer's owner goes by says most; the
-// right to update is given to many; and who checks objects of a kind need not be
-// the one who looks after them, as a policy does not.
+// The weights of clues. A name by which the finalizer's owner is known counts most;
+// many accounts have the right to update; and a webhook that checks a kind need not
+// belong to its controller, as with a policy.
 const (
 	worthName  = 4
 	worthLease = 3
@@ -57,12 +56,12 @@ const (
 	worthLabel = 1
 )
 
-// Controller looks for the workload of an object's controller, by all that ties one to
-// the other: who writes its status and set its finalizers, the names of operators that
-// are known, leases, webhooks for the kind, rights on it, and labels in common with its
-// definition. With a finalizer, who is to remove that is meant; without one, the
-// controller of the object's kind. Where the finalizer is the kind's own, that is the
-// same.
+// Controller finds the workload of an object's controller by everything that ties the
+// two together: the writer of its status and the setters of its finalizers, names of
+// well-known operators, leases, webhooks for the kind, rights on it, and labels shared
+// with its definition. With a finalizer, it is the controller that removes that one;
+// without, the controller of the object's kind. If the finalizer belongs to the kind,
+// the two are the same.
 func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search {
 	t := r.traitsOf(u, finalizer)
 	s := Search{Operator: t.operator, Sure: true}
@@ -82,14 +81,14 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 		c.byLease(leases, t)
 		c.byAccount(accounts, t.groups)
 		c.byHook(r, hooks)
-		if !known { // Another part of the app has its labels, too.
+		if !known { // Other parts of the app have the labels too.
 			c.byLabel(t.definition)
 		}
 		if c.score > 0 {
 			found = append(found, c)
 		}
 	}
-	if len(found) == 0 { // It need not be a workload: a pod may run by itself, or for a Job or another's kind.
+	if len(found) == 0 { // It need not be a workload: a pod may run on its own, or for a Job or a custom kind.
 		pods, sure := r.podsAs(accounts)
 		s.Sure = s.Sure && sure
 		for _, w := range pods {
@@ -102,7 +101,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 	if len(s.Workloads) > 0 {
 		return s
 	}
-	if s.Sure { // Of what could not be read, it is not known what is not there.
+	if s.Sure { // Nothing that was not read is known to be absent.
 		s.Evidence = notFound(t, accounts, hooks)
 	}
 	if l := leaseFor(leases, t); l != nil && l.Stale(r.Now) {
@@ -152,7 +151,7 @@ func (c *Candidate) byLease(leases []Lease, t traits) {
 	}
 }
 
-// byLabel goes by the first of the labels that the definition has.
+// byLabel uses the first of the labels that the definition has.
 func (c *Candidate) byLabel(definition *unstructured.Unstructured) {
 	if definition == nil {
 		return
@@ -214,7 +213,7 @@ func leaseFor(leases []Lease, t traits) *Lease {
 	return nil
 }
 
-// notFound says where nothing was found.
+// notFound lists where nothing was found.
 func notFound(t traits, accounts []account, hooks []Hook) []string {
 	groups := t.groups
 	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no lease of " + text.Excerpt(groups[0])}
@@ -226,7 +225,7 @@ func notFound(t traits, accounts []account, hooks []Hook) []string {
 	}
 	for _, h := range hooks {
 		if h.Service != nil {
-			evidence = append(evidence, "webhook "+text.Excerpt(h.Name)+" is served by service "+text.Excerpt(h.Service.Name)+" -n "+text.Excerpt(h.Service.Namespace)+", behind which no workload is")
+			evidence = append(evidence, "webhook "+text.Excerpt(h.Name)+" is served by service "+text.Excerpt(h.Service.Name)+" -n "+text.Excerpt(h.Service.Namespace)+", which selects no workload")
 		}
 	}
 	return Some(evidence, 5)

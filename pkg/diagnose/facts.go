@@ -12,14 +12,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Facts is what was asked and answered. Many objects can be explained from it: what
-// holds up two hundred of them is read once. It may be used from many goroutines.
+// Facts holds questions and their answers. It can explain many objects: what holds up
+// two hundred of them is read once. It may be used from many goroutines.
 type Facts struct {
 	mu      sync.RWMutex
 	answers map[Question]Answer
 }
 
-// NewFacts returns facts of which the objects are known already.
+// NewFacts returns facts in which the objects are known already.
 func NewFacts(known ...*unstructured.Unstructured) *Facts {
 	f := &Facts{answers: map[Question]Answer{}}
 	for _, u := range known {
@@ -29,7 +29,7 @@ func NewFacts(known ...*unstructured.Unstructured) *Facts {
 }
 
 func (f *Facts) put(q Question, a Answer) {
-	if meta.IsNoMatchError(a.Err) { // There are none of a kind that is not served.
+	if meta.IsNoMatchError(a.Err) { // A kind that is not served has no objects.
 		a = Answer{at: a.at}
 	}
 	f.mu.Lock()
@@ -37,8 +37,8 @@ func (f *Facts) put(q Question, a Answer) {
 	f.answers[q] = a
 }
 
-// Find answers a question, from a wider one where that was answered; false where it was
-// not asked.
+// Find answers a question, also from the answer to a wider one; false if neither was
+// asked.
 func (f *Facts) Find(q Question) (Answer, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -61,8 +61,8 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 }
 
 // Forget forgets the answers that are too old, so that they are asked for again, and
-// errors that may pass. old is told when each was asked for; of what nobody asked for,
-// it is not called.
+// errors that may pass. old gets the time of each answer; it is
+// not called for answers that were given.
 func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,7 +87,7 @@ func (f *Facts) Since(at time.Time) []Question {
 	return asked
 }
 
-// widen returns a question and those whose answer holds its answer.
+// widen returns a question and those whose answer contains its answer.
 func widen(q Question) []Question {
 	here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
 	all := Question{Verb: List, GVK: q.GVK}
@@ -125,7 +125,7 @@ func within(objects []*unstructured.Unstructured, namespace string) []*unstructu
 	return out
 }
 
-// has reports whether the very question was asked, whatever came of it.
+// has reports whether this very question was asked, even without an answer.
 func (f *Facts) has(q Question) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -133,7 +133,7 @@ func (f *Facts) has(q Question) bool {
 	return ok
 }
 
-// object returns an object, however it was read; nil where it was not.
+// object returns an object, however it was read; nil if it was not.
 func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	if a, _ := f.Find(questionOf(ref)); a.Object != nil {
 		return a.Object
@@ -142,7 +142,7 @@ func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	return named(a.Objects, ref.Namespace, ref.Name)
 }
 
-// AnswersElse reports whether the server answered anything but what is about these
+// AnswersElse reports whether the server answered anything that does not concern these
 // groups.
 func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	f.mu.RLock()
@@ -155,8 +155,8 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	return false
 }
 
-// allTroubled reports whether the server failed at every one of the questions. That an
-// update was refused says nothing of reading.
+// allTroubled reports whether the server failed at every one of the questions. A
+// refused update says nothing about reading.
 func (f *Facts) allTroubled(questions []Question) bool {
 	troubled := false
 	for _, q := range questions {

@@ -18,12 +18,12 @@ func RefOf(apiVersion, kind, namespace, name string) object.Ref {
 	return object.Ref{GVK: KindOf(apiVersion, kind), Namespace: namespace, Name: name}
 }
 
-// IsKind reports whether an object is of a kind, at whatever version.
+// IsKind reports whether an object is of a kind, at any version.
 func IsKind(u *unstructured.Unstructured, group, kind string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: group, Kind: kind}
 }
 
-// As reads an object into its type; false where there is none, or one of another
+// As reads an object into its type; false if there is none, or it has another
 // shape: some other API has taken the name.
 func As[T any](u *unstructured.Unstructured) (T, bool) {
 	var typed T
@@ -34,7 +34,7 @@ func As[T any](u *unstructured.Unstructured) (T, bool) {
 	return typed, err == nil
 }
 
-// All is As for many; what has another shape is left out.
+// All is As for many; objects of another shape are left out.
 func All[T any](objects []*unstructured.Unstructured) []T {
 	var typed []T
 	for _, u := range objects {
@@ -45,7 +45,7 @@ func All[T any](objects []*unstructured.Unstructured) []T {
 	return typed
 }
 
-// Text reads a text; empty where there is none.
+// Text reads a string field; empty if there is none.
 func Text(u *unstructured.Unstructured, path ...string) string {
 	if u == nil {
 		return ""
@@ -54,7 +54,7 @@ func Text(u *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// Items reads a list of maps; what is none is left out.
+// Items reads a list of maps; other items are left out.
 func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 	if u == nil {
 		return nil

@@ -14,43 +14,43 @@ import (
 )
 
 const (
-	// sideBySide is how many requests are under way at once.
+	// sideBySide is the number of requests in parallel.
 	sideBySide = 24
-	// readTimeout is how long one read may take.
+	// readTimeout is the limit for one read.
 	readTimeout = 4 * time.Second
-	// budget is how many requests one explanation, or one survey, may take.
+	// budget is the number of requests for one explanation, or one survey.
 	budget = 600
 	// rounds is how often the rules may ask for more.
 	rounds = 12
 )
 
-// Gatherer collects what the rules ask for, and nothing else. Reader is needed. It may
-// be used from many goroutines.
+// Gatherer reads what the rules ask for, and nothing else. Reader is needed. It may be
+// used from many goroutines.
 type Gatherer struct {
 	Reader Reader
 	// Now is the time; nil is the clock.
 	Now func() time.Time
-	// ReadTimeout is how long one read may take; 0 means 4 seconds.
+	// ReadTimeout is the limit for one read; 0 means 4 seconds.
 	ReadTimeout time.Duration
-	// Budget is how many requests one explanation may take; 0 means 600. What is
-	// beyond it is told as not read.
+	// Budget is the number of requests for one explanation; 0 means 600. Questions
+	// beyond it are reported as not read.
 	Budget int
-	// WorthList is from how many objects of a kind and namespace on one list is read
-	// instead of each by itself; 0 means 4.
+	// WorthList is the number of objects of a kind and namespace from which one list
+	// is read instead of each object; 0 means 4.
 	WorthList int
 
 	mu   sync.Mutex
 	sent int
 }
 
-// Requests is how many requests were sent so far.
+// Requests is the number of requests sent so far.
 func (g *Gatherer) Requests() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.sent
 }
 
-// Time is what the clock says.
+// Time is the current time.
 func (g *Gatherer) Time() time.Time {
 	if g.Now == nil {
 		return time.Now()
@@ -58,8 +58,8 @@ func (g *Gatherer) Time() time.Time {
 	return g.Now()
 }
 
-// Fill runs the rules, asks what they ask for, and does so again until they ask for
-// nothing more. What could not be read is marked in the facts; an error says that ctx
+// Fill runs the rules and reads what they ask for, again and again until they ask for
+// nothing more. What could not be read is marked in the facts; the error says that ctx
 // ended.
 func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	left := cmp.Or(g.Budget, budget)
@@ -86,13 +86,13 @@ func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 		if err := g.askAll(ctx, f, batch, r.asked); err != nil {
 			return err
 		}
-		if f.allTroubled(batch) { // It would go on like that, and nobody waits for it.
+		if f.allTroubled(batch) { // The next batch would fare no better.
 			return nil
 		}
 	}
 }
 
-// AskAll asks questions side by side.
+// AskAll asks questions in parallel.
 func (g *Gatherer) AskAll(ctx context.Context, f *Facts, questions []Question) error {
 	return g.askAll(ctx, f, questions, nil)
 }
@@ -104,7 +104,7 @@ func (g *Gatherer) askAll(ctx context.Context, f *Facts, questions []Question, c
 		wait.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			if ctx.Err() != nil { // Unknown, and not absent.
+			if ctx.Err() != nil { // Unknown is not absent.
 				f.put(q, Answer{Err: context.Cause(ctx)})
 				return
 			}
@@ -146,8 +146,8 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	return a
 }
 
-// list reads objects page by page, each once: where a page is too old to go on from, a
-// reader may begin anew.
+// list reads objects page by page, each object once: a reader may start over when a
+// page is too old to continue from.
 func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) ([]*unstructured.Unstructured, int, error) {
 	var keep Collector = &everything{}
 	if collector != nil {
@@ -170,14 +170,14 @@ func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, c
 	return objects, more, nil
 }
 
-// everything is a Collector that leaves nothing out.
+// everything is a Collector that keeps all objects.
 type everything struct{ objects []*unstructured.Unstructured }
 
 func (e *everything) Add(u *unstructured.Unstructured) { e.objects = append(e.objects, u) }
 
 func (e *everything) Collected() ([]*unstructured.Unstructured, int) { return e.objects, 0 }
 
-// replay tries the removal of a finalizer on the object as it was read.
+// replay tries to remove a finalizer from the object as it was read.
 func (g *Gatherer) replay(ctx context.Context, f *Facts, ref object.Ref, finalizer string) error {
 	live := f.object(ref)
 	if live == nil {
@@ -189,7 +189,7 @@ func (g *Gatherer) replay(ctx context.Context, f *Facts, ref object.Ref, finaliz
 func pointers(items []unstructured.Unstructured, gvk schema.GroupVersionKind) []*unstructured.Unstructured {
 	objects := make([]*unstructured.Unstructured, len(items))
 	for i := range items {
-		items[i].SetGroupVersionKind(gvk) // Items of a list may not say it.
+		items[i].SetGroupVersionKind(gvk) // Items of a list may lack it.
 		objects[i] = &items[i]
 	}
 	return objects

@@ -35,10 +35,10 @@ func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	return l, true
 }
 
-// grace is how much longer than it lasts a lease may be unrenewed: clocks differ.
+// grace is how long beyond its duration a lease may be unrenewed: clocks differ.
 const grace = 30 * time.Second
 
-// Stale reports whether whoever held the lease does not any more.
+// Stale reports whether the holder has let the lease expire.
 func (l Lease) Stale(now time.Time) bool {
 	return l.Holder == "" || now.Sub(l.renewed) > l.lasts+grace
 }
@@ -46,12 +46,12 @@ func (l Lease) Stale(now time.Time) bool {
 // String is the lease as evidence.
 func (l Lease) String(now time.Time) string {
 	if l.Holder == "" {
-		return fmt.Sprintf("%s: nobody holds it", Name(l.Ref))
+		return fmt.Sprintf("%s: it has no holder", Name(l.Ref))
 	}
 	return fmt.Sprintf("%s: held by %s, last renewed %s ago", Name(l.Ref), text.Excerpt(l.Holder), Ago(now.Sub(l.renewed)))
 }
 
-// Leases are all leases but those of nodes, and whether they are all.
+// Leases returns all leases but those of nodes, and whether they are all.
 func (r *Run) Leases() ([]Lease, bool) {
 	made := Once(r, "leases", r.readLeases)
 	return made.items, made.sure

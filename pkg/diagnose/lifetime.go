@@ -10,11 +10,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Terminating reports whether the deletion of an object was asked for.
+// Terminating reports whether the deletion of an object was requested.
 func Terminating(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
 
-// Since is when the deletion was asked for. The server notes when it is due, which
-// for pods is later by their grace period.
+// Since is when deletion was requested. The server stores when it is due, which for
+// pods is later by their grace period.
 func Since(u *unstructured.Unstructured) time.Time {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -27,11 +27,11 @@ func Since(u *unstructured.Unstructured) time.Time {
 	return at.Add(-time.Duration(*grace) * time.Second)
 }
 
-// Setters are those who state the finalizer.
+// Setters are the owners that state the finalizer.
 func Setters(u *unstructured.Unstructured, finalizer string) []managedfields.Owner {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
-		return nil // Whose it is remains unknown.
+		return nil // Its owner remains unknown.
 	}
 	path, err := fieldpath.ParsePath(".metadata.finalizers[=" + quoted(finalizer) + "]")
 	if err != nil {

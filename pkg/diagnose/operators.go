@@ -2,18 +2,18 @@ package diagnose
 
 import "strings"
 
-// operator is who a finalizer is known to belong to.
+// operator is the known owner of a finalizer.
 type operator struct {
-	// name is how people call it.
+	// name is its usual name.
 	name string
-	// workloads are the names that it runs under: of a Deployment, StatefulSet or
+	// workloads are the names under which it runs: of a Deployment, StatefulSet or
 	// DaemonSet, or of its label app.kubernetes.io/name.
 	workloads []string
 }
 
-// operatorOf knows the finalizers of operators that many clusters run. Where a
-// finalizer's name does not tell by itself whose it is, nothing else does once the
-// operator is gone.
+// operatorOf knows the finalizers of operators that many clusters run. If a
+// finalizer's name does not identify its owner, nothing else does once the operator
+// is gone.
 func operatorOf(finalizer string) operator {
 	for _, known := range []struct {
 		finalizer string // whole, or a beginning or end if it has an asterisk there
@@ -53,7 +53,8 @@ func operatorOf(finalizer string) operator {
 	return operator{}
 }
 
-// matches compares with a pattern that may begin and end with an asterisk.
+// matches reports whether a name matches a pattern that may begin and end with an
+// asterisk.
 func matches(pattern, s string) bool {
 	middle, open := strings.CutSuffix(pattern, "*")
 	end, free := strings.CutPrefix(middle, "*")

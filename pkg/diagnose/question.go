@@ -20,16 +20,17 @@ type Question struct {
 	Namespace, Name string
 	// Labels and Fields are selectors of a list.
 	Labels, Fields string
-	// Kept says what of a list is kept, where that is not all.
+	// Kept says which part of a list is kept, if not all.
 	Kept string
-	// Detail is the finalizer to replay the removal of, or what User would do.
+	// Detail is the finalizer whose removal to replay, or what User would do.
 	Detail, User string
 }
 
-// Verb is how something is asked.
+// Verb is how a question is asked.
 type Verb string
 
-// The verbs, in the order in which they are asked: what others follow from first.
+// The verbs, in the order in which they are asked: those on whose answers others
+// depend come first.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"
@@ -40,7 +41,7 @@ const (
 	Replay   Verb = "replay"
 )
 
-// Answer is what the cluster said. A question that was not answered has an Err.
+// Answer is the cluster's answer. A question without an answer has an Err.
 type Answer struct {
 	Object  *unstructured.Unstructured // of Get; nil for absent
 	Objects []*unstructured.Unstructured
@@ -50,24 +51,24 @@ type Answer struct {
 	Yes   bool
 	Err   error
 
-	// given: nobody asked for it.
+	// given: known from the start, not read.
 	given bool
 	// at is when it was asked.
 	at time.Time
 }
 
-// Collector keeps those objects of a list that tell something: a list may be much
-// longer than what there is to say of it.
+// Collector keeps the relevant objects of a list, which may be much longer than what
+// can be said about it.
 type Collector interface {
 	// Add is called for each object, one after the other.
 	Add(u *unstructured.Unstructured)
-	// Collected are the objects that were kept, and how many of those that tell
-	// something were not.
+	// Collected returns the objects that were kept, and how many relevant ones were
+	// not.
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching makes Collectors that keep the objects that are meant, without what tells
-// nothing of them: who manages their fields, and what was applied.
+// Matching makes Collectors that keep the matching objects, without the irrelevant
+// parts: their managed fields and what was applied.
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
 }
@@ -85,7 +86,7 @@ func (m *matching) Add(u *unstructured.Unstructured) {
 
 func (m *matching) Collected() ([]*unstructured.Unstructured, int) { return m.kept, 0 }
 
-// Slim takes out of an object who manages its fields, and what was applied.
+// Slim removes an object's managed fields and what was applied.
 func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
 	u.SetManagedFields(nil)
 	if annotations := u.GetAnnotations(); annotations != nil {
@@ -116,7 +117,7 @@ func (q Question) String() string {
 	return text.Excerpt(said)
 }
 
-// compare puts what others follow from first.
+// compare orders questions on whose answers others depend first.
 func (q Question) compare(other Question) int {
 	return cmp.Or(
 		cmp.Compare(q.Verb.order(), other.Verb.order()),

@@ -9,23 +9,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Reader reads the cluster: what does not come through is itself a fact, and told by
-// the error. It may be called from many goroutines.
+// Reader reads the cluster: a failed read is itself a fact, described by the error.
+// It may be called from many goroutines.
 //
-// An error that is forbidden (apierrors) makes a fact unknown. One for which
+// A forbidden error (apierrors) makes a fact unknown. An error for which
 // [meta.IsNoMatchError] holds says that the server does not serve the kind.
 type Reader interface {
 	// Get reads one object; nil, nil if it does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
-	// Exists reports whether an object is there, and reads nothing of what it holds.
+	// Exists reports whether an object exists, without reading its contents.
 	Exists(ctx context.Context, ref object.Ref) (bool, error)
-	// Select calls visit for each object of a kind that is selected, one after the
-	// other. fields is a field selector as kubectl takes it; empty for all.
+	// Select calls visit for each selected object of a kind, one after the other.
+	// fields is a field selector as kubectl takes it; empty for all.
 	Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error
-	// Metadata returns the selected objects, nothing but their metadata.
+	// Metadata returns only the metadata of the selected objects.
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error)
 	// Kinds returns everything that the server serves and that can be listed, each
-	// kind at one version. What an API whose server is away would serve is missing.
+	// kind at one version. Kinds of an aggregated API whose server is down are
+	// missing.
 	Kinds(ctx context.Context) ([]object.Kind, error)
 	// DryRunRemoveFinalizer replays the update that removes one finalizer, as a dry
 	// run, and returns the server's refusal.

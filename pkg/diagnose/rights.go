@@ -14,13 +14,13 @@ type account struct {
 	// role gives it the right.
 	role string
 	// granted: it may also write the kind's finalizers or status, as only its
-	// controller does.
+	// controller may.
 	granted bool
 }
 
-// accounts are those that were given rights on the groups in particular: who may do
-// everything need not have to do with it. Nor need it be rights on the very kind:
-// a controller of kinds of its own also puts finalizers on those of Kubernetes.
+// accounts are those that have rights on the groups in particular: an account that
+// may do everything need not be involved. The rights need not be on the very kind:
+// a controller of custom kinds also puts finalizers on Kubernetes' own.
 func (r *Run) accounts(groups []string) ([]account, bool) {
 	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
@@ -28,8 +28,8 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts follows what rules give to service accounts; of bindings in a
-// namespace, to those that count.
+// readAccounts follows rules to service accounts; bindings in a namespace only if
+// they count.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")

@@ -10,23 +10,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Run is one run of the rules over what is known. What a rule asks for and is not known
-// yet is noted; the rules are run again when it is. So the rules say what to gather, and
-// nothing else is.
+// Run is one run of the rules over the known facts. A question whose answer is not known
+// yet is noted; the rules run again when it is. So the rules decide what is read.
 type Run struct {
-	// Now is when it is looked.
+	// Now is the time of the run.
 	Now   time.Time
 	Facts *Facts
 
-	// asked was not known, misses counts how often.
+	// asked holds the questions without a known answer, misses how often they were
+	// asked.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered got no answer, in this order; excused are those of which a cause tells
-	// why.
+	// unanswered got no answer, in this order; excused are those that a cause accounts
+	// for.
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
-	// made is what was made of lists that many objects ask for.
+	// made caches what was computed from lists that many objects need.
 	made map[string]any
 }
 
@@ -41,7 +41,7 @@ func NewRun(now time.Time, facts *Facts) *Run {
 	}
 }
 
-// Once makes something of what is known, once in a run.
+// Once computes something from the facts, once in a run.
 func Once[T any](r *Run, what string, read func() T) T {
 	if made, ok := r.made[what].(T); ok {
 		return made
@@ -51,12 +51,11 @@ func Once[T any](r *Run, what string, read func() T) T {
 	return made
 }
 
-// Ask answers a question if it is known. It is false where there is no answer, yet or
-// at all.
+// Ask answers a question if the answer is known. It is false if there is no answer, yet
+// or at all.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is Ask for a list of which not all is kept. Kept tells one such question from
-// another.
+// Collect is Ask for a list of which a part is kept. Kept distinguishes such questions.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -83,11 +82,11 @@ func (r *Run) IsAsked(q Question) bool {
 	return ok
 }
 
-// Misses is how often something was asked that is not known yet.
+// Misses is how often a question without a known answer was asked.
 func (r *Run) Misses() int { return r.misses }
 
-// Unanswered are the questions that got no answer, and why, in the order in which they
-// were asked.
+// Unanswered returns the questions that got no answer, and why, in the order in which
+// they were asked.
 func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for _, q := range r.order {
@@ -98,20 +97,20 @@ func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	}
 }
 
-// Excuse says that a cause tells why a question got no answer.
+// Excuse says that a cause accounts for a question without an answer.
 func (r *Run) Excuse(q Question) {
 	r.excused[q] = true
 	delete(r.unanswered, q)
 }
 
-// Get reads one object. It is nil where it does not exist; then sure says that it is
-// known not to.
+// Get reads one object. It is nil if the object does not exist; then sure says that this
+// is known.
 func (r *Run) Get(gvk schema.GroupVersionKind, namespace, name string) (u *unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Get, GVK: gvk, Namespace: namespace, Name: name})
 	return a.Object, ok
 }
 
-// Exists reports whether an object is there, and whether that is sure.
+// Exists reports whether an object exists, and whether that is sure.
 func (r *Run) Exists(ref object.Ref) (there, sure bool) {
 	a, ok := r.Ask(Question{Verb: Exists, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name})
 	return a.Yes, ok
@@ -148,8 +147,7 @@ func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
 	return object.Kind{}, false
 }
 
-// Allowed reports whether a user may do something. Where we may not ask, it is not
-// known.
+// Allowed reports whether a user may do something. If we may not ask, it is unknown.
 func (r *Run) Allowed(user, verb string, ref object.Ref) (yes, sure bool) {
 	a, ok := r.Ask(Question{Verb: Allowed, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, User: user, Detail: verb})
 	return a.Yes, ok
@@ -161,7 +159,7 @@ func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return live
 }
 
-// result is what was made of lists; sure tells that all of them were read.
+// result is computed from lists; sure says that all of them were read.
 type result[T any] struct {
 	items []T
 	sure  bool

@@ -9,18 +9,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Backend is how what a service leads to does.
+// Backend is the state of what a service leads to.
 type Backend struct {
-	// Dead: nothing can answer there. Where that is not so, it may still not.
+	// Dead: nothing can answer there. If not set, it may still be dead.
 	Dead     bool
 	Evidence []string
-	// Next cures it; empty where nothing is known to.
+	// Next cures it; empty if no cure is known.
 	Next string
 	// BlockedBy is what has to change.
 	BlockedBy object.Ref
 }
 
-// Backend looks whether anything is behind a service.
+// Backend finds out whether anything serves a service.
 func (r *Run) Backend(s Service) Backend {
 	ref := RefOf("v1", "Service", s.Namespace, s.Name)
 	u, sure := r.Get(ref.GVK, s.Namespace, s.Name)
@@ -38,11 +38,11 @@ func (r *Run) Backend(s Service) Backend {
 		}
 		for _, e := range slice.Endpoints {
 			if e.Conditions.Ready == nil || *e.Conditions.Ready {
-				return Backend{BlockedBy: ref, Evidence: []string{Name(ref) + " has endpoints that are ready"}}
+				return Backend{BlockedBy: ref, Evidence: []string{Name(ref) + " has ready endpoints"}}
 			}
 		}
 	}
-	b := Backend{Dead: sure, BlockedBy: ref, Evidence: when(sure, Name(ref)+" has no endpoint that is ready")}
+	b := Backend{Dead: sure, BlockedBy: ref, Evidence: when(sure, Name(ref)+" has no ready endpoint")}
 	if w, ok := r.behind(svc); ok && b.Dead {
 		state := r.State(w)
 		b.Evidence = append(b.Evidence, state.Evidence...)

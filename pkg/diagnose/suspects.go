@@ -13,12 +13,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Suspect is a workload that may be the finalizer's controller: it may write the
-// object, and that is all that speaks for it.
+// Suspect is a workload that may be the finalizer's controller: its right to write
+// the object is all that speaks for it.
 type Suspect struct {
 	Workload
-	// role gives it the right; named: a container of it is called as whoever set the
-	// finalizer calls itself.
+	// role gives it the right; named: a container of it has the name under which the
+	// finalizer was set.
 	role  string
 	named bool
 }
@@ -26,7 +26,7 @@ type Suspect struct {
 func (s Suspect) String() string {
 	text := Name(s.Ref) + " may write it (" + text.Excerpt(s.role) + ")"
 	if s.named {
-		text += ", and has a container of the name as which the finalizer was set"
+		text += ", and has a container with the name under which the finalizer was set"
 	}
 	return text
 }
@@ -49,8 +49,8 @@ func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect
 	return found
 }
 
-// writers are the service accounts that may write objects of the kind, by whatever
-// rule: those who may do everything, too.
+// writers are the service accounts that may write objects of the kind by any rule,
+// including those that may do everything.
 func (r *Run) writers(u *unstructured.Unstructured) []account {
 	kind := u.GroupVersionKind().GroupKind()
 	served, _ := r.Kinds()
@@ -70,8 +70,8 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// alive tells of a sign of life: who set the finalizer has written to the object
-// since its deletion was asked for. Of people's tools, that tells nothing.
+// alive returns a sign of life: the setter of the finalizer has written to the
+// object since its deletion was requested. Interactive tools give none.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	for _, o := range Setters(u, finalizer) {
 		for _, e := range entries {
 			if e.Manager == o.Manager && !tool(o.Manager) && e.Time.After(Since(u).Add(time.Second)) {
-				return text.Excerpt(e.String()) + " last wrote to it " + Ago(r.Now.Sub(e.Time)) + " ago, after its deletion was asked for"
+				return text.Excerpt(e.String()) + " last wrote to it " + Ago(r.Now.Sub(e.Time)) + " ago, after its deletion was requested"
 			}
 		}
 	}

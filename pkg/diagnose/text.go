@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Name writes an object in a sentence, as kubectl would be told it.
+// Name writes an object in a sentence, in kubectl's notation.
 func Name(ref object.Ref) string {
 	if ref.Namespace == "" {
 		return text.Excerpt(ref.Resource())
@@ -24,7 +24,7 @@ func On(ref object.Ref) string {
 	return text.ShellQuote(ref.Resource()) + " -n " + text.ShellQuote(ref.Namespace)
 }
 
-// Ago returns how long something is past, to the unit that matters.
+// Ago formats how long ago something was, in the largest useful unit.
 func Ago(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:

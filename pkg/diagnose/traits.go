@@ -10,24 +10,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// traits are what the controller of an object is known by.
+// traits are what identifies the controller of an object.
 type traits struct {
-	// operator is who is known to own the finalizer; empty if nobody is.
+	// operator is the known owner of the finalizer; empty if there is none.
 	operator string
-	// names that it may go by.
+	// names that it may have.
 	names []managerName
-	// domains that its lease may be named after; groups of which it has rights on kinds.
+	// domains after which its lease may be named; groups on whose kinds it has rights.
 	domains, groups []string
-	// definition of the kind that is its own; nil where there is none, or it is not
-	// known yet.
+	// definition of its own kind; nil if there is none, or it is not known yet.
 	definition *unstructured.Unstructured
 }
 
-// managerName is what a controller may be called, and why.
+// managerName is a possible name of a controller, and why.
 type managerName struct{ name, whose string }
 
-// traitsOf collects what the controller is known by that is to remove a finalizer, or
-// that is the kind's where none is named.
+// traitsOf collects the traits of the controller that removes a finalizer, or of the
+// kind's if none is named.
 func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	group := u.GroupVersionKind().Group
 	t := traits{domains: []string{group}, groups: []string{group}}
@@ -44,7 +43,7 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 		op := operatorOf(f)
 		t.operator = op.name
 		for _, name := range append(managers(u, f), op.workloads...) {
-			t.names = append(t.names, managerName{name, "to whom the finalizer belongs"})
+			t.names = append(t.names, managerName{name, "the finalizer's owner"})
 		}
 		t.domains, t.groups = append(t.domains, domainOf(f)), append(t.groups, domainOf(f))
 	}
@@ -52,29 +51,28 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 		t.domains = append(t.domains, group)
 		t.definition = r.Definition(u)
 		if name := StatusManager(u); !tool(name) && !generic(name) {
-			t.names = append(t.names, managerName{name, "who writes its status"})
+			t.names = append(t.names, managerName{name, "the writer of its status"})
 		}
 	}
 	t.names, t.domains, t.groups = text.Distinct(t.names), text.Distinct(t.domains), text.Distinct(t.groups)
 	return t
 }
 
-// isCustom reports whether a group is none of Kubernetes' own.
+// isCustom reports whether a group is not one of Kubernetes' own.
 func isCustom(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
-// ownFinalizers are those finalizers that the controller of the object's kind sets, by
-// their name.
+// ownFinalizers are the finalizers that, by their name, the controller of the object's
+// kind sets.
 func ownFinalizers(u *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool {
 		return !related(domainOf(f), u.GroupVersionKind().Group)
 	})
 }
 
-// managers are those who set the finalizer, as far as their name tells anything:
-// not by the tools with which people write manifests, nor where it is what every
-// controller calls itself.
+// managers are those that set the finalizer, if their name identifies them: neither a
+// tool with which people write manifests, nor a name that every controller uses.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range Setters(u, finalizer) {
@@ -85,7 +83,7 @@ func managers(u *unstructured.Unstructured, finalizer string) []string {
 	return slices.Compact(names)
 }
 
-// StatusManager is who wrote the status of an object last; empty if that is not known.
+// StatusManager is the last writer of an object's status; empty if unknown.
 func StatusManager(u *unstructured.Unstructured) string {
 	latest, at := "", ""
 	for _, m := range u.GetManagedFields() {
@@ -115,8 +113,8 @@ func related(a, b string) bool {
 	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
-// Definition is the definition of the object's kind; nil where there is none, or it is
-// not known. Its name has the plural, which mostly is the usual one.
+// Definition returns the definition of the object's kind; nil if there is none, or it is
+// unknown. The name of a definition contains the plural, which is mostly the usual one.
 func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructured {
 	gvk := u.GroupVersionKind()
 	definitions := KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -137,7 +135,7 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	if a, _ := r.Ask(q); defines(a.Object) || r.misses > misses {
 		return a.Object
 	}
-	r.Excuse(q) // The list tells.
+	r.Excuse(q) // The list answers it.
 	a, _ := r.Collect(Question{Verb: List, GVK: definitions, Kept: "of " + gvk.GroupKind().String()}, Matching(defines))
 	if len(a.Objects) == 0 {
 		return nil
@@ -145,8 +143,8 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	return a.Objects[0]
 }
 
-// tool tells names of tools with which people write manifests; they remove no
-// finalizers by themselves.
+// tool reports names of tools with which people write manifests; they remove no
+// finalizers on their own.
 func tool(manager string) bool {
 	switch manager {
 	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
@@ -155,7 +153,7 @@ func tool(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl")
 }
 
-// generic tells what every other controller calls itself.
+// generic reports names that every other controller uses.
 func generic(manager string) bool {
 	switch manager {
 	case "manager", "controller", "controller-manager", "operator", "main":

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Hook is one admission webhook, of either sort.
+// Hook is one admission webhook of either sort.
 type Hook struct {
 	// Config is the object that holds it, at Index.
 	Config object.Ref
@@ -38,7 +38,7 @@ type Service struct {
 	Namespace, Name string
 }
 
-// Hooks are all webhooks of the cluster, in the order of their names.
+// Hooks returns all webhooks of the cluster, sorted by name.
 func (r *Run) Hooks() ([]Hook, bool) {
 	made := Once(r, "hooks", r.readHooks)
 	return made.items, made.sure
@@ -70,7 +70,7 @@ func WebhookKind(kind string) schema.GroupVersionKind {
 	return KindOf("admissionregistration.k8s.io/v1", kind)
 }
 
-// with fills in what both sorts of webhooks have, with the server's defaults.
+// with sets what both sorts of webhooks have, with the server's defaults.
 func (h Hook) with(c admissionv1.WebhookClientConfig, f *admissionv1.FailurePolicyType, m *admissionv1.MatchPolicyType, conditions []admissionv1.MatchCondition) Hook {
 	if c.Service != nil {
 		h.Service = &Service{Namespace: c.Service.Namespace, Name: c.Service.Name}
@@ -84,7 +84,7 @@ func (h Hook) with(c admissionv1.WebhookClientConfig, f *admissionv1.FailurePoli
 	return h
 }
 
-// HooksFor are the webhooks that are asked about an operation on the object, by
+// HooksFor returns the webhooks that are asked about an operation on the object, by
 // their rules and selectors (edge case 61).
 func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.OperationType) []Hook {
 	hooks, _ := r.Hooks()
@@ -104,7 +104,7 @@ func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.Opera
 	return matching
 }
 
-// hooksOf are the webhooks that name the object's group: its makers serve them.
+// hooksOf returns the webhooks that name the object's group: its authors serve them.
 func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	group := u.GroupVersionKind().Group
 	hooks, _ := r.Hooks()
@@ -115,7 +115,7 @@ func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	})
 }
 
-// hears reports whether a rule of the webhook is about the operation.
+// hears reports whether a rule of the webhook covers the operation.
 func (h Hook) hears(kind object.Kind, operation admissionv1.OperationType) bool {
 	return slices.ContainsFunc(h.rules, func(r admissionv1.RuleWithOperations) bool {
 		scope := admissionv1.AllScopes
@@ -146,12 +146,12 @@ func (r *Run) inNamespaceOf(h Hook, u *unstructured.Unstructured) bool {
 	}
 	ns, sure := r.Get(KindOf("v1", "Namespace"), "", u.GetNamespace())
 	if ns == nil {
-		return !sure // What we cannot see may be selected.
+		return !sure // A namespace that we cannot see may be selected.
 	}
 	return Selects(h.ofNamespace, ns.GetLabels())
 }
 
-// Selects reports whether a selector, of which none selects all, selects the labels.
+// Selects reports whether a selector selects the labels; no selector selects all.
 func Selects(selector *metav1.LabelSelector, set map[string]string) bool {
 	if selector == nil {
 		return true

@@ -17,13 +17,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Workload is a Deployment, a StatefulSet, a DaemonSet, or a pod that is none of
-// theirs: what they have in common.
+// Workload is what a Deployment, a StatefulSet, a DaemonSet and a bare pod have in
+// common.
 type Workload struct {
 	Ref object.Ref
-	// Names that it goes by: its own, those of its containers, that of its app.
+	// Names by which it is known: its own, those of its containers, that of its
+	// app.
 	Names []string
-	// programs are what its containers run, as far as that is said.
+	// programs are what its containers run, if they state it.
 	programs []string
 	// Account is the service account that its pods run as, in its namespace.
 	Account string
@@ -34,10 +35,10 @@ type Workload struct {
 	Wanted, Ready int32
 }
 
-// Called reports whether the workload goes by a name.
+// Called reports whether the workload is known by a name.
 func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
 
-// Workloads are all that may be a controller, and whether they are all.
+// Workloads returns all that may be a controller, and whether they are all.
 func (r *Run) Workloads() ([]Workload, bool) {
 	made := Once(r, "workloads", r.readWorkloads)
 	return made.items, made.sure
@@ -97,7 +98,7 @@ func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
 	return w, true
 }
 
-// program is what a container runs: most go by the name of their image.
+// program is what a container runs: usually the name of its image.
 func program(c corev1.Container) string {
 	if len(c.Command) > 0 {
 		return path.Base(c.Command[0])
@@ -107,7 +108,7 @@ func program(c corev1.Container) string {
 	return image
 }
 
-// deref reads a number of replicas, which is 1 where nothing says otherwise.
+// deref reads a number of replicas, which defaults to 1.
 func deref(n *int32) int32 {
 	if n == nil {
 		return 1
@@ -115,10 +116,10 @@ func deref(n *int32) int32 {
 	return *n
 }
 
-// Health is how a workload does.
+// Health is the state of a workload.
 type Health int
 
-// A workload runs where a pod of it is ready.
+// A workload runs if one of its pods is ready.
 const (
 	Runs Health = iota
 	ScaledDown
@@ -126,10 +127,10 @@ const (
 	NotReady
 )
 
-// State is how a workload does, and how that is known.
+// State is the state of a workload, and the evidence.
 type State struct {
 	Health
-	// How in words, after the workload's name.
+	// How in words, to follow the workload's name.
 	How      string
 	Evidence []string
 	// Next cures it.
@@ -160,7 +161,8 @@ func (r *Run) State(w Workload) State {
 	return s
 }
 
-// podsAs are the pods that run as one of the accounts, each a workload by itself.
+// podsAs returns the pods that run as one of the accounts, each as a workload of
+// its own.
 func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
 	sure = true
 	for _, a := range accounts {
@@ -180,7 +182,7 @@ func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
 	return found, sure
 }
 
-// podsOf are the pods that the workload's selector selects.
+// podsOf returns the pods that the workload's selector selects.
 func (r *Run) podsOf(w Workload) []corev1.Pod {
 	if w.Ref.GVK.Kind == "Pod" {
 		objects, _ := r.List(w.Ref.GVK, w.Ref.Namespace)
@@ -194,7 +196,7 @@ func (r *Run) podsOf(w Workload) []corev1.Pod {
 	return slices.DeleteFunc(All[corev1.Pod](objects), func(p corev1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
 }
 
-// fault notes what is wrong with a pod of the workload.
+// fault records what is wrong with a pod of the workload.
 func (r *Run) fault(s *State, p corev1.Pod) {
 	ref := RefOf("v1", "Pod", p.Namespace, p.Name)
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -206,7 +208,7 @@ func (r *Run) fault(s *State, p corev1.Pod) {
 			if last != nil {
 				said += fmt.Sprintf(", the last time with exit code %d (%s)", last.ExitCode, text.Excerpt(last.Reason))
 			}
-			s.Health, s.How = Crashes, "crashes again and again"
+			s.Health, s.How = Crashes, "keeps crashing"
 			s.Evidence = append(s.Evidence, said)
 			s.Next = command.Kubectl("logs") + " " + On(ref) + " -c " + text.ShellQuote(c.Name) + " --previous"
 		case waiting != nil && waiting.Reason != "":

@@ -163,9 +163,9 @@ func TestBadInput(t *testing.T) {
 				"app.yaml:8: the items of a ConfigMapList are text, not a list",
 			},
 		},
-		"UTF-32":                {text: "a\x00\x00\x00:\x00\x00\x00", want: []string{"app.yaml: UTF-32 text, which neither YAML nor JSON readers take", "  save it as UTF-8"}},
-		"UTF-32, marked":        {text: "\xff\xfe\x00\x00a\x00\x00\x00", want: []string{"app.yaml: UTF-32 text, which neither YAML nor JSON readers take", "  save it as UTF-8"}},
-		"UTF-32, big, marked":   {text: "\x00\x00\xfe\xff\x00\x00\x00a", want: []string{"app.yaml: UTF-32 text, which neither YAML nor JSON readers take", "  save it as UTF-8"}},
+		"UTF-32":                {text: "a\x00\x00\x00:\x00\x00\x00", want: []string{"app.yaml: UTF-32 text, which no reader of YAML or JSON accepts", "  save it as UTF-8"}},
+		"UTF-32, marked":        {text: "\xff\xfe\x00\x00a\x00\x00\x00", want: []string{"app.yaml: UTF-32 text, which no reader of YAML or JSON accepts", "  save it as UTF-8"}},
+		"UTF-32, big, marked":   {text: "\x00\x00\xfe\xff\x00\x00\x00a", want: []string{"app.yaml: UTF-32 text, which no reader of YAML or JSON accepts", "  save it as UTF-8"}},
 		"a zero byte elsewhere": {text: "ab\x00c", want: []string{"app.yaml:1: not YAML: control characters are not allowed"}},
 		"items of a list": {
 			text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n" +

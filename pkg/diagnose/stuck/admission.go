@@ -18,11 +18,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// releases stands for a finalizer where an update is tried that removes none: one
-// that takes an owner out of the object, say, which is let through or not alike.
+// releases stands for a finalizer when an update is tried that removes none: taking
+// an owner out of the object, say, which admission treats alike.
 const releases = ""
 
-// purpose says what an update is for.
+// purpose names the update.
 func purpose(finalizer string) string {
 	if finalizer == releases {
 		return "the update that takes its owner out of it"
@@ -30,11 +30,11 @@ func purpose(finalizer string) string {
 	return "the update that removes the finalizer " + text.Excerpt(finalizer)
 }
 
-// admission reports whether the update that removes the finalizer is let through: it
-// is replayed as a dry run, for one object of a class (edge case 61).
+// admission reports whether the update that removes the finalizer is admitted: it is
+// replayed as a dry run, for one object of a class (edge case 61).
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
-		return nil // First of all, who is asked about it.
+		return nil // First find out which webhooks are asked about it.
 	}
 	hooks := d.HooksFor(u, admissionv1.Update)
 	tried := d.standIn(u, finalizer, hooks)
@@ -42,13 +42,14 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	switch {
 	case err == nil:
 		return nil
-	case deniedByHook(err): // With whatever code it pleases; by default, 400.
+	case deniedByHook(err): // With any code; the default is 400.
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return nil
-	case diagnose.Slow(err): // It was not tried to its end: that says nothing of the update.
+	case diagnose.Slow(err): // It did not finish, which says nothing about the update.
 		return d.deadHooks(hooks)
 	case apierrors.IsForbidden(err) && !d.mayPatch(tried), apierrors.IsBadRequest(err):
-		// Not tried: we may not, or a webhook has side effects and knows no dry runs.
+		// Not tried: we may not, or a webhook has side effects and supports no dry
+		// runs.
 		return d.deadHooks(hooks)
 	}
 	said := "the server's answer to a dry run"
@@ -62,8 +63,8 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	return []finding{d.refused(u, finalizer, err, said)}
 }
 
-// settled reports whether it is known, or known to be unknowable, who is asked about
-// updates.
+// settled reports whether it is known which webhooks are asked about updates, or
+// known to be unknowable.
 func (d *diagnosis) settled() bool {
 	misses := d.Misses()
 	d.Kinds()
@@ -71,7 +72,7 @@ func (d *diagnosis) settled() bool {
 	return d.Misses() == misses
 }
 
-// standIn is the first object of the class that was met.
+// standIn is the first object of its class that was seen.
 func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hooks []diagnose.Hook) object.Ref {
 	key := class{kind: u.GroupVersionKind().GroupKind(), finalizer: finalizer}
 	conditional := false
@@ -89,7 +90,7 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay is the server's refusal of the removal; nil also while that is not known.
+// replay is the server's refusal of the removal; nil also while that is unknown.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)
@@ -107,7 +108,7 @@ func (d *diagnosis) mayPatch(ref object.Ref) bool {
 }
 
 // quotedIn finds the webhook that the server names in its refusal. Nothing else in
-// the answer tells which it was.
+// the answer identifies it.
 func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	i := slices.IndexFunc(hooks, func(h diagnose.Hook) bool { return strings.Contains(text, strconv.Quote(h.Name)) })
 	if i < 0 {
@@ -116,8 +117,8 @@ func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	return hooks[i], true
 }
 
-// deniedByHook tells that a webhook was asked and said no. The code of the answer
-// is the webhook's own choice, so that it tells nothing.
+// deniedByHook reports whether a webhook was asked and said no. The webhook chooses
+// the code of the answer, so the code proves nothing.
 func deniedByHook(err error) bool {
 	_, of, ok := strings.Cut(err.Error(), "admission webhook \"")
 	return ok && strings.Contains(of, "\" denied the request")
@@ -128,7 +129,7 @@ func deniedBy(h diagnose.Hook, text string) bool {
 	return strings.Contains(text, "admission webhook "+strconv.Quote(h.Name)+" denied the request")
 }
 
-// saying is what an error about the object says, without values of a Secret.
+// saying is the text of an error about the object, without values of a Secret.
 func saying(ref object.Ref, err error) string {
 	return text.Excerpt(redact.Refusal(ref, err).Error())
 }
@@ -144,20 +145,20 @@ func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) 
 		Message:   "the admission webhook " + text.Excerpt(h.Name) + " refuses " + purpose,
 		Evidence:  []string{said},
 		Next:      command.Kubectl("get") + " " + diagnose.On(h.Config) + " -o yaml",
-		Risk:      "exempting the object from the webhook, or removing the webhook, lets through what it is there to stop",
+		Risk:      "exempting the object from the webhook, or removing the webhook, admits what the webhook is there to stop",
 		BlockedBy: h.Config,
 	}}
 }
 
-// unreachable: a webhook that has to be asked does not answer.
+// unreachable: a webhook that must be asked does not answer.
 func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     WebhookUnreachable,
-		Message:  "the admission webhook " + text.Excerpt(h.Name) + " does not answer, and what it would be asked about is refused while that is so",
+		Message:  "the admission webhook " + text.Excerpt(h.Name) + " does not answer; until it does, the requests that it checks are refused",
 		Evidence: evidence,
 		Next: command.Kubectl("patch") + " " + diagnose.On(h.Config) + " --type=json -p " +
 			text.ShellQuote(fmt.Sprintf(`[{"op":"replace","path":"/webhooks/%d/failurePolicy","value":"Ignore"}]`, h.Index)),
-		Risk:      "what the webhook checks goes unchecked while it is away, until failurePolicy is set back to Fail",
+		Risk:      "while the webhook is down, its requests go unchecked until failurePolicy is set back to Fail",
 		BlockedBy: h.Config,
 	}}
 	if h.Service == nil {
@@ -172,8 +173,8 @@ func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	return f
 }
 
-// deadHooks are those webhooks that nothing can answer for, where no dry run can
-// tell.
+// deadHooks are the webhooks that nothing can answer for, used when no dry run can
+// show it.
 func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	var found []finding
 	for _, h := range hooks {
@@ -187,7 +188,7 @@ func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	return found
 }
 
-// refused: something else than a webhook refuses the update.
+// refused: something other than a webhook refuses the update.
 func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err error, said string) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankAdmission, Cause: event.Cause{
@@ -199,20 +200,19 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	}}
 	if invalidFields(err) {
 		f.Code = UpdateInvalid
-		f.Message = "the object is not valid any more, so that no update of it is accepted, nor " + purpose(finalizer)
+		f.Message = "the object is no longer valid, so the server accepts no update of it, not even " + purpose(finalizer)
 		f.Next = command.Kubectl("edit") + " " + diagnose.On(ref)
 		return f
 	}
 	if apierrors.IsInternalError(err) || diagnose.Troubled(err) {
 		f.Code = UpdateFails
-		f.Message = purpose(finalizer) + " ends in an error of the server"
+		f.Message = purpose(finalizer) + " fails with a server error"
 		f.Next = command.Kubectl("get") + " --raw '/readyz?verbose'"
 	}
 	return f
 }
 
-// invalidFields tells fields that validation rejects from what a policy rejects,
-// which names none.
+// invalidFields returns the fields that validation rejects; a policy names none.
 func invalidFields(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !asStatus(err, &status) || status.Status().Details == nil {

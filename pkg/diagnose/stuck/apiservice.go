@@ -27,10 +27,10 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 	b := d.Backend(diagnose.Service{Namespace: diagnose.Text(u, "spec", "service", "namespace"), Name: diagnose.Text(u, "spec", "service", "name")})
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:      APIServiceUnavailable,
-		Message:   "the aggregated API " + text.Excerpt(u.GetName()) + " does not answer, so nobody can tell what of its kinds is in the namespace",
+		Message:   "the aggregated API " + text.Excerpt(u.GetName()) + " does not answer, so it is unknown which of its objects the namespace holds",
 		Evidence:  append([]string{"Available: " + said(object.ConditionOf(u, "Available"))}, b.Evidence...),
 		Next:      command.Kubectl("delete") + " " + diagnose.On(ref),
-		Risk:      "its API is gone until it is registered again; objects that its server keeps of this namespace are not deleted with it",
+		Risk:      "the API is gone until it is registered again; objects that its server stores for this namespace are not deleted",
 		BlockedBy: ref,
 	}}
 	if b.Next != "" {
@@ -39,15 +39,15 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 	return f
 }
 
-// unreadable: an API that does answer gives its group and version in a form that
-// nobody understands, so that its kinds cannot be listed.
+// unreadable: an API that does answer gives its group and version in a malformed
+// form, so its kinds cannot be listed.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,
-		Message:  "an API of the cluster gives a group and version that cannot be read, so that nobody can tell what of its kinds is in the namespace",
+		Message:  "an API of the cluster reports a malformed group and version, so it is unknown which of its objects the namespace holds",
 		Evidence: said,
 		Next:     command.Kubectl("get") + " apiservices.apiregistration.k8s.io",
-		Risk:     "whoever deletes the APIService that it is takes its API away, until it is registered again",
+		Risk:     "deleting the APIService at fault removes its API until it is registered again",
 	}}
 	services, _ := d.List(diagnose.KindOf("apiregistration.k8s.io/v1", "APIService"), "")
 	var aggregated []string

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// builtIn says what one of Kubernetes' own finalizers waits for, where nothing
-// more than its controller needs to be looked at.
+// builtIn says what one of Kubernetes' own finalizers waits for, if only its
+// controller needs to be looked at.
 func builtIn(finalizer string) (waits string, ok bool) {
 	switch finalizer {
 	case "kubernetes":
@@ -33,7 +33,7 @@ func builtIn(finalizer string) (waits string, ok bool) {
 	}
 }
 
-// builtIn is about finalizers that a controller of Kubernetes' own removes.
+// builtIn covers finalizers that a controller of Kubernetes' own removes.
 func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits string) []finding {
 	if down := d.controllerManager(); len(down) > 0 {
 		return down
@@ -41,7 +41,7 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 	ref := object.RefOf(u)
 	return []finding{{rank: rankWaiting, Cause: event.Cause{
 		Code:     BuiltInFinalizer,
-		Message:  "the finalizer " + text.Excerpt(finalizer) + " waits for " + waits + "; Kubernetes removes it by itself",
+		Message:  "the finalizer " + text.Excerpt(finalizer) + " waits for " + waits + "; Kubernetes removes it on its own",
 		Evidence: []string{d.deleted(u)},
 		Next:     command.Kubectl("events") + " --for " + text.ShellQuote(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
 	}}}
@@ -54,18 +54,18 @@ func inNamespace(namespace string) string {
 	return " -n " + text.ShellQuote(namespace)
 }
 
-// controllerManager tells if kube-controller-manager, which does all that
-// Kubernetes itself does about deletions, has stopped.
+// controllerManager reports whether kube-controller-manager, which does Kubernetes'
+// own part of deletions, has stopped.
 func (d *diagnosis) controllerManager() []finding {
 	const namespace, lease = "kube-system", "kube-controller-manager"
 	u, _ := d.Get(diagnose.KindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)
 	l, ok := diagnose.LeaseOf(u)
 	if !ok || !l.Stale(d.Now) {
-		return nil // Where it elects no leader, nothing can be told.
+		return nil // Without leader election its state is unknown.
 	}
 	return []finding{{rank: rankServer, Cause: event.Cause{
 		Code:      ControllerManagerDown,
-		Message:   "kube-controller-manager does not run: nothing that Kubernetes itself cleans up goes away",
+		Message:   "kube-controller-manager does not run: nothing that Kubernetes itself cleans up will go away",
 		Evidence:  []string{l.String(d.Now)},
 		Next:      command.Kubectl("get") + " pods -n kube-system -l component=kube-controller-manager -o wide",
 		BlockedBy: object.RefOf(u),

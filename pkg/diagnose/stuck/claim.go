@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// claim is about claims, which wait until no pod uses them (edge case 63).
+// claim covers claims, which wait until no pod uses them (edge case 63).
 func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []finding {
 	objects, sure := d.List(diagnose.KindOf("v1", "Pod"), u.GetNamespace())
 	var users []*unstructured.Unstructured
@@ -28,12 +28,12 @@ func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []find
 	case !sure:
 		return nil
 	default:
-		return d.builtIn(u, finalizer, "no pod to use the claim, as is the case by now")
+		return d.builtIn(u, finalizer, "no pod to use the claim, and none does any more")
 	}
 }
 
-// uses reports whether a pod keeps a claim: it does once it has a node, until it is
-// deleted, even when it has come to its end.
+// uses reports whether a pod keeps a claim: from its assignment to a node until its
+// deletion, even after it has finished.
 func uses(p corev1.Pod, claim string) bool {
 	if p.Spec.NodeName == "" {
 		return false
@@ -59,11 +59,11 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 	first := object.RefOf(users[0])
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      ClaimInUse,
-		Message:   "the claim is in use by " + text.List(names, 3) + ": it goes once no pod has it",
+		Message:   "the claim is in use by " + text.List(names, 3) + ": it goes away once no pod uses it",
 		BlockedBy: first,
 	}}
 	if phase := diagnose.Text(users[0], "status", "phase"); phase == "Succeeded" || phase == "Failed" {
-		f.Evidence = append(f.Evidence, diagnose.Name(first)+" has come to its end ("+phase+"), and keeps the claim until it is deleted")
+		f.Evidence = append(f.Evidence, diagnose.Name(first)+" has finished ("+phase+"), and keeps the claim until it is deleted")
 	}
 	f.Evidence = append(f.Evidence, diagnose.Name(first)+" is on node "+text.Excerpt(diagnose.Text(users[0], "spec", "nodeName"))+" and mounts it")
 	f.Next, f.Risk = d.stopping(users[0])
@@ -95,7 +95,7 @@ func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string)
 	}
 }
 
-// volume is about volumes, which wait until they are not bound (k/k#69697).
+// volume covers volumes, which wait until they are not bound (k/k#69697).
 func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []finding {
 	pv, ok := diagnose.As[corev1.PersistentVolume](d.Whole(u))
 	if !ok {
@@ -104,19 +104,19 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	var found []finding
 	bound := pv.Spec.ClaimRef
 	if bound == nil {
-		return append(found, d.builtIn(u, finalizer, "the volume not to be bound any more, as is the case by now")...)
+		return append(found, d.builtIn(u, finalizer, "the volume to be unbound, which it is by now")...)
 	}
 	claim, sure := d.Get(diagnose.KindOf("v1", "PersistentVolumeClaim"), bound.Namespace, bound.Name)
 	if claim == nil || claim.GetUID() != bound.UID {
 		if sure {
-			found = append(found, d.builtIn(u, finalizer, "the volume not to be bound any more: its claim is gone")...)
+			found = append(found, d.builtIn(u, finalizer, "the volume to be unbound: its claim is gone")...)
 		}
 		return found
 	}
 	ref := object.RefOf(claim)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      VolumeBound,
-		Message:   "the volume is bound to " + diagnose.Name(ref) + ", and goes after it",
+		Message:   "the volume is bound to " + diagnose.Name(ref) + ", and goes away after it",
 		Evidence:  []string{"reclaim policy " + text.Excerpt(string(pv.Spec.PersistentVolumeReclaimPolicy))},
 		Next:      command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref),
 		Risk:      "the claim's data: with the reclaim policy Delete, the storage itself is deleted",
@@ -133,8 +133,8 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	return append(found, f)
 }
 
-// storage is about volumes whose driver has failed or is not done, whoever's
-// finalizer it is that waits for it.
+// storage covers volumes whose driver has failed or is not done, whichever
+// finalizer waits for it.
 func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "PersistentVolume") {
 		return nil
@@ -147,13 +147,13 @@ func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 			Message:  "its driver could not delete the storage behind it",
 			Evidence: []string{"status.message: " + text.Excerpt(message)},
 			Next:     command.Kubectl("describe") + " " + diagnose.On(object.RefOf(u)),
-			Risk:     "without the driver's work the storage stays, and costs what it costs",
+			Risk:     "without the driver's work the storage stays, and keeps costing money",
 		}})
 	}
 	return append(found, d.attached(u)...)
 }
 
-// attached is about attachments of a volume to nodes.
+// attached covers attachments of a volume to nodes.
 func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
 	attachments, _ := d.List(diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"), "")
 	var found []finding
@@ -175,7 +175,7 @@ func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// attachment is about attachments themselves.
+// attachment covers attachments themselves.
 func (d *diagnosis) attachment(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "storage.k8s.io", "VolumeAttachment") {
 		return nil
@@ -188,7 +188,7 @@ func (d *diagnosis) attachment(u *unstructured.Unstructured) []finding {
 	return d.detaching(live, va)
 }
 
-// detaching is about a volume that does not come off its node.
+// detaching covers a volume that is not detached from its node.
 func (d *diagnosis) detaching(u *unstructured.Unstructured, va storagev1.VolumeAttachment) []finding {
 	ref := object.RefOf(u)
 	var found []finding

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// contents is what an object holds that has to go before it does.
+// contents is what an object holds and has to lose before it goes away.
 type contents struct {
 	// going are terminating, present are not.
 	going, present []*unstructured.Unstructured
@@ -58,12 +58,13 @@ func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"
 }
 
-// explained is how many objects of one content are explained: what holds up the
-// rest is the same.
+// explained is how many objects of one content are explained: the rest is held up by
+// the same causes.
 const explained = 300
 
-// causes are those of what is held, each with how many it holds back. What is not
-// being deleted yet will be: what is broken already will hold it, too.
+// causes returns the causes of what is held, each with how many objects it holds
+// back. Objects that are not being deleted yet will be: what is broken already will
+// hold them up too.
 func (c contents) causes(d *diagnosis) []finding {
 	var all []finding
 	held := map[rootKey][]string{}
@@ -74,7 +75,7 @@ func (c contents) causes(d *diagnosis) []finding {
 			}
 			key := keyOf(f.Cause)
 			if slices.Contains(d.looked, key.blockedBy) {
-				continue // A circle: it waits for what waits for it.
+				continue // A cycle: it waits for what waits for it.
 			}
 			if held[key] == nil {
 				all = append(all, f)
@@ -89,8 +90,8 @@ func (c contents) causes(d *diagnosis) []finding {
 	return all
 }
 
-// oldest are those to explain: what is terminating the longest, then what has
-// finalizers.
+// oldest are those to explain: first what has been terminating the longest, then what
+// has finalizers.
 func (c contents) oldest() []*unstructured.Unstructured {
 	sorted := slices.Clone(c.going)
 	for _, u := range c.present {
@@ -110,7 +111,7 @@ func (c contents) oldest() []*unstructured.Unstructured {
 	return sorted[:min(len(sorted), explained)]
 }
 
-// remain says how much is left, of what.
+// remain says how many objects are left, and of which kinds.
 func (c contents) remain(u *unstructured.Unstructured) finding {
 	perKind := map[schema.GroupKind]int{}
 	for _, o := range slices.Concat(c.going, c.present) {
@@ -129,7 +130,7 @@ func (c contents) remain(u *unstructured.Unstructured) finding {
 		Evidence: diagnose.Some(evidence, 8),
 	}}
 	if len(c.going) == 0 {
-		f.Evidence = append(f.Evidence, "nothing of it was deleted yet: its turn may still come")
+		f.Evidence = append(f.Evidence, "none of it was deleted yet: its turn may still come")
 	}
 	if diagnose.IsKind(u, "apiextensions.k8s.io", "CustomResourceDefinition") {
 		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", text.Count(c.total(), "object"), len(c.going))

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// custom is about finalizers of whoever extends Kubernetes (edge case 60).
+// custom covers finalizers of extensions to Kubernetes (edge case 60).
 func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []finding {
 	s := d.Controller(u, finalizer)
 	if len(s.Workloads) == 0 {
@@ -37,9 +37,9 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 // gone: nothing in the cluster is known that would remove the finalizer.
 func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	ref := object.RefOf(u)
-	message := "nothing was found in this cluster that removes the finalizer " + text.Excerpt(finalizer)
+	message := "nothing in this cluster is known to remove the finalizer " + text.Excerpt(finalizer)
 	if !s.Proven {
-		message += "; a controller that runs outside of it would not be seen"
+		message += "; a controller outside the cluster would not be seen"
 	}
 	if s.Operator != "" {
 		message += ", which is " + s.Operator + "'s: it is not installed"
@@ -48,23 +48,22 @@ func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagn
 		Code: FinalizerControllerGone, Message: message,
 		Evidence: append(d.set(u, finalizer), s.Evidence...),
 		Next:     removal(ref, finalizer),
-		Risk: "what the finalizer was to clean up, in the cluster or outside, stays behind and has to be found by hand; " +
+		Risk: "what the finalizer is there to clean up, in the cluster or outside, stays behind and has to be found by hand; " +
 			"if you can, install its controller again instead, which then cleans up",
 	}}
 }
 
-// unfound: who is to remove the finalizer is not known, for not all could be read.
+// unfound: the controller is unknown, because not everything could be read.
 func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:     FinalizerUnknown,
-		Message:  "it waits for whoever removes the finalizer " + text.Excerpt(finalizer) + "; who that is could not be found out, for lack of permission or of an answer",
+		Message:  "it waits for the finalizer " + text.Excerpt(finalizer) + " to be removed; its controller could not be determined, for lack of permission or of an answer",
 		Evidence: append(d.set(u, finalizer), s.Evidence...),
-		Next:     "ask who knows the finalizer " + text.ShellQuote(finalizer) + " whether its controller runs",
+		Next:     "ask someone who knows the finalizer " + text.ShellQuote(finalizer) + " whether its controller runs",
 	}}
 }
 
-// controller says why the finalizer's controller, once it is found, does not
-// remove it.
+// controller says why the finalizer's controller, once found, does not remove it.
 func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s diagnose.Search, c diagnose.Candidate) finding {
 	state := d.State(c.Workload)
 	if state.Health != diagnose.Runs {
@@ -91,7 +90,7 @@ func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s
 	return f
 }
 
-// unauthorised: the controller may not write what it has to.
+// unauthorised: the controller lacks permission to write the object.
 func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string, c diagnose.Candidate) (finding, bool) {
 	user := "system:serviceaccount:" + c.Ref.Namespace + ":" + c.Account
 	mayUpdate, sure := d.Allowed(user, "update", object.RefOf(u))
@@ -121,8 +120,8 @@ func codeOf(h diagnose.Health) string {
 	}
 }
 
-// owner says what the workload is taken for. The right to update, by itself, makes
-// nobody the finalizer's controller.
+// owner says what the workload is taken for. The right to update does not, on its
+// own, make a workload the finalizer's controller.
 func owner(c diagnose.Candidate, finalizer string) string {
 	who := "the controller of the finalizer "
 	if !c.Likely() {
@@ -141,18 +140,18 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 	}}
 }
 
-// silentElsewhere: somebody holds the lease, but runs where we cannot see it.
+// silentElsewhere: the lease has a holder, but it runs where we cannot see it.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
-	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found, it may run outside the cluster"
+	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found and may run outside the cluster"
 	f.Evidence = append(d.set(u, finalizer), s.Lease.String(d.Now))
-	f.Next = "look into the log of " + text.ShellQuote(s.Lease.Holder)
+	f.Next = "read the log of " + text.ShellQuote(s.Lease.Holder)
 	f.BlockedBy = s.Lease.Ref
 	return f
 }
 
-// unproven: some workloads may be the finalizer's controller, and nothing tells
-// which of them is.
+// unproven: some workloads may be the finalizer's controller, and nothing shows
+// which one is.
 func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	var all []string
 	for _, one := range s.Suspects {
@@ -161,20 +160,20 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	first := s.Suspects[0].Ref
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,
-		Message: "it waits for whoever removes the finalizer " + text.Excerpt(finalizer) + "; nothing tells who that is, and " +
+		Message: "it waits for the finalizer " + text.Excerpt(finalizer) + " to be removed; nothing identifies its controller: " +
 			text.Count(len(all), "workload") + " in the cluster may be it, or something outside",
 		Evidence: append(append(d.set(u, finalizer), s.Evidence...), diagnose.Some(all, 4)...),
 		Next:     command.Kubectl("logs") + " " + diagnose.On(first) + " --all-containers --since=1h | grep " + text.ShellQuote(u.GetName()),
 	}}
 }
 
-// elsewhere: whoever set the finalizer is alive, and its workload was not found.
+// elsewhere: the setter of the finalizer is alive, and its workload was not found.
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,
-		Message: "it waits for whoever set the finalizer " + text.Excerpt(finalizer) + ", who is alive; no workload in this cluster is known to own it; " +
+		Message: "it waits for the setter of the finalizer " + text.Excerpt(finalizer) + ", which is alive; no workload in this cluster is known to own it; " +
 			"its controller may run elsewhere",
 		Evidence: append(append(d.set(u, finalizer), s.Alive), s.Evidence...),
-		Next:     "ask who knows the finalizer " + text.ShellQuote(finalizer) + " where its controller runs",
+		Next:     "ask someone who knows the finalizer " + text.ShellQuote(finalizer) + " where its controller runs",
 	}}
 }

@@ -16,8 +16,8 @@ import (
 
 const definitions = "apiextensions.k8s.io"
 
-// definition is about CustomResourceDefinitions, which wait for their instances
-// (edge case 64).
+// definition covers CustomResourceDefinitions, which wait for their instances (edge case
+// 64).
 func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
 		return nil
@@ -41,7 +41,7 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 			left.Evidence = append(left.Evidence, "Terminating: "+said(t))
 		}
 		if failed && len(c.present) > 0 {
-			left.Message += "; the API server could not delete them, and tries again by itself, the later the oftener it failed"
+			left.Message += "; the API server could not delete them, and retries with growing pauses"
 			left.Next = lookAgain(live)
 		}
 		found = append(found, left)
@@ -54,16 +54,16 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 // cleanup is the finalizer with which the API server waits for the instances.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// isCleanupFailure reports whether the API server gives this reason when it did not get
-// through with the instances: it could not list or delete them, or they were not gone in time. Often it
-// is its storage of the kind that was just being set up anew. It tries again after up to
-// a quarter of an hour, and at once when the definition is written.
+// isCleanupFailure reports whether the API server gives this reason when it failed to
+// remove the instances: it could not list or delete them, or they were not gone in time.
+// Often its storage for the kind was just being set up again. It retries within a quarter
+// of an hour, and at once when the definition is written.
 func isCleanupFailure(reason string) bool {
 	return reason == "InstanceDeletionFailed" || reason == "InstanceDeletionCheck"
 }
 
-// instances is the kind that a definition defines, at the version at which they are
-// stored: reading that needs no conversion.
+// instances is the kind that a definition defines, at its storage version: reading that
+// needs no conversion.
 func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	gvk := schema.GroupVersionKind{Group: diagnose.Text(crd, "spec", "group"), Kind: diagnose.Text(crd, "spec", "names", "kind")}
 	for _, v := range diagnose.Items(crd, "spec", "versions") {
@@ -75,8 +75,8 @@ func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	return gvk, gvk.Version != ""
 }
 
-// conversion is about the webhook that converts objects of a kind between its
-// versions: while it is down, they can neither be listed nor updated (k/k#71925).
+// conversion covers the webhook that converts objects of a kind between its versions: while
+// it is down, they can neither be listed nor updated (k/k#71925).
 func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	crd := u
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
@@ -120,7 +120,7 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 		Evidence: append(append([]string{"it is called at " + text.Excerpt(at)}, b.Evidence...), failure...),
 		Next: command.Kubectl("patch") + " " + diagnose.On(object.RefOf(crd)) + " --type=merge -p " +
 			text.ShellQuote(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`),
-		Risk:      "without conversion, objects are served with the fields that they were stored with, and what another version calls differently is lost when they are written",
+		Risk:      "without conversion, objects are served with the fields that they were stored with, and fields that another version names differently are lost when they are written",
 		BlockedBy: object.RefOf(crd),
 	}}
 	if b.Next != "" {
@@ -129,8 +129,8 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	return []finding{f}
 }
 
-// unlisted is the error with which the instances could not be listed. It is about
-// the conversion then, not about the server.
+// unlisted is the error that listing the instances returned, if it is about conversion and
+// not about the server.
 func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	gvk, _ := instances(crd)
 	var said []string
@@ -144,6 +144,6 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	return diagnose.Some(said, 2)
 }
 
-// ofConversion reports whether it is a conversion webhook that the server complains
-// of: there are other reasons why instances cannot be listed or deleted.
+// ofConversion reports whether the server complains about a conversion webhook: there are
+// other reasons why instances cannot be listed or deleted.
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }

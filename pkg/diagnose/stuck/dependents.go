@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foreground is about objects that go after their dependents (edge case 62): only
+// foreground covers objects that go after their dependents (edge case 62): only
 // those with blockOwnerDeletion are waited for.
 func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	blocking, sure := d.dependents(u, u.GetNamespace(), blocks)
@@ -33,7 +33,7 @@ func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 			return []finding{ownerElsewhere(u, foreign[0])}
 		}
 	}
-	return d.builtIn(u, "foregroundDeletion", "the garbage collector to see that its dependents are gone")
+	return d.builtIn(u, "foregroundDeletion", "the garbage collector to notice that its dependents are gone")
 }
 
 // foreignAfter is how long an object waits for dependents that cannot be found
@@ -44,7 +44,7 @@ func blocks(o metav1.OwnerReference) bool {
 	return o.BlockOwnerDeletion != nil && *o.BlockOwnerDeletion
 }
 
-// orphan is about objects that go after their dependents were released.
+// orphan covers objects that go after their dependents were released.
 func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	found := d.builtIn(u, "orphan", "the garbage collector to release its dependents")
 	dependents, _ := d.dependents(u, u.GetNamespace(), func(metav1.OwnerReference) bool { return true })
@@ -53,13 +53,13 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
 		found[0].Evidence = append(found[0].Evidence, text.Count(len(dependents), "dependent")+" still name it as their owner, such as "+diagnose.Name(first))
 		found[0].Next = command.Kubectl("get") + " " + diagnose.On(first) + " -o jsonpath='{.metadata.ownerReferences}'"
-		// To release it is an update, too, which something may refuse.
+		// Releasing it is an update too, which may be refused.
 		found = append(d.admission(dependents[0], releases), found...)
 	}
 	return found
 }
 
-// dependents are those objects that name u as their owner.
+// dependents are the objects that name u as their owner.
 func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
 	kinds, sure := d.Kinds()
 	var found []*unstructured.Unstructured
@@ -78,7 +78,7 @@ func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, w
 	return found, sure
 }
 
-// heldBy is about dependents that have to go first: their own causes, and one that
+// heldBy covers dependents that have to go first: their own causes, and one that
 // says that it waits for them.
 func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
 	var c contents
@@ -88,17 +88,17 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	ref := object.RefOf(first)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Code:      ForegroundDependents,
-		Message:   "it goes after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + diagnose.Name(ref),
+		Message:   "it goes away after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion is left: " + diagnose.Name(ref),
 		Next:      command.Kubectl("k8sconnect", "stuck") + " " + diagnose.On(ref),
 		BlockedBy: ref,
 	}}
 	if len(dependents) > 1 {
-		f.Message = "it goes after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion are left, such as " + diagnose.Name(ref)
+		f.Message = "it goes away after its dependents, and " + text.Count(len(dependents), "dependent") + " with blockOwnerDeletion are left, such as " + diagnose.Name(ref)
 	}
 	if diagnose.Terminating(first) {
-		f.Evidence = []string{diagnose.Name(ref) + " is terminating since " + diagnose.Ago(d.Now.Sub(diagnose.Since(first)))}
+		f.Evidence = []string{diagnose.Name(ref) + " has been terminating for " + diagnose.Ago(d.Now.Sub(diagnose.Since(first)))}
 		if len(found) > 0 {
-			f.rank = rankWaiting // What is at the root of it is found.
+			f.rank = rankWaiting // Its root cause is found.
 		}
 		return append(found, f)
 	}
@@ -106,19 +106,19 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	f.Next, f.Risk = command.Kubectl("k8sconnect", "delete")+" "+diagnose.On(ref), "deletes "+diagnose.Name(ref)
 	for _, o := range first.GetOwnerReferences() {
 		if o.UID != u.GetUID() {
-			f.Evidence = append(f.Evidence, "it has another owner, "+text.Excerpt(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only takes this one out of its owners")
+			f.Evidence = append(f.Evidence, "it has another owner, "+text.Excerpt(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only removes this one from its owners")
 		}
 	}
 	return append(found, f)
 }
 
-// ownerElsewhere: a dependent in another namespace than its owner's, which is no
-// valid owner (event OwnerRefInvalidNamespace).
+// ownerElsewhere: a dependent in another namespace than its owner's, which makes the
+// owner invalid (event OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
-	lost := "leave the reference there, and the garbage collector deletes " + diagnose.Name(ref) + ", whose owner it does not find"
+	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", whose owner it does not find"
 	if diagnose.Terminating(dependent) {
-		lost = "none: " + diagnose.Name(ref) + " is being deleted already, for the garbage collector did not find its owner"
+		lost = "none: " + diagnose.Name(ref) + " is being deleted already, because the garbage collector did not find its owner"
 	}
 	return finding{rank: rankHeld, Cause: event.Cause{
 		Code:      OwnerInOtherNamespace,
@@ -130,8 +130,8 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	}}
 }
 
-// disowning is the command that takes one owner out of an object, if it still stands
-// where it was seen.
+// disowning is the command that removes one owner from an object, if it is still at
+// the position where it was seen.
 func disowning(u *unstructured.Unstructured, owner types.UID) string {
 	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))

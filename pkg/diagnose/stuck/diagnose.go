@@ -10,9 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Diagnose says why an object does not go away, the causes at the root of it
-// first. There is always one: at least Unknown, with what was looked at, or
-// Progressing.
+// Diagnose explains why an object does not go away, root causes first. There is
+// always a cause: at least Unknown, with what was looked at, or Progressing.
 func Diagnose(f Facts) []event.Cause {
 	return newDiagnosis(diagnose.NewRun(f.Now, f.known)).explain(f)
 }
@@ -40,12 +39,12 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 	return sorted(findings)
 }
 
-// causes runs all rules for one object. Each knows by itself whether the object is
-// any of its business.
+// causes runs all rules for one object. Each rule decides on its own whether it
+// applies.
 func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 	key := object.RefOf(u).Key()
 	if slices.Contains(d.looked, key) || len(d.looked) > deepest {
-		return nil // A circle, or too far below to be told.
+		return nil // A cycle, or too deep to be reported.
 	}
 	d.looked = append(d.looked, key)
 	defer func() { d.looked = d.looked[:len(d.looked)-1] }()
@@ -58,6 +57,6 @@ func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// deepest is how many objects below one another are looked into: of a namespace
-// its claim, of the claim its pod.
+// deepest is how many levels of objects are followed: from a namespace to its
+// claim, from the claim to its pod.
 const deepest = 3

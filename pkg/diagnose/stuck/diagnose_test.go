@@ -211,13 +211,13 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 			codes: []string{FinalizerControllerSilent}, blockedBy: "Lease/ops/8a3f.example.com", says: []string{"held by elsewhere_1", "outside the cluster"},
 		},
 		"nobody knows whose it is, and nobody could be it": {
-			objects: by("manager"), codes: []string{FinalizerControllerGone}, says: []string{"outside of it would not be seen"},
+			objects: by("manager"), codes: []string{FinalizerControllerGone}, says: []string{"outside the cluster would not be seen"},
 		},
 		"somebody who may do everything could be it": {
 			objects: by("manager") + everything, codes: []string{FinalizerUnknown},
 			says: []string{
 				"1 workload in the cluster may be it", "deployment.apps/all -n ops may write it (clusterrole/all)",
-				"has a container of the name", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
+				"has a container with the name", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
 			},
 		},
 		"its name is known, so it is nothing else": {
@@ -225,7 +225,7 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 		},
 		"it wrote after the deletion": {
 			objects: strings.ReplaceAll(held, "10:00:00Z", "11:55:00Z"), codes: []string{FinalizerUnknown},
-			says: []string{"who is alive", "after its deletion was asked for", "may run elsewhere"},
+			says: []string{"which is alive", "after its deletion was requested", "may run elsewhere"},
 		},
 		"the right to update makes nobody its controller": {
 			objects: by("manager") + strings.ReplaceAll(operatorWith("{}", 0), "widget-operator", "anything") + updater,
@@ -251,7 +251,7 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 		},
 		"may not look": { // edge case 67
 			objects: held, answers: diagnosetest.Answers{Failing: map[string]error{"Deployment": diagnosetest.Forbidden("deployments"), "Lease": diagnosetest.Forbidden("leases")}},
-			codes: []string{FinalizerUnknown, NotPermitted}, says: []string{"could not be found out"},
+			codes: []string{FinalizerUnknown, NotPermitted}, says: []string{"could not be determined"},
 			never: []string{"no Deployment", "no service account"},
 		},
 		"may not look for the cloud controller": { // edge case 67
@@ -337,7 +337,7 @@ func TestAdmission(t *testing.T) {
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {selector: {app: op}}}` + operatorWith("{}", 0),
 			answers: diagnosetest.Answers{Refusal: unreachable, May: may},
 			codes:   []string{WebhookUnreachable, FinalizerControllerScaledDown},
-			says:    []string{"has no endpoint that is ready", "kubectl scale deployment.apps/widget-operator"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+			says:    []string{"has no ready endpoint", "kubectl scale deployment.apps/widget-operator"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
 		"webhook refuses, the controller waits in vain": {
 			objects: held + webhook + operatorWith("{readyReplicas: 1}", 1),

@@ -1,17 +1,17 @@
-// Package stuck says why the deletion of an object hangs.
+// Package stuck explains why the deletion of an object hangs.
 //
-// [Explainer.Gather] reads what the object's situation asks for, [Diagnose] concludes from
-// it. It is rules over package diagnose, which gathers what they ask for: a file for each
-// family of causes. What holds up many objects is read once.
+// [Explainer.Gather] reads what the object's situation calls for, [Diagnose] draws the
+// conclusions. It consists of rules over package diagnose, one file for each family of
+// causes. What holds up many objects is read once.
 //
 // It changes nothing in the cluster, waits for nothing and prints nothing.
 package stuck
 
-// The codes of causes. They are stable: machines build on them.
+// The codes of causes. They are stable: machines depend on them.
 const (
-	// The finalizer's controller: nothing is known that would remove the finalizer;
-	// it is scaled to zero, crashes, does not get ready, lacks permission; it runs and
-	// does not remove it; or who it is cannot be told.
+	// The finalizer's controller: nothing is known that would remove the finalizer; it is
+	// scaled to zero, crashes, does not get ready, lacks permission; it runs and does not
+	// remove it; or it is unknown.
 	FinalizerControllerGone       = "FinalizerControllerGone"
 	FinalizerControllerScaledDown = "FinalizerControllerScaledDown"
 	FinalizerControllerCrashing   = "FinalizerControllerCrashing"
@@ -20,24 +20,24 @@ const (
 	FinalizerControllerSilent     = "FinalizerControllerSilent"
 	FinalizerUnknown              = "FinalizerUnknown"
 
-	// Kubernetes' own: a finalizer that it removes by itself, and its controllers
-	// being down.
+	// Kubernetes' own: a finalizer that it removes on its own, and its controllers being
+	// down.
 	BuiltInFinalizer           = "BuiltInFinalizer"
 	ControllerManagerDown      = "ControllerManagerDown"
 	LoadBalancerControllerGone = "LoadBalancerControllerGone"
 
-	// The update that removes the finalizer is not let through: a webhook does not
-	// answer or refuses it, something else does (a policy), the object is not valid
-	// any more, or the server fails at it.
+	// The update that removes the finalizer is refused: a webhook does not answer or
+	// refuses it, something else does (a policy), the object is no longer valid, or the
+	// server fails at it.
 	WebhookUnreachable = "WebhookUnreachable"
 	WebhookRefuses     = "WebhookRefuses"
 	AdmissionRefuses   = "AdmissionRefuses"
 	UpdateInvalid      = "UpdateInvalid"
 	UpdateFails        = "UpdateFails"
 
-	// Namespaces: an aggregated API is down, or says of itself what nobody can read; a
-	// finalizer in its spec, contents that are left, that cannot be deleted, and
-	// conditions that are out of date.
+	// Namespaces: an aggregated API is down, or describes itself in a malformed way; a
+	// finalizer in its spec, contents that are left or cannot be deleted, and conditions
+	// that are out of date.
 	APIServiceUnavailable  = "APIServiceUnavailable"
 	GroupVersionUnreadable = "GroupVersionUnreadable"
 	NamespaceFinalizer     = "NamespaceFinalizer"
@@ -70,7 +70,7 @@ const (
 	NodeGone           = "NodeGone"
 	NodeNotReady       = "NodeNotReady"
 
-	// The API server: it fails, has too much to do, or cannot read what is stored.
+	// The API server: it fails, is overloaded, or cannot read what is stored.
 	ServerFailing    = "ServerFailing"
 	ServerThrottling = "ServerThrottling"
 	Undecryptable    = "Undecryptable"
@@ -78,8 +78,8 @@ const (
 	// It is slow, not stuck.
 	Progressing = "Progressing"
 
-	// What could not be read, for lack of permission or otherwise; and that nothing
-	// was found.
+	// What could not be read, for lack of permission or otherwise; and that nothing was
+	// found.
 	NotPermitted   = "NotPermitted"
 	NotRead        = "NotRead"
 	NotTerminating = "NotTerminating"

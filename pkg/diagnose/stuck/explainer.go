@@ -17,12 +17,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// Explainer says why objects do not go away. Its Gatherer needs a Reader. It may be
-// used from many goroutines.
+// Explainer explains why objects do not go away. Its Gatherer needs a Reader. It
+// may be used from many goroutines.
 type Explainer struct {
 	diagnose.Gatherer
-	// Pause lies between two looks at what an object holds, from which it is told
-	// whether it moves; 0 means one second.
+	// Pause lies between two looks at what an object holds, which show whether it
+	// makes progress; 0 means one second.
 	Pause time.Duration
 
 	mu    sync.Mutex
@@ -38,8 +38,8 @@ func (e *Explainer) Explain(ctx context.Context, _ object.Kind, live *unstructur
 	return Diagnose(facts), nil
 }
 
-// Gather collects what the situation of the object asks for, in parallel. What it
-// was not allowed to read is marked in the facts; an error says that ctx ended.
+// Gather reads what the situation of the object calls for, in parallel. What it
+// lacked permission to read is marked in the facts; an error says that ctx ended.
 func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured) (Facts, error) {
 	f := Facts{Now: e.Time(), Object: live, known: diagnose.NewFacts(live)}
 	if err := e.Fill(ctx, f.known, func(r *diagnose.Run) { newDiagnosis(r).explain(f) }); err != nil {
@@ -51,7 +51,7 @@ func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured)
 // usualPause lies between two looks at what an object holds.
 const usualPause = time.Second
 
-// lookAgain looks a second time at what the object holds, where there is no earlier
+// lookAgain takes a second look at what the object holds if there is no earlier
 // look to compare with.
 func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	held, ok := newDiagnosis(diagnose.NewRun(f.Now, f.known)).left(f.Object)
@@ -75,7 +75,7 @@ func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	return f, nil
 }
 
-// count looks again at the kinds of which there was something.
+// count looks again at the kinds of which there were objects.
 func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, error) {
 	namespace := ""
 	if diagnose.IsKind(f.Object, "", "Namespace") {
@@ -92,7 +92,7 @@ func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, er
 	look := Look{At: e.Time()}
 	for q := range asked {
 		a, ok := again.Find(q)
-		if !ok || a.Err != nil { // Then nothing can be compared.
+		if !ok || a.Err != nil { // Nothing to compare with.
 			return Look{At: look.At, Left: held.total()}, nil
 		}
 		look.Left += len(a.Objects)

@@ -311,10 +311,10 @@ func TestPods(t *testing.T) {
 	)
 	runAll(t, map[string]situation{
 		"within its grace period": {
-			objects: pod("2026-01-01T12:00:20Z", running), codes: []string{PodGracePeriod}, says: []string{"over in 20s", "container app is running"},
+			objects: pod("2026-01-01T12:00:20Z", running), codes: []string{PodGracePeriod}, says: []string{"ends in 20s", "container app is running"},
 		},
 		"past it": {
-			objects: pod(past, running) + ready, codes: []string{PodPastGracePeriod}, says: []string{"over since 60s"}, blockedBy: "Node/node-1",
+			objects: pod(past, running) + ready, codes: []string{PodPastGracePeriod}, says: []string{"ended 60s ago"}, blockedBy: "Node/node-1",
 		},
 		"its containers have stopped": {
 			objects: pod(past, "containerStatuses: [{name: app, state: {terminated: {exitCode: 0}}}]") + ready,

@@ -4,14 +4,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// finalizers finds out for each finalizer of the object who is to remove it, and
+// finalizers finds out for each finalizer of the object what should remove it, and
 // why that does not happen.
 func (d *diagnosis) finalizers(u *unstructured.Unstructured) []finding {
 	var found []finding
 	for _, finalizer := range u.GetFinalizers() {
 		refused := d.admission(u, finalizer)
 		whose := d.whose(u, finalizer)
-		if len(refused) > 0 { // Who should remove it does not wait, but is refused.
+		if len(refused) > 0 { // Its controller does not wait, but is refused.
 			whose = without(whose, rankSilent, rankWaiting)
 		}
 		found = append(append(found, refused...), whose...)
@@ -32,7 +32,7 @@ func (d *diagnosis) whose(u *unstructured.Unstructured, finalizer string) []find
 	case "service.kubernetes.io/load-balancer-cleanup":
 		return d.loadBalancer(u, finalizer)
 	case "customresourcecleanup.apiextensions.k8s.io":
-		return nil // The rules about definitions tell.
+		return nil // The rules about definitions cover it.
 	}
 	if waits, ok := builtIn(finalizer); ok {
 		return d.builtIn(u, finalizer, waits)

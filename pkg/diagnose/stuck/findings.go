@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// rank orders causes: what must be cured for others to be curable comes first.
+// rank orders causes: those whose cure others depend on come first.
 type rank int
 
 const (
@@ -27,13 +27,13 @@ const (
 	rankBlind                 // what we could not see
 )
 
-// finding is a cause and where it stands among the others.
+// finding is a cause and its rank among the others.
 type finding struct {
 	event.Cause
 	rank rank
 }
 
-// diagnosis is one run of the rules over what is known.
+// diagnosis is one run of the rules over the known facts.
 type diagnosis struct {
 	*diagnose.Run
 	// looked are the objects whose causes were looked for, one below the other.
@@ -42,7 +42,7 @@ type diagnosis struct {
 	classes map[class]object.Ref
 }
 
-// sorted orders findings by rank, and drops what was found twice.
+// sorted orders findings by rank and drops duplicates.
 func sorted(findings []finding) []event.Cause {
 	findings = merged(findings)
 	causes := make([]event.Cause, len(findings))
@@ -65,12 +65,12 @@ func merged(findings []finding) []finding {
 
 // Facts is what is known about one object that is being deleted.
 type Facts struct {
-	// Now is when it was looked.
+	// Now is the time of the look.
 	Now time.Time
-	// Object is the object as it was read last. Its metadata may be all there is.
+	// Object is the object as it was last read, possibly only its metadata.
 	Object *unstructured.Unstructured
-	// Before and After are two looks at what it holds; After is zero where there was
-	// no second.
+	// Before and After are two looks at what it holds; After is zero without a
+	// second.
 	Before, After Look
 
 	known *diagnose.Facts
@@ -82,8 +82,8 @@ type Look struct {
 	Left int
 }
 
-// class is what objects have in common of which one stands for all: the update
-// that removes the finalizer ends alike for them.
+// class is what objects have in common if one can stand for all: the update that
+// removes the finalizer has the same result for them.
 type class struct {
 	kind      schema.GroupKind
 	finalizer string

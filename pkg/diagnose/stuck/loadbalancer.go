@@ -13,8 +13,8 @@ import (
 
 const cloudController = "cloud-controller-manager"
 
-// loadBalancer is about services of type LoadBalancer: a cloud controller releases
-// what it has at the provider (edge case 63).
+// loadBalancer covers services of type LoadBalancer: a cloud controller releases
+// what they have at the provider (edge case 63).
 func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string) []finding {
 	workloads, sure := d.Workloads()
 	for _, w := range workloads {
@@ -46,6 +46,6 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 		Message:  "no cloud controller runs in this cluster that would release its load balancer (finalizer " + text.Excerpt(finalizer) + ")",
 		Evidence: append(s.Evidence, d.deleted(u)),
 		Next:     removal(ref, finalizer),
-		Risk:     "a load balancer that exists at the provider stays there, and costs what it costs",
+		Risk:     "a load balancer at the provider stays there, and keeps costing money",
 	}}}
 }

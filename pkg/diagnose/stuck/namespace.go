@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// namespace is about namespaces: what their conditions say, each traced to its
-// root, and what is left in them (edge case 59).
+// namespace covers namespaces: what their conditions say, each traced to its root, and
+// what is left in them (edge case 59).
 func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Namespace") {
 		return nil
@@ -43,9 +43,9 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// discovery is about conditions that say that the namespace's kinds cannot be
-// found out: mostly an aggregated API whose server is down, and mostly one that has
-// nothing to do with the namespace (k/k#75788).
+// discovery covers conditions that say that the namespace's kinds cannot be discovered:
+// mostly an aggregated API whose server is down, and mostly one that has nothing to do
+// with the namespace (k/k#75788).
 func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	var failures []string
 	for _, kind := range []corev1.NamespaceConditionType{corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure} {
@@ -69,18 +69,18 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, failures, "every APIService is available by now", "the namespace controller")}
 }
 
-// stale: a condition says what is not so any more (k/k#72244).
+// stale: a condition states what is no longer true (k/k#72244).
 func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
-		Message:  "what its conditions say is over: " + but + "; " + who + " tries again by itself, the later the oftener it failed",
+		Message:  "its conditions are out of date: " + but + "; " + who + " retries with growing pauses",
 		Evidence: said,
 		Next:     lookAgain(live),
 	}}
 }
 
-// lookAgain is a command that has a controller look at an object at once: any write does,
-// and this one changes nothing that anybody reads.
+// lookAgain is a command that makes a controller look at an object at once: any write
+// does, and this one changes nothing that anything reads.
 func lookAgain(live *unstructured.Unstructured) string {
 	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }
@@ -100,8 +100,8 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, said, "nothing that can be listed is left in the namespace", "the namespace controller")}
 }
 
-// specFinalizers is about finalizers in the spec of a namespace, which have nothing
-// to do with those in its metadata, and are removed by /finalize alone.
+// specFinalizers covers finalizers in the spec of a namespace, which have nothing to do
+// with those in its metadata, and can only be removed through /finalize.
 func specFinalizers(live *unstructured.Unstructured) []finding {
 	finalizers, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "finalizers")
 	others := slices.DeleteFunc(finalizers, func(f string) bool { return f == string(corev1.FinalizerKubernetes) })
@@ -112,17 +112,17 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	path := "/api/v1/namespaces/" + live.GetName()
 	return []finding{{rank: rankBroken, Cause: event.Cause{
 		Code:     NamespaceFinalizer,
-		Message:  "the namespace has finalizers in its spec, of somebody who does not remove them: " + text.Excerpt(strings.Join(others, ", ")),
-		Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call of /finalize removes them"},
+		Message:  "the namespace has finalizers in its spec that their owner does not remove: " + text.Excerpt(strings.Join(others, ", ")),
+		Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call to /finalize removes them"},
 		Next: command.Kubectl("get") + " --raw " + text.ShellQuote(path) + " | sed " + text.ShellQuote(replaceList(all)) +
 			" | " + command.Kubectl("replace") + " --raw " + text.ShellQuote(path+"/finalize") + " -f -",
-		Risk: "what those finalizers were to clean up stays behind",
+		Risk: "what those finalizers are there to clean up stays behind",
 	}}}
 }
 
 // replaceList is what makes sed leave Kubernetes' own finalizer in the spec of a
-// namespace, if it holds these and no others. All else stays as it is: what is sent
-// to /finalize replaces the object, its metadata and the finalizers there included.
+// namespace, if it holds exactly these. Everything else stays as it is: the object sent
+// to /finalize replaces the stored one, including its metadata and the finalizers there.
 func replaceList(finalizers []string) string {
 	const field = `"spec":{"finalizers":`
 	list, _ := json.Marshal(finalizers) // Strings can always be marshalled.
@@ -130,8 +130,8 @@ func replaceList(finalizers []string) string {
 	return "s|" + field + escaped + "|" + field + `["kubernetes"]|`
 }
 
-// undeleted is about what the namespace controller could not even ask to go away:
-// something refuses its deletion.
+// undeleted covers what the namespace controller could not even request the deletion of:
+// something refuses it.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
 	failure := object.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
 	if failure.Status != "True" || len(c.present) == 0 {

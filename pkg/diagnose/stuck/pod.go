@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pod is about pods, which go when the kubelet of their node says so (edge case
+// pod covers pods, which go away when the kubelet of their node says so (edge case
 // 63).
 func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Pod") {
@@ -29,29 +29,29 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	if left := p.DeletionTimestamp.Sub(d.Now); left > 0 {
 		return []finding{{rank: rankWaiting, Cause: event.Cause{
 			Code:     PodGracePeriod,
-			Message:  "it is within its grace period, which is over in " + diagnose.Ago(left),
+			Message:  "it is within its grace period, which ends in " + diagnose.Ago(left),
 			Evidence: running(p),
 		}}}
 	}
 	if p.Spec.NodeName == "" {
 		return nil // Without a node, the server deletes it at once.
 	}
-	late := "its grace period is over since " + diagnose.Ago(d.Now.Sub(p.DeletionTimestamp.Time))
+	late := "its grace period ended " + diagnose.Ago(d.Now.Sub(p.DeletionTimestamp.Time)) + " ago"
 	n := d.node(p.Spec.NodeName)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Evidence:  append(append([]string{late}, n.evidence...), running(p)...),
 		Next:      command.Kubectl("delete") + " " + diagnose.On(ref) + " --grace-period=0 --force",
-		Risk:      "its containers may go on running on the node, unseen: for a StatefulSet, two of one name at once, on the same data",
+		Risk:      "its containers may keep running on the node, unseen: in a StatefulSet, two pods of one name at once on the same data",
 		BlockedBy: diagnose.RefOf("v1", "Node", "", p.Spec.NodeName),
 	}}
 	f.Evidence = append(f.Evidence, d.budgets(p)...)
 	switch {
 	case n.code != "":
 		f.Code, f.rank = n.code, rankBroken
-		f.Message = "it runs on node " + text.Excerpt(p.Spec.NodeName) + ", which " + n.how + ": nobody says that its containers have stopped"
-		f.Risk = "none once the machine is off: find that out first; while it is on, " + f.Risk
+		f.Message = "it runs on node " + text.Excerpt(p.Spec.NodeName) + ", which " + n.how + ": nothing confirms that its containers have stopped"
+		f.Risk = "none once the machine is off: check that first; while it is on, " + f.Risk
 		if n.code == NodeGone {
-			f.Risk = "none if the machine is gone for good; if it only lost its name, its containers go on running there"
+			f.Risk = "none if the machine is gone for good; if only its Node object was lost, its containers keep running there"
 		}
 	case len(running(p)) == 0 && len(p.Status.ContainerStatuses) > 0:
 		f.Code = PodUnmounting
@@ -60,15 +60,15 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 		f.Next, f.Risk = command.Kubectl("events")+" --for pod/"+text.ShellQuote(p.Name)+" -n "+text.ShellQuote(p.Namespace), ""
 	default:
 		f.Code = PodPastGracePeriod
-		f.Message = "its grace period is over, and the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not said that its containers have stopped"
+		f.Message = "its grace period is over, and the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not confirmed that its containers have stopped"
 	}
-	if len(p.Finalizers) > 0 { // Then it is they who hold it, whatever the kubelet does.
+	if len(p.Finalizers) > 0 { // They hold it, whatever the kubelet does.
 		f.rank = max(f.rank, rankWaiting)
 	}
 	return []finding{f}
 }
 
-// running are the containers that have not stopped, as evidence.
+// running returns the containers that have not stopped, as evidence.
 func running(p corev1.Pod) []string {
 	var names []string
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -79,7 +79,7 @@ func running(p corev1.Pod) []string {
 	return diagnose.Some(names, 3)
 }
 
-// volumesOf are volumes of a pod that an unmount may hang on.
+// volumesOf returns the volumes of a pod whose unmount may hang.
 func volumesOf(p corev1.Pod) []string {
 	var found []string
 	for _, v := range p.Spec.Volumes {
@@ -95,8 +95,8 @@ func volumesOf(p corev1.Pod) []string {
 	return diagnose.Some(found, 3)
 }
 
-// budgets says of disruption budgets that they have nothing to do with it: people
-// suspect them (edge case 65).
+// budgets says of disruption budgets that they are not the reason: people suspect
+// them (edge case 65).
 func (d *diagnosis) budgets(p corev1.Pod) []string {
 	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
 	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
@@ -107,7 +107,7 @@ func (d *diagnosis) budgets(p corev1.Pod) []string {
 	return nil
 }
 
-// node is how a node does; an empty code says that nothing is known against it.
+// node is the state of a node; an empty code says that nothing is wrong with it.
 type node struct {
 	code, how string
 	evidence  []string
@@ -119,7 +119,7 @@ func (d *diagnosis) node(called string) node {
 		if !sure {
 			return node{}
 		}
-		return node{code: NodeGone, how: "is not there any more", evidence: []string{"node " + text.Excerpt(called) + " does not exist"}}
+		return node{code: NodeGone, how: "no longer exists", evidence: []string{"node " + text.Excerpt(called) + " does not exist"}}
 	}
 	ready := object.ConditionOf(u, "Ready")
 	if ready.Status == "True" || ready.Status == "" {
@@ -128,7 +128,7 @@ func (d *diagnosis) node(called string) node {
 	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + text.Excerpt(called) + ": Ready is " + ready.Status + ", " + said(ready)}}
 }
 
-// next is what frees volumes of a node that does not come back.
+// next is the command that frees the volumes of a node that does not come back.
 func (n node) next(called string) string {
 	if n.code == NodeGone {
 		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + text.ShellQuote(called)

@@ -11,7 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// progress tells from two looks that an object is slow, not stuck (edge case 58).
+// progress concludes from two looks that an object is slow, not stuck (edge case
+// 58).
 func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
 	gone := f.Before.Left - f.After.Left
 	took := f.After.At.Sub(f.Before.At)
@@ -21,7 +22,7 @@ func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
 	rate := float64(gone) / took.Seconds()
 	moving := finding{rank: rankMoving, Cause: event.Cause{
 		Code:    Progressing,
-		Message: fmt.Sprintf("it is not stuck: %d of what it held went in the last %s, %s left", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object")),
+		Message: fmt.Sprintf("it is not stuck: %d of the objects that it held went away in the last %s, %s left", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object")),
 	}}
 	if f.After.Left > 0 {
 		moving.Evidence = []string{fmt.Sprintf("%.1f a second; at this rate it takes another %s", rate, diagnose.Ago(time.Duration(float64(f.After.Left)/rate*float64(time.Second))+time.Second))}
@@ -29,7 +30,7 @@ func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
 	return moving, true
 }
 
-// left is what the object holds, as far as that is known; false for one that holds
+// left is what the object holds, as far as it is known; false for one that holds
 // nothing.
 func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 	switch {

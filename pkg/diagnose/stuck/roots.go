@@ -9,10 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Explained is an object that is terminating, and why it does not go.
+// Explained is an object that is terminating, and why it does not go away.
 type Explained struct {
 	Ref object.Ref
-	// Since is its deletion timestamp, as the server has it: the end of a grace period.
+	// Since is its deletion timestamp as stored by the server: the end of a grace period.
 	Since  time.Time
 	Causes []event.Cause
 }
@@ -22,12 +22,12 @@ type Root struct {
 	Cause event.Cause
 	// Holds are the objects that wait for it, sorted.
 	Holds []object.Ref
-	// Total is how many they are.
+	// Total is their number.
 	Total int
 }
 
-// rootKey tells one cause from another: what it is, and what has to change. Where
-// nothing in particular has to, the words tell.
+// rootKey distinguishes causes: by what they are and what has to change, or by their words
+// if nothing in particular has to.
 type rootKey struct {
 	code, message string
 	blockedBy     object.Key
@@ -41,8 +41,8 @@ func keyOf(c event.Cause) rootKey {
 	return key
 }
 
-// Roots puts objects together that the same cause holds back, the cause that holds
-// back the most first. What counts of each object is its first cause.
+// Roots groups objects that the same cause holds back, the cause that holds back the most
+// first. Only the first cause of each object counts.
 func Roots(objects []Explained) []Root {
 	byKey := map[rootKey]*Root{}
 	for _, o := range objects {
@@ -54,7 +54,8 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// Of what waits for it directly: what waits for that in turn has it as evidence, too.
+			// Only of what waits for it directly: what waits for that in turn has it as
+			// evidence too.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Scope says which objects a survey is about.
+// Scope says which objects a survey covers.
 type Scope struct {
 	// Kinds are the kinds to look at; nil for all that the server serves.
 	Kinds []object.Kind
@@ -22,12 +22,12 @@ type Scope struct {
 	Selection object.Selection
 }
 
-// UnreadError says that some kinds could not be looked at: objects of these may be
-// terminating too. What was found counts nevertheless.
+// UnreadError says that some kinds could not be read: their objects may be
+// terminating too. What was found is valid nevertheless.
 type UnreadError struct {
-	// Kinds are what was asked, each with the reason why there was no answer.
+	// Kinds are the questions, each with the reason why there was no answer.
 	Kinds []string
-	// Forbidden: for some, or all, the reason is that we may not look.
+	// Forbidden: for some, or all, we lack permission.
 	Forbidden bool
 }
 
@@ -36,20 +36,20 @@ func (e *UnreadError) Hint() string {
 	if !e.Forbidden {
 		return ""
 	}
-	return "to look at them takes the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
-		"A TYPE, or TYPE/NAME, looks at that alone"
+	return "reading them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
+		"With a TYPE or TYPE/NAME, only that is read"
 }
 
 func (e *UnreadError) Error() string {
-	return "could not be looked at: " + strings.Join(diagnose.Some(e.Kinds, 5), "; ")
+	return "could not be read: " + strings.Join(diagnose.Some(e.Kinds, 5), "; ")
 }
 
 // Unreachable marks errors that say nothing about an object.
 func (e *UnreadError) Unreachable() bool { return true }
 
 // Survey finds all objects of the scope that are terminating, sorted, and explains
-// them all from one set of facts. The error is an *UnreadError, beside what was
-// found, where some kinds could not be looked at.
+// them all from one set of facts. If some kinds could not be read, the error is an
+// *UnreadError, returned together with what was found.
 func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained, error) {
 	known := diagnose.NewFacts()
 	served := scope.Kinds
@@ -60,7 +60,7 @@ func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explaine
 		}
 		a, _ := known.Find(everything)
 		if a.Err != nil {
-			return nil, nil, fmt.Errorf("find out what the server serves: %w", a.Err)
+			return nil, nil, fmt.Errorf("discover what the server serves: %w", a.Err)
 		}
 		served = a.Kinds
 	}
@@ -84,7 +84,7 @@ func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explaine
 	return Roots(out), out, unread
 }
 
-// complete gives those objects that no rule explained what remains to be said.
+// complete adds the remaining causes to those objects that no rule explained.
 func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explained) {
 	unread, blind := d.unread()
 	server := sorted(d.server())
@@ -102,7 +102,7 @@ func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explain
 	}
 }
 
-// terminating reads the metadata of all kinds, side by side, and returns what is
+// terminating reads the metadata of all kinds in parallel and returns what is
 // terminating.
 func (e *Explainer) terminating(ctx context.Context, known *diagnose.Facts, served []object.Kind, sel object.Selection) ([]*unstructured.Unstructured, error) {
 	var questions []diagnose.Question

@@ -17,14 +17,14 @@ func removal(ref object.Ref, finalizer string) string {
 	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + text.ShellQuote(finalizer)
 }
 
-// set tells who put the finalizer there, as far as managed fields know (edge case
+// set says who put the finalizer there, as far as managed fields show (edge case
 // 60).
 func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
 	var evidence []string
 	for _, o := range diagnose.Setters(u, finalizer) {
 		text := "finalizer set by " + text.Excerpt(o.String())
 		if !o.Time.IsZero() {
-			text += ", who last wrote " + diagnose.Ago(d.Now.Sub(o.Time)) + " ago"
+			text += ", which last wrote " + diagnose.Ago(d.Now.Sub(o.Time)) + " ago"
 		}
 		evidence = append(evidence, text)
 	}

@@ -23,12 +23,12 @@ func notTerminating(u *unstructured.Unstructured) event.Cause {
 	}
 	return event.Cause{
 		Code:    NotTerminating,
-		Message: "nobody has asked for its deletion",
+		Message: "its deletion was not requested",
 		Next:    command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(object.RefOf(u)),
 	}
 }
 
-// unknown is what is said where no rule found anything.
+// unknown is the cause if no rule found anything.
 func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankSilent, Cause: event.Cause{
@@ -44,15 +44,16 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	return f
 }
 
-// gap is how a question without an answer is told.
+// gap says how to report a question without an answer.
 type gap int
 
 const (
-	// gapUntold: something else tells of it.
+	// gapUntold: another cause covers it.
 	gapUntold gap = iota
-	// gapForbidden: we may not look.
+	// gapForbidden: we lack permission to look.
 	gapForbidden
-	// gapUnanswered: it says nothing of the server as a whole, nor of what is there.
+	// gapUnanswered: it proves nothing about the server as a whole, nor about what
+	// exists.
 	gapUnanswered
 	// gapThrottled and gapFailing: it is the server's fault.
 	gapThrottled
@@ -61,8 +62,9 @@ const (
 	gapUnreadable
 )
 
-// gaps sorts what got no answer by how it is told, each in one way. What is not known
-// must not be taken for absent (edge case 67), so nothing may be told in none.
+// gaps sorts the questions without an answer by how to report them, each in one way.
+// What is unknown must not be taken for absent (edge case 67), so every one of them is
+// reported in some way.
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
@@ -88,16 +90,16 @@ func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 	switch {
 	case q.Verb == diagnose.Replay && diagnose.Slow(err):
 		return gapUnanswered
-	case q.Verb == diagnose.Replay && !diagnose.Denied(err): // What it ends in is a cause of its own.
+	case q.Verb == diagnose.Replay && !diagnose.Denied(err): // Its result is a cause of its own.
 		return gapUntold
 	case diagnose.Denied(err):
 		if q.Verb == diagnose.Allowed {
 			return gapUntold
 		}
 		return gapForbidden
-	case undecryptable(err): // Whatever else is wrong, and however it was wrapped.
+	case undecryptable(err): // Whatever else is wrong, and however it is wrapped.
 		return gapUnreadable
-	case !diagnose.Troubled(err) || !blame(err): // It is about the one kind, or a matter of time.
+	case !diagnose.Troubled(err) || !blame(err): // It concerns this kind alone, or a matter of time.
 		if q.Verb == diagnose.Allowed {
 			return gapUntold
 		}
@@ -109,7 +111,7 @@ func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 	}
 }
 
-// unread tells what we were not allowed to look at, and what got no answer.
+// unread reports what we lacked permission to read, and what got no answer.
 func (d *diagnosis) unread() (finding, bool) {
 	gaps := d.gaps()
 	denied, failed := gaps[gapForbidden], gaps[gapUnanswered]
@@ -118,18 +120,18 @@ func (d *diagnosis) unread() (finding, bool) {
 	}
 	f := finding{rank: rankBlind, Cause: event.Cause{
 		Code:     NotPermitted,
-		Message:  fmt.Sprintf("%s could not be looked at, for lack of permission: there may be causes that are not told here", text.Count(len(denied), "thing")),
+		Message:  fmt.Sprintf("%s could not be read for lack of permission: there may be causes that are not shown", text.Count(len(denied), "thing")),
 		Evidence: diagnose.Some(append(denied, failed...), 8),
-		Next:     "ask again as somebody who may read them",
+		Next:     "ask again as a user who may read them",
 	}}
 	if len(denied) == 0 {
 		f.Code, f.Next = NotRead, ""
-		f.Message = fmt.Sprintf("%s could not be looked at: there may be causes that are not told here", text.Count(len(failed), "thing"))
+		f.Message = fmt.Sprintf("%s could not be read: there may be causes that are not shown", text.Count(len(failed), "thing"))
 	}
 	return f, true
 }
 
-// reason is what an error is, in a few words.
+// reason summarizes an error in a few words.
 func reason(err error) string {
 	if why := apierrors.ReasonForError(err); why != metav1.StatusReasonUnknown {
 		return string(why)
@@ -137,8 +139,8 @@ func reason(err error) string {
 	return text.Excerpt(err.Error())
 }
 
-// server tells of an API server that throttles or fails: of what it does not
-// answer, nothing is known.
+// server reports an API server that throttles or fails: what it does not answer is
+// unknown.
 func (d *diagnosis) server() []finding {
 	gaps := d.gaps()
 	var found []finding
@@ -153,7 +155,7 @@ func (d *diagnosis) server() []finding {
 	if said := gaps[gapThrottled]; len(said) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerThrottling,
-			Message:  "the API server has too much to do and turns requests away, ours and those of its controllers",
+			Message:  "the API server is overloaded and rejects requests, ours and those of its controllers",
 			Evidence: diagnose.Some(said, 5),
 			Next:     command.Kubectl("get") + " --raw /debug/api_priority_and_fairness/dump_priority_levels",
 		}})
@@ -164,9 +166,10 @@ func (d *diagnosis) server() []finding {
 	return found
 }
 
-// blame returns what reports whether an error says something of the server as a whole.
-// Where other things were answered, one kind alone is at fault whose storage is still
-// being made or cannot be read; and a server that answers late is not broken.
+// blame returns a function that reports whether an error says something about the
+// server as a whole. If it answered other questions, one kind alone is at fault, whose
+// storage is still being created or cannot be read; and a server that answers late is
+// not broken.
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
 	for q, err := range d.Unanswered() {
@@ -178,15 +181,15 @@ func (d *diagnosis) blame() func(error) bool {
 	return func(err error) bool { return !answers || len(failing) > 1 && !diagnose.Slow(err) }
 }
 
-// undecryptableObjects is about objects that the API server cannot read from its
-// store any more (KEP-3926; edge case 66).
+// undecryptableObjects covers objects that the API server can no longer read from its
+// store (KEP-3926; edge case 66).
 func undecryptableObjects(where []string) finding {
 	return finding{rank: rankServer, Cause: event.Cause{
 		Code:     Undecryptable,
 		Message:  "objects in the store cannot be decrypted or decoded, so they can neither be listed nor deleted",
 		Evidence: diagnose.Some(where, 5),
-		Next:     "give the API server the key back with which they were written (its EncryptionConfiguration); only if that is lost for good, delete them with ignoreStoreReadErrorWithClusterBreakingPotential (KEP-3926)",
-		Risk:     "objects that are deleted unread are gone without their finalizers having been heard; what they stood for may stay behind",
+		Next:     "give the API server back the key with which they were written (its EncryptionConfiguration); only if the key is lost for good, delete them with ignoreStoreReadErrorWithClusterBreakingPotential (KEP-3926)",
+		Risk:     "objects that are deleted unread bypass their finalizers; what they stood for may stay behind",
 	}}
 }
 

@@ -64,7 +64,7 @@ func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
 		c.Code, c.Message = "ClaimTerminating", "is being deleted"
 		c.Evidence = []string{"finalizers: " + text.List(pvc.Finalizers, 3)}
 	case pvc.Status.Phase == corev1.ClaimLost:
-		c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+pvc.Spec.VolumeName+", which is not there any more"
+		c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+pvc.Spec.VolumeName+", which no longer exists"
 		c.Evidence = []string{"phase Lost"}
 		c.BlockedBy = ref(core("PersistentVolume"), "", pvc.Spec.VolumeName)
 	case pvc.Status.Phase == corev1.ClaimBound:

@@ -24,7 +24,7 @@ func TestClaims(t *testing.T) {
 		"bound": {facts: claim("", "{phase: Bound}")},
 		"lost": {
 			facts:   claim(", volumeName: pv-1", "{phase: Lost}"),
-			want:    []string{"ClaimLost: persistentvolumeclaim/data -n prod: has lost its PersistentVolume pv-1, which is not there any more"},
+			want:    []string{"ClaimLost: persistentvolumeclaim/data -n prod: has lost its PersistentVolume pv-1, which no longer exists"},
 			blocked: "persistentvolume/pv-1",
 		},
 		"going": {

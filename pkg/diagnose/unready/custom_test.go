@@ -191,7 +191,7 @@ func TestNetwork(t *testing.T) {
 				pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1}}`),
 			want: []string{
 				"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 1 each time it is started",
-				"NoReadyEndpoints: service/web -n prod has no endpoint that is ready: of the Pods that it selects, none is",
+				"NoReadyEndpoints: service/web -n prod has no ready endpoint: none of the Pods that it selects is ready",
 			},
 		},
 		"no such port": {

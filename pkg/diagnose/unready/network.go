@@ -97,7 +97,7 @@ func (v *view) endpoints(s *corev1.Service) []finding {
 		return append(found, finding{Cause: c, rank: consequence})
 	}
 	c.Code = "NoReadyEndpoints"
-	c.Message = fmt.Sprintf("%s has no endpoint that is ready: of the Pods that it selects, none is", name(r))
+	c.Message = fmt.Sprintf("%s has no ready endpoint: none of the Pods that it selects is ready", name(r))
 	c.Evidence = []string{"selector " + text.Excerpt(selector.String()) + " matches " + text.Count(len(behind.pods)+behind.more, "Pod")}
 	return append(found, finding{Cause: c, rank: consequence})
 }

@@ -89,7 +89,7 @@ func (v *view) node(p *corev1.Pod) []finding {
 	if u == nil && sure {
 		return []finding{of(p, root, event.Cause{
 			Code:      "NodeMissing",
-			Message:   "is bound to node " + p.Spec.NodeName + ", which is not there any more",
+			Message:   "is bound to node " + p.Spec.NodeName + ", which no longer exists",
 			Next:      kubectl(p.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"),
 			Risk:      "if its containers still run somewhere, they go on without Kubernetes knowing",
 			BlockedBy: r,

@@ -113,7 +113,7 @@ func TestPodsAlike(t *testing.T) {
   spec: {nodeName: gone}, status: {phase: Running}}`,
 			absent: []string{"Node/gone"},
 			want: []string{
-				"NodeMissing: pod/f -n prod: is bound to node gone, which is not there any more",
+				"NodeMissing: pod/f -n prod: is bound to node gone, which no longer exists",
 				"Unschedulable: 5 Pods: fits none of 1 node: 1 has been cordoned",
 			},
 			next: "kubectl delete pod f --force --grace-period=0 -n prod",
