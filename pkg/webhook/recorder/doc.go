@@ -1,16 +1,16 @@
-// Package recorder writes down, object by object, what was tracked: takeovers and
+// Package recorder records, object by object, what was tracked: takeovers and
 // releases become records in the cluster and Events on their objects, all
-// transitions become counters and, where that is wanted, lines of a log.
+// transitions become counters and, if wanted, lines of a log.
 //
 //	r := recorder.New(store, recorder.Options{Namespace: "k8sconnect", Events: events})
 //	go r.Run(ctx)
 //	r.Record(occurrence, func(o ownership.Outcome) { … }) // never blocks; the function is called when it is settled
 //	r.Lead(true)                       // from now on, also what nobody has a hint for
 //
-// A queue keeps what is not written yet: bounded, per object, and written at
-// once where it is the first, more and more seldom where two fight. What is
-// written lasts, whoever wrote it: a write reads the record first, adds all that
-// is known of the object, and starts again where somebody else was faster.
+// A queue keeps what is not written yet: bounded, for each object, written at once
+// the first time, and ever more rarely where two owners fight. Records are never
+// overwritten, whoever wrote them: a write reads the record first, adds all that is
+// known of the object, and starts again if another write came between.
 //
 // All replicas share one pace, and see what the others write, so that no two of them
 // spend it on the same object. Namespaces are served in turn.

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// eventReason is what describe shows, and what Events are selected by.
+	// eventReason is what describe shows, and by which Events are selected.
 	eventReason = "FieldOwnershipTaken"
 	// eventTakeovers is how many takeovers an Event names.
 	eventTakeovers = 5
-	// eventNote is how many bytes of text the API server takes.
+	// eventNote is the limit of the API server for the text of an Event, in bytes.
 	eventNote = 1024
 )
 
-// announce says once, on the object, that its fields were taken. Repetitions are
-// only counted in its record.
+// announce reports, once for each object, that its fields were taken. Repetitions
+// are only counted in its record.
 func (r *Recorder) announce(o ownership.Object, fresh []ownership.Entry) {
 	taken := slices.DeleteFunc(fresh, func(e ownership.Entry) bool { return e.Kind != ownership.Taken })
 	if r.opts.Events == nil || len(taken) == 0 {
@@ -31,8 +31,8 @@ func (r *Recorder) announce(o ownership.Object, fresh []ownership.Entry) {
 	r.opts.Events.Eventf(object, corev1.EventTypeWarning, eventReason, "%s", eventText(taken))
 }
 
-// eventText names takeovers as warnings do: as many as there is room for, and how
-// many more there are.
+// eventText names takeovers as warnings do: as many as fit, and how many more there
+// are.
 func eventText(taken []ownership.Entry) string {
 	var parts []string
 	length := len(fmt.Sprintf("; +%d more", len(taken)))

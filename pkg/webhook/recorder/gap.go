@@ -10,13 +10,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Live returns the owners of an object, the resource version at which they are
-// those, and whether the object is there.
+// Live returns the owners of an object, the resource version at which they hold,
+// and whether the object exists.
 type Live = func(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool)
 
-// Gap compares all records with the live owners, after a time in which nobody
-// watched, and writes what changed in all as transitions marked as a gap. It
-// returns when they are written. The error says of which it could not be;
+// Gap compares all records with the live owners, after a period that was not
+// watched, and writes the net changes as transitions marked as a gap. It returns
+// when they are written. The error names the records that could not be written;
 // calling it again does no harm.
 func (r *Recorder) Gap(ctx context.Context, live Live) error {
 	var changed []ownership.Object
@@ -39,7 +39,7 @@ func (r *Recorder) Gap(ctx context.Context, live Live) error {
 	return errors.Join(errs...)
 }
 
-// writeNet writes what changed of one object, after all that is known of it.
+// writeNet writes the net changes of one object, after all that is known of it.
 func (r *Recorder) writeNet(ctx context.Context, o ownership.Object, live Live) error {
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
@@ -48,8 +48,8 @@ func (r *Recorder) writeNet(ctx context.Context, o ownership.Object, live Live) 
 	return r.write(ctx, b, func(record *ownership.Record) bool { return r.addNet(record, live) })
 }
 
-// addNet adds to a record what changed between its last owners and the live
-// ones. Owners that cannot be read are nothing that anybody could compare.
+// addNet adds to a record the changes between its last owners and the live ones.
+// Owners that cannot be read cannot be compared.
 func (r *Recorder) addNet(record *ownership.Record, live Live) bool {
 	owners, version, ok := live(record.Object.UID)
 	if !ok {

@@ -12,31 +12,31 @@ type lanes struct {
 	turn int
 }
 
-// lane is what is pending in one namespace.
+// lane holds what is pending in one namespace.
 type lane struct {
 	namespace string
 	// line are the objects that are to be written, the one that is due first in front.
 	line waiting
-	// transitions are those of all its objects, whether this replica is to write them or not.
+	// transitions of all its objects, including those that another replica writes.
 	transitions int
-	// served is the turn at which it was served last, or came.
+	// served is the turn at which it was last served, or arrived.
 	served int
 }
 
 func newLanes() lanes { return lanes{of: map[string]*lane{}} }
 
-// lane returns that of a namespace.
+// lane returns the lane of a namespace.
 func (l *lanes) lane(namespace string) *lane {
 	found := l.of[namespace]
 	if found == nil {
 		l.turn++
-		found = &lane{namespace: namespace, served: l.turn} // behind those that wait already
+		found = &lane{namespace: namespace, served: l.turn} // behind those already waiting
 		l.of[namespace] = found
 	}
 	return found
 }
 
-// place puts an object into the line of its lane, or moves it there.
+// place puts an object into the queue of its lane, or moves it there.
 func (l *lanes) place(p *pending, at time.Time) {
 	p.at = at
 	if p.lane != nil {
@@ -47,7 +47,7 @@ func (l *lanes) place(p *pending, at time.Time) {
 	heap.Push(&p.lane.line, p)
 }
 
-// remove takes an object out of its line.
+// remove takes an object out of its queue.
 func (l *lanes) remove(p *pending) {
 	if p.lane == nil {
 		return
@@ -58,7 +58,7 @@ func (l *lanes) remove(p *pending) {
 	l.tidy(from)
 }
 
-// count notes that so many more transitions are pending in a namespace.
+// count records a change in the number of pending transitions of a namespace.
 func (l *lanes) count(namespace string, more int) {
 	if more == 0 {
 		return
@@ -68,14 +68,14 @@ func (l *lanes) count(namespace string, more int) {
 	l.tidy(in)
 }
 
-// tidy forgets a lane in which nothing is.
+// tidy removes an empty lane.
 func (l *lanes) tidy(in *lane) {
 	if in.transitions == 0 && len(in.line) == 0 {
 		delete(l.of, in.namespace)
 	}
 }
 
-// first returns when the first object of all lanes is due, if one is to be written.
+// first returns when the first object of all lanes is due, if any is to be written.
 func (l *lanes) first() (at time.Time, ok bool) {
 	for _, in := range l.of {
 		if len(in.line) > 0 && (!ok || in.line[0].at.Before(at)) {
@@ -85,7 +85,7 @@ func (l *lanes) first() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// next returns the object whose turn it is, of those that are due.
+// next returns the object whose turn it is among those that are due.
 func (l *lanes) next(now time.Time) *pending {
 	var found *lane
 	for _, in := range l.of {
@@ -102,13 +102,13 @@ func (l *lanes) next(now time.Time) *pending {
 	return found.line[0]
 }
 
-// serve notes that a lane was served.
+// serve records that a lane was served.
 func (l *lanes) serve(in *lane) {
 	l.turn++
 	in.served = l.turn
 }
 
-// fullest returns the lane of which there is most, by some size.
+// fullest returns the largest lane, by some measure.
 func (l *lanes) fullest(size func(*lane) int) *lane {
 	var found *lane
 	for _, in := range l.of {

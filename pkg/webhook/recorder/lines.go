@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// maxLines is how many lines of the log may wait for who reads it.
+// maxLines is how many lines of the log may wait to be read.
 const maxLines = 10_000
 
 // line is a transition in the log.
@@ -33,8 +33,8 @@ type line struct {
 	User            string             `json:"user,omitempty"`
 }
 
-// log queues a line. Nobody waits for who reads the log: what stays unread is
-// counted.
+// log queues a line. It never waits for the reader of the log: lines that find no
+// room are counted.
 func (r *Recorder) log(o ownership.Occurrence) {
 	if r.opts.Transitions == nil {
 		return
@@ -45,7 +45,7 @@ func (r *Recorder) log(o ownership.Occurrence) {
 		Path: o.Path.String(), Transition: o.Kind, Why: o.Why, From: holders(o.Before), To: holders(o.After),
 		Forced: o.Forced, Gap: o.Gap, User: o.User,
 	})
-	if err != nil { // There is nothing in it that JSON does not have.
+	if err != nil { // Every field can be written as JSON.
 		return
 	}
 	select {
@@ -55,7 +55,7 @@ func (r *Recorder) log(o ownership.Occurrence) {
 	}
 }
 
-// writeLines writes queued lines until the context ends, and then what is left.
+// writeLines writes queued lines until the context ends, and then the rest.
 func (r *Recorder) writeLines(ctx context.Context) {
 	for {
 		select {

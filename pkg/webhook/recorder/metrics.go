@@ -52,14 +52,14 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// follow says how to read for how long something has waited.
+// follow sets how to read the age of the oldest waiting change.
 func (m *Metrics) follow(behind func() float64) {
 	if m != nil {
 		m.readBehind.Store(&behind)
 	}
 }
 
-// Register makes the metrics known to a registry.
+// Register registers the metrics.
 func (m *Metrics) Register(registry prometheus.Registerer) error {
 	var errs []error
 	for _, c := range []prometheus.Collector{m.transitions, m.recordsWritten, m.writeErrors, m.lost, m.pending, m.unloggedTransitions, m.behind} {
@@ -92,7 +92,7 @@ func (m *Metrics) unlogged() {
 	}
 }
 
-// state says how much is pending, and how much more is lost.
+// state sets how much is pending, and adds what was lost.
 func (m *Metrics) state(pending, lost int) {
 	if m != nil {
 		m.pending.Set(float64(pending))

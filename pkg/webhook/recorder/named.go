@@ -7,12 +7,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// maxNamed is of how many entries of an object it is remembered; a record has no more.
+// maxNamed is the number of entries remembered for an object; a record has no more.
 const maxNamed = 64
 
-// named are the entries of one object, by path and owners in either direction, of which
-// a user was written. The first user of an entry is known to this process and nobody
-// else, so it does not wait as the later ones do.
+// named are the entries of one object, by path and owners in either direction, for
+// which a user was written. Only this process knows the first user of an entry, so it
+// does not wait as later ones do.
 type named map[uint64]struct{}
 
 func (n named) has(t pendingTransition) bool {

@@ -2,28 +2,28 @@ package recorder
 
 import "time"
 
-// sightLasts is for how long the write of another replica says what it is at.
+// sightLasts is how long a write of another replica indicates its progress.
 const sightLasts = 10 * time.Second
 
-// maxSights is how many namespaces are remembered in which others write.
+// maxSights is how many namespaces in which others write are remembered.
 const maxSights = 1024
 
 // peers is what the other replicas are seen to write. A replica that has hints for
-// many changes writes them, with their users, in the order in which they came. So
-// long as it does, the leader leaves to it what came later than what it is at: both
-// would write the same objects, and the leader without the user.
+// many changes writes them, with their users, in the order in which they came.
+// Meanwhile the leader leaves to it everything later than its progress: otherwise
+// both would write the same objects, and the leader without the user.
 //
-// It is a guess that saves writes, and nothing depends on its being right.
+// It is a guess that saves writes, and nothing depends on it.
 type peers map[string]sight
 
 // sight is what another replica was last seen to write in a namespace.
 type sight struct {
 	at time.Time
-	// lag is how long ago that had happened which it wrote.
+	// lag is how old the change was that it wrote.
 	lag time.Duration
 }
 
-// saw notes a write of another replica.
+// saw records a write of another replica.
 func (p peers) saw(namespace string, happened, now time.Time) {
 	if len(p) >= maxSights {
 		for other, s := range p {
@@ -37,8 +37,8 @@ func (p peers) saw(namespace string, happened, now time.Time) {
 	}
 }
 
-// until returns until when another replica may be about to write what came at a
-// time, with its user.
+// until returns until when another replica may be about to write a change of a
+// given time, with its user.
 func (p peers) until(namespace string, came, now time.Time) time.Time {
 	s, ok := p[namespace]
 	if !ok || now.Sub(s.at) >= sightLasts {

@@ -17,12 +17,12 @@ type pendingTransition struct {
 	settled func(ownership.Outcome)
 }
 
-// ours reports whether to write it without being the leader: who has the hint
-// does.
+// ours reports whether to write it without being the leader, as the replica with the
+// hint does.
 func (n pendingTransition) ours() bool { return n.User != "" }
 
-// loss is how many transitions of an object there was no room for, and at which of
-// its resource versions the newest of them was.
+// loss is how many transitions of an object found no room, and the resource version
+// of the newest of them.
 type loss struct {
 	count   int
 	version string
@@ -37,7 +37,7 @@ func (l loss) and(other loss) loss {
 	return l
 }
 
-// calls returns the call that says what became of it.
+// calls returns the call that reports the outcome.
 func (n pendingTransition) calls(o ownership.Outcome) func() {
 	if n.settled == nil {
 		return func() {}
@@ -45,12 +45,11 @@ func (n pendingTransition) calls(o ownership.Outcome) func() {
 	return func() { n.settled(o) }
 }
 
-// pending is what is known of one object and not written, and how its last
-// writes went.
+// pending is the unwritten state of one object, and how its last writes went.
 type pending struct {
 	object      ownership.Object
 	transitions []pendingTransition
-	// lost is how many there was no room for, since the last write.
+	// lost is how many found no room since the last write.
 	lost loss
 
 	wrote time.Time     // zero if never
@@ -63,14 +62,14 @@ type pending struct {
 
 	// taken is set while it is being written.
 	taken bool
-	// lane is that in whose line it waits, if it does; index its place there, and at
+	// lane is the lane in which it waits, if it does; index its place there, and at
 	// when it is due.
 	lane  *lane
 	index int
 	at    time.Time
 }
 
-// came is when the oldest transition came.
+// came is the arrival of the oldest transition.
 func (p *pending) came() time.Time {
 	if len(p.transitions) == 0 {
 		return time.Time{}
@@ -78,10 +77,10 @@ func (p *pending) came() time.Time {
 	return p.transitions[0].came
 }
 
-// ours reports whether this replica has a hint for any of it.
+// ours reports whether this replica has a hint for any of its transitions.
 func (p *pending) ours() bool { return slices.ContainsFunc(p.transitions, pendingTransition.ours) }
 
-// due returns when the object is to be written, if it is.
+// due returns when to write the object, if at all.
 func (p *pending) due(leads bool, full int) (time.Time, bool) {
 	var at, first time.Time // first is of an entry of which no user is written yet
 	found := false
@@ -109,7 +108,7 @@ func (p *pending) due(leads bool, full int) (time.Time, bool) {
 	return at, found
 }
 
-// written notes that a write was made.
+// written records a successful write.
 func (p *pending) written(now time.Time) {
 	if p.resting(now) {
 		p.pause = firstPause
@@ -120,12 +119,12 @@ func (p *pending) written(now time.Time) {
 }
 
 // resting reports whether the object has been quiet for so long that its next
-// transition is a first one.
+// transition counts as a first one.
 func (p *pending) resting(now time.Time) bool {
 	return p.wrote.IsZero() || now.Sub(p.wrote) > 2*p.pause
 }
 
-// failed notes that a write was refused, and reports whether to give up.
+// failed records a refused write, and reports whether to give up.
 func (p *pending) failed(now time.Time) bool {
 	if p.refused.IsZero() {
 		p.refused = now

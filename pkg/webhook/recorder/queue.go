@@ -9,31 +9,30 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// queue keeps what is to be written, and knows when. It writes nothing and
-// reads no clock.
+// queue keeps what to write, and knows when. It writes nothing and reads no clock.
 //
-// All that is pending of an object is written together, whoever's it is: then
-// what is older than a record remembers is known to be in it. Each transition ends in
+// Everything pending of an object is written together, regardless of the writer: then
+// everything older than a record remembers is known to be in it. Each transition ends in
 // exactly one way, see [ownership.Outcome].
 type queue struct {
 	limits Limits
 	leads  bool
-	// objects are those of which something is pending, or being written.
+	// objects have pending transitions, or are being written.
 	objects map[types.UID]*pending
 	lanes   lanes
-	// cooldowns are objects that were written lately, and of which nothing is pending.
+	// cooldowns are objects that were written lately, and have nothing pending.
 	cooldowns map[types.UID]cooldown
 	// transitions is how many are pending; theirs of them, another replica writes; out is
 	// how many are being written.
 	transitions, theirs, out int
-	// gaps is what was lost of objects for which nothing is pending.
+	// gaps is what was lost of objects that have nothing pending.
 	gaps map[types.UID]loss
-	// lost counts, in all, what there was no room for.
+	// lost is the total that found no room.
 	lost  int
 	pace  pace
 	peers peers
 	swept time.Time
-	// done is what to call when no lock is held: the transitions that are settled.
+	// done is what to call when no lock is held: the settled transitions.
 	done []func()
 }
 
@@ -46,22 +45,22 @@ type batch struct {
 	paid bool
 }
 
-// cooldown says when an object was written last, how long to wait after that, and of which
-// entries a user was written.
+// cooldown says when an object was last written, how long to wait after that, and for
+// which entries a user was written.
 type cooldown struct {
 	wrote time.Time
 	pause time.Duration
 	named named
 }
 
-// outcome is how a write went.
+// outcome is the result of a write.
 type outcome int
 
 const (
 	written outcome = iota
-	// known: somebody else had written all of it.
+	// known: another replica had written all of it.
 	known
-	// refused: to be tried again.
+	// refused: to be retried.
 	refused
 	// gone: there is nothing to write it to, and never will be.
 	gone
@@ -74,7 +73,7 @@ func newQueue(limits Limits, pace pace) *queue {
 	}
 }
 
-// lead says whether this replica is to write what nobody has a hint for.
+// lead sets whether this replica writes the transitions for which no replica has a hint.
 func (q *queue) lead(leads bool) {
 	q.leads = leads
 	for _, p := range q.objects {
@@ -104,8 +103,8 @@ func (q *queue) open(o ownership.Object) *pending {
 	return p
 }
 
-// close puts an object where it waits for its turn, or forgets it where nothing is
-// pending, but for what was lost and when it was written.
+// close queues an object, or removes it if nothing is pending, except for what was lost
+// and when it was written.
 func (q *queue) close(p *pending, now time.Time) {
 	if p.taken {
 		return
@@ -120,13 +119,13 @@ func (q *queue) close(p *pending, now time.Time) {
 	if p.lost.count > 0 && len(q.gaps) < q.limits.Objects {
 		q.gaps[uid] = p.lost
 	}
-	// If it finds no room, the next write comes sooner than it should.
+	// Without room, the next write comes earlier than it should.
 	if !p.resting(now) && len(q.cooldowns) < q.limits.Objects {
 		q.cooldowns[uid] = cooldown{p.wrote, p.pause, p.named}
 	}
 }
 
-// place puts an object into line, or out of it if another replica is to write it.
+// place queues an object, or removes it from its queue if another replica writes it.
 func (q *queue) place(p *pending) {
 	if p.taken {
 		return
@@ -138,7 +137,7 @@ func (q *queue) place(p *pending) {
 	q.lanes.remove(p)
 }
 
-// count notes that transitions of an object are pending, or are not any more.
+// count records a change in the number of an object's pending transitions.
 func (q *queue) count(p *pending, sign int, transitions ...pendingTransition) {
 	for _, n := range transitions {
 		q.transitions += sign
@@ -155,7 +154,7 @@ func (q *queue) settle(transitions []pendingTransition, o ownership.Outcome) {
 	}
 }
 
-// next returns when something is to be written, or to be let go of, if ever.
+// next returns when there is something to write, or to drop, if ever.
 func (q *queue) next(now time.Time) (time.Time, bool) {
 	sweep, keeps := q.swept.Add(keep), !q.leads && q.theirs > 0
 	at, ok := q.lanes.first()
@@ -169,8 +168,8 @@ func (q *queue) next(now time.Time) (time.Time, bool) {
 	return at, true
 }
 
-// take hands out the object whose turn it is, if any is due and there is a token
-// for it; it is to be answered for.
+// take hands out the object whose turn it is, if one is due and there is a token for it;
+// answer has to follow.
 func (q *queue) take(now time.Time) (batch, bool) {
 	q.expire(now)
 	if q.pace.ready(now).After(now) {
@@ -201,7 +200,7 @@ func (q *queue) hold(p *pending, now time.Time) time.Time {
 	return q.peers.until(p.object.Namespace, p.came(), now)
 }
 
-// takeOf hands out all that is pending of an object, due or not.
+// takeOf hands out everything pending of an object, due or not.
 func (q *queue) takeOf(o ownership.Object) batch {
 	p := q.open(o)
 	q.lanes.remove(p)
@@ -212,8 +211,8 @@ func (q *queue) takeOf(o ownership.Object) batch {
 	return b
 }
 
-// drain hands out everything that is to be written by this replica, whenever:
-// first what has a user, which is known nowhere else.
+// drain hands out everything that this replica has to write, due or not: first what has a
+// user, which no other replica knows.
 func (q *queue) drain() []batch {
 	var out []batch
 	for _, p := range q.objects {
@@ -233,7 +232,7 @@ func (q *queue) drain() []batch {
 	return out
 }
 
-// answer says how the write of what was handed out went.
+// answer reports how the write of what was handed out went.
 func (q *queue) answer(b batch, o outcome, now time.Time) {
 	p := q.objects[b.object.UID]
 	if p == nil || !p.taken {
@@ -274,8 +273,8 @@ func (q *queue) refuse(p *pending, b batch, now time.Time) {
 	q.makeRoom(p)
 }
 
-// seen is told of a record as it is stored now, and whether this replica wrote it.
-// What is in it need not be written again.
+// seen receives a record as it is stored now, and whether this replica wrote it. What is
+// in it need not be written again.
 func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	if !own {
 		q.pace.spend(now)
@@ -301,8 +300,7 @@ func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	q.close(p, now)
 }
 
-// expire lets go, now and then, of what a leader has written by now, and forgets
-// who is quiet.
+// expire drops, now and then, what a leader has written by now, and removes quiet objects.
 func (q *queue) expire(now time.Time) {
 	if now.Sub(q.swept) < sweepEvery {
 		return
@@ -318,7 +316,7 @@ func (q *queue) expire(now time.Time) {
 	}
 }
 
-// behind is for how long something has waited that should be written by now.
+// behind is how long the oldest overdue change has waited.
 func (q *queue) behind(now time.Time) (longest time.Duration) {
 	for _, p := range q.objects {
 		switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Recorder writes what it is told. Make one with [New].
+// Recorder writes the occurrences that it receives. Make one with [New].
 type Recorder struct {
 	opts   Options
 	writer writer
@@ -20,8 +20,8 @@ type Recorder struct {
 	// poke wakes Run, see [Recorder.wake].
 	poke chan struct{}
 
-	// writing has room for one: whoever is between taking something out of the queue
-	// and answering for it.
+	// writing has room for one: the holder is between taking something out of the
+	// queue and answering for it.
 	writing chan struct{}
 
 	mu    sync.Mutex // of what follows
@@ -50,8 +50,8 @@ func New(store Store, opts Options) *Recorder {
 	return r
 }
 
-// Record notes an occurrence, and calls settled, which may be nil, once: when nothing
-// more will be done about it here, with what became of it. It never blocks.
+// Record accepts an occurrence, and calls settled, which may be nil, once: when
+// nothing more will be done about it here, with its outcome. It never blocks.
 func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
 	r.opts.Metrics.transition(o.Kind, o.Why)
 	r.log(o)
@@ -67,14 +67,15 @@ func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome
 	r.wake()
 }
 
-// Lead says whether this replica is to write what nobody has a hint for.
+// Lead sets whether this replica writes the transitions for which no replica has a
+// hint.
 func (r *Recorder) Lead(leads bool) {
 	r.locked(func(q *queue) { q.lead(leads) })
 	r.wake()
 }
 
-// Run writes until the context ends, and then, within a bounded time, all that
-// is pending (edge case 82).
+// Run writes until the context ends, and then, within a bounded time, everything
+// pending (edge case 82).
 func (r *Recorder) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { r.writeLines(ctx) })
@@ -88,8 +89,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until something may be due, and reports whether the context still
-// lasts.
+// wait waits until something may be due, and reports whether the context is still
+// alive.
 func (r *Recorder) wait(ctx context.Context) bool {
 	var alarm <-chan time.Time
 	r.locked(func(q *queue) {
@@ -114,19 +115,19 @@ func (r *Recorder) writeNext(ctx context.Context) bool {
 	due := false
 	r.locked(func(q *queue) { b, due = q.take(time.Now()) })
 	if due {
-		// A call that is under way when the end comes may take its time.
+		// A call in progress when the end comes may take its time.
 		_ = r.write(context.WithoutCancel(ctx), b, nil)
 	}
 	return due
 }
 
-// watch learns what other replicas write, so that nobody writes it again.
+// watch learns what other replicas write, so that it is not written twice.
 func (r *Recorder) watch(ctx context.Context) {
 	pauses := newPauses()
 	for ctx.Err() == nil {
 		began := time.Now()
 		r.writing <- struct{}{}
-		clear(r.writer.own) // What was missed is not seen any more.
+		clear(r.writer.own) // What was missed will not be seen any more.
 		<-r.writing
 		err := r.writer.store.Watch(ctx, r.saw)
 		if err != nil && ctx.Err() == nil && r.opts.Log != nil {
@@ -146,12 +147,12 @@ func newPauses() wait.Backoff {
 	return wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }
 
-// saw takes in a record as it is stored now.
+// saw processes a record as it is stored now.
 func (r *Recorder) saw(record *ownership.Record) {
 	if !r.writer.isOurs(record) {
 		return
 	}
-	// A write that is under way may be the very one: it is told apart once it is done.
+	// This may be the very write in progress: that is decided once it is done.
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
 	own := r.writer.own[record.ResourceVersion]
@@ -180,14 +181,14 @@ func (r *Recorder) await(ctx context.Context) error {
 	}
 }
 
-// behind is how many seconds something has waited that should be written by now.
+// behind is how many seconds the oldest overdue change has waited.
 func (r *Recorder) behind() float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.queue.behind(time.Now()).Seconds()
 }
 
-// flush writes all that is pending, without waiting for anything.
+// flush writes everything pending, without waiting.
 func (r *Recorder) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.FlushTimeout)
 	defer cancel()
@@ -203,10 +204,10 @@ func (r *Recorder) flush(ctx context.Context) {
 	}
 }
 
-// write writes a batch, and whatever more there is to change, and answers for it.
+// write writes a batch and whatever else there is to change, and answers for it.
 func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	fresh, result, err := r.writer.write(ctx, b.object, func(record *ownership.Record) bool {
-		// Another replica may have written what there was no room for here.
+		// Another replica may have written what found no room here.
 		changed := b.lost.count > 0 && !record.Covers(b.lost.version)
 		if changed {
 			record.Lost += b.lost.count
@@ -228,8 +229,8 @@ func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	return err
 }
 
-// told counts a write's error, and logs it if it is the first of its sort since
-// all was well.
+// told counts a write's error, and logs it if it is the first of its kind since writes
+// last succeeded.
 func (r *Recorder) told(err error) {
 	if err == nil {
 		r.mu.Lock()
@@ -246,11 +247,11 @@ func (r *Recorder) told(err error) {
 	r.complaints[reason] = true
 	r.mu.Unlock()
 	if !said && r.opts.Log != nil {
-		r.opts.Log.Warn("ownership is not recorded for now, and tried again", "error", err)
+		r.opts.Log.Warn("ownership cannot be recorded at present; retrying", "error", err)
 	}
 }
 
-// locked lets f work on the queue, and calls who is settled by it afterwards.
+// locked lets f work on the queue, and then reports the transitions that it settled.
 func (r *Recorder) locked(f func(*queue)) {
 	r.mu.Lock()
 	f(r.queue)
@@ -264,7 +265,7 @@ func (r *Recorder) locked(f func(*queue)) {
 	}
 }
 
-// wake lets Run look whether anything is due.
+// wake makes Run check whether anything is due.
 func (r *Recorder) wake() {
 	select {
 	case r.poke <- struct{}{}:

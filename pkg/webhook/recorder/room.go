@@ -7,10 +7,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// makeRoom lets go of transitions until the bounds are kept (edge case 81). Whoever does
-// not lead lets go first of what the leader writes anyway. After that, it is the
-// namespace with the most that makes room, so that a flood there does not push out
-// what came from elsewhere (edge case 100).
+// makeRoom drops transitions until the bounds are kept (edge case 81). A replica that
+// does not lead first drops what the leader writes anyway. After that, the namespace with
+// the most makes room, so that a flood there does not push out changes from elsewhere
+// (edge case 100).
 func (q *queue) makeRoom(p *pending) {
 	if more := len(p.transitions) - q.limits.PerObject; more > 0 {
 		q.drop(p, more)
@@ -36,9 +36,9 @@ func (q *queue) fullest(p *pending) bool {
 	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
 }
 
-// evict lets go of all that is pending of one object: of the one that came, if its
-// namespace is the one with the most, and else of one that would be written late
-// there. It reports whether there was one.
+// evict drops everything pending of one object: of the one that arrived, if its namespace
+// is the one with the most, otherwise of one there that would be written late. It reports
+// whether there was one.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]
@@ -56,8 +56,8 @@ func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	return true
 }
 
-// drop lets go of the oldest transitions of an object. The leader loses them: nobody else
-// records them without a hint. For anybody else, they are left to the leader.
+// drop drops the oldest transitions of an object. The leader loses them: no other replica
+// records them without a hint. For other replicas, they are left to the leader.
 func (q *queue) drop(p *pending, n int) {
 	dropped := p.transitions[:n]
 	p.transitions = slices.Clone(p.transitions[n:])

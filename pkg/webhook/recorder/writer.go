@@ -13,18 +13,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Store is where records are kept. It must read what is stored, not a cache of
-// it. Its errors are those of the API server: not found, already exists,
-// conflict where the record is not the one that was read. What it writes has its new
-// resource version afterwards.
+// Store is where records are kept. It must read what is stored, not a cache of it. Its
+// errors are those of the API server: not found, already exists, conflict if the record
+// is not the one that was read. A record that it wrote has its new resource version
+// afterwards.
 type Store interface {
 	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
 	Create(ctx context.Context, r *ownership.Record) error
 	Update(ctx context.Context, r *ownership.Record) error
 	// List calls each for every record of the cluster, until one fails.
 	List(ctx context.Context, each func(*ownership.Record) error) error
-	// Watch calls each for every record that is written from now on, by whomever, until
-	// it cannot or the context ends. It may miss some.
+	// Watch calls each for every record that is written from now on, by anyone, until
+	// it fails or the context ends. It may miss some.
 	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
 
@@ -43,11 +43,11 @@ type writer struct {
 // maxOwn is how many of them are remembered.
 const maxOwn = 4096
 
-// change adds to a record, and reports whether it is another one for it.
+// change adds to a record, and reports whether the record changed.
 type change func(*ownership.Record) (changed bool)
 
-// write changes the record of an object, which there may not be yet. It returns
-// the entries that are new in it, and an error where the outcome is refused.
+// write changes the record of an object, which may not exist yet. It returns the
+// entries that are new in it, and an error if the outcome is refused.
 func (w writer) write(ctx context.Context, o ownership.Object, apply change) ([]ownership.Entry, outcome, error) {
 	var err error
 	for range attempts {
@@ -100,22 +100,22 @@ func (w writer) attempt(ctx context.Context, o ownership.Object, apply change) (
 	return fresh, written, err
 }
 
-// isOurs reports whether a record is where that of its object would be written. One
-// that somebody made, or has edited, may say anything.
+// isOurs reports whether a record is where that of its object would be written. A
+// record that was made or edited by hand may say anything.
 func (w writer) isOurs(r *ownership.Record) bool {
 	own := ownership.NewRecord(r.Object, w.clusterScoped)
 	return r.Namespace == own.Namespace && r.Name == own.Name
 }
 
-// isMissing reports whether the record that was read is not there any more.
+// isMissing reports whether the record that was read no longer exists.
 func isMissing(err error) bool {
 	details := detailsOf(err)
 	return apierrors.IsNotFound(err) && details != nil && details.Kind == ownership.RecordPlural && !isUnknownPath(details)
 }
 
-// isGone reports whether nothing can be written to a namespace any more, and its
-// objects are going with it. Where the definition of records is missing, the
-// answer is not found as well.
+// isGone reports whether the namespace is being deleted, along with its objects, and
+// accepts no more writes. If the definition of records is missing, the answer is not
+// found as well.
 func isGone(err error) bool {
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return true
@@ -138,7 +138,7 @@ func detailsOf(err error) *metav1.StatusDetails {
 	return status.Status().Details
 }
 
-// name says which object, as warnings do.
+// name identifies the object, as warnings do.
 func name(o ownership.Object) string {
 	if o.Namespace == "" {
 		return o.Kind + "/" + o.Name
