@@ -99,16 +99,16 @@ func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.C
 		c.Next = kubectl("", "get", "storageclasses")
 		c.BlockedBy = class.ref
 	case class.class.Provisioner == "kubernetes.io/no-provisioner":
-		c.Code, c.Message = "NoVolume", "waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" makes none by itself"
+		c.Code, c.Message = "NoVolume", "waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" creates none on its own"
 		c.Next = kubectl("", "get", "persistentvolumes")
 	case e != nil:
-		c.Code, c.Message = "ProvisioningFailed", "its volume cannot be made by "+text.Excerpt(class.class.Provisioner)
+		c.Code, c.Message = "ProvisioningFailed", "its volume cannot be created by "+text.Excerpt(class.class.Provisioner)
 	case class.firstConsumer() && pvc.Annotations[selectedNode] == "":
 		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume when a Pod that mounts it is scheduled; none is"
 		c.Evidence = []string{"volumeBindingMode of StorageClass " + class.ref.Name + " is WaitForFirstConsumer"}
 	default:
 		provisioner := text.Excerpt(cmp.Or(pvc.Annotations[provisionerOf], class.class.Provisioner))
-		c.Code, c.Message = "NoProvisioner", "waits for "+provisioner+" to make its volume, and nothing is heard of that: is it installed, and running?"
+		c.Code, c.Message = "NoProvisioner", "waits for "+provisioner+" to create its volume, with no sign of progress: is it installed and running?"
 		c.Evidence = []string{"provisioner of StorageClass " + class.ref.Name + " is " + provisioner}
 		c.Next = kubectl("", "get", "csidrivers,pods", "-A")
 		c.BlockedBy = class.ref

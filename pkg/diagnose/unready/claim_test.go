@@ -30,7 +30,7 @@ func TestClaims(t *testing.T) {
 		"going": {
 			facts: strings.Replace(claim("", "{phase: Pending}"), "uid: pvc-1", `uid: pvc-1, finalizers: [kubernetes.io/pvc-protection], deletionTimestamp: "2026-01-01T11:50:00Z"`, 1),
 			want: []string{
-				"Terminating: persistentvolumeclaim/data -n prod is being deleted for 10m",
+				"Terminating: persistentvolumeclaim/data -n prod has been terminating for 10m",
 				"ClaimTerminating: persistentvolumeclaim/data -n prod: is being deleted",
 			},
 		},
@@ -49,22 +49,22 @@ func TestClaims(t *testing.T) {
 			unread: []string{"StorageClass.storage.k8s.io/fast"},
 			want: []string{
 				"ClaimUnbound: persistentvolumeclaim/data -n prod: is not bound to a volume",
-				"NotAllowed: what is the matter with these is unknown, because they may not be read: storageclass.storage.k8s.io/fast",
+				"NotAllowed: the state of these is unknown, because they may not be read: storageclass.storage.k8s.io/fast",
 			},
 		},
 		"provisioning failed": {
 			facts:    claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate") + "\n---\n" + failed,
-			want:     []string{"ProvisioningFailed: persistentvolumeclaim/data -n prod: its volume cannot be made by csi.example.com"},
+			want:     []string{"ProvisioningFailed: persistentvolumeclaim/data -n prod: its volume cannot be created by csi.example.com"},
 			evidence: []string{"event ProvisioningFailed: no more disks"},
 			next:     "kubectl describe persistentvolumeclaim/data -n prod",
 		},
 		"nobody provisions": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate"),
-			want:  []string{"NoProvisioner: persistentvolumeclaim/data -n prod: waits for csi.example.com to make its volume, and nothing is heard of that: is it installed, and running?"},
+			want:  []string{"NoProvisioner: persistentvolumeclaim/data -n prod: waits for csi.example.com to create its volume, with no sign of progress: is it installed and running?"},
 		},
 		"local volumes": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("kubernetes.io/no-provisioner", "Immediate"),
-			want:  []string{"NoVolume: persistentvolumeclaim/data -n prod: waits for a PersistentVolume that fits; StorageClass fast makes none by itself"},
+			want:  []string{"NoVolume: persistentvolumeclaim/data -n prod: waits for a PersistentVolume that fits; StorageClass fast creates none on its own"},
 		},
 		"waits for a Pod": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
@@ -164,7 +164,7 @@ func TestAttach(t *testing.T) {
 		},
 		"no sandbox": {
 			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedCreatePodSandBox", "network plugin is not ready"),
-			want:  []string{"SandboxFailed: pod/web-1 -n prod: its node cannot set it up (FailedCreatePodSandBox), before any container is started"},
+			want:  []string{"SandboxFailed: pod/web-1 -n prod: its node cannot set it up (FailedCreatePodSandBox), before any container starts"},
 		},
 	})
 }

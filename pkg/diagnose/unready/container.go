@@ -37,7 +37,7 @@ func (v *view) initRunning(b container) finding {
 	return of(b.pod, direct, event.Cause{
 		Code:     "InitContainerRunning",
 		Message:  b.role + " has not ended yet; the containers after it wait for that",
-		Evidence: []string{"Pod " + b.pod.Name + ": it runs" + v.since(b.status.State.Running.StartedAt)},
+		Evidence: []string{"Pod " + b.pod.Name + ": it has been running" + v.since(b.status.State.Running.StartedAt)},
 		Next:     b.logs(false),
 
 		Container: b.instance(false),
@@ -96,7 +96,7 @@ func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 	case "CreateContainerConfigError":
 		return []finding{of(b.pod, direct, event.Cause{
 			Code:     "ContainerConfigError",
-			Message:  b.role + " cannot be made as it is described: " + withoutPod(w.Message),
+			Message:  b.role + " cannot be created as specified: " + withoutPod(w.Message),
 			Evidence: []string{"Pod " + b.pod.Name + ": waiting, CreateContainerConfigError"},
 			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
@@ -156,12 +156,12 @@ func (v *view) ended(b container, t *corev1.ContainerStateTerminated) finding {
 		}
 	case killed != nil && t.ExitCode != 0:
 		c.Code = "ProbeKills"
-		c.Message = b.role + " is ended because its probe fails, and started again"
+		c.Message = b.role + " is killed because its probe fails, and restarted"
 		c.Evidence = append(c.Evidence, quoted(killed)...)
 		c.Next = kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name)
 	case t.ExitCode == 0:
 		c.Code = "ContainerExits"
-		c.Message = b.role + " ends by itself with exit code 0; a Pod of this kind has to go on running"
+		c.Message = b.role + " exits on its own with code 0; a Pod of this kind has to keep running"
 	default:
 		c.Message = fmt.Sprintf("%s ends with exit code %d%s%s", b.role, t.ExitCode, signal(t), again)
 	}

@@ -80,12 +80,12 @@ func TestContainers(t *testing.T) {
 		},
 		"ends by itself": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 0, reason: Completed}}`),
-			want:  []string{"ContainerExits: pod/web-1 -n prod: container app ends by itself with exit code 0; a Pod of this kind has to go on running"},
+			want:  []string{"ContainerExits: pod/web-1 -n prod: container app exits on its own with code 0; a Pod of this kind has to keep running"},
 		},
 		"ended by its probe": {
 			facts: pod(`restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: Error}}`) +
 				"\n---\n" + warning("Unhealthy", "Liveness probe failed: timeout"),
-			want:     []string{"ProbeKills: pod/web-1 -n prod: container app is ended because its probe fails, and started again"},
+			want:     []string{"ProbeKills: pod/web-1 -n prod: container app is killed because its probe fails, and restarted"},
 			evidence: []string{"event Unhealthy: Liveness probe failed: timeout"},
 		},
 		"readiness": {
@@ -100,11 +100,11 @@ func TestContainers(t *testing.T) {
 		},
 		"configuration": {
 			facts: waiting("CreateContainerConfigError", "couldn't find key k in configmap/settings -n prod"),
-			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app cannot be made as it is described: couldn't find key k in configmap/settings -n prod"},
+			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app cannot be created as specified: couldn't find key k in configmap/settings -n prod"},
 		},
 		"configuration, in words that name the Pod": {
 			facts: waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root (pod: \"web-1_prod(1)\", container: app)`),
-			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app cannot be made as it is described: container has runAsNonRoot and image will run as root"},
+			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app cannot be created as specified: container has runAsNonRoot and image will run as root"},
 		},
 		"not started": {
 			facts:    waiting("RunContainerError", "failed to create shim task"),
@@ -114,7 +114,7 @@ func TestContainers(t *testing.T) {
 		"nothing is wrong": {
 			facts:    waiting("ContainerCreating", ""),
 			want:     []string{"Starting: pod/web-1 -n prod: is being started, and nothing is known to be wrong"},
-			evidence: []string{"containers wait: ContainerCreating", "Pod web-1 is on node node-1 for 3m"},
+			evidence: []string{"containers wait: ContainerCreating", "Pod web-1 has been on node node-1 for 3m"},
 		},
 	})
 }
@@ -127,11 +127,11 @@ func TestImages(t *testing.T) {
 		},
 		"not allowed": {
 			facts: waiting("ErrImagePull", "pull access denied, repository may require authorization"),
-			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry does not let the node have image registry.example/app:1"},
+			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry denies the node access to image registry.example/app:1"},
 		},
 		"the event says why": {
 			facts: waiting("ImagePullBackOff", "Back-off pulling image") + "\n---\n" + warning("Failed", "Failed to pull image: 401 Unauthorized"),
-			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry does not let the node have image registry.example/app:1"},
+			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry denies the node access to image registry.example/app:1"},
 		},
 		"unknown": {
 			facts:    waiting("ImagePullBackOff", "Back-off pulling image"),
@@ -140,7 +140,7 @@ func TestImages(t *testing.T) {
 		},
 		"no name": {
 			facts: waiting("InvalidImageName", "couldn't parse"),
-			want:  []string{"ImageNameInvalid: pod/web-1 -n prod: container app: registry.example/app:1 is no name of an image"},
+			want:  []string{"ImageNameInvalid: pod/web-1 -n prod: container app: registry.example/app:1 is not an image name"},
 		},
 		"never pulled": {
 			facts: waiting("ErrImageNeverPull", "not present"),
@@ -151,7 +151,7 @@ func TestImages(t *testing.T) {
 				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + running("web-2", "node-2", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + running("web-3", "node-3", "registry.example/app:1", "bbbbbbbbbbbbbbbb", "False"),
-			want:     []string{"ImageDiffers: container app: nodes run different images under the one name registry.example/app:1", "Starting: pod/web-3 -n prod: is being started, and nothing is known to be wrong"},
+			want:     []string{"ImageDiffers: container app: nodes run different images under the same name registry.example/app:1", "Starting: pod/web-3 -n prod: is being started, and nothing is known to be wrong"},
 			blocked:  "pod/web-3 -n prod",
 			evidence: []string{"sha256:aaaaaaaaaaaa: Pod web-1 on node-1, web-2 on node-2", "sha256:bbbbbbbbbbbb: Pod web-3 on node-3"},
 			next:     "kubectl get pods -o 'custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID' -n prod",
@@ -166,7 +166,7 @@ func TestImages(t *testing.T) {
 		"not the digest that was asked for": {
 			facts: replicaSet(1) +
 				"\n---\n" + running("web-1", "node-1", "registry.example/app@sha256:cccc", "aaaaaaaaaaaaaaaa", "True"),
-			want: []string{"ImageDiffers: container app does not run the image that was asked for, registry.example/app@sha256:cccc"},
+			want: []string{"ImageDiffers: container app does not run the specified image, registry.example/app@sha256:cccc"},
 		},
 		"all the same": {
 			facts: replicaSet(2) +

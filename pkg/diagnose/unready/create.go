@@ -75,7 +75,7 @@ func (v *view) quota(w workload, said string, c *event.Cause) bool {
 		c.Message = "Pods of " + name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " is used up"
 	} else if quota, full = after(said, "failed quota: ", ": "); full {
 		c.Code = "QuotaNeedsResources"
-		c.Message = "Pods of " + name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " wants every container to state its resources"
+		c.Message = "Pods of " + name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " requires every container to state its resources"
 	} else {
 		return false
 	}

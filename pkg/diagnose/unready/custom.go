@@ -121,7 +121,7 @@ func newsOf(s status.Statement) (code, message string, how rank) {
 	case s.Meaning == status.Working && s.Value == "Unknown":
 		return "ConditionUnknown", ": whether it is " + what + " is not known", direct
 	case s.Meaning == status.Working:
-		return "Reconciling", " is still worked on", consequence
+		return "Reconciling", " is still being reconciled", consequence
 	}
 	return "", "", direct
 }
@@ -167,7 +167,7 @@ func (v *view) unobserved(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	c := event.Cause{
 		Code:     "NotObserved",
-		Message:  name(r) + ": its controller has not looked at its latest change yet",
+		Message:  name(r) + ": its controller has not observed its latest change yet",
 		Evidence: []string{fmt.Sprintf(".metadata.generation is %d, .status.observedGeneration %d", u.GetGeneration(), *seen)},
 		Next:     describe(r),
 	}
@@ -251,7 +251,7 @@ func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
 		return alive(f, s.Workloads[0])
 	case s.Lease != nil:
 		f.BlockedBy = s.Lease.Ref
-		f.Evidence = append(f.Evidence, s.Lease.String(v.Now), "the workload of its controller was not found; it may run outside the cluster")
+		f.Evidence = append(f.Evidence, s.Lease.String(v.Now), "the workload of its controller was not found and may run outside the cluster")
 		return f
 	}
 	if _, sure := v.Workloads(); !sure {
@@ -259,7 +259,7 @@ func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
 	}
 	f = asking(f)
 	if !s.Sure {
-		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: not all that would tell may be listed")
+		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: not everything that would show it may be listed")
 	} else if manager != "" {
 		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet seems to be "+text.Excerpt(manager))
 	}
@@ -297,7 +297,7 @@ func down(f finding, w diagnose.Candidate, state diagnose.State) finding {
 	case diagnose.ScaledDown:
 		f.Evidence = append(f.Evidence, name(w.Ref)+" has 0 replicas")
 		f.Next = kubectl(w.Ref.Namespace, "scale", w.Ref.Resource(), "--replicas=1")
-		f.Risk = "somebody may have stopped it on purpose; it acts on all its objects once it runs"
+		f.Risk = "it may have been stopped on purpose; once it runs, it acts on all its objects"
 	case diagnose.Crashes:
 		f.Evidence = append(f.Evidence, state.Evidence...)
 		f.Next = state.Next

@@ -34,19 +34,19 @@ func TestCustom(t *testing.T) {
 		},
 		"observed no longer, and the controller is not ready": {
 			facts:    widget(by, ", status: {observedGeneration: 2}") + crd + operator("1", "0"),
-			want:     []string{"ControllerDown: widget.example.com/w -n prod: its controller has not looked at its latest change yet: the controller, deployment.apps/op -n system, is not ready"},
+			want:     []string{"ControllerDown: widget.example.com/w -n prod: its controller has not observed its latest change yet: the controller, deployment.apps/op -n system, is not ready"},
 			evidence: []string{".metadata.generation is 3, .status.observedGeneration 2", "its status is written by widget-operator"},
 		},
 		"observed no longer, as a string (edge case 47)": {
 			facts:    widget(by, `, status: {observedGeneration: "2"}`) + crd + operator("1", "1"),
-			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not looked at its latest change yet"},
+			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not observed its latest change yet"},
 			evidence: []string{"its controller is probably deployment.apps/op -n system, which is ready"},
 			next:     "kubectl logs deployment.apps/op --all-containers --tail=100 -n system",
 		},
 		"whether the controller runs is unknown (edge case 67)": {
 			facts:    widget(by, `, status: {observedGeneration: 2}`) + crd,
 			unread:   []string{"Deployment.apps/"},
-			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not looked at its latest change yet", "NotAllowed: what is the matter with these is unknown, because they may not be read: deployments"},
+			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not observed its latest change yet", "NotAllowed: the state of these is unknown, because they may not be read: deployments"},
 			evidence: []string{"whether its controller runs is unknown: Deployments may not be listed"},
 			next:     "kubectl describe widget.example.com/w -n prod",
 		},
@@ -55,7 +55,7 @@ func TestCustom(t *testing.T) {
 			want: []string{
 				"Stalled: widget.example.com/w -n prod is Stalled (Broken)",
 				"ConditionFalse: widget.example.com/w -n prod is not Ready (NoDisk): full",
-				"Reconciling: widget.example.com/w -n prod is still worked on (Working)",
+				"Reconciling: widget.example.com/w -n prod is still being reconciled (Working)",
 			},
 		},
 		"the fields of its status say it": {
@@ -101,7 +101,7 @@ func TestDefinitions(t *testing.T) {
 		},
 		"a protected group": {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.x.k8s.io}, status: {conditions: [{type: Established, status: "True"}, {type: KubernetesAPIApprovalPolicyConformant, status: "False", reason: MissingAnnotation, message: protected groups must have approval annotation}]}}`,
-			want:  []string{"GroupProtected: customresourcedefinition.apiextensions.k8s.io/a.x.k8s.io is in a group of Kubernetes' own without the approval that those need"},
+			want:  []string{"GroupProtected: customresourcedefinition.apiextensions.k8s.io/a.x.k8s.io is in a group reserved for Kubernetes, without the required approval"},
 		},
 		"not yet": {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.example.com}, status: {conditions: [{type: Established, status: "False", reason: Installing}]}}`,
@@ -201,11 +201,11 @@ func TestNetwork(t *testing.T) {
 		"Pods may not be listed (edge case 67)": {
 			facts:  service(", selector: {app: web}"),
 			unread: []string{"Pod/prod/"},
-			want:   []string{"NotAllowed: what is the matter with these is unknown, because they may not be read: pods in prod"},
+			want:   []string{"NotAllowed: the state of these is unknown, because they may not be read: pods in prod"},
 		},
 		"no selector": {
 			facts: service(""),
-			want:  []string{"NoEndpoints: service/web -n prod has no selector, and nobody wrote endpoints for it"},
+			want:  []string{"NoEndpoints: service/web -n prod has no selector, and no endpoints were written for it"},
 		},
 		"no load balancer": {
 			facts:    service(", type: LoadBalancer, loadBalancerClass: example.com/lb") + slice("true"),
@@ -214,7 +214,7 @@ func TestNetwork(t *testing.T) {
 		},
 		"load balancer failed": {
 			facts: service(", type: LoadBalancer") + slice("true") + "\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: SyncLoadBalancerFailed, message: no address left, involvedObject: {uid: svc}}`,
-			want:  []string{"LoadBalancerFailed: service/web -n prod has no address: its load balancer cannot be made (SyncLoadBalancerFailed)"},
+			want:  []string{"LoadBalancerFailed: service/web -n prod has no address: its load balancer cannot be created (SyncLoadBalancerFailed)"},
 		},
 		"ingress": {
 			facts:  `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {ingressClassName: nginx, defaultBackend: {service: {name: web}}, tls: [{secretName: cert}]}}`,

@@ -42,7 +42,7 @@ func (v *view) definition(u *unstructured.Unstructured) []finding {
 	if c := object.ConditionOf(u, "KubernetesAPIApprovalPolicyConformant"); c.Status == "False" {
 		found = append(found, finding{rank: direct, Cause: event.Cause{
 			Code:      "GroupProtected",
-			Message:   name(r) + " is in a group of Kubernetes' own without the approval that those need",
+			Message:   name(r) + " is in a group reserved for Kubernetes, without the required approval",
 			Evidence:  []string{line(c)},
 			Next:      get(r),
 			BlockedBy: r,
@@ -106,7 +106,7 @@ func (v *view) apiService(u *unstructured.Unstructured) []finding {
 		Next:     describe(r),
 	}
 	if available.Type == "" {
-		cause.Message = name(r) + " was not looked at yet"
+		cause.Message = name(r) + " has not been checked yet"
 		cause.Evidence = []string{"it has no condition Available"}
 	}
 	backend, ok := serviceOf(u)

@@ -69,7 +69,7 @@ func causes(found []finding, more int) []event.Cause {
 	out := make([]event.Cause, 0, len(groups))
 	for i, g := range groups {
 		if i == 0 && more > 0 {
-			g.Evidence = append(slices.Clip(g.Evidence), "and "+strconv.Itoa(more)+" more Pods that are not ready, not looked at")
+			g.Evidence = append(slices.Clip(g.Evidence), "and "+strconv.Itoa(more)+" more Pods that are not ready, not examined")
 		}
 		out = append(out, g.cause())
 	}

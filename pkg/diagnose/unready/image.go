@@ -31,13 +31,13 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 	}
 	switch {
 	case strings.HasSuffix(w.Reason, "InvalidImageName"):
-		c.Code, c.Message = "ImageNameInvalid", b.role+": "+image+" is no name of an image"
+		c.Code, c.Message = "ImageNameInvalid", b.role+": "+image+" is not an image name"
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
 	case holds("manifest unknown", "not found", "notfound", "name unknown", "repository does not exist"):
 		c.Code, c.Message = "ImageNotFound", b.role+": its registry has no image "+image
 	case holds("unauthorized", "denied", "forbidden", "authentication required", "no basic auth", "authorization failed"):
-		c.Code, c.Message = "ImageAccessDenied", b.role+": the registry does not let the node have image "+image
+		c.Code, c.Message = "ImageAccessDenied", b.role+": the registry denies the node access to image "+image
 	default:
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	}
@@ -93,10 +93,10 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 	})
 	c := event.Cause{
 		Code:    "ImageDiffers",
-		Message: "container " + container + ": nodes run different images under the one name " + text.Excerpt(image),
+		Message: "container " + container + ": nodes run different images under the same name " + text.Excerpt(image),
 	}
 	if asked != "" {
-		c.Message = "container " + container + " does not run the image that was asked for, " + text.Excerpt(image)
+		c.Message = "container " + container + " does not run the specified image, " + text.Excerpt(image)
 	}
 	odd := byDigest[digests[len(digests)-1]][0]
 	for _, digest := range digests {
@@ -112,7 +112,7 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 	c.BlockedBy = ref(core("Pod"), odd.Namespace, odd.Name)
 	if asked != "" || pulls(odd, container) {
 		c.Next = kubectl(odd.Namespace, "delete", "pod", odd.Name)
-		c.Risk = "the Pod ends and is made again, with what its node pulls then"
+		c.Risk = "the Pod ends and is created again, with the image that its node pulls then"
 	} else {
 		// Made again, it would start what its node has.
 		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a Pod made anew starts the same one. "+

@@ -43,7 +43,7 @@ func (v *view) loadBalancer(s *corev1.Service) finding {
 	}
 	if e := v.warning(s, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
 		c.Code = "LoadBalancerFailed"
-		c.Message = name(r) + " has no address: its load balancer cannot be made (" + text.Excerpt(e.Reason) + ")"
+		c.Message = name(r) + " has no address: its load balancer cannot be created (" + text.Excerpt(e.Reason) + ")"
 		c.Evidence = quoted(e)
 	}
 	return finding{Cause: c, rank: root}
@@ -65,7 +65,7 @@ func (v *view) endpoints(s *corev1.Service) []finding {
 	c := event.Cause{Next: kubectl(s.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+s.Name), BlockedBy: r}
 	if len(s.Spec.Selector) == 0 {
 		c.Code = "NoEndpoints"
-		c.Message = name(r) + " has no selector, and nobody wrote endpoints for it"
+		c.Message = name(r) + " has no selector, and no endpoints were written for it"
 		c.Evidence = []string{".spec.selector is empty"}
 		return []finding{{Cause: c, rank: root}}
 	}

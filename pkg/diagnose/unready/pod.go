@@ -49,7 +49,7 @@ func (v *view) podLeaving(p *corev1.Pod) []finding {
 		Next:      kubectl(p.Namespace, "describe", "pod", p.Name),
 		BlockedBy: ref(core("Pod"), p.Namespace, p.Name),
 	}
-	c.Evidence = []string{"its grace period is over" + v.since(*p.DeletionTimestamp)}
+	c.Evidence = []string{"its grace period has been over" + v.since(*p.DeletionTimestamp)}
 	if len(p.Finalizers) > 0 {
 		c.Evidence = append(c.Evidence, "finalizers: "+text.List(p.Finalizers, 5))
 	}
@@ -70,7 +70,7 @@ func (v *view) podFailed(p *corev1.Pod) []finding {
 		}
 		return []finding{of(p, direct, event.Cause{
 			Code:      code,
-			Message:   "was ended by its node: " + text.Excerpt(p.Status.Reason),
+			Message:   "was terminated by its node: " + text.Excerpt(p.Status.Reason),
 			Evidence:  []string{text.Excerpt("Pod " + p.Name + " on node " + p.Spec.NodeName + ": " + p.Status.Message)},
 			Next:      kubectl("", "describe", "node", p.Spec.NodeName),
 			BlockedBy: ref(core("Node"), "", p.Spec.NodeName),
@@ -91,7 +91,7 @@ func (v *view) node(p *corev1.Pod) []finding {
 			Code:      "NodeMissing",
 			Message:   "is bound to node " + p.Spec.NodeName + ", which no longer exists",
 			Next:      kubectl(p.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"),
-			Risk:      "if its containers still run somewhere, they go on without Kubernetes knowing",
+			Risk:      "if its containers still run somewhere, they keep running unknown to Kubernetes",
 			BlockedBy: r,
 		})}
 	}
@@ -106,7 +106,7 @@ func (v *view) node(p *corev1.Pod) []finding {
 	c := node.Status.Conditions[i]
 	return []finding{of(p, root, event.Cause{
 		Code:      "NodeNotReady",
-		Message:   "runs on node " + node.Name + ", which is not ready" + v.since(c.LastTransitionTime),
+		Message:   "runs on node " + node.Name + ", which has not been ready" + v.since(c.LastTransitionTime),
 		Evidence:  []string{fmt.Sprintf("node %s: condition Ready=%s (%s): %s", node.Name, c.Status, text.Excerpt(c.Reason), text.Excerpt(c.Message))},
 		Next:      kubectl("", "describe", "node", node.Name),
 		BlockedBy: r,
@@ -121,7 +121,7 @@ func (v *view) sandbox(p *corev1.Pod) []finding {
 	}
 	return []finding{of(p, direct, event.Cause{
 		Code:      "SandboxFailed",
-		Message:   "its node cannot set it up (" + text.Excerpt(e.Reason) + "), before any container is started",
+		Message:   "its node cannot set it up (" + text.Excerpt(e.Reason) + "), before any container starts",
 		Evidence:  append([]string{"on node " + p.Spec.NodeName}, quoted(e)...),
 		Next:      kubectl("", "get", "pods", "-n", "kube-system", "-o", "wide", "--field-selector", "spec.nodeName="+p.Spec.NodeName),
 		BlockedBy: ref(core("Node"), "", p.Spec.NodeName),
@@ -170,6 +170,6 @@ func (v *view) starting(p *corev1.Pod) []finding {
 	if waiting = stated(waiting); len(waiting) > 0 {
 		cause.Evidence = append(cause.Evidence, "containers wait: "+text.List(waiting, 3))
 	}
-	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" is on node "+p.Spec.NodeName+v.since(c.LastTransitionTime))
+	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" has been on node "+p.Spec.NodeName+v.since(c.LastTransitionTime))
 	return []finding{of(p, consequence, cause)}
 }

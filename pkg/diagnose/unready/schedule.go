@@ -24,7 +24,7 @@ func (v *view) unscheduled(p *corev1.Pod) []finding {
 		}
 		return []finding{of(p, direct, event.Cause{
 			Code:     "SchedulingGated",
-			Message:  "is not to be scheduled before its scheduling gates are removed: " + text.List(gates, 3),
+			Message:  "is not scheduled until its scheduling gates are removed: " + text.List(gates, 3),
 			Evidence: []string{".spec.schedulingGates: " + text.List(gates, 3)},
 			Next:     kubectl(p.Namespace, "get", "pod", p.Name, "-o", "yaml"),
 		})}
@@ -48,7 +48,7 @@ func (v *view) unseen(p *corev1.Pod) finding {
 	return of(p, consequence, event.Cause{
 		Code:     "NotScheduled",
 		Message:  "has no node yet, and scheduler " + text.Excerpt(scheduler) + " has not said why",
-		Evidence: []string{"Pod " + p.Name + ": created" + v.since(p.CreationTimestamp) + ", no condition PodScheduled"},
+		Evidence: []string{"Pod " + p.Name + ": no condition PodScheduled" + v.since(p.CreationTimestamp)},
 		Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
 	})
 }

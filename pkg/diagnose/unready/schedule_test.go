@@ -79,7 +79,7 @@ func TestUnscheduled(t *testing.T) {
 		"gated": {
 			facts: `{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: prod}, spec: {schedulingGates: [{name: example.com/a}, {name: example.com/b}]},
   status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: gated}]}}`,
-			want: []string{"SchedulingGated: pod/web-1 -n prod: is not to be scheduled before its scheduling gates are removed: example.com/a, example.com/b"},
+			want: []string{"SchedulingGated: pod/web-1 -n prod: is not scheduled until its scheduling gates are removed: example.com/a, example.com/b"},
 		},
 		"the claim is the cause": {
 			facts:   unscheduled("0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims."),

@@ -18,7 +18,7 @@ func (v *view) leaving(u *unstructured.Unstructured) []finding {
 	}
 	c := event.Cause{
 		Code:      "Terminating",
-		Message:   name(object.RefOf(u)) + " is being deleted" + v.since(*at),
+		Message:   name(object.RefOf(u)) + " has been terminating" + v.since(*at),
 		Next:      get(object.RefOf(u)),
 		Evidence:  []string{".metadata.deletionTimestamp is " + at.UTC().Format(time.RFC3339)},
 		BlockedBy: object.RefOf(u),
@@ -48,7 +48,7 @@ func (v *view) namespace() []finding {
 	}
 	return []finding{{rank: root, Cause: event.Cause{
 		Code:      "NamespaceTerminating",
-		Message:   "namespace " + ns + " is being deleted" + v.since(*u.GetDeletionTimestamp()) + ": nothing new can be created in it",
+		Message:   "namespace " + ns + " has been terminating" + v.since(*u.GetDeletionTimestamp()) + ": nothing new can be created in it",
 		Evidence:  evidence,
 		Next:      describe(r),
 		BlockedBy: r,

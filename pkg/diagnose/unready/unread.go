@@ -36,7 +36,7 @@ func (v *view) unread() []finding {
 		first := forbidden[0].ref
 		found = append(found, finding{rank: doubt, Cause: event.Cause{
 			Code:     "NotAllowed",
-			Message:  "what is the matter with these is unknown, because they may not be read: " + text.List(whats(forbidden), 5),
+			Message:  "the state of these is unknown, because they may not be read: " + text.List(whats(forbidden), 5),
 			Evidence: errorLines(forbidden),
 			Next:     kubectl(first.Namespace, "auth", "can-i", verb(first), resourceOf(first)),
 		}})
@@ -44,7 +44,7 @@ func (v *view) unread() []finding {
 	if len(failed) > 0 {
 		found = append(found, finding{rank: doubt, Cause: event.Cause{
 			Code:     "Unreadable",
-			Message:  "what is the matter with these is unknown, because they could not be read: " + text.List(whats(failed), 5),
+			Message:  "the state of these is unknown, because they could not be read: " + text.List(whats(failed), 5),
 			Evidence: errorLines(failed),
 		}})
 	}

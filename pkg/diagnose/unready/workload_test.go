@@ -37,7 +37,7 @@ func TestRefused(t *testing.T) {
 		"an event that was overcome": {facts: set("1") + "\n---\n" + failedCreate},
 		"quota needs resources": {
 			facts: refusing(`pods "web-x" is forbidden: failed quota: compute: must specify limits.cpu for: app`),
-			want:  []string{"QuotaNeedsResources: " + who + ": ResourceQuota compute of namespace prod wants every container to state its resources"},
+			want:  []string{"QuotaNeedsResources: " + who + ": ResourceQuota compute of namespace prod requires every container to state its resources"},
 		},
 		"service account": {
 			facts:   refusing(`pods "web-x" is forbidden: error looking up service account prod/robot: serviceaccount "robot" not found`),
@@ -106,7 +106,7 @@ func TestWorkloads(t *testing.T) {
 		},
 		"no progress of an older generation (edge case 52)": {
 			facts:    deployment("", "observedGeneration: 4, "+exceeded),
-			want:     []string{"NotObserved: deployment.apps/web -n prod: its controller has not looked at its latest change yet"},
+			want:     []string{"NotObserved: deployment.apps/web -n prod: its controller has not observed its latest change yet"},
 			evidence: []string{".metadata.generation is 5, .status.observedGeneration 4"},
 		},
 		"a Pod of an older revision is waited for": {
@@ -135,23 +135,23 @@ func TestWorkloads(t *testing.T) {
 		"the namespace goes": {
 			facts: deployment("", "observedGeneration: 5") + "\n---\n" +
 				`{apiVersion: v1, kind: Namespace, metadata: {name: prod, deletionTimestamp: "2026-01-01T11:00:00Z"}, status: {phase: Terminating, conditions: [{type: NamespaceContentRemaining, status: "True", reason: SomeResourcesRemain, message: "pods. has 3 resource instances"}]}}`,
-			want:     []string{"NamespaceTerminating: namespace prod is being deleted for 60m: nothing new can be created in it"},
+			want:     []string{"NamespaceTerminating: namespace prod has been terminating for 60m: nothing new can be created in it"},
 			evidence: []string{"condition NamespaceContentRemaining=True (SomeResourcesRemain): pods. has 3 resource instances"},
 		},
 		"it goes itself": {
 			facts: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, deletionTimestamp: "2026-01-01T11:50:00Z", finalizers: [example.com/x]}}`,
-			want:  []string{"Terminating: deployment.apps/web -n prod is being deleted for 10m"},
+			want:  []string{"Terminating: deployment.apps/web -n prod has been terminating for 10m"},
 		},
 		"what cannot be read": {
 			facts:    deployment("", "observedGeneration: 5"),
 			broken:   []string{"Pod/prod/"},
-			want:     []string{"Unreadable: what is the matter with these is unknown, because they could not be read: pods in prod"},
+			want:     []string{"Unreadable: the state of these is unknown, because they could not be read: pods in prod"},
 			evidence: []string{"the server is on fire"},
 		},
 		"what may not be read is unknown, not none (edge case 67)": {
 			facts:  deployment("", "observedGeneration: 5"),
 			unread: []string{"ReplicaSet.apps/prod/", "Pod/prod/"},
-			want:   []string{"NotAllowed: what is the matter with these is unknown, because they may not be read: pods in prod, replicasets in prod"},
+			want:   []string{"NotAllowed: the state of these is unknown, because they may not be read: pods in prod, replicasets in prod"},
 			next:   "kubectl auth can-i list replicasets.apps -n prod",
 		},
 	})
@@ -162,23 +162,23 @@ func TestPods(t *testing.T) {
 	stories(t, map[string]story{
 		"evicted": {
 			facts: head + `}, spec: {nodeName: node-1}, status: {phase: Failed, reason: Evicted, message: "The node was low on resource: memory."}}`,
-			want:  []string{"PodEvicted: pod/web-1 -n prod: was ended by its node: Evicted"},
+			want:  []string{"PodEvicted: pod/web-1 -n prod: was terminated by its node: Evicted"},
 		},
 		"not admitted": {
 			facts: head + `}, spec: {nodeName: node-1}, status: {phase: Failed, reason: OutOfcpu, message: "Node didn't have enough resource: cpu"}}`,
-			want:  []string{"PodRejected: pod/web-1 -n prod: was ended by its node: OutOfcpu"},
+			want:  []string{"PodRejected: pod/web-1 -n prod: was terminated by its node: OutOfcpu"},
 		},
 		"node not ready": {
 			facts: head + `}, spec: {nodeName: node-1}, status: {phase: Running}}` + "\n---\n" +
 				`{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready, status: Unknown, reason: NodeStatusUnknown, message: Kubelet stopped posting node status., lastTransitionTime: "2026-01-01T11:30:00Z"}]}}`,
-			want:    []string{"NodeNotReady: pod/web-1 -n prod: runs on node node-1, which is not ready for 30m"},
+			want:    []string{"NodeNotReady: pod/web-1 -n prod: runs on node node-1, which has not been ready for 30m"},
 			blocked: "node/node-1",
 			next:    "kubectl describe node node-1",
 		},
 		"does not end": {
 			facts: head + `, deletionTimestamp: "2026-01-01T11:50:00Z", ownerReferences: []}, spec: {nodeName: node-1}, status: {phase: Running}}`,
 			want: []string{
-				"Terminating: pod/web-1 -n prod is being deleted for 10m",
+				"Terminating: pod/web-1 -n prod has been terminating for 10m",
 				"PodTerminating: pod/web-1 -n prod: is being deleted and does not end",
 			},
 		},
@@ -191,7 +191,7 @@ func TestPods(t *testing.T) {
 			facts: head + `}, spec: {nodeName: node-1, initContainers: [{name: wait}], containers: [{name: app}]}, status: {phase: Pending,
   initContainerStatuses: [{name: wait, state: {running: {startedAt: "2026-01-01T11:00:00Z"}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}}`,
 			want:     []string{"InitContainerRunning: pod/web-1 -n prod: init container wait has not ended yet; the containers after it wait for that"},
-			evidence: []string{"Pod web-1: it runs for 60m"},
+			evidence: []string{"Pod web-1: it has been running for 60m"},
 			next:     "kubectl logs web-1 -c wait -n prod",
 		},
 		"a sidecar that crashes": { // KEP-753
