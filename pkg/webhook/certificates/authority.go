@@ -14,25 +14,25 @@ import (
 	"time"
 )
 
-// authority is a certificate authority, and the certificate it has signed to be
-// served. It is never changed, but replaced.
+// authority is a certificate authority, and the certificate that it signed for
+// serving. It is never changed, but replaced.
 type authority struct {
 	cert *x509.Certificate
 	// key is nil if it was lost, or dropped: the authority signs nothing more.
 	key *ecdsa.PrivateKey
-	// serving is nil if there is none that could be used. Its Leaf is set.
+	// serving is nil if there is no usable one. Its Leaf is set.
 	serving *tls.Certificate
-	// until is when the last certificate expires that the authority has signed.
+	// until is when the last certificate that the authority signed expires.
 	until time.Time
 }
 
-// id names an authority in the Secret.
+// id identifies an authority in the Secret.
 func id(cert *x509.Certificate) string {
 	sum := sha256.Sum256(cert.Raw)
 	return hex.EncodeToString(sum[:])
 }
 
-// newAuthority makes one with a certificate to serve.
+// newAuthority creates one with a certificate to serve.
 func (r rules) newAuthority(now time.Time) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r rules) newAuthority(now time.Time) (*authority, error) {
 	}
 	template := &x509.Certificate{
 		// Each authority has a name of its own: an API server that knows two finds
-		// the right one by its name.
+		// the right one by name.
 		Subject:               pkix.Name{CommonName: fmt.Sprintf("%s authority %d", r.authName, now.UnixNano())},
 		NotBefore:             now.Add(-backdate),
 		NotAfter:              now.Add(r.ca),
@@ -80,7 +80,7 @@ func (r rules) sign(a *authority, now time.Time) (*authority, error) {
 	}, nil
 }
 
-// sign makes a certificate for of's key, and reads it as others will.
+// sign creates a certificate for of's key, and parses it as others will.
 func sign(template, parent *x509.Certificate, of, by *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	var err error
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
@@ -100,7 +100,7 @@ func renewal(cert *x509.Certificate) time.Time {
 	return begin.Add(cert.NotAfter.Sub(begin) * 2 / 3)
 }
 
-// fits reports whether the certificate is for all names that the webhook has.
+// fits reports whether the certificate covers all names of the webhook.
 func (r rules) fits(cert *x509.Certificate) bool {
 	for _, name := range r.names {
 		if cert.VerifyHostname(name) != nil {

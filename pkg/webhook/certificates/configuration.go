@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// configuration is what matters here of a webhook configuration. The zero value
-// is one that is not there.
+// configuration is the relevant part of a webhook configuration. The zero value is
+// one that does not exist.
 type configuration struct {
 	uid        types.UID
 	generation int64
@@ -54,7 +54,7 @@ func (c configuration) trusts(cert *x509.Certificate) bool {
 	return c.there()
 }
 
-// has reports whether every entry's bundle is this one.
+// has reports whether every entry has this bundle.
 func (c configuration) has(bundle []byte) bool {
 	for _, e := range c.entries {
 		if !bytes.Equal(e.bundle, bundle) {
@@ -99,7 +99,8 @@ func encodeCertificate(cert *x509.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})
 }
 
-// parseCertificates returns the certificates of a PEM text; what is none is left out.
+// parseCertificates returns the certificates of a PEM text and ignores everything
+// else.
 func parseCertificates(text []byte) []*x509.Certificate {
 	var all []*x509.Certificate
 	for {

@@ -20,17 +20,17 @@ const (
 	keyRetired, keyRotation = "retired-ca.crt", "rotation.json"
 )
 
-// rotation is what certificates do not say themselves.
+// rotation is what the certificates themselves do not say.
 type rotation struct {
-	// Signed says, by the SHA-256 of an authority, when the last certificate
-	// expires that it signed.
+	// Signed maps the SHA-256 of an authority to the time when the last certificate
+	// that it signed expires.
 	Signed map[string]time.Time `json:"signed"`
 	// Published is the version of the webhook configuration that knows the next
 	// authority.
 	Published publication `json:"published,omitzero"`
 }
 
-// decode reads what a Secret holds. What is broken is as if it were not there.
+// decode reads the contents of a Secret. Broken parts are treated as missing.
 func decode(data map[string][]byte) state {
 	var about rotation
 	if json.Unmarshal(data[keyRotation], &about) != nil {
@@ -52,8 +52,8 @@ func decode(data map[string][]byte) state {
 	return s
 }
 
-// until is on the safe side if nothing is known: no certificate is to live
-// longer than its authority.
+// until is on the safe side if nothing is known: no certificate outlives its
+// authority.
 func (r rotation) until(cert *x509.Certificate) time.Time {
 	if at, ok := r.Signed[id(cert)]; ok {
 		return at
@@ -91,8 +91,8 @@ func decodeKey(text []byte) *ecdsa.PrivateKey {
 	return ec
 }
 
-// encode returns the data of the Secret with the state in it. Keys that are not
-// ours stay as they are.
+// encode returns the data of the Secret with the state in it. Foreign keys stay as
+// they are.
 func (s state) encode(data map[string][]byte) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	maps.Copy(out, data)

@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// replica is what one process of the webhook knows. The zero value has just started.
+// replica is the knowledge of one process of the webhook. The zero value has just
+// started.
 type replica struct {
 	// serves is what it serves.
 	serves served
@@ -16,7 +17,7 @@ type replica struct {
 	memory state
 }
 
-// observed is what the watches of a replica last said. It may be old.
+// observed is what a replica's watches last reported. It may be stale.
 type observed struct {
 	// secret is nil if there is none; state is what it holds.
 	secret *corev1.Secret
@@ -31,13 +32,13 @@ type server interface {
 	// save writes the state if the Secret is still the one that was read; nil is
 	// none. Otherwise the error is a conflict.
 	save(ctx context.Context, read *corev1.Secret, to state) error
-	// publish writes the bundle into all entries if the configuration is still the
-	// one that was read.
+	// publish writes the bundle into all entries if the configuration is still the one
+	// that was read.
 	publish(ctx context.Context, read configuration, bundle []byte) error
 }
 
-// observe returns the replica after it saw something: what it serves then, and what
-// it remembers.
+// observe returns the replica after an observation: what it serves then, and what it
+// remembers.
 func (p replica) observe(r rules, o observed, now time.Time) replica {
 	p.serves = r.serve(p.serves, p.view(o.state, o.config), now)
 	if o.state.current != nil {
@@ -50,13 +51,14 @@ func (p replica) view(s state, c configuration) view {
 	return view{state: s, memory: p.memory, config: c}
 }
 
-// outcome is what a turn came to.
+// outcome is the result of a turn.
 type outcome struct {
 	// step is what was written to the Secret, if anything was.
 	step step
-	// trusted is how many authorities the webhook configuration was told of, if it was.
+	// trusted is how many authorities were written into the webhook configuration, if
+	// any.
 	trusted int
-	// wake is when there may be more to do; the zero time is never, unless something
+	// wake is when there may be more to do; the zero time means never, unless something
 	// changes.
 	wake time.Time
 }
@@ -66,7 +68,7 @@ func (p replica) turn(ctx context.Context, r rules, o observed, s server, now ti
 	v := p.view(o.state, o.config)
 	what, wake := r.next(v, now)
 	if what == promote {
-		// What this replica remembers of the configuration alone is not enough.
+		// This replica's memory of the configuration is not enough.
 		live, err := s.liveConfiguration(ctx)
 		if err != nil {
 			return outcome{wake: wake}, err
@@ -83,7 +85,7 @@ func (p replica) turn(ctx context.Context, r rules, o observed, s server, now ti
 	return p.trust(ctx, r, v.config, s, wake, now)
 }
 
-// write carries out a step. The watch sees what follows from it.
+// write carries out a step. The watch sees the result.
 func (p replica) write(ctx context.Context, r rules, what step, v view, read *corev1.Secret, s server, now time.Time) (outcome, error) {
 	to, err := r.after(what, v, now)
 	if err == nil {
@@ -95,10 +97,10 @@ func (p replica) write(ctx context.Context, r rules, what step, v view, read *co
 	return outcome{step: what}, nil
 }
 
-// trust makes the webhook configuration trust what the Secret says. The order is what
-// keeps replicas from undoing each other's work: first the configuration was read, now
-// the Secret is, and the write is refused if the configuration has changed meanwhile.
-// So no write is made by an older Secret than the write before it.
+// trust makes the webhook configuration trust what the Secret says. The order keeps
+// replicas from undoing each other's work: first the configuration was read, now the
+// Secret is, and the write is refused if the configuration has changed meanwhile. So no
+// write is based on an older Secret than the write before it.
 func (p replica) trust(ctx context.Context, r rules, c configuration, s server, wake, now time.Time) (outcome, error) {
 	fresh, err := s.liveState(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// requestTimeout is for one request. It is far shorter than any overlap should
-// be, so that no write is late by as much as that.
+// requestTimeout is for one request. It is far shorter than any overlap should be,
+// so that no write is that late.
 const requestTimeout = 10 * time.Second
 
 // Options say whose certificate it is, and how long it lives.
@@ -34,14 +34,14 @@ type Options struct {
 	// is renewed when two thirds of it are over.
 	ServingLifetime time.Duration
 	// Overlap is how long every API server has to learn of an authority before it
-	// is served by: an hour by default, less than a third of ServingLifetime. The
-	// replicas' clocks must agree much better than that.
+	// is used for serving: an hour by default, less than a third of
+	// ServingLifetime. The replicas' clocks must agree much better than that.
 	Overlap time.Duration
-	// Log, if set, is told each step, and what went wrong. No key is in it.
+	// Log, if set, receives each step and each failure. It never contains a key.
 	Log *slog.Logger
 }
 
-// Rotator gives one replica its certificate, and replaces it in time.
+// Rotator provides one replica's certificate, and replaces it in time.
 type Rotator struct {
 	store  store
 	rules  rules
@@ -49,8 +49,8 @@ type Rotator struct {
 	serves atomic.Pointer[served]
 }
 
-// New returns a rotator; Run makes it work. The clients are those of the
-// Secret's namespace and of the cluster.
+// New returns a rotator; Run starts it. The clients are those of the Secret's
+// namespace and of the cluster.
 func New(secrets Secrets, configurations Configurations, o Options) (*Rotator, error) {
 	r, err := o.rules()
 	if err != nil {
@@ -76,16 +76,16 @@ func (r *Rotator) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return now.by.serving, nil
 }
 
-// Ready reports whether a certificate is served that is valid and that all
-// entries of the webhook configuration trust. A configuration that does not
-// exist trusts everything: no server calls.
+// Ready reports whether a valid certificate is served that all entries of the
+// webhook configuration trust. A configuration that does not exist trusts
+// everything: no server calls.
 func (r *Rotator) Ready() bool {
 	now := r.serves.Load()
 	return now != nil && now.ready(time.Now())
 }
 
-// Run keeps the certificate until the context ends. It comes back from every
-// failure by itself, and returns no error.
+// Run maintains the certificate until the context ends. It recovers from every
+// failure on its own, and returns no error.
 func (r *Rotator) Run(ctx context.Context) error {
 	kick := make(chan struct{}, 1)
 	secrets := r.watch(ctx, r.store.secretWatch(), &corev1.Secret{}, kick)
@@ -130,7 +130,7 @@ func (r *Rotator) reconcile(ctx context.Context, p replica, o observed) (time.Ti
 	return out.wake, err
 }
 
-// report logs an error; one that is part of the game is for who debugs.
+// report logs an error; an expected one only at debug level.
 func (r *Rotator) report(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if apierrors.IsConflict(err) || ctx.Err() != nil {
@@ -139,8 +139,8 @@ func (r *Rotator) report(ctx context.Context, err error) {
 	r.log.Log(ctx, level, "certificates", "error", err)
 }
 
-// sleep waits until there is something to look at; it reports whether there is
-// more to do.
+// sleep waits until there is something to look at; it reports whether there is more
+// to do.
 func sleep(ctx context.Context, wake time.Time, kick <-chan struct{}) bool {
 	var alarm <-chan time.Time
 	if !wake.IsZero() {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// backdate is how far before its issue a certificate is valid already, for
-// clocks that are late.
+// backdate is how long before its issue a certificate is valid already, for clocks
+// that are late.
 const backdate = time.Hour
 
-// rules are what the state machine goes by.
+// rules are the parameters of the state machine.
 type rules struct {
 	names    []string // that the certificate is for, the first the most usual
 	ca       time.Duration

@@ -6,17 +6,17 @@ import "time"
 type served struct {
 	by *authority
 	// ok says that the webhook configuration trusts it, from the time from which
-	// calls may be taken.
+	// calls may be accepted.
 	ok   bool
 	from time.Time
 }
 
-// ready reports whether calls may be taken.
+// ready reports whether calls may be accepted.
 func (s served) ready(now time.Time) bool {
 	return s.ok && !now.Before(s.from) && s.by.usable(now)
 }
 
-// serve says what is served after before.
+// serve returns what is served after before.
 func (r rules) serve(before served, v view, now time.Time) served {
 	by := v.choose(before.by, now)
 	switch {
@@ -25,8 +25,8 @@ func (r rules) serve(before served, v view, now time.Time) served {
 	case !v.config.there() || v.current == by:
 		return served{by: by, ok: true}
 	case v.next == by:
-		// It is served by only where there is no other. Calls then wait for the API
-		// servers to have heard of it, though not for the whole overlap.
+		// It is used for serving only if there is no other. Calls then wait until
+		// the API servers have heard of it, though not for the whole overlap.
 		return served{by: by, ok: v.published.of(v.config), from: v.published.At.Add(r.grace)}
 	}
 	return served{by: by, ok: before.ok, from: before.from} // it is held

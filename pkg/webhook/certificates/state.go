@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// state is what the Secret holds.
+// state is the contents of the Secret.
 type state struct {
 	// current signs what is served.
 	current *authority
 	// next will, when all API servers know it. It has a certificate ready.
 	next *authority
-	// retired sign nothing more; something that they signed may still be served.
+	// retired sign nothing more; certificates that they signed may still be served.
 	retired []*authority
 	// published says since when the webhook configuration knows next.
 	published publication
@@ -32,8 +32,8 @@ func (p publication) of(c configuration) bool {
 	return !p.At.IsZero() && p.UID == c.uid && p.Generation == c.generation
 }
 
-// authorities are all that the API servers are to trust, in the order in which
-// they came: what is there stays where it is.
+// authorities returns all that the API servers should trust, in order of arrival:
+// existing ones keep their place.
 func (s state) authorities() []*authority {
 	all := slices.Clone(s.retired)
 	for _, a := range []*authority{s.current, s.next} {
@@ -48,8 +48,8 @@ func (s state) knows(cert *x509.Certificate) bool {
 	return slices.ContainsFunc(s.authorities(), func(a *authority) bool { return a.cert.Equal(cert) })
 }
 
-// remembering returns the state with what an earlier one had: its current
-// authority, if this one has none, and all that is still trusted.
+// remembering returns the state completed from an earlier one: its current authority,
+// if this one has none, and all that is still trusted.
 func (s state) remembering(earlier state) state {
 	s.current = earlier.current
 	s.retired = slices.DeleteFunc(slices.Clone(s.retired), func(a *authority) bool {
@@ -76,7 +76,7 @@ func (s state) promoted() state {
 	return out
 }
 
-// choose says which authority's certificate a replica serves that has served the
+// choose returns the authority whose certificate a replica serves that has served the
 // held one's so far.
 func (s state) choose(held *authority, now time.Time) *authority {
 	switch {

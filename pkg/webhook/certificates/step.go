@@ -23,7 +23,7 @@ const (
 	dropRetired step = "forget an authority of which no certificate is valid"
 )
 
-// view is all that a replica goes by.
+// view is everything that a replica bases its decision on.
 type view struct {
 	state
 	// memory is the last state with a current authority that this replica saw.
@@ -38,8 +38,8 @@ type due struct {
 	at   time.Time
 }
 
-// next says which step is to be taken now. If none is, it says when to look
-// again; the zero time is never.
+// next returns the step to take now. If there is none, it returns when to look again;
+// the zero time means never.
 func (r rules) next(v view, now time.Time) (step, time.Time) {
 	var wake time.Time
 	for _, d := range r.dues(v, now) {
@@ -53,8 +53,8 @@ func (r rules) next(v view, now time.Time) (step, time.Time) {
 	return none, wake
 }
 
-// dues are the steps that the view calls for, the most urgent first. The zero
-// time is at once.
+// dues returns the steps that the view calls for, the most urgent first. The zero
+// time means at once.
 func (r rules) dues(v view, now time.Time) []due {
 	var all []due
 	if v.current == nil {
@@ -76,7 +76,7 @@ func (r rules) withoutCurrent(v view, now time.Time) []due {
 	case v.memory.current != nil && now.Before(v.memory.current.cert.NotAfter):
 		return []due{{step: restore}}
 	case len(r.unknown(v, now)) > 0:
-		// Somebody may serve by them: the Secret was lost, or another kind of
+		// A replica may serve with them: the Secret was lost, or another kind of
 		// certificates was used before.
 		return []due{{step: adopt}}
 	case v.next == nil:
@@ -131,7 +131,8 @@ func (r rules) ofNext(v view) []due {
 	return append(all, due{promote, at})
 }
 
-// unknown are the authorities that the API servers trust and the state does not know.
+// unknown returns the authorities that the API servers trust and the state does not
+// know.
 func (r rules) unknown(v view, now time.Time) []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, cert := range v.config.trusted(now) {

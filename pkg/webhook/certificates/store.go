@@ -65,9 +65,9 @@ func (s store) save(ctx context.Context, read *corev1.Secret, to state) error {
 	return err
 }
 
-// create makes the Secret. It applies, because a role can allow that for one
-// name, which it cannot for a plain create. By a manager of its own each time
-// and without force, so that of two replicas the second meets a conflict.
+// create creates the Secret by applying it, because a role can allow that for one name,
+// unlike a plain create. It uses a new manager each time and no force, so that of two
+// replicas the second meets a conflict.
 func (s store) create(ctx context.Context, to state) error {
 	data, err := to.encode(nil)
 	if err != nil {
@@ -105,8 +105,8 @@ func (s store) liveConfiguration(ctx context.Context) (configuration, error) {
 	return readConfiguration(object), nil
 }
 
-// A bundle is patched and not applied: who applies an entry's part owns the entry itself
-// as well, beside Helm.
+// A bundle is patched and not applied: applying a part of an entry would also make us an
+// owner of the entry itself, next to Helm.
 func (s store) publish(ctx context.Context, c configuration, bundle []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -32,7 +32,7 @@ func (s store) configurationWatch() cache.ListerWatcher {
 	}, s.configurations)
 }
 
-// named asks for one object only, which is all that a role need allow.
+// named selects one object, which is all that a role needs to allow.
 func named(name string, o metav1.ListOptions) metav1.ListOptions {
 	o.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
 	return o

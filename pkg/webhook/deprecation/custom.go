@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Definition is what matters here of a CustomResourceDefinition.
+// Definition is the relevant part of a CustomResourceDefinition.
 type Definition struct {
 	// Name is the definition's own, such as helmrepositories.source.toolkit.fluxcd.io.
 	Name     string
@@ -22,7 +22,7 @@ type Definition struct {
 type DefinedVersion struct {
 	Name               string
 	Served, Deprecated bool
-	// Warning is the author's text for who uses the version; it may be empty.
+	// Warning is the author's text for users of the version; it may be empty.
 	Warning string
 }
 
@@ -47,8 +47,8 @@ func ParseDefinition(crd *unstructured.Unstructured) Definition {
 }
 
 // Notices returns one for each version that is deprecated and served, by the name of
-// the version. What to use is the version that Kubernetes prefers among those that
-// are served and not deprecated.
+// the version. It advises the version that Kubernetes prefers among those that are
+// served and not deprecated.
 func (d Definition) Notices() map[string]Notice {
 	var use schema.GroupVersionKind
 	for _, v := range d.Versions {
@@ -65,15 +65,15 @@ func (d Definition) Notices() map[string]Notice {
 	return notices
 }
 
-// Custom remembers which versions of custom resources are deprecated. Whoever watches
-// the definitions tells it; it may be used by many at a time. The zero value
-// remembers none.
+// Custom remembers which versions of custom resources are deprecated. The watcher of
+// the definitions updates it; it may be used concurrently. The zero value remembers
+// none.
 type Custom struct {
 	mu sync.RWMutex
 	// definitions are those with a deprecated version, by their name.
 	definitions map[string]definition
-	// kinds says which definitions have a kind: more than one for a moment, when one
-	// takes the place of another.
+	// kinds lists the definitions of a kind: more than one for a moment, when one
+	// replaces another.
 	kinds map[schema.GroupKind][]string
 }
 
@@ -82,7 +82,7 @@ type definition struct {
 	notices map[string]Notice
 }
 
-// Set takes in a definition that is new or changed.
+// Set adds a definition that is new or changed.
 func (c *Custom) Set(d Definition) {
 	notices := d.Notices()
 	c.mu.Lock()
@@ -106,7 +106,7 @@ func (c *Custom) Delete(name string) {
 	c.forget(name)
 }
 
-// Lookup returns what there is to say of a custom resource at a version.
+// Lookup returns the notice for a custom resource at a version.
 func (c *Custom) Lookup(gvk schema.GroupVersionKind) (Notice, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -118,8 +118,8 @@ func (c *Custom) Lookup(gvk schema.GroupVersionKind) (Notice, bool) {
 	return Notice{}, false
 }
 
-// Resources returns the deprecated versions of all custom resources that it was told
-// of, sorted.
+// Resources returns the deprecated versions of all custom resources that it knows,
+// sorted.
 func (c *Custom) Resources() []schema.GroupVersionResource {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

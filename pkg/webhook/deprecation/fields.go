@@ -10,18 +10,19 @@ import (
 
 // FieldNotice says that an object has a field that is deprecated.
 type FieldNotice struct {
-	// Path is where, in the notation of the ownership of fields; items of lists
-	// without a name are numbered. It holds names, and no value.
+	// Path is where, in the notation of field ownership; items of lists without a
+	// name are numbered. It holds names, and no value.
 	Path string
-	// Value is what is deprecated at the path, if it is not the field itself: a word
-	// of Kubernetes, such as the name of a label, never one of the user's own.
+	// Value is what is deprecated at the path, if it is not the field itself: a term
+	// of Kubernetes, such as the name of a label, never a user's own.
 	Value string
 	// Since and Gone are the releases in which the field was deprecated and in which
-	// it lost its function; zero where that is not known, or has not come yet.
+	// it lost its function; zero if unknown, or still to come.
 	Since, Gone Release
 	// Use is what to do instead, to be read after "use"; empty if there is nothing.
 	Use string
-	// spot is Path without numbers, and Value: where in a list it is is no news.
+	// spot is Path without numbers, and Value: the position in a list does not make
+	// it new.
 	spot string
 }
 
@@ -72,7 +73,7 @@ func Fields(u *unstructured.Unstructured, server Release) []FieldNotice {
 	return s.found
 }
 
-// NewFields returns what [Fields] does for the new version of an object, without
+// NewFields returns what [Fields] returns for the new version of an object, without
 // what the old one had set already.
 func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldNotice {
 	found := Fields(updated, server)
@@ -86,23 +87,23 @@ func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldN
 	return slices.DeleteFunc(found, func(n FieldNotice) bool { return had[n.spot] })
 }
 
-// rule is a deprecated field, and how it is recognised.
+// rule is a deprecated field, and how to recognize it.
 type rule struct {
-	// path leads to it from where its rules begin; [] stands for each item of a list.
+	// path leads to it from the root of its rules; [] stands for each item of a list.
 	path string
 	// key is a key of the map at path; a trailing * stands for any rest.
 	key string
-	// value is the one that is deprecated; any, if empty.
+	// value is the deprecated one; any, if empty.
 	value string
-	// labels tells that the deprecated labels of nodes are what is looked for, with
-	// their own releases and replacements.
+	// labels: look for the deprecated labels of nodes, with their own releases and
+	// replacements.
 	labels bool
-	// unless are paths to what takes its place: where one is set, the field is not
-	// told of, since the API server may have filled it in by itself.
+	// unless are paths to its replacement: if one is set, the field is not reported,
+	// since the API server may have filled it in.
 	unless      []string
 	since, gone Release
 	use         string
-	// source says who deprecated it: a field of k8s.io/api, or what else.
+	// source says who deprecated it: a field of k8s.io/api, or another source.
 	source string
 }
 

@@ -14,17 +14,17 @@ import (
 //go:embed builtin.txt
 var table string
 
-// Lifecycle says in which releases a kind is served at a version. What is not known,
-// or not planned, is zero.
+// Lifecycle says in which releases a kind is served at a version. Releases that are
+// unknown, or not planned, are zero.
 type Lifecycle struct {
 	Introduced, Deprecated, Removed Release
 	// Replacement is what the type itself names, which may be deprecated as well by
-	// now; empty where it names nothing.
+	// now; empty if it names nothing.
 	Replacement schema.GroupVersionKind
 }
 
 // Builtin returns the lifecycle of a kind of Kubernetes at a version, and false for
-// what is none, or not known.
+// any other, or unknown, kind.
 func Builtin(gvk schema.GroupVersionKind) (Lifecycle, bool) {
 	for _, r := range rowsOf(gvk.GroupKind()) {
 		if r.version == gvk.Version {
@@ -69,7 +69,7 @@ func rowsOf(kind schema.GroupKind) []row {
 const none = "-"
 
 // parseRow reads what follows group and kind. The generator wrote it, and a test
-// reads all of it, so that there is no error to tell.
+// reads all of it, so no error can occur.
 func parseRow(cells []string) row {
 	if len(cells) != 5 {
 		return row{}

@@ -6,26 +6,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Notice says that a kind is deprecated at the version in which somebody wrote it,
-// as one server sees it.
+// Notice says that a kind is deprecated at the version in which it was written, from
+// the point of view of one server.
 type Notice struct {
 	// Kind is what was written.
 	Kind schema.GroupVersionKind
-	// Since and Removed are zero where they are not known.
+	// Since and Removed are zero if unknown.
 	Since, Removed Release
-	// Gone reports whether the server is of the release Removed, or newer: it serves
-	// the version no more, or only because it was told to.
+	// Gone reports whether the server is of the release Removed, or newer: it no
+	// longer serves the version, or only because it is configured to.
 	Gone bool
-	// Use is what to write instead, and is served already; empty if nothing is.
+	// Use is what to write instead, and is served already; empty if there is
+	// nothing.
 	Use schema.GroupVersionKind
 	// Words are those of a custom resource's author, as they stand in its
 	// definition: show them by String only.
 	Words string
 }
 
-// Check returns what there is to say of a kind of Kubernetes at a version to who
-// sends it to a server of the given release. It has nothing to say where the server
-// has not deprecated it yet, or where the release of the server is not known.
+// Check returns the notice for a kind of Kubernetes at a version that is sent to a
+// server of the given release. There is none if the server has not deprecated it
+// yet, or if the release of the server is unknown.
 func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 	lc, ok := Builtin(gvk)
 	if !ok || !server.reached(lc.Deprecated) {
@@ -41,8 +42,8 @@ func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 }
 
 // successor returns what to use on a server: what the type names, if that is served
-// and not itself deprecated by now, else the preferred version that is, else what
-// is served at least.
+// and not itself deprecated by now, or the preferred version that is, or at least
+// one that is served.
 func successor(gvk schema.GroupVersionKind, lc Lifecycle, server Release) schema.GroupVersionKind {
 	named := lc.Replacement
 	kind := gvk.GroupKind()
@@ -112,7 +113,7 @@ func (n Notice) subject() string {
 	return n.Kind.GroupVersion().String()
 }
 
-// advice names what to use as briefly as it is clear.
+// advice names what to use as briefly as is clear.
 func (n Notice) advice() string {
 	switch {
 	case n.Use.Empty():

@@ -27,8 +27,8 @@ func podRules() []rule {
 	return append(rules, podLabelRules()...)
 }
 
-// annotationRules are those for annotations that became fields. Where the field is
-// set the annotation may be there for older clients, or be the API server's own.
+// annotationRules are those for annotations that became fields. If the field is
+// set, the annotation may be there for older clients, or be the API server's own.
 func annotationRules() []rule {
 	annotation := func(key string, since, gone int, use string, unless ...string) rule {
 		r := rule{path: "metadata.annotations", key: key, use: use, unless: unless, source: serverPods}

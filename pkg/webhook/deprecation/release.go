@@ -10,7 +10,7 @@ import (
 )
 
 // Release is a minor release of Kubernetes, such as 1.29. The zero value stands for
-// one that is not known, or that there is none.
+// an unknown one, or for none.
 type Release struct {
 	Major, Minor int
 }
@@ -54,8 +54,8 @@ func (r Release) Compare(other Release) int {
 	return cmp.Or(cmp.Compare(r.Major, other.Major), cmp.Compare(r.Minor, other.Minor))
 }
 
-// reached reports whether a server of release r has come to what happened, or is to
-// happen, in another.
+// reached reports whether a server of release r has reached an event of another
+// release.
 func (r Release) reached(other Release) bool {
 	return !r.IsZero() && !other.IsZero() && r.Compare(other) >= 0
 }

@@ -31,7 +31,7 @@ func descend(object map[string]any, path string, at []step) (map[string]any, []s
 	return object, at, true
 }
 
-// step is one element of a path on which a search is: a field, or an item of a list.
+// step is one element of the path of a search: a field, or an item of a list.
 type step struct {
 	field string
 	item  any

@@ -6,9 +6,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// MaxText is how long a text of this package is at most, in bytes. The API server
-// cuts warnings to 256 bytes once there are many, and the name of the object comes
-// before it.
+// MaxText is the longest that a text of this package is, in bytes. The API server cuts
+// warnings to 256 bytes once there are many, and the name of the object comes before
+// it.
 const MaxText = 200
 
 // line makes one line of a text that may be anybody's, of a length that a warning takes.
@@ -16,7 +16,7 @@ func line(s string) string {
 	return text.Truncate(text.OneLine(s), MaxText)
 }
 
-// shorten takes so much out of the middle of a text that it has at most so many bytes.
+// shorten removes as much from the middle of a text as exceeds so many bytes.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -30,7 +30,7 @@ func shorten(s string, most int) string {
 	return begin + text.Ellipsis + rest
 }
 
-// head returns at most so many bytes of a longer text, and no half character.
+// head returns at most so many bytes of a longer text, without splitting a character.
 func head(s string, most int) string {
 	for most > 0 && !utf8.RuneStart(s[most]) {
 		most--
