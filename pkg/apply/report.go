@@ -38,7 +38,7 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// It was not refused: we stopped.
 		if mayBeWritten(err) {
-			err = fmt.Errorf("it was under way, and may have been written: %w", err)
+			err = fmt.Errorf("it was in progress, and may have been written: %w", err)
 		}
 		e.skip(item, err)
 		return

@@ -165,7 +165,7 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	case err == nil:
 		return kind, nil
 	case brought:
-		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served, which " + describe(bringer) + " may bring"})
+		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served, which " + describe(bringer) + " may install"})
 	case e.AwaitKinds > 0 && !plan.Builtin(item.GVK.Group):
 		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served"})
 	default:
@@ -221,7 +221,7 @@ func (e *unservedError) Error() string {
 	case e.waited > 0:
 		return fmt.Sprintf("%v, after %s of --await-kinds", e.err, e.waited)
 	case e.bringer != "":
-		return fmt.Sprintf("%v: %s of this set may bring it, and has not yet", e.err, e.bringer)
+		return fmt.Sprintf("%v: %s of this set may install it, and has not yet", e.err, e.bringer)
 	default:
 		return e.err.Error()
 	}
@@ -232,7 +232,7 @@ func (e *unservedError) Error() string {
 func (e *unservedError) Hint() string {
 	switch {
 	case e.waited > 0:
-		return "does what installs " + e.kind + " run? See: " + command.Kubectl("get") + " crd"
+		return "is the program that installs " + e.kind + " running? See: " + command.Kubectl("get") + " crd"
 	case e.bringer != "":
 		return "--await-kinds=5m waits longer; apply again once it is there"
 	default:

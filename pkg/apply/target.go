@@ -81,7 +81,7 @@ func (e *Engine) judge(ctx context.Context, item plan.Item, live *unstructured.U
 			e.fail(ctx, item, errTerminating)
 			return nil
 		}
-		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it goes with it"})
+		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it is deleted with it"})
 	}
 	if p.Verdict == settle.Settled {
 		e.finish(event.Applied{

@@ -83,7 +83,7 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 			return
 		}
 	}
-	e.fail(ctx, t.Item, fmt.Errorf("whether it was written is not known: %w", err))
+	e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
 }
 
 // mayBeWritten reports whether a write failed for want of an answer.

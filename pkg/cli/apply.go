@@ -71,11 +71,11 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	flags.predictFlags.add(cmd.Flags())
 	flags.awaitFlags.add(cmd)
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
-		"none, server (ask the server what would happen) or client (only tell what would be sent)")
+		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
 		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
 	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
-		"How long to wait for kinds that the server does not serve yet because something that runs installs them later")
+		"How long to wait for kinds that an operator installs later")
 	cmd.Flags().Lookup("await-kinds").NoOptDefVal = "5m"
 	flags.strictFlags.add(cmd.Flags())
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
@@ -83,7 +83,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+", "+
 		output.JSONPath+"=TEMPLATE or "+output.GoTemplate+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
 		": those of the input, in order, without a server")
-	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "It always is; for who is used to kubectl")
+	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "Always on; accepted for compatibility with kubectl")
 	_ = cmd.Flags().MarkHidden("server-side") // It only fails for a flag that there is not.
 	return cmd
 }

@@ -50,7 +50,7 @@ type ownGoal struct {
 
 func (f *awaitFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.wait, "wait", false, "Wait until all that was applied is ready, and before each phase until what that needs is")
+	flags.BoolVar(&f.wait, "wait", false, "Wait until everything applied is ready, and before each phase until its prerequisites are")
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
 		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
 	f.readiness.add(flags)

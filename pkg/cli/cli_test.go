@@ -127,7 +127,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"flag of kubectl apply": {
 			[]string{"apply", "--server-side", "-f", "x.yaml", "--force"},
-			"error: unknown flag: --force\n  hint: no object is deleted to be created again: kubectl delete does the first half\n",
+			"error: unknown flag: --force\n  hint: objects are never deleted and created again: delete it first, with kubectl delete\n",
 		},
 		"flag of kubectl that takes all": {
 			[]string{"diff", "--force-conflicts"},
@@ -147,7 +147,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"nothing to read": {
 			[]string{"diff"},
-			"error: what to read is missing: give -f FILENAME or -k DIRECTORY\n" + strings.ReplaceAll(help, "%s", "diff "),
+			"error: nothing to read: give -f FILENAME or -k DIRECTORY\n" + strings.ReplaceAll(help, "%s", "diff "),
 		},
 		"output": {
 			[]string{"apply", "-f", "x.yaml", "-o", "wide"},

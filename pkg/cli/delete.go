@@ -53,7 +53,7 @@ func newDelete(c *connection.Connection, streams genericiooptions.IOStreams) *co
 	var flags deleteFlags
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
-		Short: "Delete objects in reverse order of apply, and say what holds them",
+		Short: "Delete objects in reverse order of apply, and explain what holds them",
 		Long: `Delete objects, in reverse order of their apply, and watch until they are gone.
 Each is bound to the UID that was found: an object that comes back under the
 same name is left alone. When nothing moves any more, it is said why.
@@ -84,18 +84,18 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.cascade, "cascade", "background", "What becomes of dependents: background, foreground or orphan")
 	flags.Lookup("cascade").NoOptDefVal = "background"
-	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds to end in, where the kind knows of that; less than 0 is the object's own, 0 needs --force")
+	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds to end in, if the kind supports it; negative is the object's own, 0 needs --force")
 	flags.BoolVar(&f.now, "now", false, "The same as --grace-period=1")
-	flags.BoolVar(&f.force, "force", false, "Do not wait for a pod's node to confirm; its processes may go on running")
-	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "It is no failure if an object is not there; the default with -l and --all")
+	flags.BoolVar(&f.force, "force", false, "Do not wait for a pod's node to confirm; its processes may keep running")
+	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "Treat an absent object as success; the default with -l and --all")
 	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
 	f.strictFlags.add(flags)
-	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only look what is there)")
+	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.DurationVar(&f.timeout, "timeout", usualTimeout,
-		"How long an object may take to go; of namespaces and definitions 20m, unless given. 0 is as long as it takes")
+		"How long an object may take to go away; 20m for namespaces and definitions, unless given. 0 is unlimited")
 	flags.StringSliceVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
-	flags.BoolVar(&f.explain, "explain-stuck", true, "Say why, when nothing moves")
-	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long nothing moves before it is said why")
+	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why when nothing moves")
+	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is given")
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
 	outputFlag(cmd, &f.output)
@@ -163,10 +163,10 @@ func (f *deleteFlags) warnings() []string {
 	var told []string
 	if _, err := strconv.ParseBool(f.cascade); err == nil {
 		propagation, _ := propagationOf(f.cascade)
-		told = append(told, fmt.Sprintf("--cascade=%s is how it was spelt once: --cascade=%s says the same", f.cascade, strings.ToLower(string(propagation))))
+		told = append(told, fmt.Sprintf("--cascade=%s is deprecated: use --cascade=%s", f.cascade, strings.ToLower(string(propagation))))
 	}
 	if f.force {
-		told = append(told, "--force does not wait until what runs has stopped: it may go on running in the cluster, for as long as it likes")
+		told = append(told, "--force does not wait until the containers have stopped: they may keep running in the cluster indefinitely")
 	}
 	return told
 }

@@ -80,7 +80,7 @@ func (o *deleteOptions) servedKind(ctx context.Context, client *cluster.Client, 
 	if err != nil {
 		return object.Kind{}
 	}
-	o.out.Print(event.Warned{Text: fmt.Sprintf("%s is not served in %s any more: its objects are deleted in %s",
+	o.out.Print(event.Warned{Text: fmt.Sprintf("%s is no longer served in %s: its objects are deleted in %s",
 		gvk.Kind, gvk.GroupVersion(), kind.GVK.GroupVersion())})
 	return kind
 }

@@ -116,7 +116,7 @@ func (f *deleteFlags) checkFinalizer(t targets, streams genericiooptions.IOStrea
 	case len(t.named) == 0:
 		return &object.HintedError{
 			Err:    errors.New("--remove-finalizer needs the names of the objects"),
-			Advice: "name each as TYPE/NAME; a finalizer is never removed from whatever a selector or a file happens to hold",
+			Advice: "name each as TYPE/NAME; a finalizer is never removed by selector or file",
 		}
 	case f.dryRun != "none":
 		return errors.New("--remove-finalizer and --dry-run exclude each other")
@@ -138,7 +138,7 @@ func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooption
 		answer := make(chan string, 1)
 		err := context.Cause(ctx)
 		out.Pause(func() {
-			fmt.Fprintln(streams.ErrOut, "Whatever the finalizer's controller was to clean up will be left behind.")
+			fmt.Fprintln(streams.ErrOut, "Everything that the finalizer's controller would clean up is left behind.")
 			fmt.Fprintf(streams.ErrOut, "Remove finalizer %s from %s? (yes/no): ", layout.Plain(finalizer), namesOf(refs))
 			go func() {
 				line, _ := bufio.NewReader(streams.In).ReadString('\n') // No answer is no.

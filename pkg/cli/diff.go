@@ -36,7 +36,7 @@ func newDiff(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 	var flags diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff (-f FILENAME | -k DIRECTORY)",
-		Short: "Show what apply would change of what you own",
+		Short: "Show what apply would change in the fields that you own",
 		Long: `Show what apply would change, as the server would do it, and only of the fields
 that you own or would own. A contested field is marked with its owner.
 

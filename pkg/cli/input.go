@@ -61,7 +61,7 @@ func (f *input) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
 		"Leave out files of a folder that hold no Kubernetes object, and say which")
 	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
-		"Leave out what is broken, or there twice with other content, say which, do the rest, and exit with 1")
+		"Leave out objects that are broken, or there twice with different content, say which, do the rest, and exit with 1")
 	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",
 		"Hooks of a rendered Helm chart: skip (and say which), apply (as objects) or error")
 	// They only fail for a flag that there is not.
@@ -72,7 +72,7 @@ func (f *input) add(cmd *cobra.Command) {
 
 func (f *input) toOptions(streams genericiooptions.IOStreams) (inputOptions, error) {
 	if len(f.filenames) == 0 && f.kustomize == "" {
-		return inputOptions{}, errors.New("what to read is missing: give -f FILENAME or -k DIRECTORY")
+		return inputOptions{}, errors.New("nothing to read: give -f FILENAME or -k DIRECTORY")
 	}
 	hooks, err := hooksOf(f.helmHooks)
 	return inputOptions{
@@ -102,7 +102,7 @@ func filenames(given []string) []string {
 
 // errBroken ends the faults of an input that also holds sound objects.
 var errBroken error = &object.HintedError{
-	Err:    errors.New("nothing was done: the input has to be mended first"),
+	Err:    errors.New("nothing was done: fix the input first"),
 	Advice: "--skip-invalid leaves out what is at fault, and does the rest",
 }
 

@@ -59,7 +59,7 @@ func TestServerAddress(t *testing.T) {
 		t.Run(server, func(t *testing.T) {
 			noCluster(t)
 			code, _, stderr := call(t, "version", "--server", server, "--server-timeout=0")
-			says := strings.Contains(stderr, "is no https URL") && strings.Contains(stderr, "hint: ")
+			says := strings.Contains(stderr, "is not an https URL") && strings.Contains(stderr, "hint: ")
 			if code != exitUnknown || says != bad {
 				t.Errorf("exit status %d, stderr %q", code, stderr)
 			}

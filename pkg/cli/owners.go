@@ -62,7 +62,7 @@ Exit status: 0 shown, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path and what lies below it, such as .spec.replicas")
-	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only what this field manager owns, of the status too. Repeatable")
+	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only what this field manager owns, including the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "The status, too; -o yaml and -o json always have it")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json")
@@ -102,13 +102,13 @@ func (o *ownersOptions) execute(ctx context.Context, in invocation) error {
 func (o *ownersOptions) name(args []string) error {
 	const hint = "name it as TYPE/NAME, or as TYPE NAME"
 	if len(args) == 0 {
-		return &object.HintedError{Err: errors.New("which object? None is named"), Advice: hint}
+		return &object.HintedError{Err: errors.New("no object named"), Advice: hint}
 	}
 	if err := o.targets.read(args); err != nil {
 		return err
 	}
 	if len(o.targets.types) > 0 {
-		return &object.HintedError{Err: fmt.Errorf("which %s? No name is given", args[0]), Advice: hint}
+		return &object.HintedError{Err: fmt.Errorf("no %s named", args[0]), Advice: hint}
 	}
 	return nil
 }

@@ -33,12 +33,12 @@ type predictFlags struct {
 }
 
 func (f *predictFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Who we are to the server: the owner of what is applied")
-	flags.StringArrayVar(&f.take, "take", nil, "[KIND/NAME:]PATH to become the owner of, though it is contested; all for every one. Repeatable")
-	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND/NAME:]PATH to leave to whoever owns it, or at its live value. Repeatable")
+	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Our name to the server: the owner of what is applied")
+	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND/NAME:]PATH to become the owner of; all for every one. Repeatable")
+	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND/NAME:]PATH to leave to its owner, or at its live value. Repeatable")
 	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
 		"Managers whose fields become ours in this run, so that what leaves the manifest leaves the cluster. "+
-			"Those of kubectl apply do by themselves, once: with our first apply of the object. Empty for none")
+			"Those of kubectl apply become ours automatically, once: with our first apply of the object. Empty for none")
 	f.flags = flags
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }

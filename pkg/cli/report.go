@@ -190,4 +190,4 @@ type unfinishedError struct{ error }
 func (e *unfinishedError) Unwrap() error { return e.error }
 
 // Hint says what to do about it.
-func (e *unfinishedError) Hint() string { return "run it again: it goes on where it was" }
+func (e *unfinishedError) Hint() string { return "run it again: it continues where it stopped" }

@@ -29,7 +29,7 @@ func newStuck(c *connection.Connection, streams genericiooptions.IOStreams) *cob
 	var flags stuckFlags
 	cmd := &cobra.Command{
 		Use:   "stuck [TYPE/NAME… | TYPE [NAME…]]",
-		Short: "Say why objects that are terminating do not go",
+		Short: "Explain why terminating objects do not go away",
 		Long: `Explain objects that are being deleted and do not go: why, what that is
 concluded from, the next command, and what it may cost. Nothing is changed.
 
@@ -46,7 +46,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 		RunE:              runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces, and what is in none")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces, and objects without one")
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	outputFlag(cmd, &flags.output)
 	return cmd

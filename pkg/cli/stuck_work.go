@@ -98,7 +98,7 @@ func (o *stuckOptions) lookedOnlyAt(c *connection.Connection, scopes []stuck.Sco
 	if err != nil || asked || !slices.ContainsFunc(scopes, func(s stuck.Scope) bool { return s.Selection.Namespace == namespace }) {
 		return
 	}
-	o.out.Print(event.Warned{Text: "only the namespace " + namespace + " was looked at; -A is for the whole cluster"})
+	o.out.Print(event.Warned{Text: "only the namespace " + namespace + " was searched; -A searches the whole cluster"})
 }
 
 // isStuck tells stuck from slow.

@@ -77,7 +77,7 @@ func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStream
 		return t, errors.New("-R goes with -f")
 	case len(args) == 0:
 		return t, &object.HintedError{
-			Err:    errors.New("which objects? None are named"),
+			Err:    errors.New("no object named"),
 			Advice: "name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or give -f FILENAME or -k DIRECTORY",
 		}
 	case f.all && t.labels != "":
@@ -101,7 +101,7 @@ func (f *targetFlags) toTargets(args []string, streams genericiooptions.IOStream
 		}
 	case len(t.named) == 0 && !selecting:
 		return t, &object.HintedError{
-			Err:    fmt.Errorf("which %s? No name is given", strings.Join(t.types, ", ")),
+			Err:    fmt.Errorf("no %s named", strings.Join(t.types, ", ")),
 			Advice: "give names, or -l SELECTOR, --field-selector SELECTOR or --all",
 		}
 	}
@@ -114,9 +114,9 @@ func (f *targetFlags) toFiles(args []string, streams genericiooptions.IOStreams)
 	case len(args) > 0:
 		return t, fmt.Errorf("objects come from files or from arguments, not from both: unexpected argument %q", args[0])
 	case f.all:
-		return t, errors.New("--all goes with a TYPE; of files, all objects are meant anyway")
+		return t, errors.New("--all goes with a TYPE; files always mean all their objects")
 	case f.fields != "":
-		return t, fmt.Errorf("--%s goes with a TYPE: only the server can judge it", fieldSelectorFlag)
+		return t, fmt.Errorf("--%s goes with a TYPE: only the server can evaluate it", fieldSelectorFlag)
 	case f.allNamespaces:
 		return t, errors.New("-A goes with a TYPE; the objects of files have their namespaces")
 	}

@@ -54,6 +54,6 @@ func (v *webhookVersion) String() string {
 	case !*v.Installed:
 		return "not installed"
 	default:
-		return cmp.Or(layout.Plain(v.Version), "installed, of no known version")
+		return cmp.Or(layout.Plain(v.Version), "installed, version unknown")
 	}
 }

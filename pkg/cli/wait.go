@@ -92,11 +92,11 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.conditions, "for", nil,
 		"What to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
-	flags.BoolVar(&f.any, "any", false, "One --for is enough; else all have to be met by one version of the object")
+	flags.BoolVar(&f.any, "any", false, "One --for is enough; otherwise one version of the object has to meet all")
 	flags.StringArrayVar(&f.failOn, "fail-on", nil, "What ends the wait as failed, in the same forms. Repeatable")
-	flags.DurationVar(&f.timeout, "timeout", usualTimeout, "How long to wait in all; 0 looks once, less than 0 waits as long as it takes")
+	flags.DurationVar(&f.timeout, "timeout", usualTimeout, "How long to wait in all; 0 checks once, a negative value waits without limit")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
-		"How long an object, or its kind, may be absent; as long as --timeout unless given, and 0 is not at all")
+		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")
 	f.readiness.add(flags)
 	flags.StringVar(&f.explain, "explain-ready", "", "KIND of which to print when its objects are ready, and where that rule comes from; waits for nothing")
 	flags.BoolVar(&f.local, "local", false, "Judge the objects as they stand in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
@@ -171,7 +171,7 @@ func (o *waitOptions) execute(ctx context.Context, in invocation) error {
 	}
 	began := time.Now()
 	if o.targets.inFiles {
-		reading, cancel := o.within(ctx, began, "the manifests were not read by then")
+		reading, cancel := o.within(ctx, began, "the manifests were read")
 		err := o.targets.files.read(reading, in.Connection, in.streams, o.out.Print)
 		cancel()
 		if err != nil {
@@ -186,7 +186,7 @@ func (o *waitOptions) execute(ctx context.Context, in invocation) error {
 // was called.
 func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began time.Time) error {
 	const pace = 0 // as the server allows
-	connecting, cancel := o.within(ctx, began, "the server did not tell yet what there is")
+	connecting, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
 	client, err := c.Connect(connecting, o.run, pace, o.out.Print)
 	if err != nil {
@@ -215,5 +215,5 @@ func (o *waitOptions) within(ctx context.Context, began time.Time, missing strin
 		return ctx, func() {}
 	}
 	return context.WithDeadlineCause(ctx, began.Add(o.timeout),
-		fmt.Errorf("the --timeout of %s is over, and %s", o.timeout, missing))
+		fmt.Errorf("timed out after %s before %s", o.timeout, missing))
 }

@@ -18,7 +18,7 @@ import (
 
 // resolve finds the kinds of what is waited for.
 func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
-	ctx, cancel := o.within(ctx, began, "the server did not tell yet what there is")
+	ctx, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
 	if o.targets.inFiles {
 		p, err := o.targets.files.order(ctx, c, client, o.out.Print)

@@ -12,7 +12,7 @@ type strictFlags struct{ warnings bool }
 
 func (f *strictFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.warnings, "warnings-as-errors", false,
-		"Exit with 1 if the server warned of anything; what is done is the same")
+		"Exit with 1 if the server returned a warning; nothing else changes")
 }
 
 // warningsError says that the server warned in a run in which that is an error.

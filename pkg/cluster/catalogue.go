@@ -96,7 +96,7 @@ func (c *Client) catalogue(ctx context.Context) (catalogue, error) {
 		for gv := range failed.Groups {
 			names = append(names, gv.String())
 		}
-		t.unknown = fmt.Errorf("of %s it cannot be told, for the server behind it does not answer", strings.Join(sortedOnce(names), ", "))
+		t.unknown = fmt.Errorf("it is unknown for %s, whose server does not answer", strings.Join(sortedOnce(names), ", "))
 	}
 	return t, nil
 }

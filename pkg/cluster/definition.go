@@ -67,7 +67,7 @@ func (c *Client) definitionsOf(ctx context.Context, group string) ([]string, err
 		case err != nil:
 			return answer.Garbled(body)
 		case table.Kind != "Table":
-			return answer.Wrong("it is a %s, no table of definitions", table.Kind)
+			return answer.Wrong("it is a %s, not a table of definitions", table.Kind)
 		}
 		return nil
 	})
@@ -133,7 +133,7 @@ func (c *Client) Established(ctx context.Context, definition string) (err error)
 			err = &NotEstablishedError{Definition: definition, Message: names.Message}
 			return true
 		}
-		err = &NotEstablishedError{Definition: definition, Message: cmp.Or(established.Message, "the API server has not looked at it yet")}
+		err = &NotEstablishedError{Definition: definition, Message: cmp.Or(established.Message, "the API server has not processed it yet")}
 		return false
 	})
 	return cmp.Or(ended, err)

@@ -28,7 +28,7 @@ func noneOf(kind object.Kind) *NoKindError { return &NoKindError{GVK: kind.GVK, 
 
 func (e *NoKindError) Error() string {
 	if e.Unkept {
-		return fmt.Sprintf("the server keeps no objects of the kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+		return fmt.Sprintf("the server stores no objects of the kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 	}
 	text := fmt.Sprintf("the server serves no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 	if e.Err != nil {
@@ -57,12 +57,12 @@ func (e *NoKindError) Hint() string {
 		return "did you mean kind: " + e.Near + "?"
 	}
 	if e.Unkept {
-		return "it answers each as it is created, and forgets it; there is nothing to look at or to delete"
+		return "it answers each when it is created, and stores none; there is nothing to read or to delete"
 	}
 	if e.Err != nil {
 		return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), e.GVK.Version, e.GVK.Group)
 	}
-	return "is its CustomResourceDefinition installed, and the version one that this server still has? See: " + command.Kubectl("api-resources")
+	return "is its CustomResourceDefinition installed, and does this server still have the version? See: " + command.Kubectl("api-resources")
 }
 
 // NoTypeError says that the server serves nothing by the name of a type.

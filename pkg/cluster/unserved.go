@@ -46,8 +46,8 @@ func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) erro
 			hint += ", and kind to " + use.Kind
 		}
 	case notice.Gone:
-		said = append(said, "this server has nothing in its place")
-		hint = "take it out of the manifests"
+		said = append(said, "this server has no replacement")
+		hint = "remove it from the manifests"
 	default:
 		if refused := c.kinds.refusedOf(gvk); refused != nil {
 			none.Err = &object.HintedError{Err: refused, Advice: refused.Hint()}

@@ -142,7 +142,7 @@ func (h admissionHook) means(kind object.Kind) bool {
 // there is certainly nobody.
 func (c *Client) backend(ctx context.Context, client admission.WebhookClientConfig) (state, see string, absent bool) {
 	if client.Service == nil {
-		return "outside of the cluster", "", false
+		return "outside the cluster", "", false
 	}
 	namespace, name := client.Service.Namespace, client.Service.Name
 	what := "service " + namespace + "/" + name

@@ -115,7 +115,7 @@ func notBoolean(one Spec, t *cel.Type) *CompileError {
 		Advice:  "compare it, as in EXPRESSION == VALUE",
 	}
 	if t.TypeName() == "optional_type" {
-		out.Advice = "say what holds where it is absent: .orValue(false)"
+		out.Advice = "say what to assume if it is absent: .orValue(false)"
 	}
 	return out
 }

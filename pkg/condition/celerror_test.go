@@ -72,7 +72,7 @@ func TestExpressionErrors(t *testing.T) {
 			text: `self.status.readyReplicas`, want: `it is an int, and a condition has to be true or false`, hint: "compare it, as in EXPRESSION == VALUE",
 		},
 		"optional": {
-			text: `self.status.?readyReplicas`, want: `a condition has to be true or false`, hint: "say what holds where it is absent: .orValue(false)",
+			text: `self.status.?readyReplicas`, want: `a condition has to be true or false`, hint: "say what to assume if it is absent: .orValue(false)",
 		},
 		"one =": {
 			text: `self.status.phase = 'Bound'`, want: `column 19: `, hint: "compare with ==, as in self.status.phase == 'Bound'",

@@ -62,7 +62,7 @@ func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time)
 		return x.isAbsent(obj, state, celErr.NodeID())
 	case isSecret(x.gvk):
 		// CEL may quote whatever the expression made of a value.
-		err = errors.New("the expression cannot be judged on this Secret; why would quote its values")
+		err = errors.New("cannot evaluate the expression on this Secret (details withheld: they would reveal its values)")
 	}
 	return Verdict{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
 }
@@ -84,7 +84,7 @@ func (x *expression) isFalse(obj map[string]any, state interpreter.EvalState) Ve
 // even that is there.
 func (x *expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Verdict {
 	out := Verdict{Reason: "Absent", Values: x.values(obj, state, x.parts)}
-	out.Message = "it reads what is absent: " + x.text // In an item of a list.
+	out.Message = "it reads an absent field: " + x.text // In an item of a list.
 	node := x.nodes[at]
 	if node.Kind() == ast.CallKind && node.AsCall().IsMemberFunction() { // self.?a.value()
 		node = node.AsCall().Target()

@@ -49,7 +49,7 @@ func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (judge, erro
 func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			parsed, err = nil, fmt.Errorf("no JSONPath: %v", r)
+			parsed, err = nil, fmt.Errorf("not a JSONPath: %v", r)
 		}
 	}()
 	return jsonpath.Parse("", expression)
@@ -146,7 +146,7 @@ func (p *path) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict
 	case len(found) > 1:
 		return notJudged(errManyValues)
 	case isComposite(found[0]):
-		return notJudged(errors.New("the path leads to an object or a list, which is no value to compare"))
+		return notJudged(errors.New("the path leads to an object or a list, which cannot be compared"))
 	}
 	out := Verdict{Met: strings.TrimSpace(fmt.Sprint(found[0])) == strings.TrimSpace(p.spec.Value), Reason: "Equal", Values: []readiness.Value{value}}
 	if !out.Met {
@@ -186,7 +186,7 @@ func (p *path) find(obj map[string]any) ([]any, error) {
 func (p *path) search(obj map[string]any) (found []any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			found, err = nil, fmt.Errorf("%s cannot be judged on this object", p.spec.Expression)
+			found, err = nil, fmt.Errorf("cannot evaluate %s on this object", p.spec.Expression)
 		}
 	}()
 	j := jsonpath.New("").AllowMissingKeys(true)
@@ -195,7 +195,7 @@ func (p *path) search(obj map[string]any) (found []any, err error) {
 	}
 	results, err := j.FindResults(obj)
 	if err != nil && p.secret { // It may quote any value.
-		return nil, fmt.Errorf("%s cannot be judged on this Secret", p.spec.Expression)
+		return nil, fmt.Errorf("cannot evaluate %s on this Secret", p.spec.Expression)
 	}
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ const attempts = 5
 var errChanging = errors.New("the object changes faster than it can be read")
 
 // otherNow says of an object that is gone what is there instead (edge case 68).
-const otherNow = "it is gone; another object has its name by now, and was left alone"
+const otherNow = "it is gone; another object has its name now, and was left alone"
 
 // ask asks for the deletion of a target.
 func (e *Engine) ask(ctx context.Context, t *target) {
@@ -74,7 +74,7 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	case readErr == nil && live.GetDeletionTimestamp() != nil:
 		e.accepted(t, live)
 	default:
-		e.fail(ctx, t, "delete", fmt.Errorf("whether its deletion was accepted is not known: %w", err))
+		e.fail(ctx, t, "delete", fmt.Errorf("it is unknown whether its deletion was accepted: %w", err))
 	}
 }
 

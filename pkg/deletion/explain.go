@@ -96,7 +96,7 @@ func (e *Engine) passOver() {
 		return
 	}
 	e.passed = true
-	e.Emit(event.Warned{Text: fmt.Sprintf("%d objects are still there; the first %d of them are looked into, %d are not", e.pending, e.explained, e.pending-e.explained)})
+	e.Emit(event.Warned{Text: fmt.Sprintf("%d objects are still there; the first %d of them are explained, %d are not", e.pending, e.explained, e.pending-e.explained)})
 }
 
 // reasons asks the explainer, when it is the target's turn.

@@ -137,4 +137,4 @@ func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 }
 
 // ErrDeclined is what Confirm returns when somebody was asked, and said no.
-var ErrDeclined = errors.New("nobody agreed to it")
+var ErrDeclined = errors.New("not confirmed")

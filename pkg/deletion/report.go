@@ -70,7 +70,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// It was not refused: we stopped.
 		if mayBeWritten(err) {
-			err = fmt.Errorf("it was under way, and may have been accepted: %w", err)
+			err = fmt.Errorf("it was in progress, and may have been accepted: %w", err)
 		}
 		e.end(t, event.Deleted{Action: event.Skipped, Err: err})
 		return
@@ -121,7 +121,7 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 		switch {
 		case t.done:
 		case !t.asked.IsZero():
-			e.finish(t, event.Deleted{Action: event.Remains, Reason: "not waited for any longer"})
+			e.finish(t, event.Deleted{Action: event.Remains, Reason: "no longer waited for"})
 		default:
 			e.finish(t, event.Deleted{Action: event.Skipped, Err: context.Cause(ctx)})
 		}

@@ -188,7 +188,7 @@ func TestManyStuck(t *testing.T) {
 		if n := len(r.said()); n != explainMany || len(r.results()) != len(names) {
 			t.Errorf("%d explanations, %d results", n, len(r.results()))
 		}
-		want := fmt.Sprintf("%d objects are still there; the first %d of them are looked into, %d are not", len(names), explainMany, len(names)-explainMany)
+		want := fmt.Sprintf("%d objects are still there; the first %d of them are explained, %d are not", len(names), explainMany, len(names)-explainMany)
 		same(t, []string{want}, r.warnings())
 	})
 }

@@ -99,7 +99,7 @@ func (e *Engine) judge(t *target) {
 		e.finish(t, event.Deleted{Action: event.Unknown, Err: t.Err})
 	case t.found:
 	case !t.kind.Kept():
-		e.absent(t, "the cluster keeps no objects of its kind: it answers them as they are created, and forgets them")
+		e.absent(t, "the cluster stores no objects of its kind: it answers them when they are created")
 	case t.Absent, t.view.kindGone:
 		e.absent(t, "the cluster does not serve its kind, so there can be none")
 	case e.mayAskUnseen(t):

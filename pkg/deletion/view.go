@@ -32,7 +32,7 @@ type view struct {
 	// ready is closed, once, when it is known what is there, or that nobody can tell.
 	ready chan struct{}
 	once  sync.Once
-	// synced: what is there was told. kindGone: its kind is not served any more.
+	// synced: what is there was told. kindGone: its kind is no longer served.
 	synced, kindGone bool
 	// blind: nothing can be seen at present.
 	blind bool
@@ -252,7 +252,7 @@ func (v *view) kindIsGone() {
 		case !t.started:
 			t.found = false
 		default:
-			e.finish(t, event.Deleted{Action: event.Gone, Reason: "its kind is not served any more"})
+			e.finish(t, event.Deleted{Action: event.Gone, Reason: "its kind is no longer served"})
 		}
 	}
 }

@@ -43,7 +43,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("nothing could be said of %d objects", e.Objects)
+	return fmt.Sprintf("the result is unknown for %d objects", e.Objects)
 }
 
 // Engine compares plans. Server and Emit are needed; one Engine is for one run.
@@ -206,7 +206,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 		}
 	}
 	if err == nil {
-		err = errors.New("its kind came to be served only now: compare again")
+		err = errors.New("the server has only just begun to serve its kind: compare again")
 	}
 	e.cannotTell(ctx, item, err)
 }

@@ -57,7 +57,7 @@ func parseChoice(text string) (Choice, error) {
 	if object != "" {
 		parts := strings.Split(object, "/")
 		if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-			return Choice{}, fmt.Errorf("%q: before the path comes KIND/NAME or KIND/NAMESPACE/NAME, such as deployment.apps/web", text)
+			return Choice{}, fmt.Errorf("%q: write KIND/NAME or KIND/NAMESPACE/NAME before the path, such as deployment.apps/web", text)
 		}
 		c.Kind, c.Name = strings.ToLower(parts[0]), parts[len(parts)-1]
 		if len(parts) == 3 {

@@ -36,7 +36,7 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 		err = misfit
 	}
 	if p.lenient() && unexplained(err) {
-		return &RefusedError{Err: err, Advice: "--validate does not reach everything: a field that the schema does not declare " +
+		return &RefusedError{Err: err, Advice: "--validate does not cover everything: a field that the schema does not declare " +
 			"is refused by server-side apply itself"}
 	}
 	if in.Live == nil || !apierrors.IsInvalid(err) {

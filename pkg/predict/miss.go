@@ -102,7 +102,7 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 	}
 	for _, c := range slices.Concat(ordered("--take", p.Take), ordered("--yield", p.Yield)) {
 		if s, missed := open[c]; missed && !hit[c] {
-			misses = append(misses, Miss{Text: s.unstated("no object of the input states it", near[c])})
+			misses = append(misses, Miss{Text: s.unstated("no object in the input states it", near[c])})
 			delete(open, c)
 		}
 	}

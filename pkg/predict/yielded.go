@@ -15,7 +15,7 @@ type YieldError struct {
 }
 
 func (e *YieldError) Error() string {
-	return fmt.Sprintf("%s is yielded, and yet the apply would change it: nothing was written", e.Path)
+	return fmt.Sprintf("%s is yielded, but the apply would change it: nothing was written", e.Path)
 }
 
 // Hint says what can be done.

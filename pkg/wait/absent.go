@@ -31,9 +31,9 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 		return
 	}
 	slices.SortFunc(missing, func(a, b *item) int { return strings.Compare(a.ref.String(), b.ref.String()) })
-	what := missing[0].ref.String() + " does not exist yet: it is waited for"
+	what := missing[0].ref.String() + " does not exist yet; waiting for it"
 	if more := len(missing) - 1; more > 0 {
-		what = fmt.Sprintf("%s and %d more do not exist yet: they are waited for", missing[0].ref, more)
+		what = fmt.Sprintf("%s and %d more do not exist yet; waiting for them", missing[0].ref, more)
 	}
 	r.emit(event.Warned{Text: what})
 	for _, it := range missing[:min(asked, len(missing))] {

@@ -42,7 +42,7 @@ func TestAbsenceIsToldAtOnce(t *testing.T) {
 		return why(ctx, kind, ref)
 	}}
 	got := w.wait(t, engine, named(goal(t, complete), "a", "c"), nil)
-	want := []string{"job.batch/a -n prod and 1 more do not exist yet: they are waited for", "did you mean job.batch/b -n prod?"}
+	want := []string{"job.batch/a -n prod and 1 more do not exist yet; waiting for them", "did you mean job.batch/b -n prod?"}
 	if !slices.Equal(warned(got.Events), want) {
 		t.Errorf("told %q", warned(got.Events))
 	}
@@ -84,7 +84,7 @@ func TestWaitFound(t *testing.T) {
 		w.remove("a")
 		w.put(job("b", "2", "Complete"))
 	})
-	if got.Err != nil || got.Results["a"] != "deleted: deleted while it was waited for" || got.Results["b"] != "met" || got.After != seconds(2) {
+	if got.Err != nil || got.Results["a"] != "deleted: deleted during the wait" || got.Results["b"] != "met" || got.After != seconds(2) {
 		t.Errorf("%v, %v after %s", got.Err, got.Results, got.After)
 	}
 

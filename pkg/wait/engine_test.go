@@ -112,7 +112,7 @@ func TestWait(t *testing.T) {
 				time.Sleep(seconds(1))
 				w.put(job("a", "2", "Complete"))
 			},
-			want: results{"a": "met: replaced while it was waited for"}, met: true, after: seconds(2),
+			want: results{"a": "met: replaced during the wait"}, met: true, after: seconds(2),
 		},
 		// edge case 49
 		"deleted for good": {
@@ -120,7 +120,7 @@ func TestWait(t *testing.T) {
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			happens: func(w *world) { time.Sleep(seconds(1)); w.remove("a") },
-			want:    results{"a": "timeout: deleted while it was waited for"}, after: time.Minute, unmet: Outcome{Late: 1},
+			want:    results{"a": "timeout: deleted during the wait"}, after: time.Minute, unmet: Outcome{Late: 1},
 		},
 		// edge case 49
 		"to be gone, and it is": {
@@ -195,7 +195,7 @@ func TestWait(t *testing.T) {
 				time.Sleep(seconds(1))
 				w.put(job("b", "2", "Complete"))
 			},
-			want: results{"a": "unselected: deleted, or without the labels, while it was waited for", "b": "met"}, met: true, after: seconds(2),
+			want: results{"a": "unselected: deleted, or without the labels, during the wait", "b": "met"}, met: true, after: seconds(2),
 		},
 		// Whoever asked for all of a kind sees nothing go that is still there.
 		"one of all is deleted": {
@@ -207,7 +207,7 @@ func TestWait(t *testing.T) {
 				return targets
 			},
 			happens: func(w *world) { time.Sleep(seconds(1)); w.remove("a") },
-			want:    results{"a": "deleted: deleted while it was waited for", "b": "met"}, met: true, after: seconds(1),
+			want:    results{"a": "deleted: deleted during the wait", "b": "met"}, met: true, after: seconds(1),
 		},
 		// edge case 49
 		"all that a selector found is deleted: that is no yes": {
@@ -215,7 +215,7 @@ func TestWait(t *testing.T) {
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return matching(goal(t, complete)) },
 			happens: func(w *world) { time.Sleep(seconds(1)); w.remove("a") },
-			want:    results{"a": "unselected: deleted, or without the labels, while it was waited for"}, after: seconds(20), unmet: Outcome{Late: 1},
+			want:    results{"a": "unselected: deleted, or without the labels, during the wait"}, after: seconds(20), unmet: Outcome{Late: 1},
 		},
 		"all that a selector matches is to be gone, but not what comes later": {
 			engine:  Engine{Timeout: time.Minute},

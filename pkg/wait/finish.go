@@ -17,7 +17,7 @@ import (
 const explaining = 10 * time.Second
 
 // errNotSeen: nothing of the object was heard.
-var errNotSeen = errors.New("the server was not heard of it in time")
+var errNotSeen = errors.New("the server did not report on it in time")
 
 // finish gives their results to what is left, and tells how it went.
 func (r *run) finish(ctx context.Context) error {

@@ -53,8 +53,8 @@ func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructure
 		return
 	}
 	if it.uid != "" && it.uid != u.GetUID() {
-		it.note = "replaced while it was waited for"
-		r.emit(event.Warned{Ref: it.ref, Text: "was replaced by another object of its name while it was waited for"})
+		it.note = "replaced during the wait"
+		r.emit(event.Warned{Ref: it.ref, Text: "was replaced by another object of its name during the wait"})
 	}
 	it.known, it.absent, it.uid = true, time.Time{}, u.GetUID()
 	if r.Objects {
@@ -83,10 +83,10 @@ func (r *run) gone(ctx context.Context, it *item) {
 	switch {
 	case !deleted || it.goal.waitsFor(condition.Delete):
 	case it.view.selecting() && it.view.labels != "":
-		action, it.note = event.Unselected, "deleted, or without the labels, while it was waited for"
-		r.emit(event.Warned{Ref: it.ref, Text: "is not selected any more: it was deleted, or its labels have changed"})
+		action, it.note = event.Unselected, "deleted, or without the labels, during the wait"
+		r.emit(event.Warned{Ref: it.ref, Text: "is no longer selected: it was deleted, or its labels have changed"})
 	default:
-		it.note = "deleted while it was waited for"
+		it.note = "deleted during the wait"
 		r.emit(event.Warned{Ref: it.ref, Text: "was " + it.note})
 	}
 	r.judge(ctx, it)

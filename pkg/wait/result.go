@@ -6,7 +6,7 @@ import "fmt"
 // all that is known count where they are unknown.
 type Outcome struct {
 	// Failed objects will not meet their goal, Late ones did not in time or were
-	// not waited for any longer, and of Unknown ones it cannot be told.
+	// no longer waited for, and of Unknown ones it cannot be told.
 	Failed, Late, Unknown int
 }
 

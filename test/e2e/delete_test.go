@@ -43,7 +43,7 @@ func TestDeleteReplaced(t *testing.T) {
 		kubectl(t, c, "create", "configmap", "cm-0000", "-n", ns, "--from-literal=value=new")
 	})
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).
-		says(t, "1 deleted").says(t, "another object has its name by now, and was left alone")
+		says(t, "1 deleted").says(t, "another object has its name now, and was left alone")
 	if got := value(t, c, ns, "cm-0000"); got != "new" {
 		t.Errorf("the new one is gone, or changed: %q", got)
 	}
@@ -206,7 +206,7 @@ func TestDeleteInterrupted(t *testing.T) {
 	})
 	r.signal(t, syscall.SIGINT)
 	r.wait(t)
-	r.ends(t, 2).says(t, "terminating  configmap/one -n default").says(t, "not waited for any longer").
+	r.ends(t, 2).says(t, "terminating  configmap/one -n default").says(t, "no longer waited for").
 		says(t, "skipped      namespace/"+ns+"-x").says(t, "1 terminating, 1 skipped")
 	letGo(t, c, "default", "one")
 	k8sconnect(t, c.KubeconfigPath, "delete", "-f", set, "--ignore-not-found").ends(t, 0)

@@ -20,7 +20,7 @@ func TestInterrupted(t *testing.T) {
 	const later = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: later}\nspec: {containers: [{name: app, image: \"app:1\"}]}\n"
 	set := file(t, configMaps(100, 100, "1")+later)
 	for format, want := range map[string][]string{
-		"table":  {"created     configmap/cm-0000", "skipped     configmap/cm-0050 -n $NS: it was under way, and may have been written", "skipped     pod/later", "99 created, 2 skipped"},
+		"table":  {"created     configmap/cm-0000", "skipped     configmap/cm-0050 -n $NS: it was in progress, and may have been written", "skipped     pod/later", "99 created, 2 skipped"},
 		"json":   {`"created": 99`, `"failed": 0`, `"skipped": 2`, "may have been written"},
 		"name":   {"configmap/cm-0099"},
 		"stream": {`"type":"finished","summary":{"created":99,"configured":0,"unchanged":0,"conflict":0,"failed":0,"skipped":2`},
@@ -66,7 +66,7 @@ func TestTimeout(t *testing.T) {
 	ns, set := namespace(t, c), file(t, configMaps(20, 1, "1"))
 	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0010"), cluster.Fault{Status: 503, Delay: time.Minute})
 	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=2s", "-o", "json").ends(t, 1)
-	r.says(t, "the run's --timeout of 2s is over").says(t, "run it again: it goes on where it was")
+	r.says(t, "the run timed out after 2s (--timeout)").says(t, "run it again: it continues where it stopped")
 	out, there := r.report(t), len(uids(t, c, ns))
 	if out.Summary["created"] != there || out.Summary["skipped"] != 20-there {
 		t.Errorf("summary %v, but %d of 20 are there: %s", out.Summary, there, r)

@@ -128,7 +128,7 @@ func TestServerHangs(t *testing.T) {
 	p.Hold()
 	set := file(t, configMaps(1, 1, "1"))
 	r := k8sconnect(t, kubeconfig, "apply", "-n", "default", "-f", set, "--timeout=2s").ends(t, 2)
-	r.says(t, "--timeout of 2s is over")
+	r.says(t, "the run timed out after 2s (--timeout)")
 	if r.stdout.Len() != 0 {
 		t.Errorf("stdout: %s", r)
 	}

@@ -180,7 +180,7 @@ func TestWaitReplaced(t *testing.T) {
 	kubectl(t, c, "delete", "configmap", "a", "-n", ns)
 	kubectl(t, c, "create", "configmap", "a", "-n", ns, "--from-literal=done=yes")
 	r.wait(t)
-	r.ends(t, 0).says(t, "was deleted while it was waited for").says(t, "met").says(t, "replaced while it was waited for")
+	r.ends(t, 0).says(t, "was deleted during the wait").says(t, "met").says(t, "replaced during the wait")
 
 	// To be gone means the one that was there.
 	from := watchesOf(p, "configmaps")

@@ -67,12 +67,12 @@ func New(vault *redact.Vault) *Connection {
 func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	c.config.AddFlags(flags)
 	c.flags = flags
-	flags.Lookup("namespace").Usage = "Namespace of objects that name none; of the others it has to be the same"
+	flags.Lookup("namespace").Usage = "Namespace of objects that name none; the others have to agree"
 	flags.Lookup("context").Usage = "Context of the kubeconfig to use"
 	flags.Lookup("kubeconfig").Usage = "Path of the kubeconfig"
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
-		"How long to keep trying while the API server is not there; 10m survives a cluster that is still starting")
-	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; 0 is as long as it needs")
+		"How long to keep trying while the API server is unavailable; 10m outlasts the start of a cluster")
+	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; 0 is unlimited")
 	c.addGuards(flags)
 	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Log verbosity; 6 shows each request")
 	flags.StringVar(&c.Color, "color", "auto", "When to use colour: auto, always or never")
@@ -123,7 +123,7 @@ func (c *Connection) Over() error {
 type OverError struct{ timeout time.Duration }
 
 func (e *OverError) Error() string {
-	return fmt.Sprintf("the run's --timeout of %s is over", e.timeout)
+	return fmt.Sprintf("the run timed out after %s (--timeout)", e.timeout)
 }
 
 // Namespace returns the namespace for objects that name none, and whether the
@@ -170,7 +170,7 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left, Of: c.serverTimeout})
 		},
 		OnStall: func(ref object.Ref, since time.Time, within time.Duration) {
-			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is well", Since: since, Within: within})
+			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is healthy", Since: since, Within: within})
 		},
 	})
 	if err != nil {

@@ -45,7 +45,7 @@ func (c *Connection) addGuards(flags *pflag.FlagSet) {
 	flags.String(ExpectContext, "",
 		"Refuse any context whose name does not match, such as 'prod-*'; also $"+variable(ExpectContext))
 	flags.String(ExpectCluster, "",
-		"Refuse any cluster whose kube-system namespace has not this UID; also $"+variable(ExpectCluster))
+		"Refuse any cluster whose kube-system namespace has another UID; also $"+variable(ExpectCluster))
 }
 
 // expectations are what the command line and the environment expect of a guard: both
@@ -68,7 +68,7 @@ func (c *Connection) checkGuards() error {
 	for _, flag := range guards() {
 		for _, want := range c.expectations(flag) {
 			if want.value == "" {
-				errs = append(errs, fmt.Errorf("%s is empty, and so would guard nothing", want.from))
+				errs = append(errs, fmt.Errorf("%s is empty and would guard nothing", want.from))
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (c *Connection) expectedCluster(ctx context.Context, client *cluster.Client
 	case apierrors.IsForbidden(err):
 		return &object.HintedError{
 			Err:    fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err),
-			Advice: "the guard needs the permission to get the namespace " + name + ", and nothing else was asked for",
+			Advice: "the guard needs permission to get the namespace " + name + "; nothing else was sent",
 		}
 	case apierrors.IsNotFound(err):
 		return &object.HintedError{

@@ -63,7 +63,7 @@ func checkAddress(config *rest.Config) error {
 		return nil
 	}
 	return &object.HintedError{
-		Err:    fmt.Errorf("kubeconfig: the server's address %q is no https URL", config.Host),
+		Err:    fmt.Errorf("kubeconfig: the server's address %q is not an https URL", config.Host),
 		Advice: "see: " + command.Kubectl("config", "view") + " --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
 	}
 }

@@ -17,17 +17,17 @@ func ForeignHint(err error) string {
 	case "force-conflicts":
 		return "--take=all takes every contested field, --take=PATH one of them"
 	case "server-side":
-		return "leave it out: what is asked is always asked of the server"
+		return "leave it out: the server is always asked"
 	case "interactive":
-		return "--dry-run=server shows what would be deleted; nothing is asked one by one"
+		return "--dry-run=server shows what would be deleted; there are no prompts for single objects"
 	case "raw":
 		return "kubectl delete --raw sends a request to a path of the API server; no object is named by it"
 	case "prune", "prune-allowlist", "applyset":
-		return "nothing is deleted because it left the manifests: name it to kubectl k8sconnect delete, as TYPE/NAME"
+		return "leaving the manifests deletes nothing: delete it with kubectl k8sconnect delete TYPE/NAME"
 	case "wait":
 		return "apply --wait waits for what it applied; for the rest, see: kubectl k8sconnect wait"
 	case "force":
-		return "no object is deleted to be created again: kubectl delete does the first half"
+		return "objects are never deleted and created again: delete it first, with kubectl delete"
 	case "version":
 		return "see: kubectl k8sconnect version"
 	default:

@@ -139,11 +139,11 @@ func (l list) fits(kind object.Kind) error {
 	case l.APIVersion == gv && l.Kind != "" && l.Kind != kind.GVK.Kind && !KubernetesOwn(kind.GVK.Group):
 		return nil // A definition may call its lists as it likes.
 	case l.Kind == "":
-		return Wrong("it is no list of %s", kind.GVR().GroupResource())
+		return Wrong("it is not a list of %s", kind.GVR().GroupResource())
 	case l.Kind == "Status":
 		return Wrong("it is a Status (%s)", l.message)
 	default:
-		return Wrong("it is a %s in %s, no list of %s", l.Kind, l.APIVersion, kind.GVR().GroupResource())
+		return Wrong("it is a %s in %s, not a list of %s", l.Kind, l.APIVersion, kind.GVR().GroupResource())
 	}
 }
 

@@ -26,7 +26,7 @@ func (e *WrongError) Error() string { return "the answer is not what was asked f
 func (e *WrongError) Hint() string { return Hint }
 
 // Hint says where to look for what broke an answer off, or replaced it.
-const Hint = "something on the way may break it off or answer in its place: a proxy, a load balancer, a limit on size or time"
+const Hint = "something on the way may cut it off or answer in its place: a proxy, a load balancer, a limit on size or time"
 
 // Wrong is a *WrongError that says what came instead.
 func Wrong(format string, args ...any) error { return &WrongError{fmt.Sprintf(format, args...)} }

@@ -56,7 +56,7 @@ func (l *List) Read(ctx context.Context) (metav1.ListMeta, error) {
 	}
 	last, err := pages.Read(ctx)
 	if errors.Is(err, errNoProgress) {
-		err = request.NoAnswer(answer.Wrong("the list of %s goes on where it was", l.Kind.GVR().GroupResource()))
+		err = request.NoAnswer(answer.Wrong("the list of %s makes no progress", l.Kind.GVR().GroupResource()))
 	}
 	return last, err
 }

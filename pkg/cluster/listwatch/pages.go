@@ -17,7 +17,7 @@ import (
 const restarts = 2
 
 // errNoProgress says that a page leads to where it is.
-var errNoProgress = errors.New("the list goes on where it was")
+var errNoProgress = errors.New("the list makes no progress")
 
 // Pages reads a list page by page. A list that never comes to its end that way costs
 // six requests at most, whoever reads it (edge case 94).

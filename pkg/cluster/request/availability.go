@@ -33,7 +33,7 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 	defer cancel()
 	body, err := Read(ctx, s.rest.Get().AbsPath("/readyz"))
 	if err == nil && !bytes.EqualFold(bytes.TrimSpace(body), []byte("ok")) {
-		err = answer.Wrong("/readyz answers with something else than ok")
+		err = answer.Wrong("/readyz answers something other than ok")
 	}
 	switch code := StatusOf(err).Code; {
 	case err == nil, code == http.StatusUnauthorized, code == http.StatusNotFound:

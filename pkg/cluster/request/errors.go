@@ -58,7 +58,7 @@ func (e *UnreachableError) Hint() string {
 	}
 	switch {
 	case errors.As(e.Err, &name) && name.IsNotFound:
-		return "the host name of the server in the kubeconfig does not resolve: is it spelt right?"
+		return "the host name of the server in the kubeconfig does not resolve: is it spelled correctly?"
 	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
 		return "is this machine's clock right (`date -u`)? If so, the server's certificate has to be renewed"
 	case errors.As(e.Err, &host):
@@ -90,7 +90,7 @@ func (e *credentialsError) Unreachable() bool { return true }
 
 // Hint says where to look.
 func (e *credentialsError) Hint() string {
-	return "the kubeconfig says how to get credentials, and that fails: is a login due? See: " + command.Kubectl("config", "view", "--minify")
+	return "getting credentials as the kubeconfig says failed: is a login due? See: " + command.Kubectl("config", "view", "--minify")
 }
 
 // startingError says that the server is there, but not ready.
@@ -110,7 +110,7 @@ type noAnswerError struct{ err error }
 func NoAnswer(err error) error { return &noAnswerError{err} }
 
 func (e *noAnswerError) Error() string {
-	return fmt.Sprintf("the API server is there, but does not answer this request: %v", e.err)
+	return fmt.Sprintf("the API server is reachable, but does not answer this request: %v", e.err)
 }
 
 func (e *noAnswerError) Unwrap() error { return e.err }
@@ -133,7 +133,7 @@ func (e *busyError) Error() string {
 	if e.tried == 0 {
 		return e.err.Error()
 	}
-	return fmt.Sprintf("%v (tried again for %s)", e.err, e.tried.Round(time.Second))
+	return fmt.Sprintf("%v (retried for %s)", e.err, e.tried.Round(time.Second))
 }
 
 func (e *busyError) Unwrap() error { return e.err }
@@ -149,7 +149,7 @@ func (e *busyError) Hint() string {
 	}](e.err); ok {
 		return hinted.Hint()
 	}
-	return "run it again later; --server-timeout=5m keeps trying for longer"
+	return "retry later; --server-timeout=5m keeps trying longer"
 }
 
 // wishError adds to a failure how long the server asks to be left alone.

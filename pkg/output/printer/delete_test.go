@@ -54,7 +54,7 @@ func deleteStory() []event.Event {
 		}},
 		event.PhaseStarted{Index: 0},
 		event.Started{Ref: config("a")},
-		event.Deleted{Ref: config("b"), Action: event.Gone, Reason: "it is gone; another object has its name by now, and was left alone"},
+		event.Deleted{Ref: config("b"), Action: event.Gone, Reason: "it is gone; another object has its name now, and was left alone"},
 		event.Deleted{Ref: config("a"), Action: event.Gone},
 		event.Deleted{Ref: config("old"), Source: file, Action: event.Failed, Err: notFound},
 		event.Deleted{Ref: config("kept"), Action: event.Failed, Err: forbidden("kept")},

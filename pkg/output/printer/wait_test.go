@@ -37,8 +37,8 @@ func waitStory(*testing.T) []event.Event {
 		event.Judged{Ref: web(), Conditions: lacks(int64(1))},
 		event.Waited{Ref: settings, Action: event.Met, Object: address},
 		event.Waited{Ref: config("gone"), Action: event.Met},
-		event.Warned{Ref: old, Text: "was deleted while it was waited for"},
-		event.Waited{Ref: old, Action: event.Gone, Note: "deleted while it was waited for"},
+		event.Warned{Ref: old, Text: "was deleted during the wait"},
+		event.Waited{Ref: old, Action: event.Gone, Note: "deleted during the wait"},
 		event.Judged{Ref: web(), Conditions: lacks(int64(2))},
 		event.Waited{
 			Ref: web(), Action: event.TimedOut, Conditions: lacks(int64(2)), After: time.Minute,

@@ -84,7 +84,7 @@ type KeyError struct {
 }
 
 func (e *KeyError) Error() string {
-	return fmt.Sprintf("%s is part of the key of its list item, and cannot be yielded by itself", e.Path)
+	return fmt.Sprintf("%s is part of the key of its list item, and cannot be yielded on its own", e.Path)
 }
 
 // Hint names the item, which can be.
