@@ -113,7 +113,7 @@ func bounded(execute func(io.Writer, *unstructured.Unstructured) error) func(*un
 			return "", err
 		}
 		if spare += perObject - made.Len(); spare < 0 {
-			return "", fmt.Errorf("the template makes more text than %d MiB and another for each object", gotemplate.MaxText>>20)
+			return "", fmt.Errorf("the template produces more text than %d MiB and another for each object", gotemplate.MaxText>>20)
 		}
 		return made.String(), nil
 	}

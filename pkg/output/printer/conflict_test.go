@@ -82,14 +82,14 @@ Nothing in this phase was written. For each path, choose:
   take it    --take=configmap/c-00:.data.a
   leave it   --yield=configmap/c-00:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
 `},
 		"a dry run": {events: many(1, `.data["it's"]`), dryRun: true, want: `
 Nothing in this phase would be written. For each path, choose:
   take it    --take='configmap/c-00:.data["it'\''s"]'
   leave it   --yield='configmap/c-00:.data["it'\''s"]'
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
 `},
 		"one path of many objects": {events: append(many(12, ".data.a"), conflict("d", ".data.b")), want: `
 Nothing in this phase was written. For each path, choose:
@@ -98,9 +98,9 @@ Nothing in this phase was written. For each path, choose:
   leave it   --yield=.data.a  # 12 objects
              --yield=configmap/d:.data.b
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
   take all   --take=all
-A flag without KIND/NAME: holds for that path of every object.
+A flag without KIND/NAME: applies to that path of every object.
 `},
 		"many paths of one object": {events: many(1, ".data.a", ".data.b", ".data.c", ".data.d", ".data.e", ".data.f", ".data.g"), want: `
 Nothing in this phase was written. For each path, choose:
@@ -117,7 +117,7 @@ Nothing in this phase was written. For each path, choose:
              --yield=configmap/c-00:.data.e
              and so on for 2 paths more
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
   take all   --take=all
 `},
 		"from the first phase on": {events: []event.Event{
@@ -133,7 +133,7 @@ Nothing was written. For each path, choose:
   leave it   --yield=configmap/a:.data.a
              --yield=configmap/b:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
   take all   --take=all
 `},
 		"from the second phase on": {events: []event.Event{
@@ -147,7 +147,7 @@ Nothing was written from phase 2 (two) on. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
 `},
 		"in the last phase": {dryRun: true, events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}, {Name: "two"}}},
@@ -158,7 +158,7 @@ Nothing would be written from phase 2 (two) on. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
 `},
 		"somebody was faster than our look": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}}},
@@ -166,11 +166,11 @@ Nothing would be written from phase 2 (two) on. For each path, choose:
 			event.Applied{Ref: config("a"), Action: event.Configured},
 			conflict("b", ".data.a"),
 		}, want: `
-Nothing of what is in conflict was written. For each path, choose:
+Nothing in conflict was written. For each path, choose:
   take it    --take=configmap/b:.data.a
   leave it   --yield=configmap/b:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
 `},
 		"one name in two namespaces": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one", Refs: []object.Ref{config("a"), inNamespace("other", config("a")), config("b")}}}},
@@ -184,7 +184,7 @@ Nothing in this phase was written. For each path, choose:
   leave it   --yield=configmap/prod/a:.data.a
              --yield=configmap/b:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and goes if the manifest does not state it
+  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
   take all   --take=all
 `},
 	}

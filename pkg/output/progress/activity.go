@@ -126,7 +126,7 @@ func (a *activity) pending() (p pending, ok bool) {
 		return p, true
 	case s.Waits && s.Begun && (s.Done < s.Total || s.Total == 0):
 		p := a.waiting
-		p.what = "nothing is heard of " + unheard(s) + " yet"
+		p.what = "no news of " + unheard(s) + " yet"
 		return p, true
 	case !s.Begun && a.step != "":
 		return pending{what: a.step, since: a.stepped}, true

@@ -141,7 +141,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), text.Count(more, "object"))
 	}
 	if causes := all[0].Causes; len(causes) > 0 && t.told != nil && slices.ContainsFunc(all, t.told) {
-		layout.Below(b, []string{causes[0].Code + ": as told above"}, "    ", t.Width)
+		layout.Below(b, []string{causes[0].Code + ": see above"}, "    ", t.Width)
 	} else {
 		layout.Below(b, phrase.Causes(causes), "    ", t.Width)
 	}

@@ -106,7 +106,7 @@ func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 func ownedRemarks(o event.Owned) []string {
 	var remarks []string
 	if o.Unmanaged {
-		remarks = append(remarks, "it has no managed fields: who set its fields is not known")
+		remarks = append(remarks, "it has no managed fields: the owners of its fields are unknown")
 	}
 	if len(o.Fields) > 0 && len(o.Fields[0].Path) < len(o.Path) {
 		remarks = append(remarks, text.Printable(fmt.Sprintf("%s is a part of %s, which is owned as a whole", o.Path, o.Fields[0].Path)))

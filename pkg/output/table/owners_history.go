@@ -32,10 +32,10 @@ func (t *ownersTable) history(h event.History) string {
 		layout.Below(&b, transitionLines(tr, t.Now()), "    ", t.Width)
 	}
 	if h.Dropped > 0 {
-		b.WriteString("  " + text.Count(h.Dropped, "older transition") + " had no room in the record\n")
+		b.WriteString("  " + text.Count(h.Dropped, "older transition") + " did not fit into the record\n")
 	}
 	if h.Lost > 0 {
-		b.WriteString("  " + text.Count(h.Lost, "transition") + " the webhook could not write down\n")
+		b.WriteString("  " + text.Count(h.Lost, "transition") + " the webhook could not record\n")
 	}
 	return b.String()
 }
@@ -75,7 +75,7 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	when := moment(tr.Last, now)
 	switch {
 	case tr.Gap:
-		when += ", found after a time in which nobody watched"
+		when += ", found after a period that was not watched"
 	case tr.User != "":
 		when += ", by the user " + text.Printable(tr.User)
 	}

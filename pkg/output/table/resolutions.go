@@ -40,7 +40,7 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 		for _, c := range shown {
 			line := c.flag(way.flag)
 			if takes && c.refused {
-				line = "cannot be done: the server would refuse " + c.value + ", as said above"
+				line = "cannot be done: the server would refuse " + c.value + ", see above"
 			}
 			lines = append(lines, "  "+layout.Pad(word, len(way.word))+"   "+line)
 			word = ""
@@ -52,13 +52,13 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 	lines = append(lines, "  agree      put the live value into the manifest")
 	refused := slices.ContainsFunc(choices, func(c choice) bool { return c.refused })
 	if manager := soleOwner(conflicts); manager != "" && !refused {
-		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # all that it owns becomes yours, and goes if the manifest does not state it")
+		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # all that it owns becomes yours, and is removed unless the manifest states it")
 	}
 	if len(choices) > 1 && !refused {
 		lines = append(lines, "  take all   --take=all")
 	}
 	if gathered {
-		lines = append(lines, "A flag without KIND/NAME: holds for that path of every object.")
+		lines = append(lines, "A flag without KIND/NAME: applies to that path of every object.")
 	}
 	return lines
 }
@@ -102,9 +102,9 @@ func (t *applyTable) nothingWritten() string {
 	}
 	switch last := len(t.State.Phases) - 1; {
 	case t.PastConflicts:
-		return "Nothing of what is in conflict, or needs it, " + written + "."
+		return "Nothing in conflict, or dependent on it, " + written + "."
 	case t.changed[first]: // Somebody was faster than the look at the phase.
-		return "Nothing of what is in conflict " + written + "."
+		return "Nothing in conflict " + written + "."
 	case last <= 0:
 		return "Nothing in this phase " + written + "."
 	case first > 0 && first <= last:

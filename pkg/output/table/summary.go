@@ -109,7 +109,7 @@ func waitSummary(c *output.State) string {
 func tallyOf(tally map[event.Action]int) string {
 	words := map[event.Action]string{
 		event.Met: "met", event.Failed: "failed", event.TimedOut: "not met in time", event.Unmet: "not met",
-		event.Gone: "deleted meanwhile", event.Unselected: "not selected any more", event.Unknown: "unknown",
+		event.Gone: "deleted meanwhile", event.Unselected: "no longer selected", event.Unknown: "unknown",
 	}
 	var parts []string
 	for _, action := range output.WaitActions() {

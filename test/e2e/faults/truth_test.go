@@ -236,7 +236,7 @@ func (tr *truth) compare(records []ownership.Record, gaps bool) (differences []s
 }
 
 // invented reports whether a record has takeovers that never happened, and does not say
-// of any that it was found after a time in which nobody watched.
+// of any that it was found after a period that was not watched.
 func (c *contested) invented(r ownership.Record) bool {
 	got := map[string]int{}
 	for _, e := range r.Entries {
