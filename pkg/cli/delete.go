@@ -53,7 +53,7 @@ func newDelete(c *connection.Connection, streams genericiooptions.IOStreams) *co
 	var flags deleteFlags
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
-		Short: "Delete objects in reverse order of apply, and explain what holds them",
+		Short: "Delete objects in reverse order of apply, and say what holds them",
 		Long: `Delete objects, in reverse order of their apply, and watch until they are gone.
 Each is bound to the UID that was found: an object that comes back under the
 same name is left alone. When nothing moves any more, it is said why.
