@@ -261,7 +261,7 @@ func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 		return false
 	}, cluster.Fault{})
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/b", "--yes").ends(t, 0).
-		says(t, "another object has its name by now")
+		says(t, "another object has its name now")
 	if got := kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {
 		t.Errorf("finalizers of the new one: %s", got)
 	}
