@@ -33,9 +33,9 @@ const usualCauses = "usual"
 
 func (f *hangFlags) add(cmd *cobra.Command, otherwise string) {
 	flags := cmd.Flags()
-	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long nothing moves in an object before it is said why")
+	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
 	flags.StringSliceVar(&f.failOnCause, "fail-on-cause", nil,
-		"CODE of a cause that ends the wait as failed once it has lasted; without a value, those that do not pass by themselves. "+otherwise)
+		"CODE of a cause that ends the wait as failed once it has lasted; without a value, those that do not pass on their own. "+otherwise)
 	flags.Lookup("fail-on-cause").NoOptDefVal = usualCauses
 	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
 	help.Words(cmd, "logs")
@@ -50,8 +50,8 @@ type hanging struct {
 	logs       int
 }
 
-// toHanging settles what the flags mean; unattended tells that nobody sits there who
-// could end a wait by hand.
+// toHanging settles what the flags mean; unattended is set where no one is there to end a
+// wait by hand.
 func (f *hangFlags) toHanging(flags *pflag.FlagSet, unattended bool) (hanging, error) {
 	h := hanging{stuckAfter: f.stuckAfter, logs: f.logs}
 	switch {
