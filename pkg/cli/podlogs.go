@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,7 +63,7 @@ func (p *podLogs) onto(ctx context.Context, causes []event.Cause) int {
 		requests += sent
 		c.Log = log.lines
 		if log.err != nil && !apierrors.IsForbidden(log.err) {
-			c.Evidence = append(c.Evidence[:len(c.Evidence):len(c.Evidence)], "its log could not be read: "+text.Excerpt(p.mask(log.err.Error())))
+			c.Evidence = append(slices.Clip(c.Evidence), "its log could not be read: "+text.Excerpt(p.mask(log.err.Error())))
 		}
 	}
 	return requests

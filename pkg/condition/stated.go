@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -52,7 +53,7 @@ func compileRule(gvk schema.GroupVersionKind, rule KindRule) (*stated, error) {
 }
 
 func (r reads) and(other reads) reads {
-	return reads{all: r.all || other.all, paths: append(r.paths[:len(r.paths):len(r.paths)], other.paths...), specTimes: r.specTimes || other.specTimes}
+	return reads{all: r.all || other.all, paths: append(slices.Clip(r.paths), other.paths...), specTimes: r.specTimes || other.specTimes}
 }
 
 // wrong says where the formula is that does not compile.

@@ -66,7 +66,7 @@ type Rooted struct {
 	Holds []object.Ref
 }
 
-// Unread: nothing is known of the object but why.
+// Unread reports whether nothing is known of the object but why.
 func (s Stuck) Unread() bool { return s.Err != nil && s.Since.IsZero() && len(s.Causes) == 0 }
 
 func (Deleted) event() {}

@@ -68,15 +68,15 @@ func (x Items) Element(item any) (pe Element, complete, ok bool) {
 type Match int
 
 const (
-	// NoMatch: it is another item.
+	// NoMatch says that it is another item.
 	NoMatch Match = iota
-	// Bare: the item states none of the key, and all of it may be the server's defaults
+	// Bare says that the item states none of the key, and all of it may be the server's defaults
 	// (edge case 88).
 	Bare
-	// Partial: everything the item states of the key matches, and the server's default may
+	// Partial says that everything the item states of the key matches, and the server's default may
 	// supply the rest (edge case 3).
 	Partial
-	// Exact: the item states the whole key, and it matches.
+	// Exact says that the item states the whole key, and it matches.
 	Exact
 )
 

@@ -4,11 +4,11 @@ package ownership
 type Outcome int
 
 const (
-	// OutcomeRecorded: it is in a record, or needs no record.
+	// OutcomeRecorded says that it is in a record, or needs no record.
 	OutcomeRecorded Outcome = iota
-	// OutcomeLeft: this replica does not record it; the leader does.
+	// OutcomeLeft says that this replica does not record it; the leader does.
 	OutcomeLeft
-	// OutcomeLost: it is in no record and never will be. The caller has to declare a gap
+	// OutcomeLost says that it is in no record and never will be. The caller has to declare a gap
 	// in the history.
 	OutcomeLost
 )

@@ -70,12 +70,12 @@ func markOf(u *unstructured.Unstructured) uint64 {
 // containerMark is what a container of a Pod does.
 func containerMark(status any) string {
 	s, _ := status.(map[string]any)
-	said := fmt.Sprint(s["name"], s["ready"], s["started"])
+	said := []string{fmt.Sprint(s["name"], s["ready"], s["started"])}
 	states, _ := s["state"].(map[string]any)
 	for _, kind := range []string{"waiting", "running", "terminated"} {
 		if state, ok := states[kind].(map[string]any); ok {
-			said += fmt.Sprint(" ", kind, " ", state["reason"], " ", state["exitCode"])
+			said = append(said, kind, fmt.Sprint(state["reason"]), fmt.Sprint(state["exitCode"]))
 		}
 	}
-	return said
+	return strings.Join(said, " ")
 }

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -114,8 +115,7 @@ func isNegation(word string) bool {
 // word that says anything, as in SecretSynced or ReadyToUse. Negated reports whether a
 // word before turns that round.
 func nameClass(words []string) (c class, negated bool) {
-	for i := len(words) - 1; i >= 0; i-- {
-		word := words[i]
+	for i, word := range slices.Backward(words) {
 		c = classOf(word)
 		switch {
 		case isMood(word) && c == none, word == "warning", word == "warnings":

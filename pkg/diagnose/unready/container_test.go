@@ -160,7 +160,7 @@ func TestImages(t *testing.T) {
 			facts: replicaSet(2) +
 				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + strings.Replace(running("web-2", "node-2", "registry.example/app:1", "bbbbbbbbbbbbbbbb", "False"), "{name: app,", "{name: app, imagePullPolicy: Always,", 1),
-			want: []string{"ImageDiffers: container app: nodes run different images under the one name registry.example/app:1", "Starting: pod/web-2 -n prod: is being started, and nothing is known to be wrong"},
+			want: []string{"ImageDiffers: container app: nodes run different images under the same name registry.example/app:1", "Starting: pod/web-2 -n prod: is being started, and nothing is known to be wrong"},
 			next: "kubectl delete pod web-2 -n prod",
 		},
 		"not the digest that was asked for": {

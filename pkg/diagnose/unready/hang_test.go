@@ -24,12 +24,11 @@ import (
 // scene is a cluster in virtual time in which a wait waits for an object: what it holds
 // is another thing from one moment to the next.
 type scene struct {
-	mu      sync.Mutex
-	reader  *teller
-	live    *unstructured.Unstructured
-	tell    func(object.Change)
-	version int
-	began   time.Time
+	mu     sync.Mutex
+	reader *teller
+	live   *unstructured.Unstructured
+	tell   func(object.Change)
+	began  time.Time
 	// own and all are when requests came: about what has a namespace, but for the
 	// warnings of that, and all of them.
 	own, all []time.Time

@@ -96,7 +96,7 @@ func TestFiftyThatHang(t *testing.T) {
 	if len(first) != hanging || latest > soon {
 		t.Errorf("%d of %d are told, the last after %s", len(first), hanging, latest)
 	}
-	c.scene.own = nil // They are those of fifty objects.
+	c.own = nil // They are those of fifty objects.
 	c.bounded(t)
 	t.Logf("%d requests in 3 minutes, the last of %d told after %s", len(c.all), hanging, latest)
 }

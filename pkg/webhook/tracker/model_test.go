@@ -146,7 +146,7 @@ func (m *model) write() {
 // kill starts anew from a checkpoint, or from what is there if that is forgotten.
 func (m *model) kill(forgotten bool) {
 	if m.random.IntN(2) == 0 {
-		m.dealt(firstOf(m.state.lost()))
+		m.dealt(firstOf(m.lost()))
 	}
 	from := m.checkpoint().Resources["configmaps"]
 	m.declared.Add(m.undeclared.Gaps...)
@@ -187,7 +187,7 @@ func (m *model) relist(from int) {
 		m.take(m.see(m.w, o, true, m.now))
 	}
 	m.listed(m.w, fmt.Sprint(m.seen), m.now)
-	m.dealt(firstOf(m.state.lost()))
+	m.dealt(firstOf(m.lost()))
 }
 
 // Whatever is written, delivered twice, hinted at in any order, lost for want of room
@@ -243,7 +243,7 @@ func (m *model) finish() {
 	for len(m.given) > 0 {
 		m.write()
 	}
-	m.dealt(firstOf(m.state.lost()))
+	m.dealt(firstOf(m.lost()))
 	m.declared.Add(m.undeclared.Gaps...)
 }
 
