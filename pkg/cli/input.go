@@ -256,7 +256,8 @@ func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manif
 	})
 }
 
-// askAll asks for kinds side by side, and leaves out those that are not served.
+// askAll asks for kinds side by side, and leaves out those that are not served, or of which
+// that cannot be told.
 func askAll(
 	gvks []schema.GroupVersionKind, ask func(schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {
@@ -268,8 +269,8 @@ func askAll(
 	for _, gvk := range gvks {
 		group.Go(func() error {
 			kind, err := ask(gvk)
-			if _, missing := errors.AsType[*cluster.NoKindError](err); missing {
-				return nil
+			if errors.As(err, new(*cluster.NoKindError)) || errors.As(err, new(*cluster.UntoldKindError)) {
+				return nil // Who needs it asks again, and tells why.
 			}
 			mu.Lock()
 			defer mu.Unlock()

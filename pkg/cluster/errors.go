@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -60,9 +61,34 @@ func (e *NoKindError) Hint() string {
 		return "it answers each when it is created, and stores none; there is nothing to read or to delete"
 	}
 	if e.Err != nil {
-		return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), e.GVK.Version, e.GVK.Group)
+		return apiHint(e.GVK)
 	}
 	return "is its CustomResourceDefinition installed, and does this server still have the version? See: " + command.Kubectl("api-resources")
+}
+
+// UntoldKindError says that the server is there, but cannot tell whether it serves a kind:
+// what is behind its API does not answer. That is in the way of the objects of the kind, and
+// of nothing else.
+type UntoldKindError struct {
+	GVK schema.GroupVersionKind
+	// Err is what the API answers.
+	Err error
+}
+
+func (e *UntoldKindError) Error() string {
+	return fmt.Sprintf("whether the server serves a kind %s cannot be told: the API %s answers %d",
+		e.GVK.Kind, e.GVK.GroupVersion(), request.StatusOf(e.Err).Code)
+}
+
+// Unreachable marks errors that say nothing about the object.
+func (e *UntoldKindError) Unreachable() bool { return true }
+
+// Hint says where to look.
+func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
+
+// apiHint says how to look at what is behind an API.
+func apiHint(gvk schema.GroupVersionKind) string {
+	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
 }
 
 // NoTypeError says that the server serves nothing by the name of a type.
@@ -76,6 +102,9 @@ type NoTypeError struct {
 }
 
 func (e *NoTypeError) Error() string {
+	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
+		return untold.Error()
+	}
 	text := fmt.Sprintf("the server serves no type %q", e.Type)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -93,6 +122,9 @@ func (e *NoTypeError) Is(target error) bool {
 
 // Hint says which type was probably meant.
 func (e *NoTypeError) Hint() string {
+	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
+		return untold.Hint()
+	}
 	if len(e.Near) == 0 {
 		return "see: " + command.Kubectl("api-resources")
 	}

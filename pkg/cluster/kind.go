@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -121,7 +122,8 @@ func (k *kinds) lock(ctx context.Context) (unlock func(), err error) {
 // than a cache gets old: of them, the server is asked. Only the group version of
 // the kind is looked at, so that an API whose server is down is in nobody's way
 // (edge case 21). The error is a *NoKindError if the server does not serve the
-// kind.
+// kind, and an *UntoldKindError if the server is well but what serves the kind does
+// not answer (edge case 20).
 func (c *Client) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	if kind, ok := c.kinds.get(gvk); ok {
 		return kind, nil
@@ -173,12 +175,22 @@ func (c *Client) cached(ctx context.Context, gvk schema.GroupVersionKind) (objec
 	case errors.As(err, &stale):
 		return object.Kind{}, &NoKindError{GVK: gvk, Err: errDeadAPI}
 	case err != nil:
-		return object.Kind{}, err
+		return object.Kind{}, ofKind(gvk, err)
 	}
 	return find(list, gvk)
 }
 
 var errDeadAPI = errors.New("the server behind this API does not answer")
+
+// ofKind makes an error of asking how a kind is served one about the kind, if the server
+// is there and answers that this cannot be answered now. Where it asks to be left alone,
+// that is about more than the kind.
+func ofKind(gvk schema.GroupVersionKind, err error) error {
+	if request.StatusOf(err).Code >= http.StatusInternalServerError {
+		return &UntoldKindError{GVK: gvk, Err: err}
+	}
+	return err
+}
 
 // find looks for the resource of a kind; subresources are of kinds of their own.
 func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kind, error) {
@@ -194,11 +206,11 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 	}, nil
 }
 
-// live asks the server itself about the one group version.
+// live asks the server itself about the one group version. Its errors are those of Kind.
 func (c *Client) live(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	l, err := c.listed(ctx, gvk.GroupVersion())
 	if err != nil {
-		return object.Kind{}, err
+		return object.Kind{}, ofKind(gvk, err)
 	}
 	return find(&l.kinds, gvk)
 }

@@ -67,6 +67,9 @@ func (c *Client) kindOfType(ctx context.Context, text string, gvk schema.GroupVe
 	if missing, ok := errors.AsType[*NoKindError](err); ok {
 		return kind, &NoTypeError{Type: text, Err: missing.Err}
 	}
+	if untold, ok := errors.AsType[*UntoldKindError](err); ok {
+		return kind, &NoTypeError{Type: text, Err: untold}
+	}
 	return kind, err
 }
 

@@ -127,7 +127,7 @@ func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstru
 // of a Secret, no value is sent.
 func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
-	if errors.As(err, new(*NoKindError)) {
+	if surelyUnserved(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -137,10 +137,16 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	_, err = c.answered(ctx, kind, request.Request{Ref: ref}, ask, func(body []byte) (*unstructured.Unstructured, error) {
 		return answer.Metadata(body, kind, ref)
 	})
-	if apierrors.IsNotFound(err) || errors.As(err, new(*NoKindError)) {
+	if apierrors.IsNotFound(err) || surelyUnserved(err) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// surelyUnserved reports whether an error says, without a doubt, that a kind is not served.
+func surelyUnserved(err error) bool {
+	missing, ok := errors.AsType[*NoKindError](err)
+	return ok && missing.Err == nil
 }
 
 // existence asks for an object's metadata, and nothing else.

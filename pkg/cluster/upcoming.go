@@ -68,7 +68,7 @@ func (c *Client) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell
 func (c *Client) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	ended := until(ctx, cmp.Or(within, c.timeout), func() bool {
 		kind, err = c.live(ctx, gvk)
-		return !errors.As(err, new(*NoKindError))
+		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // Until its Pods are ready, an aggregated API cannot tell.
 	})
 	if err = cmp.Or(ended, err); err != nil {
 		return object.Kind{}, err

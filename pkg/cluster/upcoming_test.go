@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // crds is a server that has definitions, and serves what they define only later.
@@ -155,6 +157,45 @@ func TestUpcomingWithoutWaiting(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		if _, err := c.Upcoming(t.Context(), gvk, func(string) {}); !errors.As(err, new(*NoKindError)) || time.Since(began) > time.Millisecond {
 			t.Errorf("error %v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// An aggregated API of the set answers 503 until its Pods are ready. For as long as it may
+// take, that is no reason to give up (edge case 20).
+func TestServedOnceItsServerIsReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			switch {
+			case req.URL.Path != "/apis/x.y/v1":
+				return discovered(req), nil
+			case time.Since(began) < 90*time.Second:
+				return text2response(503, "text/plain", "service unavailable\n"), nil
+			}
+			return reply(200, metav1.APIResourceList{
+				TypeMeta: resourceList, GroupVersion: "x.y/v1",
+				APIResources: []metav1.APIResource{{Name: "foos", Kind: "Foo", Verbs: []string{"patch"}}},
+			}), nil
+		})
+		gvk := schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}
+		if kind, err := c.Served(t.Context(), gvk, 5*time.Minute); err != nil || kind.Resource != "foos" {
+			t.Errorf("after %s: %+v, %v", time.Since(began), kind, err)
+		}
+	})
+}
+
+// That a kind cannot be told of does not mean that there is none of its objects.
+func TestExistsWhereItCannotBeTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
+		dead := object.Ref{GVK: schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "NodeMetrics"}, Name: "a"}
+		if there, err := c.Exists(t.Context(), dead); err == nil {
+			t.Errorf("it is said that it exists: %v", there)
+		}
+		none := object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Foo"}, Name: "a"}
+		if there, err := c.Exists(t.Context(), none); err != nil || there {
+			t.Errorf("of a kind that there is not: %v, %v", there, err)
 		}
 	})
 }

@@ -46,7 +46,11 @@ func (r Ref) String() string {
 // and as flags such as --take name them; the namespace is not part of it.
 func (r Ref) Resource() string {
 	kind := strings.ToLower(r.GVK.Kind)
-	if r.GVK.Group != "" {
+	switch {
+	case r.GVK.Group == "":
+	case kind == "": // It is about the group as a whole.
+		kind = r.GVK.Group
+	default:
 		kind += "." + r.GVK.Group
 	}
 	return kind + "/" + r.Name

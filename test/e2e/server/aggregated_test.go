@@ -119,6 +119,7 @@ func TestServedAPI(t *testing.T) {
 		defer a.isWell()
 		// What cannot be asked is not gone, and is in the way of nothing else.
 		do(2, "", "diff", "-f", set, "--server-timeout=1s")
+		do(2, "unchanged", "apply", "-f", set, "--server-timeout=1s") // edge case 20
 		do(2, "", "delete", "gadgets."+a.group+"/one", "-n", "default", "--server-timeout=1s", "--timeout=20s")
 		r := start(t, home, c.KubeconfigPath, "wait", "gadgets."+a.group+"/one", "-n", "default", "--for=delete", "--server-timeout=1s", "--timeout=3s")
 		if _ = r.Wait(); r.ProcessState.ExitCode() == 0 {
