@@ -197,3 +197,24 @@ status:
   containerStatuses: [{name: app, image: "` + image + `", imageID: "registry.example/app@sha256:` + digest + `", ready: true, restartCount: 0, state: {running: {}}}]
 `
 }
+
+// What a registry or the network between says of a moment is no word about the image:
+// a wait would end for it, and it passes.
+func TestPullsThatMayPass(t *testing.T) {
+	for said, image := range map[string]string{
+		`429 Too Many Requests: denied: Quota exceeded for quota metric 'Requests per project'`:          "registry.example/app:1",
+		`toomanyrequests: too many failed login attempts, access denied`:                                 "registry.example/app:1",
+		`dial tcp 10.0.0.1:443: connect: permission denied`:                                              "registry.example/app:1",
+		`failed to pull registry.example/pages/notfound:1: dial tcp: i/o timeout`:                        "registry.example/pages/notfound:1",
+		`failed to pull docker.io/library/denied-page:1: unexpected status code 503 Service Unavailable`: "denied-page:1",
+		`failed to pull registry.example/forbidden@sha256:0123: unexpected status code 502 Bad Gateway`:  "registry.example/forbidden@sha256:0123",
+		`failed to pull registry.example:5000/unauthorized: 503 Service Unavailable`:                     "registry.example:5000/unauthorized",
+	} {
+		stories(t, map[string]story{
+			said: {
+				facts: strings.ReplaceAll(waiting("ErrImagePull", said), "registry.example/app:1", image),
+				want:  []string{"ImagePullFailed: pod/web-1 -n prod: container app: image " + image + " cannot be pulled"},
+			},
+		})
+	}
+}

@@ -25,7 +25,8 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 		Evidence: stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
 		Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
-	lower := strings.ToLower(said)
+	// A name may have any word in it, also one of those below.
+	lower := strings.ReplaceAll(strings.ToLower(said), strings.ToLower(repository(b.spec.Image)), " ")
 	holds := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(lower, part) })
 	}
@@ -34,6 +35,9 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 		c.Code, c.Message = "ImageNameInvalid", b.role+": "+image+" is not an image name"
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
+	case holds("too many requests", "toomanyrequests", "quota exceeded", "rate limit", "dial tcp"):
+		// Of a limit that passes, or a network on the way, registries and kernels say "denied", too.
+		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	case holds("manifest unknown", "not found", "notfound", "name unknown", "repository does not exist"):
 		c.Code, c.Message = "ImageNotFound", b.role+": its registry has no image "+image
 	case holds("unauthorized", "denied", "forbidden", "authentication required", "no basic auth", "authorization failed"):
@@ -52,6 +56,22 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 		}
 	}
 	return of(b.pod, direct, c)
+}
+
+// repository is the name of an image without registry, tag and digest: as it is part of
+// whatever is said of it. What is no image name is as it is.
+func repository(image string) string {
+	name, _, _ := strings.Cut(image, "@")
+	if host, path, ok := strings.Cut(name, "/"); ok && strings.ContainsAny(host, ".:") {
+		name = path
+	}
+	if at := strings.LastIndex(name, ":"); at > strings.LastIndex(name, "/") {
+		name = name[:at]
+	}
+	if name == "" {
+		return image
+	}
+	return name
 }
 
 // images says that Pods that were asked to run one image run several: a tag was
