@@ -56,6 +56,9 @@ type hang struct {
 	decides bool
 }
 
+// outdated reports whether something moved since it was asked about.
+func (h *hang) outdated() bool { return h.moved.After(h.asked) }
+
 // causeKey tells causes apart that last.
 type causeKey struct {
 	code    string
@@ -67,6 +70,8 @@ func keyOf(c event.Cause) causeKey { return causeKey{c.Code, c.BlockedBy} }
 // explained is what came of asking about a batch.
 type explained struct {
 	items []*item
+	// asked is when: the answer knows nothing of what moved later.
+	asked time.Time
 	Explanations
 }
 
@@ -122,7 +127,7 @@ func (r *run) ask(ctx context.Context, asking *group) {
 		default:
 			h.decides = r.mayEnd(h, now)
 			items = append(items, it)
-			objects = append(objects, Stalled{Kind: it.view.kind, Ref: it.ref, Moved: h.moved.After(h.asked), Fresh: h.decides})
+			objects = append(objects, Stalled{Kind: it.view.kind, Ref: it.ref, Moved: h.outdated(), Fresh: h.decides})
 		}
 	}
 	if n := r.stalls.Passed(now); n > 0 && !r.passed {
@@ -138,7 +143,7 @@ func (r *run) ask(ctx context.Context, asking *group) {
 	asking.start(func(tell func(message)) {
 		ctx, cancel := context.WithTimeout(ctx, explaining)
 		defer cancel()
-		tell(message{explained: &explained{items, r.Explain(ctx, objects)}})
+		tell(message{explained: &explained{items, now, r.Explain(ctx, objects)}})
 	})
 }
 
@@ -155,7 +160,11 @@ func (r *run) explained(e explained) {
 			continue
 		}
 		h := r.hangs[it]
-		h.asked, h.causes = now, e.Causes[i]
+		h.asked = e.asked
+		if h.outdated() {
+			continue
+		}
+		h.causes = e.Causes[i]
 		if h.told.News(h.causes, nil) {
 			r.emit(event.Stalled{Ref: it.ref, Since: h.moved, Causes: h.causes})
 		}
@@ -231,9 +240,12 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 			results[i].Causes = h.causes
 		}
 		ended := results[i].Action == event.Failed || results[i].Action == event.TimedOut
-		known := h != nil && !h.asked.IsZero() && !h.moved.After(h.asked) && (interrupted || r.now().Sub(h.asked) <= recent)
-		if (ended || interrupted) && !known && len(ask) < lastAsked {
+		known := h != nil && !h.asked.IsZero() && !h.outdated() && (interrupted || r.now().Sub(h.asked) <= recent)
+		switch {
+		case (ended || interrupted) && !known && len(ask) < lastAsked:
 			ask = append(ask, i)
+		case h != nil && h.outdated():
+			results[i].Causes = nil
 		}
 	}
 	if len(ask) == 0 {
@@ -246,8 +258,8 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for n, causes := range r.Explain(ctx, objects).Causes {
-		if i := ask[n]; len(causes) > 0 {
-			results[i].Causes = causes
+		if len(causes) > 0 || ctx.Err() == nil { // What was known is better than no answer.
+			results[ask[n]].Causes = causes
 		}
 	}
 }

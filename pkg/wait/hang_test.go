@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -76,5 +78,93 @@ func TestNoCausesOfWhatIsToGo(t *testing.T) {
 	})
 	if got.Err != nil || a.asked != 0 {
 		t.Errorf("%v, %d questions", got.Err, a.asked)
+	}
+}
+
+// movable is a Job of which a controller says so much.
+func movable(active int) *unstructured.Unstructured {
+	u := job("a", "1")
+	if err := unstructured.SetNestedField(u.Object, int64(active), "status", "active"); err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// What moves while it is asked why it hangs may not hang any more: the answer is of a time
+// that is over. It is not told, decides nothing, and does not count as the last one.
+func TestMovesWhileAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(movable(1))
+		var moved []bool
+		told := 0
+		e := Engine{
+			Timeout: time.Minute, StuckAfter: 15 * time.Second,
+			Explain: func(_ context.Context, objects []Stalled) Explanations {
+				moved = append(moved, objects[0].Moved)
+				said := Explanations{Causes: make([][]event.Cause, len(objects)), Requests: make([]int, len(objects))}
+				if len(moved) == 1 {
+					time.Sleep(5 * time.Second)
+					said.Causes[0] = []event.Cause{{Code: "Held"}}
+				}
+				return said
+			},
+		}
+		e.Source, e.Emit = w, func(e event.Event) {
+			if _, ok := e.(event.Stalled); ok {
+				told++
+			}
+			if result, ok := e.(event.Waited); ok && len(result.Causes) > 0 {
+				t.Errorf("at the end it is told of %v", result.Causes)
+			}
+		}
+		time.AfterFunc(17*time.Second, func() { w.put(movable(2)) })
+		err := e.Run(t.Context(), named(goal(t, complete), "a"))
+		if err == nil || told != 0 || len(moved) < 2 || !moved[1] {
+			t.Errorf("error %v, told %d times; asked, it had moved: %v", err, told, moved)
+		}
+	})
+}
+
+// A cause that was told is not the last word where the object moved since, and the last
+// question finds nothing.
+func TestCauseThatIsOver(t *testing.T) {
+	for name, tc := range map[string]struct {
+		last []event.Cause
+		slow bool
+		want int
+	}{
+		"nothing is wrong any more": {want: 0},
+		"something else is":         {last: []event.Cause{{Code: "Other"}}, want: 1},
+		"nobody answers":            {slow: true, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, asked := newWorld(movable(1)), 0
+				var result event.Waited
+				e := Engine{Source: w, Timeout: 30 * time.Second, StuckAfter: 15 * time.Second, Emit: func(e event.Event) {
+					if r, ok := e.(event.Waited); ok {
+						result = r
+					}
+				}}
+				e.Explain = func(ctx context.Context, objects []Stalled) Explanations {
+					asked++
+					said := Explanations{Causes: [][]event.Cause{tc.last}, Requests: make([]int, len(objects))}
+					switch {
+					case asked == 1:
+						said.Causes[0] = []event.Cause{{Code: "Held"}}
+					case tc.slow:
+						<-ctx.Done()
+					}
+					return said
+				}
+				time.AfterFunc(25*time.Second, func() { w.put(movable(2)) })
+				if err := e.Run(t.Context(), named(goal(t, complete), "a")); err == nil || asked != 2 {
+					t.Errorf("error %v, asked %d times", err, asked)
+				}
+				if len(result.Causes) != tc.want || tc.last != nil && result.Causes[0].Code != "Other" {
+					t.Errorf("causes %v", result.Causes)
+				}
+			})
+		})
 	}
 }
