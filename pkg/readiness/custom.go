@@ -47,7 +47,10 @@ func conclude(s *subject, said []status.Statement) (Verdict, bool) {
 		return v, true
 	}
 	well := worst(said, status.Good)
-	sums := keep(well, func(one status.Statement) bool { return one.Sum && one.Condition && one.IsPositive() })
+	sums := keep(well, func(one status.Statement) bool {
+		// Who accepted an object has not done yet what it asks for.
+		return one.Sum && one.Condition && one.IsPositive() && one.Name != "Accepted" && one.Name != "Valid"
+	})
 	if len(sums) == 0 {
 		if old := keep(said, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0]), true

@@ -33,7 +33,12 @@ func (r *reader) text(path, within, name string, words []string, v string, besid
 	case v == "":
 	case isErrorField(words):
 		r.error(path, within, name, v)
-	case slices.Contains([]string{"phase", "state", "status", "health", "robustness"}, last):
+	case isOutcome(last):
+		// What came of the last attempt says nothing of now, unless it went wrong.
+		if phraseClass(v) == bad {
+			r.error(path, within, name, v)
+		}
+	case isStateField(last):
 		r.word(path, within, name, words, v, beside)
 	case last == "ready" || last == "replicas":
 		var n, of int64
@@ -43,6 +48,22 @@ func (r *reader) text(path, within, name string, words []string, v string, besid
 			r.boolean(path, within, name, words, strings.EqualFold(v, "true"))
 		}
 	}
+}
+
+func isStateField(word string) bool {
+	return slices.Contains([]string{"phase", "state", "status", "health", "robustness"}, word)
+}
+
+// isOutcome reports whether a field is of how something ended: its verdict.
+func isOutcome(word string) bool {
+	return slices.Contains([]string{"verdict", "result", "outcome", "conclusion"}, word)
+}
+
+// knowsField reports whether a text of that name is read by what it is called already.
+func knowsField(words []string) bool {
+	last := words[len(words)-1]
+	return isPast(words) || isErrorField(words) || isStateField(last) || isOutcome(last) ||
+		slices.Contains([]string{"ready", "replicas", "reason", "message", "description", "type", "name", "version", "time"}, last)
 }
 
 // word reads the word in which an object, or a part of it, sums itself up.
@@ -88,8 +109,10 @@ func (r *reader) word(path, within, name string, words []string, v string, besid
 // what goes on.
 func isEnd(phase string, ends bool) bool {
 	words := split(phase)
-	failed := slices.Contains(words, "failed") || slices.Contains(words, "failure")
-	return failed && (ends || len(words) == 1)
+	if ends {
+		return slices.Contains(words, "failed") || slices.Contains(words, "failure")
+	}
+	return len(words) == 1 && words[0] == "failed" // What serves is tried again after a failure.
 }
 
 func firstText(known string, v any) string {

@@ -32,10 +32,26 @@ func Read(obj map[string]any) []Statement {
 	spec, _ := obj["spec"].(map[string]any)
 	r.counts("self.status", "", spec, status)
 	r.fields("self.status", "", status)
+	if r.ends {
+		r.forget()
+	}
 	slices.SortStableFunc(r.out, func(a, b Statement) int {
 		return cmp.Compare(rank(a), rank(b))
 	})
 	return r.out
+}
+
+// forget drops what was under way from what has come to its end: some leave Running at True
+// beside Complete.
+func (r *reader) forget() {
+	over := slices.ContainsFunc(r.out, func(s Statement) bool {
+		return s.Sum && s.Condition && s.Meaning == Good && slices.Contains([]string{"Complete", "Completed", "Succeeded", "Succeed"}, s.Name)
+	})
+	for i, s := range r.out {
+		if over && s.Condition && s.Meaning == Working && s.Value == "True" {
+			r.out[i].Meaning = Nothing
+		}
+	}
 }
 
 // rank puts Ready first, then what else is of the object as a whole.
@@ -91,6 +107,7 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 			} else if within == "" && name != "conditions" {
 				r.counts(at, name, nil, v)
 				r.fields(at, name, v)
+				r.parts(at, name, words, v)
 			}
 		}
 	}
@@ -102,6 +119,31 @@ func isPast(words []string) bool {
 		"last", "previous", "prev", "old", "former", "desired", "target", "expected", "requested", "initial",
 		"deprecated", "history", "past", "next",
 	}, words[0])
+}
+
+// parts reads what a map tells of parts by their names: the states themselves, as in
+// associationsStatus: {es: Established}, or a map with a state for each, as in
+// statuses: {gloo: {state: Accepted}}.
+func (r *reader) parts(path, within string, words []string, parts map[string]any) {
+	last := words[len(words)-1]
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		at := path + `["` + name + `"]`
+		switch part := parts[name].(type) {
+		case string:
+			if isStateField(strings.TrimSuffix(last, "es")) && len(split(name)) > 0 && !knowsField(split(name)) {
+				r.word(at, within, name, split(name), part, nil)
+			}
+		case map[string]any:
+			if !strings.HasSuffix(last, "s") || last == "status" || len(split(name)) > 0 && isPast(split(name)) {
+				continue
+			}
+			for _, field := range slices.Sorted(maps.Keys(part)) {
+				if v, ok := part[field].(string); ok && v != "" && (field == "state" || field == "phase" || field == "health") {
+					r.word(at+"."+field, within+" "+name, field, split(field), v, part)
+				}
+			}
+		}
+	}
 }
 
 // list reads conditions, and the lists of parts that have some: the parents of a route,
@@ -122,11 +164,22 @@ func (r *reader) list(path, within, name string, words []string, list []any) {
 	for i, item := range list {
 		part, _ := item.(map[string]any)
 		r.counts(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), nil, part)
+		r.flags(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), part)
 		if conditions, ok := part["conditions"].([]any); ok {
 			called := partName(part, i)
 			for _, c := range object.ConditionsIn(conditions) {
 				r.condition(fmt.Sprintf("%s[%s].conditions", path, called), name+" "+called, c)
 			}
+		}
+	}
+}
+
+// flags reads the booleans of a part by which it sums itself up: ready, healthy, enforced.
+func (r *reader) flags(path, within string, part map[string]any) {
+	for _, name := range sortedKeys(part) {
+		words := split(name)
+		if v, ok := part[name].(bool); ok && len(words) == 1 {
+			r.boolean(path+"."+name, within, name, words, v)
 		}
 	}
 }
@@ -159,6 +212,9 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	s.Sum = within == "" && r.isWhole(words)
 	// Some copy conditions from other objects, whose generation may be higher.
 	s.Old = c.ObservedGeneration > 0 && c.ObservedGeneration < r.generation
+	if c.Type == "Running" && c.Reason == "Running" && c.Message == "Running reconciliation" {
+		class = working // Operators made of Ansible mean their own run by that.
+	}
 	if past := len(words) > 0 && isPast(words) && class != none; !s.Old && !past {
 		s.Meaning = r.meaning(class, negated, c)
 		if c.Status == "Unknown" && s.Meaning == Working && !s.Sum {
@@ -242,11 +298,12 @@ func (r *reader) positive(c class, truth, wrong bool) Meaning {
 	return Good
 }
 
-// isStop reports whether a condition says that nobody tries any more.
+// isStop reports whether a condition says that nobody tries any more. Failure is none: it
+// is how the operators that are made of Ansible call the run before the next one.
 func isStop(kind string) bool {
 	words := split(kind)
 	last := words[len(words)-1]
-	return len(words) == 1 && (last == "failed" || last == "stalled" || last == "failure") || last == "terminal"
+	return len(words) == 1 && (last == "failed" || last == "stalled") || last == "terminal"
 }
 
 func orBad(wrong bool, m Meaning) Meaning {
