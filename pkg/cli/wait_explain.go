@@ -42,7 +42,7 @@ func (o *explanation) execute(ctx context.Context, in invocation) error {
 		fmt.Fprintf(in.streams.ErrOut, "the server was not asked, so that annotations of a definition are not looked at: %s\n", layout.Plain(err.Error()))
 		gk = knownKind(o.named, o.rules)
 	}
-	explainRule(in.streams.Out, gk, o.rules)
+	explainRule(in.streams.Out, gk, o.rules, err == nil)
 	return nil
 }
 
@@ -99,12 +99,18 @@ func shortNames() map[string]string {
 	}
 }
 
-func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Rules) {
+// explainRule prints the rule of a kind. Where no server was asked, a kind without a group
+// may be a custom resource as well.
+func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Rules, asked bool) {
 	fmt.Fprintln(out, layout.Plain(gk.String()))
 	about, own := readiness.About(gk)
 	from := "the conventions for kinds without a rule of their own"
 	if own {
 		from = "the rule of this kind that is part of this program"
+	}
+	if !own && !asked && gk.Group == "" {
+		custom, _ := readiness.About(schema.GroupKind{Group: "example.com", Kind: gk.Kind})
+		about += ", if it is one of Kubernetes' own kinds; otherwise: " + custom
 	}
 	rule, stated := rules.Of(gk)
 	line := func(name, text string) {
@@ -115,7 +121,10 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Rules) {
 	if stated {
 		from = rule.From
 	}
-	if rule.Ready.Text != "" {
+	switch {
+	case rule.Exists():
+		about = "it exists, and nothing in its status says otherwise"
+	case rule.Ready.Text != "":
 		about = rule.Ready.Text
 	}
 	line("ready", about)

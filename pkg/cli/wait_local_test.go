@@ -79,7 +79,9 @@ func TestExplainReady(t *testing.T) {
 		"deploy --readiness=rules.yaml": {"ready    true", "failed   false", "message  'so'", "from     the file rules.yaml"},
 		"certificates.cert-manager.io":  {"certificates.cert-manager.io", "from     the conventions"},
 		"databases.example.com --readiness=rules.yaml": {"Database.example.com", "ready    self.a"},
-		"httproute": {"HTTPRoute.gateway.networking.k8s.io", "each gateway"},
+		"servicemonitors": {"ServiceMonitor.monitoring.coreos.com", "ready    it exists, and nothing in its status says otherwise"},
+		"Database":        {"ready    it exists, and nothing in its status says otherwise, if it is one of Kubernetes' own kinds; otherwise: something"},
+		"httproute":       {"HTTPRoute.gateway.networking.k8s.io", "each gateway"},
 	} {
 		status, out, stderr := call(t, append([]string{"wait", "--explain-ready"}, strings.Fields(line)...)...)
 		if status != 0 || !strings.Contains(stderr, "the server was not asked") {

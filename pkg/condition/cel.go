@@ -40,11 +40,7 @@ type language struct {
 }
 
 func (l *language) compile(one Spec) (judge, error) {
-	if l.base == nil {
-		// What Kubernetes accepts in stored expressions is all that it knows.
-		l.base = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
-	}
-	parsed, issues := l.base.Parse(one.Expression)
+	parsed, issues := l.kubernetes().Parse(one.Expression)
 	if issues.Err() != nil {
 		return nil, syntaxError(one, issues)
 	}
@@ -72,12 +68,21 @@ func (l *language) compile(one Spec) (judge, error) {
 	return x, nil
 }
 
+// kubernetes returns Kubernetes' environment.
+func (l *language) kubernetes() *cel.Env {
+	if l.base == nil {
+		// What Kubernetes accepts in stored expressions is all that it knows.
+		l.base = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
+	}
+	return l.base
+}
+
 // environment returns the environment in which self has the type of what is read
 // of it.
 func (l *language) environment(r reads) (*cel.Env, *shape, error) {
 	options := []cel.EnvOption{cel.EnableMacroCallTracking()}
 	if l.root == nil {
-		env, err := l.base.Extend(append(options, cel.Variable(self, cel.DynType))...)
+		env, err := l.kubernetes().Extend(append(options, cel.Variable(self, cel.DynType))...)
 		return env, nil, err
 	}
 	sh := shapeOf(l.root, r)
@@ -89,13 +94,13 @@ func (l *language) environment(r reads) (*cel.Env, *shape, error) {
 	if decl.IsObject() {
 		provider := apiservercel.NewDeclTypeProvider(decl)
 		provider.SetRecognizeKeywordAsFieldName(true)
-		typed, err := provider.EnvOptions(l.base.CELTypeProvider())
+		typed, err := provider.EnvOptions(l.kubernetes().CELTypeProvider())
 		if err != nil {
 			return nil, nil, fmt.Errorf("types of %s: %w", l.gvk.Kind, err)
 		}
 		options = append(options, typed...)
 	}
-	env, err := l.base.Extend(append(options, cel.Variable(self, decl.CelType()))...)
+	env, err := l.kubernetes().Extend(append(options, cel.Variable(self, decl.CelType()))...)
 	return env, sh, err
 }
 

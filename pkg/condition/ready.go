@@ -29,8 +29,7 @@ func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (judge, err
 	if !found {
 		return byHeart, nil
 	}
-	if shipped, known := Shipped(gvk.GroupKind()); known && shipped == rule && rule.Ready.Text == "true" {
-		// Nothing has to be said of it, and what is said counts.
+	if rule.Exists() {
 		byHeart.rule = readiness.For(gvk, true)
 		return byHeart, nil
 	}

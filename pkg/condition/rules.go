@@ -5,6 +5,7 @@ import (
 	_ "embed" // for the table of kinds
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -23,6 +24,8 @@ const (
 
 //go:embed kinds.yaml
 var shipped []byte
+
+const fromTable = "the table of kinds that is part of this program"
 
 // Formula is CEL over self, the object, and where it is written.
 type Formula struct {
@@ -45,6 +48,10 @@ type KindRule struct {
 func (r KindRule) IsZero() bool {
 	return r.Ready.Text == "" && r.Failed.Text == "" && r.Message.Text == ""
 }
+
+// Exists reports whether the rule is one of the shipped table that asks no more than that
+// the object is there and that nothing in its status is wrong.
+func (r KindRule) Exists() bool { return r.From == fromTable && r.Ready.Text == "true" }
 
 // Rules are what is stated of kinds: in files of the user, in annotations of definitions,
 // and in the table that is shipped, in this order. It is safe for concurrent use. A nil
@@ -86,8 +93,14 @@ func ParseRules(source string, data []byte) (*Rules, error) {
 }
 
 func readTable(source, from string, data []byte) (map[schema.GroupKind]KindRule, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(data, &document); err != nil {
+	var document, second yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	if err := documents.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
+		return nil, &RuleError{Source: source, Err: err}
+	}
+	if err := documents.Decode(&second); err == nil {
+		return nil, &RuleError{Source: source, Line: second.Line, Err: errors.New("it has to be one document; put all kinds into one list")}
+	} else if !errors.Is(err, io.EOF) {
 		return nil, &RuleError{Source: source, Err: err}
 	}
 	if len(document.Content) == 0 {
@@ -117,6 +130,7 @@ func readRule(source, from string, item *yaml.Node) (KindRule, error) {
 		return rule, &RuleError{Source: source, Line: item.Line, Err: errors.New("it has to have kind, group and ready or failed")}
 	}
 	var faults []error
+	seen := map[string]bool{}
 	for i := 0; i+1 < len(item.Content); i += 2 {
 		key, value := item.Content[i], item.Content[i+1]
 		formula := Formula{Text: value.Value, Source: source, Line: value.Line}
@@ -127,6 +141,10 @@ func readRule(source, from string, item *yaml.Node) (KindRule, error) {
 			faults = append(faults, &RuleError{Source: source, Line: value.Line, Err: fmt.Errorf("%s has to be a text", key.Value)})
 			continue
 		}
+		if seen[key.Value] {
+			faults = append(faults, &RuleError{Source: source, Line: key.Line, Err: fmt.Errorf("%s is there twice", key.Value)})
+		}
+		seen[key.Value] = true
 		switch key.Value {
 		case "group":
 			rule.Group = value.Value
@@ -142,7 +160,7 @@ func readRule(source, from string, item *yaml.Node) (KindRule, error) {
 			faults = append(faults, &RuleError{Source: source, Line: key.Line, Err: fmt.Errorf("there is no field %s; there are: group, kind, ready, failed, message", key.Value)})
 		}
 	}
-	if rule.Kind == "" || rule.IsZero() {
+	if rule.Kind == "" || rule.Ready.Text == "" && rule.Failed.Text == "" {
 		faults = append(faults, &RuleError{Source: source, Line: item.Line, Err: errors.New("it has to have a kind, and ready or failed")})
 	}
 	return rule, errors.Join(faults...)
@@ -167,7 +185,7 @@ func ShippedKinds() []schema.GroupKind {
 }
 
 func shippedTable() map[schema.GroupKind]KindRule {
-	table, err := readTable("kinds.yaml", "the table of kinds that is part of this program", shipped)
+	table, err := readTable("kinds.yaml", fromTable, shipped)
 	if err != nil {
 		return nil // A test reads it, so that this is not possible.
 	}

@@ -77,6 +77,9 @@ func TestParseRules(t *testing.T) {
 		"no text":          {"kinds:\n- {kind: Widget, ready: 'true', message: '1 + 1'}\n", "a message has to be a string"},
 		"a slip":           {"kinds:\n- {kind: Widget, raedy: 'true'}\n", "rules.yaml:2: there is no field raedy"},
 		"twice":            {"kinds:\n- {kind: Widget, ready: 'true'}\n- {kind: Widget, ready: 'true'}\n", "rules.yaml:3: Widget is there twice"},
+		"a field twice":    {"kinds:\n- {kind: Widget, ready: 'true', ready: 'false'}\n", "rules.yaml:2: ready is there twice"},
+		"two documents":    {"kinds:\n- {kind: Widget, ready: 'true'}\n---\nkinds:\n- {kind: Gadget, ready: 'true'}\n", "rules.yaml:3: it has to be one document"},
+		"only a message":   {"kinds:\n- {kind: Widget, message: \"'a'\"}\n", "rules.yaml:2: it has to have a kind, and ready or failed"},
 		"no rule":          {"kinds:\n- {kind: Widget}\n", "rules.yaml:2: it has to have a kind, and ready or failed"},
 	} {
 		_, err := ParseRules("rules.yaml", []byte(tc.text))
@@ -87,6 +90,32 @@ func TestParseRules(t *testing.T) {
 			}
 		} else if tc.want != "" {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// A definition may state a message and nothing else: that is no reason to fall over.
+func TestOnlyAMessage(t *testing.T) {
+	rules := &Rules{}
+	gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
+	rules.Learn(gk, "widgets.example.com", map[string]string{MessageAnnotation: "'a'"})
+	rule, _ := rules.Of(gk)
+	if _, err := compileRule(gk.WithVersion("v1"), rule); err != nil {
+		t.Error(err)
+	}
+}
+
+// A true of the table gives way to what the status says is wrong.
+func TestTrueOfTheTable(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"}
+	for status, want := range map[string]bool{
+		"{}": true,
+		"{bindings: [{name: p, conditions: [{type: Accepted, status: 'True'}]}]}":                     true,
+		"{bindings: [{name: p, conditions: [{type: Accepted, status: 'False', reason: BadRegexp}]}]}": false,
+	} {
+		obj := objectOf(t, "{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, status: "+status+"}")
+		if v := compiled(t, gvk, nil, "ready").Judge(t.Context(), obj); v.Met != want {
+			t.Errorf("%s: %+v", status, v)
 		}
 	}
 }
