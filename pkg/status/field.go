@@ -20,7 +20,8 @@ func (r *reader) boolean(path, within, name string, words []string, v bool) {
 	if m == Failed {
 		m = Bad
 	}
-	if m == Nothing || class == working || class == none { // Many a field of that form is a setting.
+	setting := class == working && words[0] != "is"
+	if m == Nothing || setting || class == none { // Many a field of that form is a setting.
 		return
 	}
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: v, Meaning: m, Sum: within == "" && r.isWhole(words)})
@@ -81,6 +82,15 @@ func (r *reader) word(path, within, name string, words []string, v string, besid
 	switch phraseClass(v) {
 	case good:
 		s.Meaning = Good
+	case none:
+		switch {
+		case v == "100%":
+			s.Meaning = Good
+		case strings.HasSuffix(v, "%"):
+			s.Meaning = Working
+		case s.Sum:
+			s.Meaning = Odd
+		}
 	case mild, runs:
 		s.Meaning = Good
 		if phraseClass(v) == runs && r.ends {

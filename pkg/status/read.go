@@ -82,7 +82,7 @@ func runsToItsEnd(kind []string, status map[string]any) bool {
 	}
 	return slices.Contains([]string{
 		"job", "run", "workflow", "task", "backup", "restore", "build", "migration", "execution", "import", "export",
-		"test", "experiment", "upload", "clone", "upgrade", "operation", "command", "scan", "request", "replay",
+		"test", "experiment", "upload", "clone", "upgrade", "operation", "command", "scan", "request", "replay", "promotion",
 	}, kind[len(kind)-1])
 }
 
@@ -126,6 +126,9 @@ func isPast(words []string) bool {
 // statuses: {gloo: {state: Accepted}}.
 func (r *reader) parts(path, within string, words []string, parts map[string]any) {
 	last := words[len(words)-1]
+	if r.ends || isRecord(last) {
+		return // A step that was repeated, or what was before, is no part of what is.
+	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		at := path + `["` + name + `"]`
 		switch part := parts[name].(type) {
@@ -144,6 +147,11 @@ func (r *reader) parts(path, within string, words []string, parts map[string]any
 			}
 		}
 	}
+}
+
+// isRecord reports whether parts of that name stay as they ended.
+func isRecord(word string) bool {
+	return slices.Contains([]string{"history", "revisions", "versions", "attempts", "runs", "backups", "snapshots", "events"}, word)
 }
 
 // list reads conditions, and the lists of parts that have some: the parents of a route,

@@ -63,7 +63,7 @@ func classOf(word string) class {
 		"offline", "down", "misconfigured", "blocked", "stuck", "terminal", "unrecoverable", "corrupted", "disconnected",
 		"missing", "aborted", "fatal", "dead", "dangling", "evicted", "fallback", "unauthorized", "outofsync",
 		"unsupported", "inoperable", "inaccessible", "unschedulable", "incompatible", "oomkilled",
-		"crash", "crashloop", "panic", "recoverable", "nonready", "pressure", "violation", "violated":
+		"crash", "crashloop", "panic", "recoverable", "nonready", "pressure", "violation", "violated", "irreconcilable":
 		return bad
 	}
 	return none
