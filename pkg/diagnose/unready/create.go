@@ -48,7 +48,7 @@ func (v *view) refused(w workload) []finding {
 		Next:     describe(w.ref),
 	}
 	for _, rule := range []func(workload, string, *event.Cause) bool{
-		v.quota, v.serviceAccount, podSecurity, v.webhook, policy, limitRange, priority,
+		v.quota, v.serviceAccount, podSecurity, v.webhook, policy, limitRange, v.priority,
 	} {
 		if rule(w, said, &c) {
 			break
@@ -100,8 +100,13 @@ func (v *view) serviceAccount(w workload, said string, c *event.Cause) bool {
 		account = "default"
 	}
 	r := ref(core("ServiceAccount"), w.ref.Namespace, account)
-	if !v.absent(r) && !strings.Contains(said, "error looking up service account ") {
+	switch {
+	case v.absent(r):
+	case !strings.Contains(said, "error looking up service account "):
 		return false
+	case v.there(r):
+		c.Message = overcome(w, r)
+		return true
 	}
 	c.Code = "ServiceAccountMissing"
 	c.Message = "Pods of " + name(w.ref) + " are refused: " + name(r) + " does not exist"
@@ -172,16 +177,28 @@ func limitRange(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-func priority(w workload, said string, c *event.Cause) bool {
+func (v *view) priority(w workload, said string, c *event.Cause) bool {
 	class, ok := after(said, "no PriorityClass with name ", " was found")
 	if !ok {
 		return false
 	}
+	r := ref(priorityClass(), "", class)
+	if v.there(r) {
+		c.Message = overcome(w, r)
+		return true
+	}
 	c.Code = "PriorityClassMissing"
 	c.Message = "Pods of " + name(w.ref) + " are refused: PriorityClass " + class + " does not exist"
-	c.BlockedBy = ref(priorityClass(), "", class)
+	c.BlockedBy = r
 	c.Next = kubectl("", "get", "priorityclasses")
 	return true
+}
+
+// overcome says that what Pods were refused for is no longer so. A controller that was
+// refused tries again at growing pauses, of up to a quarter of an hour, and what it wrote
+// down stands until then.
+func overcome(w workload, r object.Ref) string {
+	return "Pods of " + name(w.ref) + " were refused while " + name(r) + " did not exist; it does now, and their controller will try again"
 }
 
 // webhookNames returns the names of the webhooks of a configuration.

@@ -89,6 +89,12 @@ func (v *view) absent(r object.Ref) bool {
 	return sure && !a.Yes
 }
 
+// there reports whether it is known that the object is there. Nothing of it is read.
+func (v *view) there(r object.Ref) bool {
+	a, sure := v.look(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
+	return sure && a.Yes
+}
+
 // look asks, or only looks up.
 func (v *view) look(q diagnose.Question) (diagnose.Answer, bool) {
 	if v.onlyKnown {

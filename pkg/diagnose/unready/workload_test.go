@@ -41,9 +41,14 @@ func TestRefused(t *testing.T) {
 		},
 		"service account": {
 			facts:   refusing(`pods "web-x" is forbidden: error looking up service account prod/robot: serviceaccount "robot" not found`),
+			absent:  []string{"ServiceAccount/prod/robot"},
 			want:    []string{"ServiceAccountMissing: " + who + ": serviceaccount/robot -n prod does not exist"},
 			blocked: "serviceaccount/robot -n prod",
 			next:    "kubectl create serviceaccount robot -n prod",
+		},
+		"service account, which has come since": {
+			facts: refusing(`pods "web-x" is forbidden: error looking up service account prod/robot: serviceaccount "robot" not found`),
+			want:  []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while serviceaccount/robot -n prod did not exist; it does now, and their controller will try again"},
 		},
 		"Pod security": {
 			facts:   refusing(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
@@ -70,9 +75,14 @@ func TestRefused(t *testing.T) {
 			facts: refusing(`pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`),
 			want:  []string{"LimitRangeViolation: " + who + ": they ask for more or less than a LimitRange of namespace prod allows"},
 		},
-		"priority class": {
+		"priority class, which has come since": {
 			facts: refusing(`pods "web-x" is forbidden: no PriorityClass with name high was found`),
-			want:  []string{"PriorityClassMissing: " + who + ": PriorityClass high does not exist"},
+			want:  []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while priorityclass.scheduling.k8s.io/high did not exist; it does now, and their controller will try again"},
+		},
+		"priority class": {
+			facts:  refusing(`pods "web-x" is forbidden: no PriorityClass with name high was found`),
+			absent: []string{"PriorityClass.scheduling.k8s.io/high"},
+			want:   []string{"PriorityClassMissing: " + who + ": PriorityClass high does not exist"},
 		},
 		"something else": {
 			facts: refusing(`Pod "web-x" is invalid: spec.nodeName: odd`),
