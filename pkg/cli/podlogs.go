@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -35,9 +36,10 @@ type podLogs struct {
 	mask func(string) string
 	emit func(event.Event)
 
-	mu      sync.Mutex
-	known   map[event.Container]podLog
-	refused bool
+	mu    sync.Mutex
+	known map[event.Container]podLog
+	// refused are the namespaces whose logs are not for us.
+	refused map[string]bool
 }
 
 // podLog is what a container wrote last, or why that is not known.
@@ -72,24 +74,39 @@ func (p *podLogs) onto(ctx context.Context, causes []event.Cause) int {
 func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if log, ok := p.known[c]; ok && time.Since(log.at) < logsKept || p.refused {
+	if log, ok := p.known[c]; ok && time.Since(log.at) < logsKept || p.refused[c.Namespace] {
 		return log, 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, logWait)
+	in, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()
-	said, err := p.read(ctx, cluster.Log{
+	said, err := p.read(in, cluster.Log{
 		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.Previous, Lines: p.lines, Bytes: logBytes,
 	})
 	if apierrors.IsForbidden(err) {
-		p.refused = true
+		if p.refused == nil {
+			p.refused = map[string]bool{}
+		}
+		p.refused[c.Namespace] = true
 		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); the causes are told without"})
 	}
-	log := podLog{lines: logLines(p.mask(said), p.lines), err: err, at: time.Now()}
+	if ctx.Err() != nil { // We stopped asking, which is no answer.
+		return podLog{}, 1
+	}
+	log := podLog{lines: logLines(p.mask(uncut(said)), p.lines), err: err, at: time.Now()}
 	if p.known == nil {
 		p.known = map[event.Container]podLog{}
 	}
 	p.known[c] = log
 	return log, 1
+}
+
+// uncut leaves out the last line of a log that was too long, which ends anywhere: of half a
+// Secret's value nobody knows that it is one. A single line is shown by its beginning.
+func uncut(said string) string {
+	if len(said) < logBytes {
+		return said
+	}
+	return said[:cmp.Or(max(0, strings.LastIndexByte(said, '\n')), len(said))]
 }
 
 // logLines are the last lines of a log that say something, each fit for a line.

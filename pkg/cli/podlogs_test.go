@@ -83,3 +83,37 @@ func TestPodLogsUnread(t *testing.T) {
 		t.Errorf("%d requests, warned %q", requests, warned)
 	}
 }
+
+// A log that was cut off where its bytes were too many ends in the middle of a word, which
+// may be half a password: that line is not shown.
+func TestPodLogsCutOff(t *testing.T) {
+	vault := redact.NewVault()
+	vault.Add("correct-horse-battery")
+	said := "starting\n" + strings.Repeat("x", logBytes-len("starting\n")-len("\nlogin correct-horse")) + "\nlogin correct-horse"
+	p := &podLogs{lines: 5, mask: vault.Text, read: func(context.Context, cluster.Log) (string, error) { return said, nil }}
+	causes := []event.Cause{crashed("web-1")}
+	p.onto(t.Context(), causes)
+	if log := causes[0].Log; len(log) != 2 || log[0] != "starting" || strings.Contains(log[1], "horse") {
+		t.Errorf("%d bytes, shown %q", len(said), log)
+	}
+}
+
+// That we stopped asking is no answer, and is not kept as one; and who may not read the logs
+// of one namespace may read those of another.
+func TestPodLogsAgain(t *testing.T) {
+	warned := 0
+	p := &podLogs{lines: 5, mask: redact.NewVault().Text, emit: func(event.Event) { warned++ }, read: func(ctx context.Context, l cluster.Log) (string, error) {
+		if l.Namespace == "secret" {
+			return "", apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, l.Pod, nil)
+		}
+		return "said", context.Cause(ctx)
+	}}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	p.onto(stopped, []event.Cause{crashed("web-1")})
+	causes := []event.Cause{crashed("web-2"), crashed("web-3"), crashed("web-1")}
+	causes[0].Container.Namespace, causes[1].Container.Namespace = "secret", "secret"
+	if n := p.onto(t.Context(), causes); n != 2 || len(causes[2].Log) != 1 || causes[2].Evidence != nil || warned != 1 {
+		t.Errorf("%d requests, %d warnings, %+v", n, warned, causes[2])
+	}
+}
