@@ -14,6 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
+// enforcedLevel is the label of a namespace that says which Pods it admits.
+const enforcedLevel = "pod-security.kubernetes.io/enforce"
+
 // workload is what those that create Pods have in common.
 type workload struct {
 	ref      object.Ref
@@ -48,7 +51,7 @@ func (v *view) refused(w workload) []finding {
 		Next:     describe(w.ref),
 	}
 	for _, rule := range []func(workload, string, *event.Cause) bool{
-		v.quota, v.serviceAccount, podSecurity, v.webhook, policy, limitRange, v.priority,
+		v.quota, v.serviceAccount, v.podSecurity, v.webhook, policy, limitRange, v.priority,
 	} {
 		if rule(w, said, &c) {
 			break
@@ -116,10 +119,18 @@ func (v *view) serviceAccount(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-func podSecurity(w workload, said string, c *event.Cause) bool {
+func (v *view) podSecurity(w workload, said string, c *event.Cause) bool {
 	level, ok := after(said, `violates PodSecurity "`, `"`)
 	if !ok {
 		return false
+	}
+	then, _, _ := strings.Cut(level, ":")
+	if ns := lookup[corev1.Namespace](v, ref(core("Namespace"), "", w.ref.Namespace)); ns != nil {
+		if now := ns.Labels[enforcedLevel]; now != "" && now != then {
+			c.Message = "Pods of " + name(w.ref) + " were refused while namespace " + w.ref.Namespace + " enforced the Pod security level " + level +
+				"; it enforces " + text.Excerpt(now) + " now, and their controller will try again"
+			return true
+		}
 	}
 	c.Code = "PodSecurityViolation"
 	c.Message = "Pods of " + name(w.ref) + " are refused: namespace " + w.ref.Namespace + " enforces the Pod security level " + level

@@ -55,6 +55,11 @@ func TestRefused(t *testing.T) {
 			want:    []string{"PodSecurityViolation: " + who + ": namespace prod enforces the Pod security level restricted:latest, and they do not comply: runAsNonRoot != true"},
 			blocked: "namespace/prod",
 		},
+		"Pod security, which was relaxed since": {
+			facts: refusing(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`) +
+				"\n---\n" + `{apiVersion: v1, kind: Namespace, metadata: {name: prod, labels: {pod-security.kubernetes.io/enforce: baseline}}}`,
+			want: []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while namespace prod enforced the Pod security level restricted:latest; it enforces baseline now, and their controller will try again"},
+		},
 		"webhook denies": {
 			facts: refusing(`admission webhook "gate.example.com" denied the request: no`) +
 				"\n---\n" + `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: gate}, webhooks: [{name: gate.example.com}]}`,
