@@ -288,6 +288,8 @@ func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 	before := 0
 	out := s.wait(t, object.RefOf(live), 50*time.Second, nil, func() {
 		time.Sleep(49 * time.Second)
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		before = len(s.all)
 	})
 	if got := codesOf(out.waited.Causes); got != "SecretMissing secret/keys -n prod" || out.after > 51*time.Second || len(s.all) > before {
