@@ -198,6 +198,38 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
+// What the apply changes stays its owner's until then. A value that the server only takes
+// because it is spelled differently moves with the rest, so that an entry of which nothing
+// changes moves as a whole.
+func TestLeave(t *testing.T) {
+	us := fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}, f:c: {}}}`)
+	live := fieldstest.Thing(t, "", []string{fieldstest.Entry("helm", "Update", `{f:data: {f:a: {}, f:b: {}, f:c: {}, f:d: {}}}`)}, `{a: "1", b: "1", c: "1", d: "1"}`)
+	answer := fieldstest.Thing(t, "", []string{us, fieldstest.Entry("helm", "Update", `{f:data: {f:c: {}, f:d: {}}}`)}, `{a: "2", b: "1", c: "1", d: "1"}`)
+	a, err := adopt.Plan(live, fieldstest.Us, adopt.From{Always: []string{"helm"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err = a.Leave(answer); err != nil {
+		t.Fatal(err)
+	}
+	fields, err := a.Transfer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	live.Object["metadata"].(map[string]any)["managedFields"] = fields
+	got := map[string]string{}
+	for _, e := range fieldstest.Entries(t, live) {
+		for p := range e.Fields.All() {
+			if !adopt.IsMark(fieldpath.Path(p)) {
+				got[e.Manager] += fieldpath.Path(p).String()
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]string{fieldstest.Us: ".data.b.data.c.data.d", "helm": ".data.a"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // What is adopted is as new as the newest that went into it.
 func TestAdoptTime(t *testing.T) {
 	got, err := adopt.Plan(fieldstest.Read(t, fieldstest.OldLive), fieldstest.Us, adopt.From{Always: []string{managedfields.ClientSideApply}})

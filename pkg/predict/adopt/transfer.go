@@ -66,14 +66,22 @@ func (a Adoption) Overwrites() bool { return len(a.kept) > 0 }
 
 // Leave returns the adoption with what the adopted owners lose by the apply left to them
 // until then: the values that the manifest changes. Answer is the server's to a forced dry
-// run.
+// run. A value that the manifest only spells differently, such as one without its defaults,
+// is the same in the answer and moves with the rest: an entry that is to move as a whole
+// would look like two takeovers otherwise.
 func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {
 	after, err := managedfields.Entries(answer)
 	if err != nil {
 		return a, err
 	}
 	return a.leave(func(e managedfields.Entry, set *fieldpath.Set) *fieldpath.Set {
-		return set.Difference(managedfields.HeldBy(after, e.Owner))
+		changed := fieldpath.NewSet()
+		fieldpath.Each(set.Difference(managedfields.HeldBy(after, e.Owner)), func(p fieldpath.Path) {
+			if !p.Same(a.adopter.live, answer.Object) {
+				fieldpath.Insert(changed, p.Clone())
+			}
+		})
+		return changed
 	}), nil
 }
 
