@@ -172,10 +172,12 @@ func (r *Replica) Metric(ctx context.Context, name string, labels ...string) (fl
 	sum := 0.0
 lines:
 	for line := range strings.Lines(text.String()) {
-		series, value, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if bare, _, _ := strings.Cut(series, "{"); !ok || bare != name {
+		line = strings.TrimSpace(line)
+		at := strings.LastIndexByte(line, ' ') // Labels may have spaces, too.
+		if bare, _, _ := strings.Cut(line[:max(at, 0)], "{"); bare != name {
 			continue
 		}
+		series, value := line[:at], line[at+1:]
 		for _, label := range labels {
 			if !strings.Contains(series, label) {
 				continue lines

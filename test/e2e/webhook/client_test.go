@@ -68,6 +68,13 @@ func (c *client) told() []string {
 	return out
 }
 
+// warned returns the warnings so far.
+func (c *client) warned() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.warnings)
+}
+
 // door leads to the objects of a kind and namespace.
 func (c *client) door(u *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	gvk := u.GroupVersionKind()
@@ -115,6 +122,11 @@ func (c *client) cached(t *testing.T, u *unstructured.Unstructured) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func(told []string) { // What is read here warns nobody.
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.warnings = told
+	}(c.warned())
 	eventually(t, "the API server's cache is up to date", func() bool {
 		stored, err := door.Get(t.Context(), u.GetName(), metav1.GetOptions{})
 		if err != nil {
