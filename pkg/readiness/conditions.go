@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
 // statusCondition is one of an object's conditions, or the zero value where there is
@@ -56,16 +56,7 @@ func (c statusCondition) is(status string) bool { return c.status == status && !
 func (c statusCondition) there() bool { return c.status != "" }
 
 // told is what the condition says beside its status, to be put behind a sentence.
-func (c statusCondition) told() string {
-	said := ""
-	if c.reason != "" {
-		said = " (" + text.OneLine(c.reason) + ")"
-	}
-	if c.message != "" {
-		said += ": " + text.OneLine(c.message)
-	}
-	return said
-}
+func (c statusCondition) told() string { return status.Told(c.reason, c.message) }
 
 func (c statusCondition) value() Value {
 	v := Value{Expr: "self." + c.path + `[type="` + c.kind + `"].status`, Absent: !c.there()}

@@ -71,13 +71,16 @@ func (s Statement) String() string {
 }
 
 // Told is what the statement says beside its value, to be put behind a sentence.
-func (s Statement) Told() string {
+func (s Statement) Told() string { return Told(s.Reason, s.Message) }
+
+// Told puts a reason and a message into the form in which they follow a sentence.
+func Told(reason, message string) string {
 	said := ""
-	if s.Reason != "" {
-		said = " (" + text.OneLine(s.Reason) + ")"
+	if reason != "" {
+		said = " (" + text.OneLine(reason) + ")"
 	}
-	if s.Message != "" {
-		said += ": " + text.OneLine(s.Message)
+	if message != "" {
+		said += ": " + text.OneLine(message)
 	}
 	return said
 }
