@@ -149,8 +149,9 @@ func (l *lab) trust(ctx context.Context, authority []byte) error {
 	return nil
 }
 
-// calls returns how often the API server has called a webhook of ours, by its own
-// count, and how many of the calls failed.
+// calls returns how often the API server has called a webhook of ours for a write, by
+// its own count, and how many of the calls failed. The rule by which the webhook asks
+// itself whether calls arrive is no cost of a write.
 func (l *lab) calls(ctx context.Context) (made, failed float64, err error) {
 	config, err := l.cluster.RESTConfig()
 	if err != nil {
@@ -171,6 +172,7 @@ func (l *lab) calls(ctx context.Context) (made, failed float64, err error) {
 			continue
 		}
 		switch {
+		case strings.Contains(series, `name="reach.k8sconnect.io"`):
 		case strings.HasPrefix(series, "apiserver_admission_webhook_admission_duration_seconds_count{"):
 			made += n
 		case strings.HasPrefix(series, "apiserver_admission_webhook_fail_open_count{"), strings.HasPrefix(series, "apiserver_admission_webhook_rejection_count{"):
