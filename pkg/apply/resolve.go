@@ -183,7 +183,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error 
 	}
 	err = e.Server.Unserved(ctx, item.GVK)
 	switch {
-	case errors.Unwrap(err) != nil:
+	case !meta.IsNoMatchError(err), errors.Unwrap(err) != nil:
 		return err
 	case len(item.OnlyIn) > 0:
 		return &otherVersionError{gvk: item.GVK, versions: item.OnlyIn}

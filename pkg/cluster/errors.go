@@ -71,13 +71,16 @@ func (e *NoKindError) Hint() string {
 // of nothing else.
 type UntoldKindError struct {
 	GVK schema.GroupVersionKind
-	// Err is what the API answers.
+	// Err is what the API answers, or how the server's answers contradict each other.
 	Err error
 }
 
 func (e *UntoldKindError) Error() string {
-	return fmt.Sprintf("whether the server serves a kind %s cannot be told: the API %s answers %d",
-		e.GVK.Kind, e.GVK.GroupVersion(), request.StatusOf(e.Err).Code)
+	why := e.Err.Error()
+	if code := request.StatusOf(e.Err).Code; code != 0 {
+		why = fmt.Sprintf("the API %s answers %d", e.GVK.GroupVersion(), code)
+	}
+	return fmt.Sprintf("whether the server serves a kind %s cannot be told: %s", e.GVK.Kind, why)
 }
 
 // Unreachable marks errors that say nothing about the object.

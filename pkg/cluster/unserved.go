@@ -14,8 +14,10 @@ import (
 
 // Unserved says why the server does not serve a kind, as far as that can be known:
 // in which release of Kubernetes it was removed, and in which versions this server
-// has it. It returns a *NoKindError. It costs two requests or three, so ask it only about
-// a kind that is missing for good.
+// has it. It returns a *NoKindError; an *UntoldKindError where the server lists the group
+// version and yet does not find it, as when something else answers in the place of the
+// server behind an API. It costs three requests or four, so ask it only about a kind that
+// is missing for good.
 func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := c.Kind(ctx, gvk)
@@ -25,9 +27,16 @@ func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) erro
 	notice := c.deprecated(ctx, gvk)
 	use := c.servedSuccessor(ctx, notice.Use)
 	if use.Empty() {
-		served, err := c.otherVersion(ctx, gvk, true)
+		l, err := c.listed(ctx, gvk.GroupVersion())
 		if err != nil {
 			return none // What is known already is said all the same.
+		}
+		served, err := c.otherVersion(ctx, gvk, l.found)
+		if errors.As(err, new(*contradiction)) {
+			return &UntoldKindError{GVK: gvk, Err: err}
+		}
+		if err != nil {
+			return none
 		}
 		if !served.Empty() {
 			use = served.WithKind(gvk.Kind)

@@ -88,6 +88,14 @@ spec: {group: `+a.group+`, version: v1, groupPriorityMinimum: 100, versionPriori
 	return a
 }
 
+// cutShort begins a JSON answer that says it is longer, and hangs up.
+func cutShort(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", "1000")
+	_, _ = w.Write([]byte(`{"kind":"Gadget","apiVersion":`))
+	panic(http.ErrAbortHandler)
+}
+
 // An object of an aggregated API is one like all others: its server has field managers,
 // watches and answers of its own, behind the one that is asked.
 func TestServedAPI(t *testing.T) {
@@ -127,9 +135,17 @@ func TestServedAPI(t *testing.T) {
 		}
 		do(0, "", "apply", "-f", write(t, configMap("default", "beside")))
 	}
-	gone(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) })
-
-	ask(t, c, "wait", "--for=condition=Available", "--timeout=90s", "apiservice/v1."+a.group)
+	for name, answer := range map[string]http.HandlerFunc{
+		"503": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) },
+		// Something else that listens there, such as a proxy without a route to it.
+		"404":       http.NotFound,
+		"cut":       func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"cut short": cutShort,
+	} {
+		t.Log(name)
+		gone(answer)
+		ask(t, c, "wait", "--for=condition=Available", "--timeout=90s", "apiservice/v1."+a.group)
+	}
 	do(0, "", "delete", "-f", set)
 	if out := ask(t, c, "get", "gadgets."+a.group, "-n", "default", "-o", "name"); out != "" {
 		t.Errorf("left: %s", out)
