@@ -5,6 +5,12 @@ import "time"
 // sightLasts is how long a write of another replica indicates its progress.
 const sightLasts = 10 * time.Second
 
+// maxLag is how old a change may be that another replica is believed to be at, where this
+// one does not know since when it waits. When it happened is told by another machine's
+// clock then, which may be set wrong by hours, and a replica that writes all the time would
+// hold back the leader for as long.
+const maxLag = 2 * time.Minute
+
 // maxSights is how many namespaces in which others write are remembered.
 const maxSights = 1024
 
@@ -23,8 +29,8 @@ type sight struct {
 	lag time.Duration
 }
 
-// saw records a write of another replica.
-func (p peers) saw(namespace string, happened, now time.Time) {
+// saw records a write of another replica, of a change that waited for lag.
+func (p peers) saw(namespace string, lag time.Duration, now time.Time) {
 	if len(p) >= maxSights {
 		for other, s := range p {
 			if now.Sub(s.at) >= sightLasts {
@@ -33,7 +39,7 @@ func (p peers) saw(namespace string, happened, now time.Time) {
 		}
 	}
 	if len(p) < maxSights {
-		p[namespace] = sight{now, max(0, now.Sub(happened))}
+		p[namespace] = sight{now, max(0, lag)}
 	}
 }
 

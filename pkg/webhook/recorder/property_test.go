@@ -332,3 +332,23 @@ func TestHold(t *testing.T) {
 		})
 	}
 }
+
+// Another replica's clock that is set wrong by hours does not hold back the leader for as
+// long, however much that replica writes.
+func TestHoldAndAClockSetWrong(t *testing.T) {
+	for _, off := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
+		d := &diary{queue: newQueue(Limits{}, quick())}
+		d.lead(true)
+		d.come("a", "", 0)
+		at := time.Duration(0)
+		for ; at < time.Hour && len(d.text) == 0; at += time.Second {
+			r := ownership.NewRecord(ownership.Object{UID: "b"}, "none")
+			r.Entries = []ownership.Entry{{Last: metav1.NewTime(noon.Add(at + off))}}
+			d.seen(r, false, noon.Add(at))
+			d.run(at, written)
+		}
+		if len(d.text) != 1 || at > 3*time.Minute {
+			t.Errorf("with a clock %s off: %v after %s", off, d.text, at)
+		}
+	}
+}

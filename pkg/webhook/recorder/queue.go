@@ -276,13 +276,16 @@ func (q *queue) refuse(p *pending, b batch, now time.Time) {
 // seen receives a record as it is stored now, and whether this replica wrote it. What is
 // in it need not be written again.
 func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
+	p := q.objects[r.Object.UID]
 	if !own {
 		q.pace.spend(now)
-		if last := len(r.Entries) - 1; last >= 0 {
-			q.peers.saw(r.Object.Namespace, r.Entries[last].Last.Time, now)
+		switch last := len(r.Entries) - 1; {
+		case p != nil && !p.came().IsZero():
+			q.peers.saw(r.Object.Namespace, now.Sub(p.came()), now)
+		case last >= 0:
+			q.peers.saw(r.Object.Namespace, min(now.Sub(r.Entries[last].Last.Time), maxLag), now)
 		}
 	}
-	p := q.objects[r.Object.UID]
 	if p == nil {
 		return
 	}
