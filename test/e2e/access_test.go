@@ -36,6 +36,7 @@ func TestWithoutList(t *testing.T) {
 // The run's id is in the output and at the beginning of each request's audit id,
 // so that the audit log can be laid beside it.
 func TestAuditID(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
 	c.OwnOnly(t)
 	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", "default", "-f", file(t, configMaps(3, 1, "1")), "-o", "json").ends(t, 0)

@@ -83,6 +83,7 @@ spec:
 // A definition that another run has just applied is not served yet (edge case 18): the
 // run waits for it. An API server that is one of several takes five seconds.
 func TestDefinitionOfAnotherRun(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{APIServerArgs: []string{"--apiserver-count=2"}})
 	c.OwnOnly(t)
 	const definition = `

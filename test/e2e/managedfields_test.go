@@ -54,6 +54,7 @@ const (
 // Edits are drawn from SEED (0 if it is not set) and the object's name, so a
 // failure repeats itself.
 func TestManagedFields(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
 	server, err := newServer(t.Context(), c)
 	if err != nil {

@@ -75,6 +75,7 @@ func TestNotTriedAgain(t *testing.T) {
 // The API server dies in the middle and comes back: the run waits for it, says
 // so once and not for each object, and goes on.
 func TestServerDiesInTheMiddle(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
 	ns := namespace(t, c)
 	p, kubeconfig := behind(t, c)

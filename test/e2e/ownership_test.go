@@ -36,6 +36,7 @@ const (
 //
 // Writes are drawn from SEED (0 if it is not set) and the object's name.
 func TestOwnership(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
 	server, err := newServer(t.Context(), c)
 	if err != nil {

@@ -38,6 +38,7 @@ const (
 // dry run says what the run then says, what diff predicted is what is there
 // afterwards, and then there is nothing left to do.
 func TestDiffIsWhatApplyDoes(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
 	api, err := newServer(t.Context(), c)
 	if err != nil {

@@ -121,6 +121,7 @@ func (w *rewriter) call(t *testing.T, c *cluster.Cluster, namespace, image strin
 // value differs from the manifest's forever. That is said, it is no difference, and
 // nothing loops.
 func TestRewritten(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
 	c.OwnOnly(t)
 	api, err := newServer(t.Context(), c)
@@ -180,6 +181,7 @@ func TestRewritten(t *testing.T) {
 // A webhook that never writes the same twice is not waited for: each run ends, and
 // says what goes on.
 func TestNeverSettles(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
 	c.OwnOnly(t)
 	api, err := newServer(t.Context(), c)

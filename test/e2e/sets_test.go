@@ -204,6 +204,7 @@ func usual() []string {
 // somebody else changes, diff finds; taken back, nothing is left to do. Delete takes
 // out what apply put in.
 func TestSets(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	dir, sets := corpus(), corpusSets
 	if dir == "" {
 		t.Log("no corpus here (CORPUS names its folder): running on the project's own samples")

@@ -163,6 +163,7 @@ func TestStuckUpdateFails(t *testing.T) {
 // Edge case 59: a group version that cannot be read. There are no controllers in
 // this cluster, so that the condition stays as it is put there.
 func TestStuckGroupVersionUnreadable(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := harness.ForTest(t, harness.Options{})
 	ns := namespace(t, c)
 	dying(t, c, "namespace/"+ns)
@@ -182,6 +183,7 @@ func TestStuckGroupVersionUnreadable(t *testing.T) {
 // server that starts reads all objects of the kinds that it has a cache for before it
 // calls itself ready; of this kind, it has none here.)
 func TestStuckUndecryptable(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	encryption := filepath.Join(t.TempDir(), "encryption.yaml")
 	key := func(secret string) {
 		t.Helper()

@@ -132,6 +132,7 @@ spec:
 // Edge case 59: an aggregated API that has nothing to do with the namespace is dead.
 // It has a cluster of its own, for no namespace goes while that is so.
 func TestStuckAPIService(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := harness.ForTest(t, harness.Options{Controllers: true})
 	ns := namespace(t, c)
 	applied(t, c, ns, `
@@ -162,6 +163,7 @@ spec:
 // Edge case 63: pods on a node that is not ready, with nobody on it to say that
 // they have stopped.
 func TestStuckPodOnDeadNode(t *testing.T) {
+	t.Parallel() // It has a cluster of its own.
 	c := harness.ForTest(t, harness.Options{Controllers: true})
 	ns := namespace(t, c)
 	applied(t, c, ns, `
