@@ -9,7 +9,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -17,10 +21,10 @@ import (
 )
 
 type applyFlags struct {
-	input
-	predictFlags
-	awaitFlags
-	strictFlags
+	input       input.Flags
+	choices     choices.Flags
+	await       await.Flags
+	strict      verb.StrictFlags
 	dryRun      string
 	goOn        bool
 	serverSide  bool
@@ -30,10 +34,10 @@ type applyFlags struct {
 }
 
 type applyOptions struct {
-	inputOptions
-	strict      strictFlags
+	input       input.Options
+	strict      verb.StrictFlags
 	engine      apply.Engine
-	awaited     awaited
+	awaited     await.Awaited
 	concurrency int
 	// printed: the manifests are put in order and printed, and nothing else is done.
 	printed bool
@@ -62,14 +66,14 @@ each contested field is shown with both values, its owners, and the ways out.`,
 
   # Put manifests in order for a machine's configuration, without a server
   kubectl k8sconnect apply -f addons/ --dry-run=client -o manifests`,
-		Args:              noArgs,
+		Args:              verb.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              runner(c, streams, flags.toOptions),
+		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	flags.input.add(cmd)
-	flags.predictFlags.add(cmd.Flags())
-	flags.awaitFlags.add(cmd)
+	flags.input.Add(cmd)
+	flags.choices.Add(cmd.Flags())
+	flags.await.Add(cmd)
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
@@ -77,10 +81,10 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
 		"How long to wait for kinds that an operator installs later")
 	cmd.Flags().Lookup("await-kinds").NoOptDefVal = "5m"
-	flags.strictFlags.add(cmd.Flags())
+	flags.strict.Add(cmd.Flags())
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
-	outputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+", "+
+	verb.OutputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+", "+
 		output.JSONPath+"=TEMPLATE or "+output.GoTemplate+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
 		": those of the input, in order, without a server")
 	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "Always on; accepted for compatibility with kubectl")
@@ -88,24 +92,24 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	return cmd
 }
 
-func (f *applyFlags) toOptions(in invocation) (*applyOptions, error) {
-	input, inErr := f.input.toOptions(in.streams)
-	predictor, predictorErr := f.toPredictor()
-	awaited, awaitedErr := f.toAwaited(in.cmd.Flags(), isUnattended(in.streams))
-	dryRun, dryRunErr := dryRunOf(f.dryRun)
-	print, printErr := printing(in.Connection, in.streams, f.output)
+func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
+	input, inErr := f.input.ToOptions(in.Streams)
+	predictor, predictorErr := f.choices.ToPredictor()
+	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), await.IsUnattended(in.Streams))
+	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.PastConflicts = f.goOn
 	print.DryRun, print.Unasked = dryRun != object.DryRunNone, dryRun == object.DryRunClient
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
-		inputOptions: input,
-		strict:       f.strictFlags,
-		engine:       apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: output.IsOfObjects(f.output)},
-		awaited:      awaited,
-		concurrency:  f.concurrency,
-		printed:      f.output == output.Manifests,
-		run:          print.Run,
-		out:          out,
+		input:       input,
+		strict:      f.strict,
+		engine:      apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: output.IsOfObjects(f.output)},
+		awaited:     awaited,
+		concurrency: f.concurrency,
+		printed:     f.output == output.Manifests,
+		run:         print.Run,
+		out:         out,
 	}
 	var concurrencyErr, kindsErr, sideErr error
 	if !f.serverSide {
@@ -120,32 +124,22 @@ func (f *applyFlags) toOptions(in invocation) (*applyOptions, error) {
 	if f.awaitKinds < 0 {
 		kindsErr = errors.New("--await-kinds must not be negative")
 	}
-	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, flagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-func (o *applyOptions) execute(ctx context.Context, in invocation) error {
-	return o.strict.end(o.apply(ctx, in), in.Warned)
+func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	return o.strict.End(o.apply(ctx, in), in.Warned)
 }
 
-func (o *applyOptions) apply(ctx context.Context, in invocation) error {
-	if err := o.read(ctx, in.Connection, in.streams, o.out.Print); err != nil {
-		return finish(err, o.out.Close(ctx))
+func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
+	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
+		return verb.Finish(err, o.out.Close(ctx))
 	}
 	if o.printed {
-		return o.incomplete(finish(o.print(ctx, in.Connection, in.streams)))
+		return o.input.Incomplete(verb.Finish(o.print(ctx, in.Connection, in.Streams)))
 	}
-	err := o.work(ctx, in.cmd.Context(), in.Connection)
-	return o.incomplete(finish(err, o.out.Close(ctx)))
-}
-
-// unfinished tells the end of a run that had too little time from one of which
-// nothing can be said. A run that was out of time before there was a plan has told
-// nothing, and is no such end.
-func unfinished(err error) error {
-	if over, ok := errors.AsType[*connection.OverError](err); ok {
-		return &unfinishedError{over}
-	}
-	return err
+	err := o.work(ctx, in.Cmd.Context(), in.Connection)
+	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
 // work does the run, telling the printer of it. ctx ends with the run's --timeout,
@@ -155,16 +149,16 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	if err != nil {
 		return err
 	}
-	p, err := o.plan(ctx, c, client, o.engine.Predictor, o.out.Print)
+	p, err := o.input.Plan(ctx, c, client, o.engine.Predictor, o.out.Print)
 	if err != nil {
 		return err
 	}
-	if err := o.awaited.check(ctx, client, p); err != nil {
+	if err := o.awaited.Check(ctx, client, p); err != nil {
 		return err
 	}
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	until, _ := ctx.Deadline()
-	o.engine.Wait = o.awaited.gate(patient, client, until, c.Vault.Text, o.out.Print)
-	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.scope, o.out.Print
-	return unfinished(o.engine.Run(ctx, p))
+	o.engine.Wait = o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print)
+	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, o.out.Print
+	return verb.Unfinished(o.engine.Run(ctx, p))
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -28,11 +29,11 @@ var errNothingApplied error = &object.HintedError{
 // It writes past the net that masks what is known of Secrets, as the printed manifests are
 // there to be applied.
 func (o *applyOptions) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
-	p, err := o.arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
-		return plan.BuiltinKinds(o.manifests), nil
+	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
+		return plan.BuiltinKinds(o.input.Manifests), nil
 	})
 	if err == nil {
-		err = checkChoices(p, o.engine.Predictor, o.out.Print)
+		err = choices.Check(p, o.engine.Predictor, o.out.Print)
 	}
 	if err != nil {
 		return err, o.out.Close(ctx)

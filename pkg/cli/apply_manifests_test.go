@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
 // ordered prints the manifests of a file or folder in order, where no server is.
@@ -42,7 +44,7 @@ func TestManifestsAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			code, second, stderr := ordered(t, file)
-			if code != exitYes {
+			if code != verb.ExitYes {
 				t.Fatalf("exit status %d: %s", code, stderr)
 			}
 			if diff := gocmp.Diff(first, second); diff != "" {
@@ -141,7 +143,7 @@ func TestManifestsOfSecrets(t *testing.T) {
 	code, out, stderr := ordered(t, file)
 	const want = "# phase 1 of 1, configuration: 1 object\n---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: db\n  namespace: default\n" +
 		"stringData:\n  password: correct-horse-battery\n"
-	if diff := gocmp.Diff(want, out); diff != "" || code != exitYes {
+	if diff := gocmp.Diff(want, out); diff != "" || code != verb.ExitYes {
 		t.Errorf("exit status %d (-want +got):\n%s", code, diff)
 	}
 	if want := "warning: secret/db -n default: its values are printed as they are written\n"; stderr != want {
@@ -169,7 +171,7 @@ func TestManifestsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			code, out, stderr := call(t, append([]string{"apply", "-f", file}, test.args...)...)
-			if code != exitUnknown || out != "" || !strings.Contains(stderr, test.want) {
+			if code != verb.ExitUnknown || out != "" || !strings.Contains(stderr, test.want) {
 				t.Errorf("exit status %d, stdout %q, stderr %q, want %q", code, out, stderr, test.want)
 			}
 		})

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
 // What is known of a cluster is kept where kubectl keeps it, and never in the working
@@ -56,7 +58,7 @@ func TestWhereTheCacheIs(t *testing.T) {
 				}
 			}
 			code, out, stderr := call(t, append([]string{"wait", "cm/app", "--for=delete", "--server=" + server.URL}, test.args...)...)
-			if code != exitUnknown && code != exitYes {
+			if code != verb.ExitUnknown && code != verb.ExitYes {
 				t.Errorf("%d, %s%s", code, out, stderr)
 			}
 			var kept []string

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -54,7 +56,7 @@ func TestHelp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, stderr := call(t, args...)
-			if code != exitYes || stderr != "" {
+			if code != verb.ExitYes || stderr != "" {
 				t.Errorf("exit status %d, stderr %q", code, stderr)
 			}
 			for line := range strings.Lines(out) {
@@ -225,7 +227,7 @@ func TestUsageErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			noCluster(t)
 			code, out, stderr := call(t, test.args...)
-			if code != exitUnknown || out != "" {
+			if code != verb.ExitUnknown || out != "" {
 				t.Errorf("exit status %d, stdout %q", code, out)
 			}
 			if diff := cmp.Diff(test.want, stderr); diff != "" {
@@ -299,7 +301,7 @@ func TestKubeconfigErrors(t *testing.T) {
 				write(t, "nowhere", test.kubeconfig)
 			}
 			code, out, stderr := call(t, append([]string{"apply", "-f", "map.yaml"}, test.args...)...)
-			if code != exitUnknown || out != "" {
+			if code != verb.ExitUnknown || out != "" {
 				t.Errorf("exit status %d, stdout %q", code, out)
 			}
 			if diff := cmp.Diff(test.want, stderr); diff != "" {
@@ -327,7 +329,7 @@ func TestInterrupted(t *testing.T) {
 	var out, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &stderr}
 	code := Main(ctx, []string{"kubectl-k8sconnect", "apply", "-f", "map.yaml"}, streams)
-	if code != exitUnknown || !strings.HasPrefix(stderr.String(), "error: interrupted") {
+	if code != verb.ExitUnknown || !strings.HasPrefix(stderr.String(), "error: interrupted") {
 		t.Errorf("exit status %d, stderr %q", code, &stderr)
 	}
 }
@@ -340,7 +342,7 @@ func TestErrorsOfTheInputAreClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, stderr := call(t, "apply", "-f", "a.yaml", "--dry-run=client")
-	if code != exitUnknown || out != "" || !strings.Contains(stderr, `Con\x1b[31m`) || strings.Contains(stderr, "\x1b") {
+	if code != verb.ExitUnknown || out != "" || !strings.Contains(stderr, `Con\x1b[31m`) || strings.Contains(stderr, "\x1b") {
 		t.Errorf("exit status %d, stdout %q, stderr %q", code, out, stderr)
 	}
 }

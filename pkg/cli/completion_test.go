@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
 func TestCompletion(t *testing.T) {
@@ -51,8 +54,8 @@ func TestCompletion(t *testing.T) {
 			t.Setenv("KUBECONFIG", "kubeconfig")
 			write(t, "kubeconfig", strings.ReplaceAll(twoContexts, "https://127.0.0.1:1", server.URL))
 
-			code, out, _ := callAs(t, "/home/me/bin/"+completer, test.args...)
-			if code != exitYes {
+			code, out, _ := callAs(t, "/home/me/bin/"+completion.Program, test.args...)
+			if code != verb.ExitYes {
 				t.Fatalf("exit status %d", code)
 			}
 			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
@@ -82,7 +85,7 @@ func TestCompletionWithoutServer(t *testing.T) {
 	t.Setenv("KUBECONFIG", "kubeconfig")
 	write(t, "kubeconfig", twoContexts)
 	code, out, _ := call(t, "__complete", "apply", "-n", "")
-	if code != exitYes || out != ":4\n" {
+	if code != verb.ExitYes || out != ":4\n" {
 		t.Errorf("exit status %d, stdout %q", code, out)
 	}
 }

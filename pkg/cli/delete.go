@@ -12,15 +12,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
 type deleteFlags struct {
-	targetFlags
-	strictFlags
+	target       target.Flags
+	strict       verb.StrictFlags
 	cascade      string
 	gracePeriod  int
 	now, force   bool
@@ -37,8 +40,8 @@ type deleteFlags struct {
 }
 
 type deleteOptions struct {
-	strict  strictFlags
-	targets targets
+	strict  verb.StrictFlags
+	targets target.Targets
 	engine  deletion.Engine
 	limits  limits
 	// warnings are about the flags, and told before anything is done.
@@ -71,8 +74,8 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
   # The last resort, for one object and one finalizer
   kubectl k8sconnect delete widget/old -n shop \
     --remove-finalizer=example.com/clean-up`,
-		ValidArgsFunction: completions{c}.completeTargets,
-		RunE:              runner(c, streams, flags.toOptions),
+		ValidArgsFunction: completion.Targets(c),
+		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	flags.add(cmd)
@@ -80,7 +83,7 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
 }
 
 func (f *deleteFlags) add(cmd *cobra.Command) {
-	f.targetFlags.add(cmd)
+	f.target.Add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.cascade, "cascade", "background", "What becomes of dependents: background, foreground or orphan")
 	flags.Lookup("cascade").NoOptDefVal = "background"
@@ -89,44 +92,44 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.force, "force", false, "Do not wait for a pod's node to confirm; its processes may keep running")
 	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "Treat an absent object as success; the default with -l and --all")
 	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
-	f.strictFlags.add(flags)
+	f.strict.Add(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
-	flags.DurationVar(&f.timeout, "timeout", usualTimeout,
+	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout,
 		"How long an object may take to go away; 20m for namespaces and definitions, unless given. 0 is unlimited")
 	flags.StringSliceVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
 	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why when nothing moves")
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is given")
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
-	outputFlag(cmd, &f.output)
+	verb.OutputFlag(cmd, &f.output)
 	help.Words(cmd, "cascade", "background", "foreground", "orphan")
 	for _, name := range []string{"grace-period", "timeout-for", "stuck-after", "remove-finalizer"} {
 		help.Words(cmd, name)
 	}
 }
 
-func (f *deleteFlags) toOptions(in invocation) (*deleteOptions, error) {
-	given := in.cmd.Flags().Changed
-	targets, targetsErr := f.toTargets(in.args, in.streams)
+func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
+	given := in.Cmd.Flags().Changed
+	targets, targetsErr := f.target.ToTargets(in.Args, in.Streams)
 	grace, graceErr := f.grace()
-	dryRun, dryRunErr := dryRunOf(f.dryRun)
+	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	propagation, cascadeErr := propagationOf(f.cascade)
 	limits, limitsErr := parseLimits(f.timeout, given("timeout"), f.timeoutFor)
-	print, printErr := printing(in.Connection, in.streams, f.output)
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = f.dryRun != "none"
 	out, outErr := printer.ForDelete(print)
 	o := &deleteOptions{
-		targets: targets, strict: f.strictFlags,
+		targets: targets, strict: f.strict,
 		engine: deletion.Engine{
 			Propagation: propagation, GracePeriod: grace, DryRun: dryRun, Wait: f.wait,
-			IgnoreAbsent: f.ignoreAbsent || !given("ignore-not-found") && len(targets.types) > 0,
+			IgnoreAbsent: f.ignoreAbsent || !given("ignore-not-found") && len(targets.Types) > 0,
 			StuckAfter:   f.stuckAfter, Timeout: limits.of, Finalizer: f.finalizer,
 		},
 		limits: limits, run: print.Run, out: out, warnings: f.warnings(),
 		explain: f.explain || f.finalizer != "",
 	}
 	if f.finalizer != "" {
-		o.engine.Confirm = f.confirmation(out, in.streams)
+		o.engine.Confirm = f.confirmation(out, in.Streams)
 	}
 	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable that is not set; to delete is not what was meant.
 		limitsErr = errors.Join(limitsErr, errors.New("--remove-finalizer names no finalizer"))
@@ -136,7 +139,7 @@ func (f *deleteFlags) toOptions(in invocation) (*deleteOptions, error) {
 		stuckErr = errors.New("--stuck-after must be more than 0")
 	}
 	return o, errors.Join(targetsErr, graceErr, dryRunErr, cascadeErr, limitsErr, stuckErr,
-		f.checkFinalizer(targets, in.streams), printErr, flagError("-o", outErr), in.Check())
+		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // grace settles how long objects have to end. The rules are kubectl's: nothing is
@@ -189,16 +192,16 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	}
 }
 
-func (o *deleteOptions) execute(ctx context.Context, in invocation) error {
-	return o.strict.end(o.delete(ctx, in), in.Warned)
+func (o *deleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	return o.strict.End(o.delete(ctx, in), in.Warned)
 }
 
-func (o *deleteOptions) delete(ctx context.Context, in invocation) error {
-	if o.targets.inFiles {
-		if err := o.targets.files.read(ctx, in.Connection, in.streams, o.out.Print); err != nil {
-			return finish(err, o.out.Close(ctx))
+func (o *deleteOptions) delete(ctx context.Context, in verb.Invocation) error {
+	if o.targets.InFiles {
+		if err := o.targets.Files.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
+			return verb.Finish(err, o.out.Close(ctx))
 		}
 	}
 	err := o.work(ctx, in.Connection)
-	return o.targets.files.incomplete(finish(err, o.out.Close(ctx)))
+	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }

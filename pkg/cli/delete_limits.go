@@ -11,12 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-const (
-	// usualTimeout is how long an object may take to go, longTimeout one that goes
-	// after all that it holds.
-	usualTimeout = 5 * time.Minute
-	longTimeout  = 20 * time.Minute
-)
+// longTimeout is how long an object may take to go that goes after all that it holds.
+const longTimeout = 20 * time.Minute
 
 // limits say how long objects may take to go.
 type limits struct {

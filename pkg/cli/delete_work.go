@@ -11,6 +11,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
@@ -54,18 +56,18 @@ const toleratedOutage = 5 * time.Minute
 
 // phases settles which objects are meant, and in what order they go.
 func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]deletion.Phase, error) {
-	if o.targets.inFiles {
-		p, err := o.targets.files.order(ctx, c, client, o.out.Print)
+	if o.targets.InFiles {
+		p, err := o.targets.Files.Order(ctx, c, client, o.out.Print)
 		if err != nil {
 			return nil, err
 		}
-		if err := o.inServedVersions(ctx, client, p); err != nil {
+		if err := o.targets.Files.InServedVersions(ctx, client, p, o.out.Print); err != nil {
 			return nil, err
 		}
 		phases := deletion.Reverse(p)
 		return phases, o.unserved(ctx, client, phases)
 	}
-	found, err := o.targets.resolve(ctx, c, client)
+	found, err := o.targets.Resolve(ctx, c, client)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +84,43 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, cl
 	return []deletion.Phase{{Name: "objects", Sets: setsOf(found)}}, nil
 }
 
+// unserved tells kinds of which there can be no objects from those whose server
+// does not answer.
+func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, phases []deletion.Phase) error {
+	for _, ph := range phases {
+		for _, s := range ph.Sets {
+			if !s.Items[0].Absent {
+				continue
+			}
+			err := surelyNone(ctx, client, s.Items[0].Ref)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			for i := range s.Items {
+				s.Items[i].Err = err
+			}
+		}
+	}
+	return nil
+}
+
+// surelyNone is why there may be an object of a kind that is not served in any version;
+// nil if there can be none.
+func surelyNone(ctx context.Context, client *cluster.Client, ref object.Ref) error {
+	gvk := ref.GVK
+	_, err := client.Kind(ctx, gvk)
+	missing, ok := errors.AsType[*cluster.NoKindError](err)
+	if err == nil || !ok || missing.Err != nil {
+		return err
+	}
+	if _, err = client.Elsewhere(ctx, gvk); err != nil {
+		return err
+	}
+	return client.Doubt(ctx, gvk, ref.Namespace)
+}
+
 // setsOf groups targets by kind and namespace.
-func setsOf(found []target) []deletion.Set {
+func setsOf(found []target.Target) []deletion.Set {
 	type place struct{ resource, group, namespace string }
 	var sets []deletion.Set
 	at := map[place]int{}
@@ -107,20 +144,20 @@ func setsOf(found []target) []deletion.Set {
 
 // checkFinalizer refuses everything by which a finalizer could be removed from
 // objects that nobody named.
-func (f *deleteFlags) checkFinalizer(t targets, streams genericiooptions.IOStreams) error {
+func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.IOStreams) error {
 	switch {
 	case f.finalizer == "" && f.yes:
 		return errors.New("--yes goes with --remove-finalizer")
 	case f.finalizer == "":
 		return nil
-	case len(t.named) == 0:
+	case len(t.Named) == 0:
 		return &object.HintedError{
 			Err:    errors.New("--remove-finalizer needs the names of the objects"),
 			Advice: "name each as TYPE/NAME; a finalizer is never removed by selector or file",
 		}
 	case f.dryRun != "none":
 		return errors.New("--remove-finalizer and --dry-run exclude each other")
-	case !f.yes && !canAsk(streams):
+	case !f.yes && !verb.CanAsk(streams):
 		return &object.HintedError{
 			Err:    errors.New("--remove-finalizer has to be confirmed, and there is no terminal to ask on"),
 			Advice: "give --yes if you know what the finalizer was there for",
@@ -167,10 +204,4 @@ func namesOf(refs []object.Ref) string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
-}
-
-// canAsk reports whether somebody is there to answer.
-func canAsk(streams genericiooptions.IOStreams) bool {
-	_, seen := terminal(streams.ErrOut)
-	return isTerminal(streams.In) && seen
 }

@@ -9,8 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -18,15 +21,15 @@ import (
 )
 
 type diffFlags struct {
-	input
-	predictFlags
-	strictFlags
-	output string
+	input   input.Flags
+	choices choices.Flags
+	strict  verb.StrictFlags
+	output  string
 }
 
 type diffOptions struct {
-	inputOptions
-	strict strictFlags
+	input  input.Options
+	strict verb.StrictFlags
 	engine diff.Engine
 	run    string
 	out    *printer.Printer
@@ -49,33 +52,33 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
   # With a diff program of your own
   export KUBECTL_EXTERNAL_DIFF="dyff between --omit-header"
   kubectl k8sconnect diff -f web.yaml`,
-		Args:              noArgs,
+		Args:              verb.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              runner(c, streams, flags.toOptions),
+		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	flags.input.add(cmd)
-	flags.predictFlags.add(cmd.Flags())
-	flags.strictFlags.add(cmd.Flags())
-	outputFlag(cmd, &flags.output)
+	flags.input.Add(cmd)
+	flags.choices.Add(cmd.Flags())
+	flags.strict.Add(cmd.Flags())
+	verb.OutputFlag(cmd, &flags.output)
 	return cmd
 }
 
-func (f *diffFlags) toOptions(in invocation) (*diffOptions, error) {
-	input, inErr := f.input.toOptions(in.streams)
-	predictor, predictorErr := f.toPredictor()
-	print, printErr := printing(in.Connection, in.streams, f.output)
+func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
+	input, inErr := f.input.ToOptions(in.Streams)
+	predictor, predictorErr := f.choices.ToPredictor()
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	var externalErr error
-	print.External, externalErr = externalDiff(in.streams)
+	print.External, externalErr = externalDiff(in.Streams)
 	out, outErr := printer.ForDiff(print)
 	o := &diffOptions{
-		inputOptions: input,
-		strict:       f.strictFlags,
-		engine:       diff.Engine{Predictor: predictor},
-		run:          print.Run,
-		out:          out,
+		input:  input,
+		strict: f.strict,
+		engine: diff.Engine{Predictor: predictor},
+		run:    print.Run,
+		out:    out,
 	}
-	return o, errors.Join(inErr, predictorErr, printErr, externalErr, flagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, predictorErr, printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // externalDiff returns the user's own diff program, nil if there is none.
@@ -92,16 +95,16 @@ func externalDiff(streams genericiooptions.IOStreams) (*output.External, error) 
 	return external, nil
 }
 
-func (o *diffOptions) execute(ctx context.Context, in invocation) error {
-	return o.strict.end(o.diff(ctx, in), in.Warned)
+func (o *diffOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	return o.strict.End(o.diff(ctx, in), in.Warned)
 }
 
-func (o *diffOptions) diff(ctx context.Context, in invocation) error {
-	if err := o.read(ctx, in.Connection, in.streams, o.out.Print); err != nil {
-		return finish(err, o.out.Close(ctx))
+func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
+	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
+		return verb.Finish(err, o.out.Close(ctx))
 	}
 	err := o.work(ctx, in.Connection)
-	return o.incomplete(finish(err, o.out.Close(ctx)))
+	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
 // work does the run, telling the printer of it.
@@ -111,7 +114,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	if err != nil {
 		return err
 	}
-	p, err := o.plan(ctx, c, client, o.engine.Predictor, o.out.Print)
+	p, err := o.input.Plan(ctx, c, client, o.engine.Predictor, o.out.Print)
 	if err != nil {
 		return err
 	}

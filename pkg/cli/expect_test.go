@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -130,8 +131,8 @@ func TestGuards(t *testing.T) {
 			flags: []string{"--expect-cluster=the-right-one"}, status: http.StatusNotFound, want: []string{uid}, says: "it has no namespace kube-system",
 		},
 	} {
-		for verb, args := range callsOf(t) {
-			t.Run(name+"/"+verb, func(t *testing.T) {
+		for called, args := range callsOf(t) {
+			t.Run(name+"/"+called, func(t *testing.T) {
 				if test.status == 0 {
 					test.status = http.StatusOK
 				}
@@ -145,10 +146,10 @@ func TestGuards(t *testing.T) {
 					if diff := cmp.Diff(test.want, g.requests); diff != "" {
 						t.Errorf("requests: -want +got:\n%s%s%s", diff, out, stderr)
 					}
-					if verb != "completion" && (code != exitUnknown || !strings.Contains(stderr, test.says)) {
+					if called != "completion" && (code != verb.ExitUnknown || !strings.Contains(stderr, test.says)) {
 						t.Errorf("exit status %d, stderr does not say %s:\n%s", code, test.says, stderr)
 					}
-					if asked := len(g.requests) > 0; verb != "completion" && asked != regexp.MustCompile(`\nrun: [0-9A-Z]{26}\n$`).MatchString(stderr) {
+					if asked := len(g.requests) > 0; called != "completion" && asked != regexp.MustCompile(`\nrun: [0-9A-Z]{26}\n$`).MatchString(stderr) {
 						t.Errorf("the run's id belongs at the end if anything was asked, %v:\n%s", asked, stderr)
 					}
 					return
@@ -168,7 +169,7 @@ func TestGuards(t *testing.T) {
 func TestGuardsLeaveTheClientAlone(t *testing.T) {
 	noCluster(t)
 	t.Setenv("KUBECTL_K8SCONNECT_EXPECT_CONTEXT", "prod")
-	if code, _, stderr := call(t, "version", "--client"); code != exitYes {
+	if code, _, stderr := call(t, "version", "--client"); code != verb.ExitYes {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
 }

@@ -5,30 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
-
-// -f takes several names in one word, unless the word is the name of a file.
-func TestFilenames(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("a,b.yaml", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for given, want := range map[string][]string{
-		"a,b.yaml":                    {"a,b.yaml"},
-		"a.yaml,b.yaml":               {"a.yaml", "b.yaml"},
-		"-":                           {"-"},
-		"https://example.com/a,b":     {"https://example.com/a,b"},
-		"a.yaml,https://example.com/": {"a.yaml", "https://example.com/"},
-		"https://a.com/,https://b.com/": {
-			"https://a.com/", "https://b.com/",
-		},
-	} {
-		if diff := cmp.Diff(want, filenames([]string{given})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", given, diff)
-		}
-	}
-}
 
 // What a file is called reaches the terminal as text only.
 func TestSkippedNamesAreCleaned(t *testing.T) {
@@ -60,7 +38,7 @@ func TestServerAddress(t *testing.T) {
 			noCluster(t)
 			code, _, stderr := call(t, "version", "--server", server, "--server-timeout=0")
 			says := strings.Contains(stderr, "is not an https URL") && strings.Contains(stderr, "hint: ")
-			if code != exitUnknown || says != bad {
+			if code != verb.ExitUnknown || says != bad {
 				t.Errorf("exit status %d, stderr %q", code, stderr)
 			}
 		})

@@ -9,8 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -27,7 +30,7 @@ type ownersFlags struct {
 }
 
 type ownersOptions struct {
-	targets targets
+	targets target.Targets
 	engine  owners.Engine
 	run     string
 	out     *printer.Printer
@@ -57,8 +60,8 @@ Exit status: 0 shown, 2 could not tell.`,
   # All that the autoscaler owns of it
   kubectl k8sconnect owners deploy/web -o json | jq -r '.objects[].fields[] |
     select(any(.owners[]; .subresource == "scale")).path'`,
-		ValidArgsFunction: completions{c}.completeTargets,
-		RunE:              runner(c, streams, flags.toOptions),
+		ValidArgsFunction: completion.Targets(c),
+		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path and what lies below it, such as .spec.replicas")
@@ -72,11 +75,11 @@ Exit status: 0 shown, 2 could not tell.`,
 	return cmd
 }
 
-func (f *ownersFlags) toOptions(in invocation) (*ownersOptions, error) {
+func (f *ownersFlags) toOptions(in verb.Invocation) (*ownersOptions, error) {
 	o := &ownersOptions{engine: owners.Engine{
 		Managers: f.managers, Status: f.status || f.output != output.Table, History: f.history,
 	}}
-	targetsErr := o.name(in.args)
+	targetsErr := o.name(in.Args)
 	var pathErr error
 	if f.path != "" {
 		o.engine.Path, pathErr = fieldpath.ParsePath(f.path)
@@ -85,16 +88,16 @@ func (f *ownersFlags) toOptions(in invocation) (*ownersOptions, error) {
 	if slices.Contains(f.managers, "") || f.managers != nil && len(f.managers) == 0 {
 		managerErr = errors.New("--manager is empty")
 	}
-	print, printErr := printing(in.Connection, in.streams, f.output)
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForOwners(print)
-	return o, errors.Join(targetsErr, flagError("--path", pathErr), managerErr, printErr, flagError("-o", outErr), in.Check())
+	return o, errors.Join(targetsErr, verb.FlagError("--path", pathErr), managerErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-func (o *ownersOptions) execute(ctx context.Context, in invocation) error {
+func (o *ownersOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in.Connection)
-	return finish(err, o.out.Close(ctx))
+	return verb.Finish(err, o.out.Close(ctx))
 }
 
 // name reads the arguments: only what is named is shown, for one object alone is
@@ -104,10 +107,10 @@ func (o *ownersOptions) name(args []string) error {
 	if len(args) == 0 {
 		return &object.HintedError{Err: errors.New("no object named"), Advice: hint}
 	}
-	if err := o.targets.read(args); err != nil {
+	if err := o.targets.Read(args); err != nil {
 		return err
 	}
-	if len(o.targets.types) > 0 {
+	if len(o.targets.Types) > 0 {
 		return &object.HintedError{Err: fmt.Errorf("no %s named", args[0]), Advice: hint}
 	}
 	return nil
@@ -120,15 +123,15 @@ func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) erro
 	if err != nil {
 		return err
 	}
-	found, faults := o.targets.resolve(ctx, c, client)
+	found, faults := o.targets.Resolve(ctx, c, client)
 	refs := make([]object.Ref, len(found))
 	for i, t := range found {
 		refs[i] = object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
 	}
-	o.engine.Reader, o.engine.Now = explainingReader{client}, client.Now
+	o.engine.Reader, o.engine.Now = target.ExplainingReader{Client: client}, client.Now
 	err = o.engine.Run(ctx, refs, o.out.Print)
-	if errors.Is(err, owners.ErrHistoryUnknown) && faults == nil && len(flatten(err)) == 1 {
-		return errUnknown // The result says why.
+	if errors.Is(err, owners.ErrHistoryUnknown) && faults == nil && len(verb.Flatten(err)) == 1 {
+		return verb.ErrUnknown // The result says why.
 	}
 	return errors.Join(faults, err)
 }

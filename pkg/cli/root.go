@@ -14,9 +14,11 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -31,7 +33,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	defer signal.Stop(closed)
 
 	vault := redact.NewVault()
-	answer := &sink{Writer: streams.Out}
+	answer := &verb.Sink{Writer: streams.Out}
 	streams.Out = answer
 	var flush func()
 	streams.Out, streams.ErrOut, flush = mask.Writers(vault, streams.Out, streams.ErrOut)
@@ -40,14 +42,14 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	r.SetArgs(called(args))
 	cmd, err := r.ExecuteContextC(ctx)
 	if err != nil && !r.started {
-		err = usage(cmd, r.misuse(args[1:], err))
+		err = verb.Usage(cmd, r.misuse(args[1:], err))
 	}
 	flush()
-	if lost := answer.lost(); err == nil && !unread(lost) {
+	if lost := answer.Lost(); err == nil && !verb.Unread(lost) {
 		err = lost
 	}
-	code := status(streams, r.connection.Say, err)
-	tellRun(r.connection, streams.ErrOut, err)
+	code := verb.Status(streams, r.connection.Say, err)
+	verb.TellRun(r.connection, streams.ErrOut, err)
 	return code
 }
 
@@ -55,7 +57,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 // for the completion of a plugin, they are those of cobra's own command for it.
 func called(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
-	if program == completer {
+	if program == completion.Program {
 		return append([]string{cobra.ShellCompRequestCmd}, args[1:]...)
 	}
 	return args[1:]
@@ -91,7 +93,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	r.SetIn(streams.In)
 	r.SetOut(streams.Out)
 	r.SetErr(streams.ErrOut)
-	r.SetUsageFunc(help.Usage(func() (func() int, bool) { return terminal(streams.Out) }))
+	r.SetUsageFunc(help.Usage(func() (func() int, bool) { return verb.Terminal(streams.Out) }))
 
 	c.AddFlags(r.PersistentFlags())
 	r.connection = c
@@ -104,7 +106,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		newWait(c, streams),
 		newVersion(c, streams),
 	)
-	addCompletion(r.Command, c)
+	completion.Add(r.Command, c)
 	return r
 }
 
@@ -114,7 +116,7 @@ func (r *root) misuse(args []string, err error) error {
 	if hint := help.ForeignHint(err); hint != "" {
 		return &object.HintedError{Err: err, Advice: hint}
 	}
-	if hintOf(err) != "" {
+	if verb.HintOf(err) != "" {
 		return err
 	}
 	unknown, _ := errors.AsType[*pflag.NotExistError](err)

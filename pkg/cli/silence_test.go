@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
 // listener is stderr that calls a function when it has heard a text.
@@ -47,25 +49,25 @@ func TestInputsThatKeepSilent(t *testing.T) {
 	if err := os.WriteFile("kustomization.yaml", []byte("resources: ["+server.URL+"/app.yaml]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, verb := range []string{"apply", "diff", "wait", "delete"} {
+	for _, called := range []string{"apply", "diff", "wait", "delete"} {
 		for what, args := range map[string][]string{
 			server.URL + "/app.yaml": {"-f", server.URL + "/app.yaml"},
 			"the pipe pipe.yaml":     {"-f", "pipe.yaml"},
 			"standard input":         {"-f", "-"},
 			"the kustomization .":    {"-k", "."},
 		} {
-			if verb != "apply" && what != "standard input" {
+			if called != "apply" && what != "standard input" {
 				continue // They read alike; a moment each is enough.
 			}
-			t.Run(verb+" "+what, func(t *testing.T) {
+			t.Run(called+" "+what, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
 				stderr := &listener{until: "waiting for " + what, heard: stop}
 				in, writer := io.Pipe()
 				defer func() { _ = writer.Close() }()
 				streams := genericiooptions.IOStreams{In: in, Out: io.Discard, ErrOut: stderr}
-				code := Main(ctx, append([]string{"kubectl-k8sconnect", verb}, args...), streams)
-				if code != exitUnknown || !strings.Contains(stderr.text.String(), "interrupted") || ctx.Err() == nil {
+				code := Main(ctx, append([]string{"kubectl-k8sconnect", called}, args...), streams)
+				if code != verb.ExitUnknown || !strings.Contains(stderr.text.String(), "interrupted") || ctx.Err() == nil {
 					t.Errorf("exit status %d, stderr %q", code, &stderr.text)
 				}
 			})

@@ -7,7 +7,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -18,7 +21,7 @@ type stuckFlags struct {
 }
 
 type stuckOptions struct {
-	targets targets
+	targets target.Targets
 	// everything: objects of whatever type.
 	everything bool
 	run        string
@@ -42,36 +45,36 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 
   # What hangs in the cluster, and what is behind it?
   kubectl k8sconnect stuck -A`,
-		ValidArgsFunction: completions{c}.completeTargets,
-		RunE:              runner(c, streams, flags.toOptions),
+		ValidArgsFunction: completion.Targets(c),
+		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces, and objects without one")
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
-	outputFlag(cmd, &flags.output)
+	verb.OutputFlag(cmd, &flags.output)
 	return cmd
 }
 
-func (f *stuckFlags) toOptions(in invocation) (*stuckOptions, error) {
-	o := &stuckOptions{everything: len(in.args) == 0}
+func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
+	o := &stuckOptions{everything: len(in.Args) == 0}
 	var targetsErr error
 	if o.everything {
-		o.targets = targets{labels: f.selector, everywhere: f.allNamespaces}
+		o.targets = target.Targets{Labels: f.selector, Everywhere: f.allNamespaces}
 		targetsErr = checkSelector(f.selector)
 	} else {
 		// A TYPE alone is all of it: to look at more than was meant does no harm.
-		all := targetFlags{allNamespaces: f.allNamespaces, all: f.selector == "" && !namesOne(in.args)}
-		all.selector = f.selector
-		o.targets, targetsErr = all.toTargets(in.args, in.streams)
+		all := target.Flags{AllNamespaces: f.allNamespaces, All: f.selector == "" && !namesOne(in.Args)}
+		all.Selector = f.selector
+		o.targets, targetsErr = all.ToTargets(in.Args, in.Streams)
 	}
-	print, printErr := printing(in.Connection, in.streams, f.output)
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForStuck(print)
-	return o, errors.Join(targetsErr, printErr, flagError("-o", outErr), in.Check())
+	return o, errors.Join(targetsErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-func (o *stuckOptions) execute(ctx context.Context, in invocation) error {
+func (o *stuckOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in.Connection)
-	return finish(err, o.out.Close(ctx))
+	return verb.Finish(err, o.out.Close(ctx))
 }

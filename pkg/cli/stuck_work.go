@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
@@ -46,7 +48,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		one, err := explainOne(ctx, reader, explainer, t, o.out)
 		if err != nil {
 			ref := object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
-			err = explained(ctx, client, ref, err)
+			err = target.Explained(ctx, client, ref, err)
 			unread = errors.Join(unread, err)
 			faults = append(faults, event.Stuck{Ref: ref, Err: err})
 			continue
@@ -66,11 +68,11 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		return unread
 	}
 	if unread != nil { // There may be more than was found.
-		for _, err := range flatten(unread) {
+		for _, err := range verb.Flatten(unread) {
 			o.out.Print(event.Warned{Text: err.Error()})
 		}
 	}
-	return errNo
+	return verb.ErrNo
 }
 
 // tell tells the printer: each object, those of which nothing is known after the
@@ -107,11 +109,11 @@ func isStuck(one stuck.Explained) bool {
 }
 
 // scopes settles where to look: in whole kinds, and at objects that are named.
-func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, client *cluster.Client) (scopes []stuck.Scope, named []target, err error) {
+func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, client *cluster.Client) (scopes []stuck.Scope, named []target.Target, err error) {
 	if o.everything {
 		return o.everywhere(ctx, c, client)
 	}
-	found, err := o.targets.resolve(ctx, c, client)
+	found, err := o.targets.Resolve(ctx, c, client)
 	for _, t := range found {
 		if t.Name != "" {
 			named = append(named, t)
@@ -128,9 +130,9 @@ func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, cli
 }
 
 // everywhere is all that the namespace holds, and itself; with -A, all there is.
-func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]stuck.Scope, []target, error) {
-	sel := object.Selection{Labels: o.targets.labels}
-	if o.targets.everywhere {
+func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]stuck.Scope, []target.Target, error) {
+	sel := object.Selection{Labels: o.targets.Labels}
+	if o.targets.Everywhere {
 		return []stuck.Scope{{Selection: sel}}, nil, nil
 	}
 	namespace, _, err := c.Namespace()
@@ -142,13 +144,13 @@ func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection,
 		return nil, nil, err
 	}
 	sel.Namespace = namespace
-	itself := object.Selection{Name: namespace, Labels: o.targets.labels}
+	itself := object.Selection{Name: namespace, Labels: o.targets.Labels}
 	return []stuck.Scope{{Selection: sel}, {Kinds: []object.Kind{kind}, Selection: itself}}, nil, nil
 }
 
 // explainOne explains an object that was named. That it is not there, or not
 // terminating, is said.
-func explainOne(ctx context.Context, reader *cluster.NoRetry, e *stuck.Explainer, t target, out *printer.Printer) ([]stuck.Explained, error) {
+func explainOne(ctx context.Context, reader *cluster.NoRetry, e *stuck.Explainer, t target.Target, out *printer.Printer) ([]stuck.Explained, error) {
 	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
 	switch {
 	case err != nil:
@@ -168,5 +170,5 @@ func namesOne(args []string) bool { return len(args) > 1 || strings.Contains(arg
 
 func checkSelector(selector string) error {
 	_, err := labels.Parse(selector)
-	return flagError("-l", err)
+	return verb.FlagError("-l", err)
 }

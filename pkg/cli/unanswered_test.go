@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
 // away is an API server with ConfigMaps, and an aggregated API whose own server can go
@@ -119,7 +121,7 @@ func TestAggregatedAPIAway(t *testing.T) {
 				t.Run(name+", "+group+", "+cache, func(t *testing.T) {
 					s := newAway(t, group)
 					if cache == "warm" {
-						if code, out, stderr := call(t, "diff", "-f", "set.yaml", "--server-timeout=300ms"); code == exitYes {
+						if code, out, stderr := call(t, "diff", "-f", "set.yaml", "--server-timeout=300ms"); code == verb.ExitYes {
 							t.Fatalf("%d\n%s%s", code, out, stderr)
 						}
 					}
@@ -127,8 +129,8 @@ func TestAggregatedAPIAway(t *testing.T) {
 					args := strings.Split(strings.ReplaceAll(test.args, "GROUP", group), " ")
 					code, out, stderr := call(t, append(args, "-n", "default", "--server-timeout=300ms")...)
 					t.Logf("%d\n%s\n%s\n%v", code, out, stderr, s.seen)
-					if code != exitUnknown {
-						t.Errorf("exit status %d, want %d", code, exitUnknown)
+					if code != verb.ExitUnknown {
+						t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
 					}
 					if test.asks != "" && s.asked(test.asks) == 0 {
 						t.Error("nothing was asked of what does not depend on it")

@@ -18,6 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
 // versions is what version prints.
@@ -40,9 +41,9 @@ func newVersion(c *connection.Connection, streams genericiooptions.IOStreams) *c
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Show the versions of plugin, API server and webhook",
-		Args:              noArgs,
+		Args:              verb.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: runner(c, streams, func(in invocation) (*versionOptions, error) {
+		RunE: verb.Runner(c, streams, func(in verb.Invocation) (*versionOptions, error) {
 			if !slices.Contains([]string{"", "json", "yaml", "kyaml"}, o.output) {
 				return nil, fmt.Errorf("-o must be json, yaml or kyaml, not %q", o.output)
 			}
@@ -55,13 +56,13 @@ func newVersion(c *connection.Connection, streams genericiooptions.IOStreams) *c
 	return cmd
 }
 
-func (o *versionOptions) execute(ctx context.Context, in invocation) error {
+func (o *versionOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	v := versions{Client: build.This()}
 	var err error
 	if !o.clientOnly {
 		v.Server, v.Webhook, err = clusterVersions(ctx, in.Connection)
 	}
-	if printErr := v.print(in.streams, o.output); printErr != nil {
+	if printErr := v.print(in.Streams, o.output); printErr != nil {
 		return printErr
 	}
 	return err
@@ -69,7 +70,7 @@ func (o *versionOptions) execute(ctx context.Context, in invocation) error {
 
 // clusterVersions asks the cluster for the versions of what runs there.
 func clusterVersions(ctx context.Context, c *connection.Connection) (*version.Info, *webhookVersion, error) {
-	client, err := c.Connect(ctx, connection.NewRun(), 0, ignore)
+	client, err := c.Connect(ctx, connection.NewRun(), 0, verb.Ignore)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,8 +10,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -19,24 +23,24 @@ import (
 )
 
 type waitFlags struct {
-	targetFlags
-	hangFlags
+	target     target.Flags
+	hang       await.HangFlags
 	conditions []string
 	any        bool
 	failOn     []string
 	timeout    time.Duration
 	existence  time.Duration
 	output     string
-	readiness  rulesFlag
+	readiness  await.RulesFlag
 	explain    string
 	local      bool
 }
 
 type waitOptions struct {
-	targets targets
+	targets target.Targets
 	goal    *wait.Goal
 	engine  wait.Engine
-	hanging hanging
+	hanging await.Hanging
 	timeout time.Duration
 	run     string
 	out     *printer.Printer
@@ -74,12 +78,12 @@ Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
   kubectl k8sconnect wait svc/web \
     --for='has(self.status.loadBalancer.ingress)' \
     -o jsonpath='{.status.loadBalancer.ingress[0].ip}'`,
-		ValidArgsFunction: completions{c}.completeTargets,
+		ValidArgsFunction: completion.Targets(c),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.explain != "" {
-				return runner(c, streams, flags.toExplanation)(cmd, args)
+				return verb.Runner(c, streams, flags.toExplanation)(cmd, args)
 			}
-			return runner(c, streams, flags.toOptions)(cmd, args)
+			return verb.Runner(c, streams, flags.toOptions)(cmd, args)
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -88,19 +92,19 @@ Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
 }
 
 func (f *waitFlags) add(cmd *cobra.Command) {
-	f.targetFlags.add(cmd)
+	f.target.Add(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.conditions, "for", nil,
 		"What to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
 	flags.BoolVar(&f.any, "any", false, "One --for is enough; otherwise one version of the object has to meet all")
 	flags.StringArrayVar(&f.failOn, "fail-on", nil, "What ends the wait as failed, in the same forms. Repeatable")
-	flags.DurationVar(&f.timeout, "timeout", usualTimeout, "How long to wait in all; 0 checks once, a negative value waits without limit")
+	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in all; 0 checks once, a negative value waits without limit")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")
-	f.readiness.add(flags)
+	f.readiness.Add(flags)
 	flags.StringVar(&f.explain, "explain-ready", "", "KIND of which to print when its objects are ready, and where that rule comes from; waits for nothing")
 	flags.BoolVar(&f.local, "local", false, "Judge the objects as they stand in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
-	f.hangFlags.add(cmd, "Off unless given")
+	f.hang.Add(cmd, "Off unless given")
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
 		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath are of the objects that met their conditions")
 	help.Words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
@@ -114,15 +118,15 @@ func waitFormats() []string {
 	return []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 }
 
-func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
-	targets, targetsErr := f.toTargets(in.args, in.streams)
+func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
+	targets, targetsErr := f.target.ToTargets(in.Args, in.Streams)
 	goal, goalErr := f.toGoal()
-	hanging, hangErr := f.toHanging(in.cmd.Flags(), false)
-	print, printErr := printing(in.Connection, in.streams, f.output)
+	hanging, hangErr := f.hang.ToHanging(in.Cmd.Flags(), false)
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	out, outErr := printer.ForWait(print)
-	rules, rulesErr := f.readiness.toRules()
-	stating(rules, f.local || f.timeout == 0, goal.For)
-	stating(rules, f.local || f.timeout == 0, goal.FailOn)
+	rules, rulesErr := f.readiness.ToRules()
+	await.Stating(rules, f.local || f.timeout == 0, goal.For)
+	await.Stating(rules, f.local || f.timeout == 0, goal.FailOn)
 	o := &waitOptions{
 		targets: targets,
 		goal:    goal,
@@ -135,14 +139,14 @@ func (f *waitFlags) toOptions(in invocation) (*waitOptions, error) {
 		isLocal: f.local,
 	}
 	var existenceErr error
-	if in.cmd.Flags().Changed("existence-timeout") {
+	if in.Cmd.Flags().Changed("existence-timeout") {
 		o.engine.Existence = &f.existence
 		if f.existence < 0 {
 			existenceErr = errors.New("--existence-timeout must not be negative")
 		}
 	}
-	return o, errors.Join(targetsErr, goalErr, existenceErr, hangErr, printErr, flagError("-o", outErr), rulesErr,
-		f.checkLocal(in.cmd.Flags().Changed), in.Check())
+	return o, errors.Join(targetsErr, goalErr, existenceErr, hangErr, printErr, verb.FlagError("-o", outErr), rulesErr,
+		f.checkLocal(in.Cmd.Flags().Changed), in.Check())
 }
 
 func (f *waitFlags) toGoal() (*wait.Goal, error) {
@@ -150,36 +154,34 @@ func (f *waitFlags) toGoal() (*wait.Goal, error) {
 	if len(texts) == 0 {
 		texts = []string{string(condition.Ready)}
 	}
-	met, metErr := parseConditions("--for", texts)
-	failed, failedErr := parseConditions("--fail-on", f.failOn)
+	met, metErr := await.ParseConditions("--for", texts)
+	failed, failedErr := await.ParseConditions("--fail-on", f.failOn)
 	return &wait.Goal{For: met, Any: f.any, FailOn: failed}, errors.Join(metErr, failedErr)
 }
 
-func parseConditions(flag string, texts []string) ([]condition.Spec, error) {
-	var specs []condition.Spec
-	var errs []error
-	for _, text := range texts {
-		spec, err := condition.Parse(text)
-		specs, errs = append(specs, spec), append(errs, flagError(flag, err))
+func (f *waitFlags) toExplanation(in verb.Invocation) (*await.Explanation, error) {
+	rules, err := f.readiness.ToRules()
+	if len(in.Args) > 0 || len(f.target.Filenames) > 0 || f.target.Kustomize != "" {
+		err = errors.Join(err, errors.New("--explain-ready KIND goes without objects"))
 	}
-	return specs, errors.Join(errs...)
+	return &await.Explanation{Kind: f.explain, Rules: rules}, errors.Join(err, in.Check())
 }
 
-func (o *waitOptions) execute(ctx context.Context, in invocation) error {
+func (o *waitOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	if o.isLocal {
-		return finish(o.local(ctx, in), o.out.Close(ctx))
+		return verb.Finish(o.local(ctx, in), o.out.Close(ctx))
 	}
 	began := time.Now()
-	if o.targets.inFiles {
+	if o.targets.InFiles {
 		reading, cancel := o.within(ctx, began, "the manifests were read")
-		err := o.targets.files.read(reading, in.Connection, in.streams, o.out.Print)
+		err := o.targets.Files.Read(reading, in.Connection, in.Streams, o.out.Print)
 		cancel()
 		if err != nil {
-			return finish(err, o.out.Close(ctx))
+			return verb.Finish(err, o.out.Close(ctx))
 		}
 	}
 	err := o.work(ctx, in.Connection, began)
-	return o.targets.files.incomplete(finish(err, o.out.Close(ctx)))
+	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
 // work does the run, telling the printer of it. The time counts from when the verb
@@ -200,12 +202,12 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
 	o.engine.Source, o.engine.Emit = client, o.out.Print
-	o.hanging.onto(&o.engine, client, c.Vault.Text)
-	o.engine.Absent = whyAbsent(client)
+	o.hanging.Onto(&o.engine, client, c.Vault.Text)
+	o.engine.Absent = target.WhyAbsent(client)
 	if o.waitsFor(condition.Delete) {
 		o.engine.Source = doubting{client, awaited}
 	}
-	o.engine.Source = ruled{o.engine.Source, client, o.rules}
+	o.engine.Source = await.Ruled{Source: o.engine.Source, Client: client, Rules: o.rules}
 	return o.engine.Run(ctx, awaited)
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -21,7 +22,7 @@ import (
 // for gone that only does not match any more. Fields change while they are waited for; and
 // that an object lost a label is no deletion. Where a first one is waited for, it is asked
 // for again.
-func (o *waitOptions) matching(ctx context.Context, client *cluster.Client, all []target, began time.Time) ([]waiting.Target, error) {
+func (o *waitOptions) matching(ctx context.Context, client *cluster.Client, all []target.Target, began time.Time) ([]waiting.Target, error) {
 	until, cancel := ctx, func() {}
 	if existence := o.engine.Existence; existence != nil {
 		until, cancel = context.WithDeadline(ctx, began.Add(*existence))
@@ -48,7 +49,7 @@ func (o *waitOptions) matching(ctx context.Context, client *cluster.Client, all 
 	}
 }
 
-func (o *waitOptions) matchingNow(ctx context.Context, client *cluster.Client, all []target) ([]waiting.Target, error) {
+func (o *waitOptions) matchingNow(ctx context.Context, client *cluster.Client, all []target.Target) ([]waiting.Target, error) {
 	var found []waiting.Target
 	var faults []error
 	for _, t := range all {
@@ -74,12 +75,12 @@ func (o *waitOptions) awaitsFirst() bool {
 	return o.timeout != 0 && (existence != nil && *existence > 0 || existence == nil && o.waitsFor(condition.Create))
 }
 
-func nothing(ctx context.Context, client *cluster.Client, all []target, late bool) error {
+func nothing(ctx context.Context, client *cluster.Client, all []target.Target, late bool) error {
 	var errs []error
 	for _, t := range all {
 		what := waiting.What(t.Kind.GVR().GroupResource().String(), t.Selection)
 		errs = append(errs, &waiting.NothingError{
-			What: what, Late: late, Why: whyAbsent(client)(ctx, t.Kind, object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace}),
+			What: what, Late: late, Why: target.WhyAbsent(client)(ctx, t.Kind, object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace}),
 		})
 	}
 	return errors.Join(errs...)

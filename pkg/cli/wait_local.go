@@ -10,27 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // local judges objects as they stand in the files, without a server: the engine looks
 // once, and what it would watch is what was read.
-func (o *waitOptions) local(ctx context.Context, in invocation) error {
-	o.targets.files.files.Secrets, o.targets.files.files.AsIs = in.Vault, true
-	result, err := manifest.Read(ctx, o.targets.files.files)
+func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
+	manifests, err := o.targets.Files.ReadAsIs(ctx, in.Connection, in.Streams)
 	if err != nil {
 		return err
 	}
-	for _, skipped := range result.Skipped {
-		fmt.Fprintf(in.streams.ErrOut, "skipped %s\n", layout.Plain(skipped.Source.String()+": "+skipped.Reason))
-	}
-	o.targets.files.invalid = result.Invalid
 	var files inFiles
 	var all []wait.Target
-	for _, m := range result.Objects {
+	for _, m := range manifests {
 		u := m.Object
 		plural, _ := meta.UnsafeGuessKindToResource(u.GroupVersionKind())
 		kind := object.Kind{GVK: u.GroupVersionKind(), Resource: plural.Resource, Namespaced: u.GetNamespace() != ""}
@@ -41,7 +35,7 @@ func (o *waitOptions) local(ctx context.Context, in invocation) error {
 		})
 	}
 	o.engine.Source, o.engine.Emit, o.engine.Timeout = files, o.out.Print, 0
-	return o.targets.files.incomplete(o.engine.Run(ctx, all))
+	return o.targets.Files.Incomplete(o.engine.Run(ctx, all))
 }
 
 // inFiles is a source of what was read from files. It is what a server would list, and
@@ -73,7 +67,7 @@ func (f *waitFlags) checkLocal(changed func(string) bool) error {
 	if !f.local {
 		return nil
 	}
-	if len(f.filenames) == 0 && f.kustomize == "" {
+	if len(f.target.Filenames) == 0 && f.target.Kustomize == "" {
 		return &object.HintedError{Err: errors.New("--local judges objects in files, and no file is named"), Advice: "give -f FILENAME, or -f - for standard input"}
 	}
 	var idle []string

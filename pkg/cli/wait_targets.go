@@ -8,7 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -20,8 +22,8 @@ import (
 func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
 	ctx, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
-	if o.targets.inFiles {
-		p, err := o.targets.files.order(ctx, c, client, o.out.Print)
+	if o.targets.InFiles {
+		p, err := o.targets.Files.Order(ctx, c, client, o.out.Print)
 		if err != nil {
 			return nil, err
 		}
@@ -35,24 +37,10 @@ func (o *waitOptions) planned(p *plan.Plan) []wait.Target {
 	var all []wait.Target
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {
-			all = append(all, waitTarget(it, o.goal))
+			all = append(all, await.Target(it, o.goal))
 		}
 	}
 	return all
-}
-
-// waitTarget is the object of a manifest. Its kind may not be served yet.
-func waitTarget(it plan.Item, goal *wait.Goal) wait.Target {
-	kind := it.Kind
-	if kind.GVK.Empty() {
-		kind = object.Kind{GVK: it.GVK, Namespaced: true} // until the cluster says otherwise
-	}
-	return wait.Target{
-		Selection: object.Selection{Namespace: it.Namespace, Name: it.Name},
-		Kind:      kind,
-		Type:      kind.GVK.Kind + "." + kind.GVK.Version + "." + kind.GVK.Group,
-		Goal:      goal,
-	}
 }
 
 // argued are the objects that were named or selected by arguments.
@@ -62,23 +50,23 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, clie
 		return nil, err
 	}
 	selected := o.targets
-	selected.named = nil
-	found, err := selected.resolve(ctx, c, client)
+	selected.Named = nil
+	found, err := selected.Resolve(ctx, c, client)
 	faults := []error{err}
 	var all []wait.Target
-	if err == nil && (o.targets.fields != "" || o.targets.labels != "" && o.waitsFor(condition.Delete)) {
+	if err == nil && (o.targets.Fields != "" || o.targets.Labels != "" && o.waitsFor(condition.Delete)) {
 		return o.matching(ctx, client, found, began)
 	}
 	for _, t := range found {
 		all = append(all, wait.Target{Selection: t.Selection, Kind: t.Kind, Type: t.Kind.GVR().GroupResource().String(), Goal: o.goal})
 	}
-	for _, n := range o.targets.named {
+	for _, n := range o.targets.Named {
 		kind, err := client.Resource(ctx, n.Type)
 		if missing, ok := errors.AsType[*cluster.NoTypeError](err); ok && o.mayCome(missing) {
 			kind, err = guessed(n.Type), nil
 		}
 		faults = append(faults, err)
-		sel := object.Selection{Namespace: scope(kind, namespace), Name: n.Name}
+		sel := object.Selection{Namespace: target.Scope(kind, namespace), Name: n.Name}
 		all = append(all, wait.Target{Selection: sel, Kind: kind, Type: n.Type, Goal: o.goal})
 	}
 	return all, errors.Join(faults...)

@@ -1,0 +1,128 @@
+package await
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+)
+
+// explainWithin bounds how long a server is asked what it knows of a kind.
+const explainWithin = 5 * time.Second
+
+// Explanation prints the rule of a kind and where that comes from.
+type Explanation struct {
+	// Kind as it was typed.
+	Kind  string
+	Rules *condition.Rules
+}
+
+// Execute asks a server, where there is one, for the annotations of the definition.
+func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
+	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
+	if err != nil {
+		fmt.Fprintf(in.Streams.ErrOut, "the server was not asked, so that annotations of a definition are not looked at: %s\n", layout.Plain(err.Error()))
+		gk = knownKind(o.Kind, o.Rules)
+	}
+	explainRule(in.Streams.Out, gk, o.Rules, err == nil)
+	return nil
+}
+
+// askedKind asks the server for the kind, and for what its definition states.
+func askedKind(ctx context.Context, c *connection.Connection, named string, rules *condition.Rules) (schema.GroupKind, error) {
+	ctx, cancel := context.WithTimeout(ctx, explainWithin)
+	defer cancel()
+	client, err := c.Connect(ctx, connection.NewRun(), 0, verb.Ignore)
+	if err != nil {
+		return schema.GroupKind{}, err
+	}
+	kind, err := client.Resource(ctx, named)
+	if meta.IsNoMatchError(err) {
+		return knownKind(named, rules), nil
+	}
+	if err != nil {
+		return schema.GroupKind{}, err
+	}
+	if !readiness.NeedsSchema(kind.GVK) {
+		return kind.GVK.GroupKind(), nil
+	}
+	name, annotations, err := client.DefinitionAnnotations(ctx, kind)
+	if err == nil {
+		rules.Learn(kind.GVK.GroupKind(), name, annotations)
+	}
+	return kind.GVK.GroupKind(), err
+}
+
+// knownKind is the kind that is named, of those that have a rule: Canary, canaries or
+// canaries.flagger.app. Another one is taken by its word.
+func knownKind(named string, rules *condition.Rules) schema.GroupKind {
+	known := slices.Concat(rules.Kinds(), readiness.OwnRules(), condition.ShippedKinds())
+	slices.SortFunc(known, func(a, b schema.GroupKind) int { return strings.Compare(a.Group+a.Kind, b.Group+b.Kind) })
+	word, group, grouped := strings.Cut(named, ".")
+	if long, ok := shortNames()[word]; ok && !grouped {
+		word = long
+	}
+	for _, gk := range known {
+		plural, singular := meta.UnsafeGuessKindToResource(gk.WithVersion("v1"))
+		if (strings.EqualFold(word, gk.Kind) || strings.EqualFold(word, plural.Resource) || strings.EqualFold(word, singular.Resource)) && (!grouped || group == gk.Group) {
+			return gk
+		}
+	}
+	return schema.GroupKind{Group: group, Kind: word}
+}
+
+// shortNames are those of kinds with a rule, as a server would tell them.
+func shortNames() map[string]string {
+	return map[string]string{
+		"po": "Pod", "rc": "ReplicationController", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "svc": "Service",
+		"ns": "Namespace", "no": "Node", "deploy": "Deployment", "rs": "ReplicaSet", "sts": "StatefulSet", "ds": "DaemonSet",
+		"cj": "CronJob", "hpa": "HorizontalPodAutoscaler", "pdb": "PodDisruptionBudget", "crd": "CustomResourceDefinition",
+		"csr": "CertificateSigningRequest",
+	}
+}
+
+// explainRule prints the rule of a kind. Where no server was asked, a kind without a group
+// may be a custom resource as well.
+func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Rules, asked bool) {
+	fmt.Fprintln(out, layout.Plain(gk.String()))
+	about, own := readiness.About(gk)
+	from := "the conventions for kinds without a rule of their own"
+	if own {
+		from = "the rule of this kind that is part of this program"
+	}
+	if !own && !asked && gk.Group == "" {
+		custom, _ := readiness.About(schema.GroupKind{Group: "example.com", Kind: gk.Kind})
+		about += ", if it is one of Kubernetes' own kinds; otherwise: " + custom
+	}
+	rule, stated := rules.Of(gk)
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(out, "  %-8s %s\n", name, layout.Plain(strings.Join(strings.Fields(text), " ")))
+		}
+	}
+	if stated {
+		from = rule.From
+	}
+	switch {
+	case rule.Exists():
+		about = "it exists, and nothing in its status says otherwise"
+	case rule.Ready.Text != "":
+		about = rule.Ready.Text
+	}
+	line("ready", about)
+	line("failed", rule.Failed.Text)
+	line("message", rule.Message.Text)
+	line("from", from)
+	line("always", "not ready while it is being deleted, or its status is of another generation")
+}

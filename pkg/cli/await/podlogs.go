@@ -1,0 +1,122 @@
+package await
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+const (
+	// logBytes is how much of a log is read, logLine how much of a line is shown.
+	logBytes = 64 << 10
+	logLine  = 400
+	// logsAtOnce is of how many containers an explanation reads the log, logsKept how
+	// long one is good for.
+	logsAtOnce = 3
+	logsKept   = time.Minute
+	// logWait is how long one may take: the server asks the node for it.
+	logWait = 4 * time.Second
+)
+
+// podLogs reads the last lines of the containers that causes name.
+type podLogs struct {
+	// lines is how many; 0 reads none.
+	lines int
+	read  func(context.Context, cluster.Log) (string, error)
+	// mask takes out what nobody is to see, before anything is cut.
+	mask func(string) string
+	emit func(event.Event)
+
+	mu    sync.Mutex
+	known map[event.Container]podLog
+	// refused are the namespaces whose logs are not for us.
+	refused map[string]bool
+}
+
+// podLog is what a container wrote last, or why that is not known.
+type podLog struct {
+	lines []string
+	err   error
+	at    time.Time
+}
+
+// onto adds the logs to the causes, and returns how many requests that took.
+func (p *podLogs) onto(ctx context.Context, causes []event.Cause) int {
+	if p.lines == 0 {
+		return 0
+	}
+	requests, read := 0, 0
+	for i := range causes {
+		c := &causes[i]
+		if c.Container == (event.Container{}) || read == logsAtOnce {
+			continue
+		}
+		read++
+		log, sent := p.of(ctx, c.Container)
+		requests += sent
+		c.Log = log.lines
+		if log.err != nil && !apierrors.IsForbidden(log.err) {
+			c.Evidence = append(slices.Clip(c.Evidence), "its log could not be read: "+text.Excerpt(p.mask(log.err.Error())))
+		}
+	}
+	return requests
+}
+
+func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if log, ok := p.known[c]; ok && time.Since(log.at) < logsKept || p.refused[c.Namespace] {
+		return log, 0
+	}
+	in, cancel := context.WithTimeout(ctx, logWait)
+	defer cancel()
+	said, err := p.read(in, cluster.Log{
+		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.Previous, Lines: p.lines, Bytes: logBytes,
+	})
+	if apierrors.IsForbidden(err) {
+		if p.refused == nil {
+			p.refused = map[string]bool{}
+		}
+		p.refused[c.Namespace] = true
+		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); the causes are told without"})
+	}
+	if ctx.Err() != nil { // We stopped asking, which is no answer.
+		return podLog{}, 1
+	}
+	log := podLog{lines: logLines(p.mask(uncut(said)), p.lines), err: err, at: time.Now()}
+	if p.known == nil {
+		p.known = map[event.Container]podLog{}
+	}
+	p.known[c] = log
+	return log, 1
+}
+
+// uncut leaves out the last line of a log that was too long, which ends anywhere: of half a
+// Secret's value nobody knows that it is one. A single line is shown by its beginning.
+func uncut(said string) string {
+	if len(said) < logBytes {
+		return said
+	}
+	return said[:cmp.Or(max(0, strings.LastIndexByte(said, '\n')), len(said))]
+}
+
+// logLines are the last lines of a log that say something, each fit for a line.
+func logLines(said string, most int) []string {
+	var lines []string
+	for line := range strings.Lines(said) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, text.Truncate(text.Printable(line, '\t'), logLine))
+		}
+	}
+	return lines[max(0, len(lines)-most):]
+}

@@ -1,0 +1,120 @@
+package choices
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/pflag"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+)
+
+// Flags are the flags that decide about ownership, the same for apply and
+// diff.
+type Flags struct {
+	manager   string
+	take      []string
+	yield     []string
+	adoptFrom []string
+	validate  string
+
+	flags *pflag.FlagSet
+}
+
+// Add adds the flags to a command's.
+func (f *Flags) Add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Our name to the server: the owner of what is applied")
+	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND/NAME:]PATH to become the owner of; all for every one. Repeatable")
+	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND/NAME:]PATH to leave to its owner, or at its live value. Repeatable")
+	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
+		"Managers whose fields become ours in this run, so that what leaves the manifest leaves the cluster. "+
+			"Those of kubectl apply become ours automatically, once: with our first apply of the object. Empty for none")
+	f.flags = flags
+	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
+}
+
+// from returns whose fields become ours. Moving away from client-side apply is a
+// migration, which happens once; whoever names a manager wants it in this run.
+func (f *Flags) from() adopt.From {
+	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
+	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {
+		return adopt.From{Once: names}
+	}
+	if len(names) == 0 {
+		return adopt.From{}
+	}
+	return adopt.From{Always: names, Once: []string{managedfields.ClientSideApply}}
+}
+
+const adoptFromFlag = "adopt-from"
+
+// maxManager is the server's bound on the length of a field manager's name, in bytes.
+const maxManager = 128
+
+// checkManager refuses the names that the server would, and those of which nothing can be
+// seen: most often they come from a variable that is not set.
+func checkManager(name string) error {
+	fault := ""
+	switch {
+	case strings.TrimSpace(name) == "":
+		fault = "is empty"
+	case len(name) > maxManager:
+		fault = fmt.Sprintf("has %d bytes, and the server takes %d", len(name), maxManager)
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		fault = fmt.Sprintf("is %q, and the server takes printable characters only", name)
+	default:
+		return nil
+	}
+	return &object.HintedError{
+		Err:    errors.New("--field-manager " + fault),
+		Advice: "name who applies, such as --field-manager=team-shop; without the flag it is k8sconnect",
+	}
+}
+
+// ToPredictor returns what predicts by these choices; its server and its schemas are the
+// caller's to set.
+func (f *Flags) ToPredictor() (predict.Predictor, error) {
+	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.from(), Locate: manifest.Locate}
+	if err := checkManager(f.manager); err != nil {
+		return p, err
+	}
+	switch f.validate {
+	case "strict", "true":
+		p.Validation = "Strict"
+	case "warn":
+		p.Validation = "Warn"
+	case "ignore", "false":
+		p.Validation = "Ignore"
+	default:
+		return p, fmt.Errorf("--validate must be strict, warn or ignore, not %q", f.validate)
+	}
+	var takeErr, yieldErr error
+	p.Take, takeErr = choices("--take", f.take)
+	p.Yield, yieldErr = choices("--yield", f.yield)
+	for _, c := range p.Yield {
+		if len(c.Path) == 0 {
+			yieldErr = errors.Join(yieldErr, fmt.Errorf("--yield: %q: name the path to leave", c))
+		}
+	}
+	return p, errors.Join(takeErr, yieldErr)
+}
+
+// choices parses all values of a flag.
+func choices(flag string, texts []string) ([]predict.Choice, error) {
+	var all []predict.Choice
+	var errs []error
+	for _, text := range texts {
+		some, err := predict.ParseChoices(text)
+		errs = append(errs, verb.FlagError(flag, err))
+		all = append(all, some...)
+	}
+	return all, errors.Join(errs...)
+}

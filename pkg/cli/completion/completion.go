@@ -1,0 +1,133 @@
+package completion
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	api "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Program is the program that kubectl looks for on the PATH and calls with the
+// plugin's arguments, the last of them to be completed (k/k#105867). What it
+// prints is what cobra prints for a shell.
+const Program = "kubectl_complete-k8sconnect"
+
+// completerScript is such a program. It needs no place to find us at but the
+// PATH, where kubectl found us too.
+const completerScript = `#!/bin/sh
+exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
+`
+
+// Add adds the completion of flags' values to every verb, and kubectl
+// to the shells for which there is a completion script.
+func Add(root *cobra.Command, c *connection.Connection) {
+	known := words{c}
+	for _, cmd := range append(root.Commands(), root) {
+		help.Complete(cmd, "namespace", known.completeNamespaces)
+		help.Complete(cmd, "context", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
+		help.Complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
+		help.Complete(cmd, "cluster", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
+		help.Complete(cmd, "user", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
+		help.Words(cmd, "color", "auto", "always", "never")
+		help.Words(cmd, "dry-run", "none", "server", "client")
+		help.Words(cmd, "validate", "strict", "warn", "ignore")
+		help.Words(cmd, "take", "all")
+		for _, name := range []string{
+			"yield", "field-manager", "adopt-from", "selector", "concurrency", "timeout", "server-timeout", "v",
+			"server", "token", "as", "as-group", "as-uid", "as-user-extra", "request-timeout", "tls-server-name",
+			"proxy-url", connection.ExpectCluster,
+		} {
+			help.Words(cmd, name)
+		}
+	}
+	root.InitDefaultCompletionCmd()
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	completion.Short = "Generate the completion script for a shell, or for kubectl"
+	completion.Long = `Generate what makes a shell complete kubectl-k8sconnect, or what makes kubectl's
+own completion complete "kubectl k8sconnect". Each has its own help.`
+	completion.Args = cobra.ArbitraryArgs
+	completion.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return verb.Usage(cmd, fmt.Errorf("no completion for %q", args[0]))
+	}
+	completion.AddCommand(newCompleter())
+}
+
+// words are the words that a shell may offer, as the cluster and the kubeconfig know
+// them.
+type words struct{ *connection.Connection }
+
+// completeConfig completes to names in the kubeconfig.
+func (c words) completeConfig(names func(api.Config) []string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		raw, err := c.Kubeconfig()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.Sorted(slices.Values(names(raw))), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completionTimeout is how long the server may be asked: somebody's shell waits.
+const completionTimeout = 3 * time.Second
+
+// completeNamespaces asks the server, but not for long: somebody's shell waits.
+func (c words) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	names, err := c.namespaces(ctx)
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (c words) namespaces(ctx context.Context) ([]string, error) {
+	client, err := c.Quick(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kind := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Resource: "namespaces"}
+	return client.Names(ctx, kind, object.Selection{})
+}
+
+// newCompleter prints the program for kubectl, beside those for shells.
+func newCompleter() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl",
+		Short: "Generate the program by which kubectl completes this plugin",
+		Long: `Generate the program that kubectl calls to complete "kubectl k8sconnect …".
+It has to be on the PATH under the name ` + Program + `, and the
+shell has to have kubectl's own completion (kubectl completion --help).
+
+A link of that name to kubectl-k8sconnect does the same.`,
+		Example: `  # Into a folder on the PATH
+  cd ~/.local/bin
+  kubectl k8sconnect completion kubectl > ` + Program + `
+  chmod +x ` + Program + `
+
+  # The same by a link
+  ln -s "$(command -v kubectl-k8sconnect)" ` + Program,
+		Args:              verb.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(cmd.OutOrStdout(), completerScript)
+			return err
+		},
+	}
+}

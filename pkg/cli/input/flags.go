@@ -1,0 +1,92 @@
+package input
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// Flags are the flags of verbs that read manifests.
+type Flags struct {
+	Filenames      []string
+	Recursive      bool
+	Kustomize      string
+	Selector       string
+	skipNonObjects bool
+	skipInvalid    bool
+	helmHooks      string
+}
+
+// Options is what those flags mean.
+type Options struct {
+	Files manifest.Options
+	// typed: somebody types the manifests, and nothing may come in between.
+	typed     bool
+	Scope     plan.Options
+	Manifests []object.Manifest
+	warnings  []manifest.Warning
+	// invalid are the faults of what was left out with --skip-invalid.
+	invalid []error
+	// hooks are those of Helm that were left out.
+	hooks []manifest.Hook
+}
+
+// Add adds the flags to a command's.
+func (f *Flags) Add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.Filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
+	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "Look into folders below the folders named with -f")
+	flags.StringVarP(&f.Kustomize, "kustomize", "k", "", "Folder of a kustomization")
+	flags.StringVarP(&f.Selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
+	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
+		"Leave out files of a folder that hold no Kubernetes object, and say which")
+	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
+		"Leave out objects that are broken, or there twice with different content, say which, do the rest, and exit with 1")
+	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",
+		"Hooks of a rendered Helm chart: skip (and say which), apply (as objects) or error")
+	// They only fail for a flag that there is not.
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
+	_ = cmd.MarkFlagDirname("kustomize")
+	help.Words(cmd, "helm-hooks", "skip", "apply", "error")
+}
+
+// ToOptions reads what was typed.
+func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
+	if len(f.Filenames) == 0 && f.Kustomize == "" {
+		return Options{}, errors.New("nothing to read: give -f FILENAME or -k DIRECTORY")
+	}
+	hooks, err := hooksOf(f.helmHooks)
+	return Options{
+		Files: manifest.Options{
+			Filenames: filenames(f.Filenames), Recursive: f.Recursive, Kustomize: f.Kustomize,
+			Selector: f.Selector, SkipNonObjects: f.skipNonObjects, SkipInvalid: f.skipInvalid, Hooks: hooks, In: streams.In,
+		},
+		Scope: plan.Options{SkipInvalid: f.skipInvalid},
+		typed: slices.Contains(f.Filenames, "-") && verb.IsTerminal(streams.In),
+	}, err
+}
+
+// filenames splits what -f was given at commas, as kubectl does, but leaves whole
+// what is there under its whole name, and URLs, which may well have commas.
+func filenames(given []string) []string {
+	var all []string
+	for _, name := range given {
+		_, err := os.Stat(name)
+		if err == nil || strings.Contains(name, "://") && !strings.Contains(name, ",http") {
+			all = append(all, name)
+			continue
+		}
+		all = append(all, strings.Split(name, ",")...)
+	}
+	return all
+}

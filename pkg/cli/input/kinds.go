@@ -1,0 +1,91 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// unexplained returns the kinds of the manifests that the cluster does not serve, and
+// that nothing among the manifests may bring.
+func (o *Options) unexplained(known map[schema.GroupVersionKind]object.Kind) []schema.GroupVersionKind {
+	if !slices.ContainsFunc(o.Manifests, func(m object.Manifest) bool { return known[m.Object.GroupVersionKind()].Resource == "" }) {
+		return nil
+	}
+	scope := o.Scope
+	scope.Kinds = known
+	p, err := plan.Build(o.Manifests, scope)
+	if err != nil {
+		return nil // That is told before any kind matters.
+	}
+	missing := map[schema.GroupVersionKind]bool{}
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			if it.Kind.Resource == "" && len(it.Bringers)+len(it.OnlyIn) == 0 && !plan.Builtin(it.GVK.Group) {
+				missing[it.GVK] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(missing))
+}
+
+// upcoming waits for kinds that are defined but not served yet, and adds them to the
+// known ones.
+func upcoming(
+	ctx context.Context, client *cluster.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
+) error {
+	found, err := askAll(missing, func(gvk schema.GroupVersionKind) (object.Kind, error) {
+		return client.Upcoming(ctx, gvk, func(definition string) {
+			emit(event.Waiting{For: gvk.Kind + " to be served, as customresourcedefinition/" + definition + " says it will be"})
+		})
+	})
+	maps.Copy(known, found)
+	return err
+}
+
+// kinds asks how the cluster serves each kind of the manifests. What it does not serve
+// is left out: perhaps the set defines it.
+func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
+	meant := map[schema.GroupVersionKind]bool{}
+	for _, m := range manifests {
+		meant[m.Object.GroupVersionKind()] = true
+	}
+	return askAll(slices.Collect(maps.Keys(meant)), func(gvk schema.GroupVersionKind) (object.Kind, error) {
+		return client.Kind(ctx, gvk)
+	})
+}
+
+// askAll asks for kinds side by side, and leaves out those that are not served, or of which
+// that cannot be told.
+func askAll(
+	gvks []schema.GroupVersionKind, ask func(schema.GroupVersionKind) (object.Kind, error),
+) (map[schema.GroupVersionKind]object.Kind, error) {
+	var (
+		mu    sync.Mutex
+		group errgroup.Group
+		known = map[schema.GroupVersionKind]object.Kind{}
+	)
+	for _, gvk := range gvks {
+		group.Go(func() error {
+			kind, err := ask(gvk)
+			if errors.As(err, new(*cluster.NoKindError)) || errors.As(err, new(*cluster.UntoldKindError)) {
+				return nil // Who needs it asks again, and tells why.
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			known[gvk] = kind
+			return err
+		})
+	}
+	return known, group.Wait()
+}

@@ -1,0 +1,75 @@
+package input
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// Plan is Order for verbs that write fields, or tell what writing would do: they wait
+// for kinds whose definitions somebody has just applied. Choices that no object of the
+// plan is meant by are an error.
+func (o *Options) Plan(
+	ctx context.Context, c *connection.Connection, client *cluster.Client, predictor predict.Predictor, emit func(event.Event),
+) (*plan.Plan, error) {
+	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
+		known, err := kinds(ctx, client, o.Manifests)
+		if err == nil {
+			err = upcoming(ctx, client, o.unexplained(known), known, emit)
+		}
+		return known, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, choices.Check(p, predictor, emit)
+}
+
+// Order asks the cluster for the kinds of the manifests and puts them in order.
+func (o *Options) Order(ctx context.Context, c *connection.Connection, client *cluster.Client, emit func(event.Event)) (*plan.Plan, error) {
+	return o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.Manifests) })
+}
+
+// Arrange puts the manifests in order by what kinds tells of theirs.
+func (o *Options) Arrange(
+	c *connection.Connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
+) (*plan.Plan, error) {
+	for _, w := range o.warnings {
+		emit(event.Warned{Ref: w.Ref, Text: w.Text + " (" + w.Source.String() + ")"})
+	}
+	if len(o.hooks) > 0 {
+		emit(hooksLeftOut(o.hooks))
+	}
+	var err error
+	if o.Scope.Namespace, o.Scope.Enforced, err = c.Namespace(); err != nil {
+		return nil, err
+	}
+	if o.Scope.Kinds, err = kinds(); err != nil {
+		return nil, err
+	}
+	p, err := plan.Build(o.Manifests, o.Scope)
+	if _, circle := errors.AsType[*plan.CycleError](err); err != nil && !circle {
+		err = errors.Join(err, errBroken)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.Manifests = nil // The plan has them now.
+	o.invalid = append(o.invalid, p.Invalid...)
+	for _, fault := range o.invalid {
+		emit(event.LeftOut{Err: fault})
+	}
+	for _, w := range p.Warnings {
+		emit(event.Warned{Ref: w.Ref, Text: w.Text})
+	}
+	return p, nil
+}

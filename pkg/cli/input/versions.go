@@ -1,0 +1,85 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// InServedVersions has objects whose version is not served looked for in the one
+// that is: it is the same object, and a file that was applied once says what to
+// delete although its version went since.
+func (o *Options) InServedVersions(ctx context.Context, client *cluster.Client, p *plan.Plan, emit func(event.Event)) error {
+	known := map[object.Key]bool{}
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			known[it.Key()] = true
+		}
+	}
+	served := map[schema.GroupVersionKind]object.Kind{}
+	for i, ph := range p.Phases {
+		var items []plan.Item
+		for _, it := range ph.Items {
+			if it.Kind.Resource != "" {
+				items = append(items, it)
+				continue
+			}
+			kind, asked := served[it.GVK]
+			if !asked {
+				kind = servedKind(ctx, client, it.GVK, emit)
+				served[it.GVK] = kind
+			}
+			found, err := in(kind, it, o.Scope)
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case err != nil:
+				return err
+			case found.Key() != it.Key() && known[found.Key()]: // The set names it in both versions.
+				continue
+			}
+			known[found.Key()] = true
+			items = append(items, found)
+		}
+		p.Phases[i].Items = items
+	}
+	return nil
+}
+
+// in returns the item as one of the kind; as it is, if that is served in no version.
+func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
+	if kind.Resource == "" {
+		return it, nil
+	}
+	found, err := it.Resolve(kind, scope)
+	found.GVK = kind.GVK
+	return found, err
+}
+
+// servedKind returns how a kind is served in another version than the one that is
+// asked for; without a resource if it is in none, or if that cannot be told: then
+// each of its objects is told why.
+func servedKind(ctx context.Context, client *cluster.Client, gvk schema.GroupVersionKind, emit func(event.Event)) object.Kind {
+	_, err := client.Kind(ctx, gvk)
+	if missing, ok := errors.AsType[*cluster.NoKindError](err); !ok || missing.Err != nil {
+		return object.Kind{}
+	}
+	elsewhere, err := client.Elsewhere(ctx, gvk)
+	if err != nil || len(elsewhere) == 0 {
+		return object.Kind{}
+	}
+	kind, err := client.Kind(ctx, elsewhere[0].WithKind(gvk.Kind))
+	if err != nil {
+		return object.Kind{}
+	}
+	emit(event.Warned{Text: fmt.Sprintf("%s is no longer served in %s: its objects are deleted in %s",
+		gvk.Kind, gvk.GroupVersion(), kind.GVK.GroupVersion())})
+	return kind
+}

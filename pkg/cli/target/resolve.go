@@ -1,0 +1,75 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Target is what is meant of one kind: one object, or those that match.
+type Target struct {
+	Kind object.Kind
+	object.Selection
+}
+
+// Resolve asks the cluster for the types of what was named by arguments. A type
+// may be a category, such as all, where no name is given. The same object named
+// twice, by a short name perhaps, is one. The error joins those of all types that
+// the server does not serve, which are *cluster.NoTypeError; the others are
+// returned as well.
+func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]Target, error) {
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	var (
+		found  []Target
+		faults []error
+		kinds  = map[string]object.Kind{}
+	)
+	for _, n := range t.Named {
+		kind, known := kinds[n.Type]
+		if !known {
+			if kind, err = client.Resource(ctx, n.Type); err != nil {
+				faults = append(faults, err)
+				continue
+			}
+			kinds[n.Type] = kind
+		}
+		found = append(found, Target{kind, object.Selection{Namespace: Scope(kind, namespace), Name: n.Name}})
+	}
+	if t.Everywhere {
+		namespace = ""
+	}
+	for _, typ := range t.Types {
+		members, err := client.Resources(ctx, typ)
+		faults = append(faults, err)
+		for _, kind := range members {
+			found = append(found, Target{kind, object.Selection{Namespace: Scope(kind, namespace), Labels: t.Labels, Fields: t.Fields}})
+		}
+	}
+	return once(found), errors.Join(faults...)
+}
+
+// Scope is the namespace in which to look for objects of the kind.
+func Scope(kind object.Kind, namespace string) string {
+	if kind.Namespaced {
+		return namespace
+	}
+	return ""
+}
+
+// once leaves out targets that are there already.
+func once(all []Target) []Target {
+	var out []Target
+	for _, t := range all {
+		if !slices.ContainsFunc(out, func(o Target) bool { return o.Kind.GVK == t.Kind.GVK && o.Selection == t.Selection }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

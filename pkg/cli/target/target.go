@@ -1,0 +1,219 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Flags are the flags that, with the arguments, say which objects a verb is
+// about.
+type Flags struct {
+	input.Flags
+	All           bool
+	AllNamespaces bool
+	Fields        string
+}
+
+// Add adds the flags to a command's.
+func (f *Flags) Add(cmd *cobra.Command) {
+	f.Flags.Add(cmd)
+	cmd.Flags().StringVar(&f.Fields, fieldSelectorFlag, "",
+		"With a TYPE, only objects whose fields match, such as status.phase=Failed; the server says which fields it knows")
+	help.Words(cmd, fieldSelectorFlag)
+	cmd.Flags().BoolVar(&f.All, "all", false, "All objects of the TYPE in the namespace")
+	cmd.Flags().BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "In all namespaces, with -l, --all or --field-selector")
+}
+
+const fieldSelectorFlag = "field-selector"
+
+// Targets is what they mean: objects that are named, objects of types that are
+// selected, or what is in files.
+type Targets struct {
+	// Named objects, each once, in the order in which they were typed.
+	Named []Named
+	// Types of which the objects are meant that labels match, all if empty.
+	Types  []string
+	Labels string
+	// Fields have to match as well, all if empty.
+	Fields string
+	// Everywhere: in all namespaces.
+	Everywhere bool
+
+	// InFiles: the objects are those of the manifests, read with Files.
+	InFiles bool
+	Files   input.Options
+}
+
+// Named is TYPE/NAME as it was typed.
+type Named struct{ Type, Name string }
+
+func (t Named) String() string { return t.Type + "/" + t.Name }
+
+// ToTargets reads flags and arguments. Its rules are kubectl's.
+func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Targets, error) {
+	if len(f.Filenames) > 0 || f.Kustomize != "" {
+		return f.toFiles(args, streams)
+	}
+	t := Targets{Labels: strings.TrimSpace(f.Selector), Fields: strings.TrimSpace(f.Fields), Everywhere: f.AllNamespaces}
+	selector, err := labels.Parse(t.Labels)
+	if err != nil {
+		return t, fmt.Errorf("-l: %w", err)
+	}
+	if _, err := fields.ParseSelector(t.Fields); err != nil {
+		return t, fmt.Errorf("--%s: %w", fieldSelectorFlag, err)
+	}
+	switch {
+	case f.Recursive:
+		return t, errors.New("-R goes with -f")
+	case len(args) == 0:
+		return t, &object.HintedError{
+			Err:    errors.New("no object named"),
+			Advice: "name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or give -f FILENAME or -k DIRECTORY",
+		}
+	case f.All && t.Labels != "":
+		return t, errors.New("--all and -l exclude each other: all, or those that match?")
+	}
+	if err := t.Read(args); err != nil {
+		return t, err
+	}
+	selecting := f.All || !selector.Empty() || t.Fields != "" // An empty selector matches everything.
+	switch {
+	case len(t.Named) > 0 && f.All:
+		return t, fmt.Errorf("--all goes with a TYPE alone, not with the name %q", t.Named[0].Name)
+	case len(t.Named) > 0 && t.Labels != "":
+		return t, fmt.Errorf("-l goes with a TYPE alone, not with the name %q", t.Named[0].Name)
+	case len(t.Named) > 0 && t.Fields != "":
+		return t, fmt.Errorf("--%s goes with a TYPE alone, not with the name %q", fieldSelectorFlag, t.Named[0].Name)
+	case len(t.Named) > 0 && f.AllNamespaces:
+		return t, &object.HintedError{
+			Err:    fmt.Errorf("-A goes with -l, --all or --field-selector: %q may be the name of many objects", t.Named[0].Name),
+			Advice: "name the namespace with -n",
+		}
+	case len(t.Named) == 0 && !selecting:
+		return t, &object.HintedError{
+			Err:    fmt.Errorf("no %s named", strings.Join(t.Types, ", ")),
+			Advice: "give names, or -l SELECTOR, --field-selector SELECTOR or --all",
+		}
+	}
+	return t, nil
+}
+
+func (f *Flags) toFiles(args []string, streams genericiooptions.IOStreams) (Targets, error) {
+	t := Targets{InFiles: true}
+	switch {
+	case len(args) > 0:
+		return t, fmt.Errorf("objects come from files or from arguments, not from both: unexpected argument %q", args[0])
+	case f.All:
+		return t, errors.New("--all goes with a TYPE; files always mean all their objects")
+	case f.Fields != "":
+		return t, fmt.Errorf("--%s goes with a TYPE: only the server can evaluate it", fieldSelectorFlag)
+	case f.AllNamespaces:
+		return t, errors.New("-A goes with a TYPE; the objects of files have their namespaces")
+	}
+	var err error
+	t.Files, err = f.ToOptions(streams)
+	return t, err
+}
+
+// Read reads the arguments.
+func (t *Targets) Read(args []string) error {
+	slashes := 0
+	for _, arg := range args {
+		if strings.Contains(arg, "/") {
+			slashes++
+		}
+	}
+	switch {
+	case slashes == len(args):
+		return t.readPairs(args)
+	case looksLikeFile(args[0]):
+		return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", args[0]), Advice: "manifests are named with -f or -k"}
+	case slashes > 0:
+		return &object.HintedError{
+			Err:    errors.New("TYPE/NAME and TYPE NAME do not mix"),
+			Advice: "write each object as TYPE/NAME, or one TYPE and then names",
+		}
+	}
+	types, err := typesOf(args[0])
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		t.Types = types
+		return nil
+	}
+	for _, typ := range types {
+		for _, name := range args[1:] {
+			if err := t.name(typ, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readPairs reads TYPE/NAME….
+func (t *Targets) readPairs(args []string) error {
+	for _, arg := range args {
+		typ, name, _ := strings.Cut(arg, "/")
+		switch {
+		case looksLikeFile(arg):
+			return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", arg), Advice: "manifests are named with -f or -k"}
+		case strings.Contains(typ, ","):
+			return fmt.Errorf("%q: a name has one TYPE", arg)
+		case typ == "", name == "":
+			return fmt.Errorf("%q: not TYPE/NAME", arg)
+		case strings.Contains(name, "/"):
+			return &object.HintedError{Err: fmt.Errorf("%q: not TYPE/NAME", arg), Advice: "the namespace is named with -n"}
+		}
+		if err := t.name(typ, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// name adds an object, once. What cannot be a name must not become part of a
+// request's path.
+func (t *Targets) name(typ, name string) error {
+	if name == "" {
+		return errors.New("a name is empty")
+	}
+	if faults := content.IsPathSegmentName(name); len(faults) > 0 {
+		return fmt.Errorf("%q: a name %s", name, faults[0])
+	}
+	if one := (Named{Type: typ, Name: name}); !slices.Contains(t.Named, one) {
+		t.Named = append(t.Named, one)
+	}
+	return nil
+}
+
+// typesOf reads TYPE,TYPE….
+func typesOf(arg string) ([]string, error) {
+	var types []string
+	for typ := range strings.SplitSeq(arg, ",") {
+		if typ == "" {
+			return nil, fmt.Errorf("%q: a TYPE is missing", arg)
+		}
+		if !slices.Contains(types, typ) {
+			types = append(types, typ)
+		}
+	}
+	return types, nil
+}
+
+func looksLikeFile(arg string) bool {
+	return slices.ContainsFunc([]string{".yaml", ".yml", ".json"}, func(ext string) bool { return strings.HasSuffix(arg, ext) })
+}

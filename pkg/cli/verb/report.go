@@ -1,0 +1,171 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+)
+
+// Exit status, the same for every verb.
+const (
+	ExitYes     = 0 // applied, no difference, met, gone
+	ExitNo      = 1 // conflict, refused, differs, not met in time, still stuck
+	ExitUnknown = 2 // usage, no server, no permission
+)
+
+// What a verb returns when it has reported everything already.
+var (
+	ErrNo      = errors.New("no")
+	ErrUnknown = errors.New("could not tell")
+)
+
+// usageError is a slip on the command line.
+type usageError struct {
+	err     error
+	command string // whose help tells more
+}
+
+// Usage makes err one of the command's usage.
+func Usage(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	if near := help.NearWord(cmd); near != "" && HintOf(err) == "" {
+		err = &object.HintedError{Err: err, Advice: "did you mean " + near + "?"}
+	}
+	return &usageError{err: err, command: cmd.CommandPath()}
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+// Hint says where help is, unless the error itself knows better.
+func (e *usageError) Hint() string {
+	var known interface{ Hint() string }
+	if errors.As(e.err, &known) && known.Hint() != "" {
+		return known.Hint()
+	}
+	return "see: " + e.command + " --help"
+}
+
+// Status reports what a run ended with and returns the status to exit with. What is said
+// passes through say.
+func Status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
+	warnings, strict := errors.AsType[*warningsError](err)
+	switch {
+	case err == nil:
+		return ExitYes
+	case strict:
+		code := max(ExitNo, Status(streams, say, warnings.err))
+		fmt.Fprintf(streams.ErrOut, "error: %s\n", warnings)
+		return code
+	case errors.Is(err, ErrNo):
+		return ExitNo
+	case isLate(err):
+		reportErrors(streams, say, err)
+		return ExitNo
+	case errors.Is(err, ErrUnknown):
+		return ExitUnknown
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", layout.Plain(say(err.Error())))
+		return ExitUnknown
+	default:
+		reportErrors(streams, say, err)
+		return ExitUnknown
+	}
+}
+
+// TellRun tells the id of a run that ended with an error, unless its printer did: by
+// that the server's audit log knows the run.
+func TellRun(c *connection.Connection, w io.Writer, err error) {
+	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
+	if c.Run == "" || c.RunTold || err == nil || reported && !errors.As(err, new(*warningsError)) {
+		return
+	}
+	fmt.Fprintf(w, "run: %s\n", c.Run)
+}
+
+// isLate reports whether the time was over before all was done, or before what a
+// selector waited for came: that is a no.
+func isLate(err error) bool {
+	if errors.As(err, new(*unfinishedError)) {
+		return true
+	}
+	nothing, ok := errors.AsType[*wait.NothingError](err)
+	return ok && nothing.Late
+}
+
+// reportErrors prints errors, one a line. A hint stands under the last of those
+// that share it.
+func reportErrors(streams genericiooptions.IOStreams, say func(string) string, err error) {
+	all := Flatten(err)
+	width, _ := Terminal(streams.ErrOut)
+	for i, one := range all {
+		fmt.Fprintln(streams.ErrOut, layout.Fit("error: ", say(one.Error()), width))
+		if hint := HintOf(one); hint != "" && (i == len(all)-1 || HintOf(all[i+1]) != hint) {
+			fmt.Fprintln(streams.ErrOut, layout.Fit("  hint: ", say(hint), width))
+		}
+	}
+}
+
+// HintOf returns what an error says to do about it, "" if nothing.
+func HintOf(err error) string {
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return ""
+}
+
+// Flatten takes errors.Join apart, so that each error gets a line of its own.
+func Flatten(err error) []error {
+	var all []error
+	switch e := err.(type) { //nolint:errorlint // the outermost error only: inside a wrapped one the text belongs together
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			all = append(all, Flatten(one)...)
+		}
+	case *usageError:
+		for _, one := range Flatten(e.err) {
+			all = append(all, &usageError{err: one, command: e.command})
+		}
+	default:
+		all = append(all, err)
+	}
+	return all
+}
+
+// Unread reports whether nobody reads what we write any more, as in
+// "… | head". That is the reader's choice and no failure of the run.
+func Unread(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
+// unfinishedError ends an apply that was out of time: nothing was refused, and what
+// is left was told.
+type unfinishedError struct{ error }
+
+func (e *unfinishedError) Unwrap() error { return e.error }
+
+// Hint says what to do about it.
+func (e *unfinishedError) Hint() string { return "run it again: it continues where it stopped" }
+
+// Unfinished tells the end of a run that had too little time from one of which
+// nothing can be said. A run that was out of time before there was a plan has told
+// nothing, and is no such end.
+func Unfinished(err error) error {
+	if over, ok := errors.AsType[*connection.OverError](err); ok {
+		return &unfinishedError{over}
+	}
+	return err
+}

@@ -1,0 +1,46 @@
+package verb
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+)
+
+// OutputFlag is -o of the verbs whose results a printer prints. more ends its usage.
+func OutputFlag(cmd *cobra.Command, format *string, more ...string) {
+	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
+	last := len(formats) - 1
+	cmd.Flags().StringVarP(format, "output", "o", output.Table,
+		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+strings.Join(more, ""))
+	help.Words(cmd, "output", formats...)
+}
+
+// Finish turns the end of an engine and of its printer into the verb's.
+func Finish(ran, closed error) error {
+	var incomplete *apply.IncompleteError
+	var unknown *diff.UnknownError
+	var remaining *deletion.IncompleteError
+	var unmet *wait.UnmetError
+	switch {
+	case closed != nil && !Unread(closed):
+		return closed
+	case errors.As(ran, &incomplete) && incomplete.Unknown > 0, errors.As(ran, &unknown):
+		return ErrUnknown
+	case errors.As(ran, &remaining) && remaining.Unknown > 0:
+		return ErrUnknown
+	case errors.As(ran, &unmet) && unmet.Unknown > 0:
+		return ErrUnknown
+	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers), remaining != nil, unmet != nil:
+		return ErrNo
+	default:
+		return ran
+	}
+}

@@ -1,0 +1,62 @@
+package verb
+
+import (
+	"io"
+	"os"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/kubectl/pkg/util/term"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+)
+
+// Printing settles how results are shown: in which form, in colour or not, with
+// live progress or plain lines.
+func Printing(c *connection.Connection, streams genericiooptions.IOStreams, format string) (output.Options, error) {
+	width, outTerminal := Terminal(streams.Out)
+	errWidth, errTerminal := Terminal(streams.ErrOut)
+	color, err := output.UseColor(c.Color, outTerminal, os.Getenv)
+	return output.Options{
+		Out: streams.Out, Err: streams.ErrOut,
+		Format:   format,
+		Color:    color,
+		Verbose:  c.Verbosity > 0,
+		Progress: output.CanRedraw(errTerminal, os.Getenv),
+		Width:    width, ErrWidth: errWidth,
+		Run:   connection.NewRun(),
+		OnRun: func() { c.RunTold = true },
+		Mask:  c.Masking(), Flags: c.Typed(),
+		Over: c.Over,
+	}, err
+}
+
+// Terminal reports whether w is what kubectl takes for a terminal, and returns what
+// measures its width.
+func Terminal(w io.Writer) (width func() int, ok bool) {
+	tty := term.TTY{Out: mask.Bare(w)}
+	if !tty.IsTerminalOut() {
+		return nil, false
+	}
+	return func() int {
+		size := tty.GetSize()
+		if size == nil {
+			return 0
+		}
+		return int(size.Width)
+	}, true
+}
+
+// IsTerminal reports whether somebody types what is read from r.
+func IsTerminal(r io.Reader) bool { return term.TTY{In: r}.IsTerminalIn() }
+
+// Ignore is for work of which nobody wants to hear while it goes on.
+func Ignore(event.Event) {}
+
+// CanAsk reports whether somebody is there to answer.
+func CanAsk(streams genericiooptions.IOStreams) bool {
+	_, seen := Terminal(streams.ErrOut)
+	return IsTerminal(streams.In) && seen
+}
