@@ -1,0 +1,96 @@
+package applyset
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Claim is somebody who says that an object is theirs.
+type Claim struct {
+	// Of is what they call what it belongs to: "Helm release", "ApplySet".
+	Of string
+	// Name is NAMESPACE/NAME, NAME, or an id.
+	Name string
+	// Mark is the label or annotation that says so.
+	Mark string
+}
+
+func (c Claim) String() string { return c.Of + " " + c.Name }
+
+// Claims returns who says that a live object is theirs, other than the set with this
+// id: another set, a Helm release, a Flux Kustomization or HelmRelease, an Argo CD
+// Application. Marks that mean no more than where a manifest came from, such as
+// app.kubernetes.io/managed-by, which every rendered chart has, are no claim.
+func Claims(u *unstructured.Unstructured, id string) []Claim {
+	var all []Claim
+	if set := u.GetLabels()[PartOfLabel]; set != "" && set != id {
+		all = append(all, Claim{Of: "set", Name: set, Mark: PartOfLabel})
+	}
+	return append(all, claims(u.GetLabels(), u.GetAnnotations())...)
+}
+
+// claims are those of other tools than sets.
+func claims(labels, annotations map[string]string) []Claim {
+	var all []Claim
+	for _, sign := range signs() {
+		of := labels
+		if sign.annotation {
+			of = annotations
+		}
+		name := of[sign.name]
+		if name == "" {
+			continue
+		}
+		if namespace := of[sign.namespace]; sign.namespace != "" && namespace != "" {
+			name = namespace + "/" + name
+		}
+		if sign.read != nil {
+			name = sign.read(name)
+		}
+		claim := Claim{Of: sign.of, Name: name, Mark: sign.name}
+		if len(all) > 0 && all[len(all)-1].Of == claim.Of {
+			continue // Argo CD may mark an object twice.
+		}
+		all = append(all, claim)
+	}
+	return all
+}
+
+// sign is how a tool marks what is its own.
+type sign struct {
+	of string
+	// name and namespace are keys of annotations, or of labels.
+	name, namespace string
+	annotation      bool
+	// read makes the name of the value; nil takes it as it is.
+	read func(string) string
+}
+
+func signs() []sign {
+	return []sign{
+		{of: "Helm release", name: "meta.helm.sh/release-name", namespace: "meta.helm.sh/release-namespace", annotation: true},
+		{of: "Flux Kustomization", name: "kustomize.toolkit.fluxcd.io/name", namespace: "kustomize.toolkit.fluxcd.io/namespace"},
+		{of: "Flux HelmRelease", name: "helm.toolkit.fluxcd.io/name", namespace: "helm.toolkit.fluxcd.io/namespace"},
+		{of: "Argo CD Application", name: "argocd.argoproj.io/tracking-id", annotation: true, read: application},
+		{of: "Argo CD Application", name: "argocd.argoproj.io/instance"},
+	}
+}
+
+// application reads the name of an Application from a tracking id, which is
+// NAME:GROUP/KIND:NAMESPACE/NAME, or begins with the Application's namespace, as
+// NAMESPACE_NAME.
+func application(id string) string {
+	name, _, _ := strings.Cut(id, ":")
+	return strings.Replace(name, "_", "/", 1)
+}
+
+func groupKindOf(owner metav1.OwnerReference) schema.GroupKind {
+	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+	if err != nil {
+		return schema.GroupKind{Kind: owner.Kind}
+	}
+	return gv.WithKind(owner.Kind).GroupKind()
+}

@@ -1,0 +1,47 @@
+package applyset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Doubt says why a prune looks like a mistake, so that somebody has to confirm it; empty
+// if it does not. What was pruned already makes it no more doubtful: a run that is
+// repeated after it was killed needs no confirmation that it did not need before.
+func (d Decision) Doubt() string {
+	all := d.Stay + len(d.Doomed)
+	for _, k := range d.Kept {
+		if k.Reason != Copied {
+			all++
+		}
+	}
+	const half = 2
+	of := fmt.Sprintf("%d of %s", len(d.Doomed), text.Count(all, "object"))
+	switch {
+	case len(d.Doomed) == 0:
+		return ""
+	case d.Inputs == 0:
+		return "the input is empty, and " + of + " of the set would be deleted"
+	case d.Stay == 0:
+		return "the input has nothing in common with the set, of which " + of + " would be deleted"
+	case half*len(d.Doomed) > all:
+		return "more than half of the set would be deleted: " + of
+	}
+	return ""
+}
+
+// Digest stands for what is doomed: the set and the names of the objects. Who confirms a
+// digest confirms that and nothing else.
+func (d Decision) Digest() string {
+	h := sha256.New()
+	fmt.Fprintln(h, d.ID)
+	for _, m := range d.Doomed {
+		k := m.Ref.Key()
+		fmt.Fprintf(h, "%q %q %q %q\n", k.Group, k.Kind, k.Namespace, k.Name)
+	}
+	const shown = 6 // bytes: it is compared with one other, and typed
+	return hex.EncodeToString(h.Sum(nil)[:shown])
+}

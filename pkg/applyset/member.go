@@ -1,0 +1,56 @@
+package applyset
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Member is what is known of a live object that has the label of a set.
+type Member struct {
+	Ref object.Ref
+	// Kind is how the server serves it.
+	Kind object.Kind
+	UID  types.UID
+	// Terminating: it is being deleted.
+	Terminating bool
+
+	labels, annotations map[string]string
+	owners              []metav1.OwnerReference
+}
+
+// MemberOf returns the member that an object is. Its metadata suffices; nothing of the
+// object is kept but that.
+func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
+	ref := object.RefOf(u)
+	ref.GVK = kind.GVK // A list of metadata is of a kind of its own.
+	return Member{
+		Ref: ref, Kind: kind, UID: u.GetUID(), Terminating: u.GetDeletionTimestamp() != nil,
+		labels: u.GetLabels(), annotations: u.GetAnnotations(), owners: u.GetOwnerReferences(),
+	}
+}
+
+// Set is the id of the set that the object says it is part of; empty for none.
+func (m Member) Set() string { return m.labels[PartOfLabel] }
+
+// Claims returns who says, besides the sets, that the object is theirs.
+func (m Member) Claims() []Claim { return claims(m.labels, m.annotations) }
+
+// isCopy reports whether a controller made the object and copied the label to it from
+// the object that it was made for: a Service's labels are those of its Endpoints, an
+// operator's Pods have those of the custom resource. It goes with what it was made for.
+func (m Member) isCopy(parent object.Ref) (by string, copied bool) {
+	for _, owner := range m.owners {
+		if owner.Kind == parent.GVK.Kind && owner.Name == parent.Name {
+			continue
+		}
+		gk := groupKindOf(owner)
+		return (object.Key{Group: gk.Group, Kind: gk.Kind, Name: owner.Name}).Ref().String(), true
+	}
+	if m.Ref.GVK.Group == "" && m.Ref.GVK.Kind == "Endpoints" && m.labels["endpoints.kubernetes.io/managed-by"] != "" {
+		return "service/" + m.Ref.Name, true
+	}
+	return "", false
+}

@@ -1,0 +1,232 @@
+package applyset
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// PruneAnnotation on an object, with the value "disabled", keeps it from being pruned.
+const PruneAnnotation = "k8sconnect.io/prune"
+
+// Input is an object of the input: of what stays.
+type Input struct {
+	Ref object.Ref
+	// Resource is the plural of its kind; empty while the server does not serve it.
+	Resource string
+}
+
+// Set is what Decide needs to know of a set besides its members.
+type Set struct {
+	Parent object.Ref
+	// Input is what is applied; without any, all of the set leaves.
+	Input []Input
+	// Allow are protected kinds that may be pruned nonetheless. See [Protected].
+	Allow []schema.GroupKind
+}
+
+// Decision is what a prune of a set comes to.
+type Decision struct {
+	// ID of the set.
+	ID string
+	// Doomed are to be deleted, Kept left the input and stay. Both are sorted.
+	Doomed []Member
+	Kept   []Kept
+	// Stay is how many members the input has, Inputs how much is in it.
+	Stay, Inputs int
+}
+
+// Kept is a member that left the input and stays.
+type Kept struct {
+	Member
+	Reason Reason
+	// By names who or what the reason is about; empty where it says all.
+	By string
+}
+
+// Reason is why a member that left the input is kept.
+type Reason string
+
+// The reasons.
+const (
+	// Disabled: an annotation says so, which By names.
+	Disabled Reason = "disabled"
+	// Claimed: somebody else says that the object is theirs.
+	Claimed Reason = "claimed"
+	// NotAllowed: objects of the kind take more with them than themselves, and nobody
+	// allowed it.
+	NotAllowed Reason = "not-allowed"
+	// Holds: deleting it would delete what stays.
+	Holds Reason = "holds"
+	// Copied: a controller made it, with the labels of what it was made for.
+	Copied Reason = "copied"
+	// Unshown: it was not among what was shown before the run began.
+	Unshown Reason = "unshown"
+)
+
+// Text says it to people.
+func (k Kept) Text() string {
+	switch k.Reason {
+	case Disabled:
+		return "its annotation " + k.By + " keeps it"
+	case Claimed:
+		return "it belongs to " + k.By
+	case NotAllowed:
+		return "what it holds goes with it: --prune-allow=" + k.Ref.GVK.Kind + " prunes it nonetheless"
+	case Holds:
+		return "it holds " + k.By + ", which stays"
+	case Copied:
+		return "it was made for " + k.By + ", and goes with it"
+	case Unshown:
+		return "it left the set while this run was under way: the next run prunes it"
+	}
+	return string(k.Reason)
+}
+
+// Protected are the kinds that are pruned only where that is allowed by name: what they
+// hold goes with them, and does not come back when they are applied again.
+func Protected() []schema.GroupKind {
+	return []schema.GroupKind{
+		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
+		{Kind: "Namespace"},
+		{Kind: "PersistentVolumeClaim"},
+	}
+}
+
+// Decide decides which members of a set are pruned. An object of the input is never
+// among them, in whatever version it is written, nor what somebody else claims.
+func Decide(set Set, members []Member) Decision {
+	d := Decision{ID: ID(set.Parent), Inputs: len(set.Input)}
+	input := map[object.Key]bool{}
+	for _, in := range set.Input {
+		input[in.Ref.Key()] = true
+	}
+	staying := map[types.UID]bool{} // Some objects are served by two groups.
+	for _, m := range members {
+		if m.Set() == d.ID && input[m.Ref.Key()] {
+			staying[m.UID] = true
+			d.Stay++
+		}
+	}
+	for _, m := range members {
+		switch {
+		case m.Set() != d.ID, input[m.Ref.Key()], m.UID != "" && staying[m.UID]:
+		default:
+			d.add(set, m)
+		}
+	}
+	d.keepHolders(set)
+	slices.SortFunc(d.Doomed, func(a, b Member) int { return a.Ref.Compare(b.Ref) })
+	slices.SortFunc(d.Kept, func(a, b Kept) int { return a.Ref.Compare(b.Ref) })
+	return d
+}
+
+// add decides about a member that left the input.
+func (d *Decision) add(set Set, m Member) {
+	keep := func(reason Reason, by string) { d.Kept = append(d.Kept, Kept{m, reason, by}) }
+	maker, copied := m.isCopy(set.Parent)
+	note := m.disabledBy()
+	others := m.Claims()
+	gk := m.Ref.GVK.GroupKind()
+	switch {
+	case copied:
+		keep(Copied, maker)
+	case note != "":
+		keep(Disabled, note)
+	case len(others) > 0:
+		keep(Claimed, others[0].String())
+	case slices.Contains(Protected(), gk) && !slices.Contains(set.Allow, gk):
+		keep(NotAllowed, "")
+	default:
+		d.Doomed = append(d.Doomed, m)
+	}
+}
+
+// disabledBy returns the annotation that keeps a member, as KEY: VALUE; empty for none.
+// Those of the tools that people come from mean the same.
+func (m Member) disabledBy() string {
+	for _, note := range []struct{ key, value string }{
+		{PruneAnnotation, "disabled"},
+		{"helm.sh/resource-policy", "keep"},
+		{"kustomize.toolkit.fluxcd.io/prune", "disabled"},
+		{"argocd.argoproj.io/sync-options", "Prune=false"},
+	} {
+		for value := range strings.SplitSeq(m.annotations[note.key], ",") {
+			if strings.TrimSpace(value) == note.value {
+				return note.key + ": " + note.value
+			}
+		}
+	}
+	return ""
+}
+
+// keepHolders keeps namespaces and definitions whose deletion would delete what stays:
+// objects of the input, members that are kept, the parent.
+func (d *Decision) keepHolders(set Set) {
+	inNamespace, ofKind := map[string]object.Ref{}, map[string]object.Ref{}
+	stays := func(ref object.Ref, resource string) {
+		if ref.Namespace != "" {
+			inNamespace[ref.Namespace] = ref
+		}
+		if resource != "" && ref.GVK.Group != "" {
+			ofKind[resource+"."+ref.GVK.Group] = ref
+		}
+	}
+	for _, k := range d.Kept {
+		if k.Reason != Copied {
+			stays(k.Ref, k.Kind.Resource)
+		}
+	}
+	for _, in := range set.Input {
+		stays(in.Ref, in.Resource)
+	}
+	stays(set.Parent, "")
+	d.Doomed = slices.DeleteFunc(d.Doomed, func(m Member) bool {
+		var held object.Ref
+		switch m.Ref.GVK.GroupKind() {
+		case schema.GroupKind{Kind: "Namespace"}:
+			held = inNamespace[m.Ref.Name]
+		case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+			held = ofKind[m.Ref.Name] // A definition is named RESOURCE.GROUP.
+		}
+		if held.Name == "" {
+			return false
+		}
+		d.Kept = append(d.Kept, Kept{m, Holds, held.String()})
+		return true
+	})
+}
+
+// Within returns the decision with nothing doomed that was not doomed before, when it
+// was shown. What is doomed only since then is kept.
+func (d Decision) Within(shown Decision) Decision {
+	was := map[object.Key]bool{}
+	for _, m := range shown.Doomed {
+		was[m.Ref.Key()] = true
+	}
+	doomed := d.Doomed
+	d.Doomed, d.Kept = nil, slices.Clone(d.Kept)
+	for _, m := range doomed {
+		if was[m.Ref.Key()] {
+			d.Doomed = append(d.Doomed, m)
+		} else {
+			d.Kept = append(d.Kept, Kept{m, Unshown, ""})
+		}
+	}
+	slices.SortFunc(d.Kept, func(a, b Kept) int { return a.Ref.Compare(b.Ref) })
+	return d
+}
+
+// Left is the promise that covers the members which stay although they left the input.
+// With that of the input, it is what a parent promises after the prune.
+func (d Decision) Left() Promise {
+	var refs []object.Ref
+	for _, k := range d.Kept {
+		refs = append(refs, k.Ref)
+	}
+	return PromiseOf(refs)
+}

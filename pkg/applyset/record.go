@@ -1,0 +1,189 @@
+package applyset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Tooling is what is written into [ToolingAnnotation] of a new parent. kubectl applies
+// to a set only if the name in there is its own, and does not look at the version; we
+// keep to kubectl's form of a set in every detail, as the plugin of kubectl that this is.
+// Who really wrote a parent, its managed fields tell.
+const Tooling = "kubectl/v1.36.0+k8sconnect"
+
+// Manager is the field manager of what is written into parents.
+const Manager = "k8sconnect-applyset"
+
+// Record is what a parent says of its set.
+type Record struct {
+	Parent object.Ref
+	// ID is the value of the parent's label; empty if it is no parent yet.
+	ID string
+	// Tooling as NAME/VERSION; empty if nobody wrote the set yet.
+	Tooling string
+	Promise Promise
+	// Resources are promised by the deprecated annotation. Somebody who can ask the
+	// server has to say which kinds they are: see [Record.Resolve].
+	Resources []schema.GroupResource
+	// Told: the parent says which kinds there are, if only that there are none.
+	Told bool
+}
+
+// Read reads a parent. It does not judge: see [Record.Check].
+func Read(u *unstructured.Unstructured) Record {
+	notes := u.GetAnnotations()
+	r := Record{Parent: object.RefOf(u), ID: u.GetLabels()[IDLabel], Tooling: notes[ToolingAnnotation]}
+	kinds, told := notes[KindsAnnotation]
+	resources, before := notes[resourcesAnnotation]
+	r.Told = told || before
+	for _, text := range words(kinds) {
+		r.Promise.Kinds = append(r.Promise.Kinds, schema.ParseGroupKind(text))
+	}
+	if !told {
+		for _, text := range words(resources) {
+			r.Resources = append(r.Resources, schema.ParseGroupResource(text))
+		}
+	}
+	r.Promise.Namespaces = words(notes[NamespacesAnnotation])
+	if r.Parent.Namespace != "" {
+		r.Promise.Namespaces = append(r.Promise.Namespaces, r.Parent.Namespace)
+	}
+	r.Promise = r.Promise.sorted()
+	return r
+}
+
+// words reads a list with commas. Blanks and empty words, which an editor leaves behind,
+// mean nothing.
+func words(list string) []string {
+	var all []string
+	for word := range strings.SplitSeq(list, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
+// Resolve returns the record with the kinds that its resources turned out to be.
+func (r Record) Resolve(kinds []schema.GroupKind) Record {
+	r.Promise = r.Promise.Union(Promise{Kinds: kinds})
+	r.Resources = nil
+	return r
+}
+
+// IsNew reports whether nobody wrote a set into the parent yet.
+func (r Record) IsNew() bool { return r.ID == "" && r.Tooling == "" }
+
+// Check reports why a set must not be changed by us; nil if it may be. Everybody may
+// read it.
+func (r Record) Check() error {
+	want := ID(r.Parent)
+	tool, _, _ := cutLast(r.Tooling, "/")
+	switch {
+	case r.IsNew():
+		return nil
+	case r.ID == "":
+		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no label %s, which makes it one; %s would be right", IDLabel, want)}
+	case r.ID != want:
+		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("its label %s is %s, which is another set's: it was copied, or renamed", IDLabel, r.ID)}
+	case r.Tooling == "":
+		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s", ToolingAnnotation)}
+	case tool != "kubectl":
+		return &ForeignSetError{Parent: r.Parent, Tool: r.Tooling}
+	case !r.Told:
+		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s, so nobody knows where its members are", KindsAnnotation)}
+	}
+	return nil
+}
+
+// cutLast is strings.Cut at the last separator: a tool's name may have slashes.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// Render returns the parent as it is applied, with this promise and these further
+// annotations, which are ours (k8sconnect.io/…). Names of a promise that no annotation
+// can hold are an error, for they would be read as others.
+func Render(r Record, p Promise, ours map[string]string) (*unstructured.Unstructured, error) {
+	var kinds []string
+	for _, gk := range p.Kinds {
+		kinds = append(kinds, gk.String())
+	}
+	namespaces := slices.DeleteFunc(slices.Clone(p.Namespaces), func(n string) bool { return n == r.Parent.Namespace })
+	for _, word := range slices.Concat(kinds, namespaces) {
+		if strings.ContainsAny(word, ", ") {
+			return nil, fmt.Errorf("%q cannot be part of a set's promise", word)
+		}
+	}
+	notes := map[string]any{
+		ToolingAnnotation:    r.Tooling,
+		KindsAnnotation:      strings.Join(kinds, ","),
+		NamespacesAnnotation: strings.Join(namespaces, ","),
+	}
+	if r.Tooling == "" {
+		notes[ToolingAnnotation] = Tooling
+	}
+	for key, value := range ours {
+		notes[key] = value
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+		"name":        r.Parent.Name,
+		"labels":      map[string]any{IDLabel: ID(r.Parent)},
+		"annotations": notes,
+	}}}
+	u.SetGroupVersionKind(r.Parent.GVK)
+	if r.Parent.Namespace != "" {
+		u.SetNamespace(r.Parent.Namespace)
+	}
+	return u, nil
+}
+
+// BrokenError says that an object is no sound parent.
+type BrokenError struct {
+	Parent object.Ref
+	Err    error
+}
+
+func (e *BrokenError) Error() string { return fmt.Sprintf("%s is no sound set: %v", e.Parent, e.Err) }
+
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *BrokenError) Hint() string {
+	return "name another set, or put its labels and annotations right: nothing was changed"
+}
+
+// ForeignSetError says that a set is another tool's: that keeps records which we would
+// not.
+type ForeignSetError struct {
+	Parent object.Ref
+	Tool   string
+}
+
+func (e *ForeignSetError) Error() string {
+	return fmt.Sprintf("%s is a set of %s, and no other tool may write it", e.Parent, e.Tool)
+}
+
+// Hint says what to do about it.
+func (e *ForeignSetError) Hint() string { return "apply it with that tool, or name another set" }
+
+// NotASetError says that the object of a set's name is there for something else.
+type NotASetError struct{ Parent object.Ref }
+
+func (e *NotASetError) Error() string {
+	return fmt.Sprintf("%s is there already, and is no set: somebody uses it for something else", e.Parent)
+}
+
+// Hint says what to do about it.
+func (e *NotASetError) Hint() string {
+	return "name the set differently; --adopt makes a set of that object all the same"
+}
