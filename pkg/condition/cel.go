@@ -1,13 +1,9 @@
 package condition
 
 import (
-	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/ast"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
@@ -15,18 +11,6 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
-)
-
-const (
-	// maxCost bounds one judgement, in the units of CEL, as the API server bounds the
-	// rules of a CRD (apiserver/pkg/apis/cel, PerCallLimit; ten times that, for
-	// nobody else waits for it).
-	maxCost = 10_000_000
-	// interruptEach is after how many rounds of a loop the context is asked, and
-	// longest how long one judgement may take: loops in loops can cost little and
-	// take for ever.
-	interruptEach = 100
-	longest       = 2 * time.Second
 )
 
 // language is CEL for one kind.
@@ -39,7 +23,7 @@ type language struct {
 	base *cel.Env
 }
 
-func (l *language) compile(one Spec) (judge, error) {
+func (l *language) compile(one Spec) (*expression, error) {
 	parsed, issues := l.kubernetes().Parse(one.Expression)
 	if issues.Err() != nil {
 		return nil, syntaxError(one, issues)
@@ -55,7 +39,7 @@ func (l *language) compile(one Spec) (judge, error) {
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, l.typeError(one, parsed.NativeRep(), issues)
+		return nil, typeError(one, l.gvk.Kind, l.root, parsed.NativeRep(), issues)
 	}
 	if t := checked.OutputType(); !t.IsEquivalentType(cel.BoolType) && !t.IsEquivalentType(cel.DynType) {
 		return nil, notBoolean(one, t)
@@ -102,25 +86,4 @@ func (l *language) environment(r reads) (*cel.Env, *shape, error) {
 	}
 	env, err := l.kubernetes().Extend(append(options, cel.Variable(self, decl.CelType()))...)
 	return env, sh, err
-}
-
-// plan makes the programs. There are two: cel-go (v0.29.2) counts no cost, and so
-// knows no limit, while it tracks state. What the first ends within its bounds, the
-// second may repeat to tell how.
-func (x *expression) plan(env *cel.Env, checked *cel.Ast) error {
-	interruptible := cel.InterruptCheckFrequency(interruptEach)
-	var programErr, trackingErr error
-	x.program, programErr = env.Program(checked, cel.CostLimit(maxCost), interruptible)
-	x.tracking, trackingErr = env.Program(checked, cel.EvalOptions(cel.OptTrackState), interruptible)
-	return errors.Join(programErr, trackingErr)
-}
-
-// written returns a part of an expression as it is written.
-func written(e ast.Expr, info *ast.SourceInfo) string {
-	s, err := cel.ExprToString(e, info)
-	if err != nil {
-		return "it"
-	}
-	// It is wrapped at operators, never inside of a text.
-	return strings.ReplaceAll(s, "\n", " ")
 }

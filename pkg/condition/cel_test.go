@@ -150,7 +150,7 @@ func TestCEL(t *testing.T) {
 					continue // Without a schema a time is a text, "namespace" is a word of CEL, and what a loop reads is unknown.
 				}
 				t.Run(text, func(t *testing.T) {
-					got := compiled(t, deployment(), schema, text).Judge(t.Context(), objectOf(t, web))
+					got := compiled(t, deployment(), schema, text).Evaluate(t.Context(), objectOf(t, web))
 					if got.Met != want.met || got.Reason != want.reason || got.Err != nil {
 						t.Errorf("%+v", got)
 					}
@@ -170,7 +170,7 @@ func TestCELMessage(t *testing.T) {
 		loop: "false: " + loop,
 		"self.metadata.generation == 2 && " + loop: "false: " + loop,
 	} {
-		if got := compiled(t, deployment(), schemaOf(t, "deployment"), text).Judge(t.Context(), objectOf(t, web)); got.Message != want {
+		if got := compiled(t, deployment(), schemaOf(t, "deployment"), text).Evaluate(t.Context(), objectOf(t, web)); got.Message != want {
 			t.Errorf("%s: %s", text, got.Message)
 		}
 	}
@@ -203,7 +203,7 @@ func TestTrim(t *testing.T) {
 			if diff := cmp.Diff(want, keys); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(c.Judge(t.Context(), obj), c.Judge(t.Context(), trimmed)); diff != "" {
+			if diff := cmp.Diff(c.Evaluate(t.Context(), obj), c.Evaluate(t.Context(), trimmed)); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(objectOf(t, web), obj); diff != "" {
@@ -268,7 +268,7 @@ data: {password: aHVudGVyMg==}
 		"self.data.password == 'x'", "string(self.data['password']) == 'x'", "self == {}", "self.data.password.hunter",
 		"int(self.data.password) == 1", "jsonpath={.data.password}=x", "jsonpath={.data}", "self.data.all(k, self.data[k] == '')",
 	} {
-		got := compiled(t, gvk, nil, text).Judge(t.Context(), obj)
+		got := compiled(t, gvk, nil, text).Evaluate(t.Context(), obj)
 		shown := got.Message
 		if got.Err != nil {
 			shown += got.Err.Error()
@@ -295,7 +295,7 @@ func TestUnknown(t *testing.T) {
 		if err != nil {
 			continue // Better still.
 		}
-		if got := c[0].Judge(t.Context(), objectOf(t, web)); got.Err == nil || got.Met {
+		if got := c[0].Evaluate(t.Context(), objectOf(t, web)); got.Err == nil || got.Met {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}

@@ -2,8 +2,6 @@ package condition
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,9 +12,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
-
-// listed is how many names of a schema an error lists.
-const listed = 12
 
 // wrong returns an error at a place in the expression, both from 1.
 func (s Spec) wrong(line, column int, message string) *CompileError {
@@ -50,10 +45,10 @@ func syntaxError(one Spec, issues *cel.Issues) *CompileError {
 	return out
 }
 
-// typeError is about what is CEL, but not about this kind.
-func (l *language) typeError(one Spec, parsed *ast.AST, issues *cel.Issues) *CompileError {
+// typeError is about what is CEL, but not about this kind, whose schema is root.
+func typeError(one Spec, kind string, root *spec.Schema, parsed *ast.AST, issues *cel.Issues) *CompileError {
 	out, cause := first(one, issues)
-	found := locate(parsed.Expr(), cause.ExprID, scope{self: l.root})
+	found := locate(parsed.Expr(), cause.ExprID, scope{self: root})
 	if found.expr == nil {
 		return out
 	}
@@ -69,15 +64,15 @@ func (l *language) typeError(one Spec, parsed *ast.AST, issues *cel.Issues) *Com
 			break
 		}
 		where := written(sel.Operand(), parsed.SourceInfo())
-		out.Message = fmt.Sprintf("%s has no field %s in %s", where, name, l.gvk.Kind)
+		out.Message = fmt.Sprintf("%s has no field %s in %s", where, name, kind)
 		out.Column += nameAfter(one.Expression, cause.Location, name)
 		out.Meant, out.Advice = meant(where+".", name, holder)
 	case ast.IdentKind:
 		name := found.expr.AsIdent()
 		out.Message = fmt.Sprintf("there is no variable %s", name)
 		out.Advice = "the object is self, as in self.status"
-		if l.root != nil {
-			if near := text.Nearest(name, fieldNames(l.root)); near != "" {
+		if root != nil {
+			if near := text.Nearest(name, fieldNames(root)); near != "" {
 				out.Meant = "self." + near
 			}
 		}
@@ -85,27 +80,6 @@ func (l *language) typeError(one Spec, parsed *ast.AST, issues *cel.Issues) *Com
 	}
 	return out
 }
-
-// meant proposes a field, or the one of that name one level deeper, such as below
-// status; where none is near, it lists what there is.
-func meant(where, name string, holder *spec.Schema) (meant, advice string) {
-	names := fieldNames(holder)
-	if near := text.Nearest(name, names); near != "" {
-		return where + near, ""
-	}
-	for _, outer := range names {
-		if _, found := holder.Properties[outer].Properties[name]; found && outer != "metadata" {
-			return where + outer + "." + name, ""
-		}
-	}
-	if len(names) > listed {
-		names = append(names[:listed:listed], "…")
-	}
-	return "", "there are: " + strings.Join(names, ", ")
-}
-
-// fieldNames returns the fields that a schema declares.
-func fieldNames(s *spec.Schema) []string { return slices.Sorted(maps.Keys(s.Properties)) }
 
 // notBoolean is about what has a value, but none that could be true.
 func notBoolean(one Spec, t *cel.Type) *CompileError {

@@ -21,7 +21,7 @@ func TestErrorOfSecretShowsNoValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := compiled[0].JudgeAt(t.Context(), secret, time.Now())
+		v := compiled[0].EvaluateAt(t.Context(), secret, time.Now())
 		shown := v.Message
 		if v.Err != nil {
 			shown += v.Err.Error()
@@ -38,7 +38,7 @@ func TestHasBelowAbsentIsAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := compiled[0].JudgeAt(t.Context(), map[string]any{"kind": "Widget"}, time.Now())
+	v := compiled[0].EvaluateAt(t.Context(), map[string]any{"kind": "Widget"}, time.Now())
 	if v.Met || v.Err != nil || v.Message != "there is no self.status" {
 		t.Errorf("%+v", v)
 	}

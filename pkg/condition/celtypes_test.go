@@ -154,7 +154,7 @@ func TestExpressions(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+turn, func(t *testing.T) {
-				got := compiled(t, deployment(), s, c.expr).Judge(t.Context(), objectOf(t, shop))
+				got := compiled(t, deployment(), s, c.expr).Evaluate(t.Context(), objectOf(t, shop))
 				if got.Err != nil || got.Met != c.want {
 					t.Errorf("got %+v", got)
 				}
@@ -189,7 +189,7 @@ func TestOpenSchemas(t *testing.T) {
 		`self.spec.?free.a.b.orValue(1) == 7 && self.spec.?rules[3] == optional.none()`: true,
 	} {
 		t.Run(expr, func(t *testing.T) {
-			got := compiled(t, widgetKind(), definedSchema(t, widget), expr).Judge(t.Context(), objectOf(t, thing))
+			got := compiled(t, widgetKind(), definedSchema(t, widget), expr).Evaluate(t.Context(), objectOf(t, thing))
 			if got.Err != nil || got.Met != want {
 				t.Errorf("got %+v", got)
 			}

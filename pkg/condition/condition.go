@@ -7,21 +7,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
 // Condition is a Spec compiled for one kind. It is safe for concurrent use.
 type Condition struct {
-	spec  Spec
-	judge judge
+	spec Spec
+	how  evaluator
 }
 
-// judge is what a kind of condition knows to do.
-type judge interface {
-	// judge judges an object that exists.
-	judge(ctx context.Context, obj map[string]any, now time.Time) Verdict
-	// reads returns what it reads of an object.
+// evaluator is one way to evaluate a condition.
+type evaluator interface {
+	// evaluate evaluates the condition on an object that exists.
+	evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict
+	// reads returns what the condition reads of an object.
 	reads() reads
 }
 
@@ -40,15 +38,15 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 		var err error
 		switch one.Kind {
 		case Ready:
-			out[i].judge, err = newReady(gvk, s, one)
+			out[i].how, err = newReady(gvk, s, one)
 		case CEL:
-			out[i].judge, err = cel.compile(one)
+			out[i].how, err = cel.compile(one)
 		case Status:
-			out[i].judge, err = newStatus(gvk, s, one)
+			out[i].how, err = newStatus(gvk, s, one)
 		case JSONPath:
-			out[i].judge, err = newPath(gvk, s, one)
+			out[i].how, err = newPath(gvk, s, one)
 		case Create, Delete:
-			out[i].judge = existence{}
+			out[i].how = existence{}
 		}
 		errs = append(errs, err)
 	}
@@ -58,31 +56,19 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 	return out, nil
 }
 
-// NeedsSchema reports whether Compile can make use of the schema of a kind: where
-// not, it need not be read. What is ready is known by heart for many kinds.
-func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
-	switch s.Kind {
-	case CEL, JSONPath:
-		return true
-	case Ready:
-		return readiness.NeedsSchema(gvk)
-	default:
-		return false
-	}
-}
-
 // Spec returns what was compiled.
 func (c *Condition) Spec() Spec { return c.spec }
 
-// Judge judges one version of one object; nil means that it does not exist. What
-// is only a matter of time never fails: see [Condition.JudgeAt].
-func (c *Condition) Judge(ctx context.Context, obj map[string]any) Verdict {
-	return c.JudgeAt(ctx, obj, time.Time{})
+// Evaluate evaluates the condition on one version of one object; nil means that the
+// object does not exist. What is only a matter of time never fails: see
+// [Condition.EvaluateAt].
+func (c *Condition) Evaluate(ctx context.Context, obj map[string]any) Verdict {
+	return c.EvaluateAt(ctx, obj, time.Time{})
 }
 
-// JudgeAt is Judge at a known time, so that what has lasted too long is Failed
-// (a pod that nobody could schedule, a crash loop).
-func (c *Condition) JudgeAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
+// EvaluateAt is Evaluate at a known time, so that what has lasted too long is Failed
+// (a pod that could not be scheduled, a crash loop).
+func (c *Condition) EvaluateAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
 	switch {
 	case c.spec.Kind == Delete && obj != nil:
 		return Verdict{Reason: "Present", Message: present(obj)}
@@ -91,7 +77,7 @@ func (c *Condition) JudgeAt(ctx context.Context, obj map[string]any, now time.Ti
 	case obj == nil:
 		return Verdict{Reason: "NotFound", Message: "it does not exist"}
 	default:
-		return c.judge.judge(ctx, obj, now)
+		return c.how.evaluate(ctx, obj, now)
 	}
 }
 
@@ -102,10 +88,10 @@ func present(obj map[string]any) string {
 	return "it exists"
 }
 
-// existence judges create.
+// existence evaluates create.
 type existence struct{}
 
-func (existence) judge(context.Context, map[string]any, time.Time) Verdict {
+func (existence) evaluate(context.Context, map[string]any, time.Time) Verdict {
 	return Verdict{Met: true, Reason: "Created", Message: "it exists"}
 }
 

@@ -1,15 +1,10 @@
 package condition
 
 import (
-	"encoding/base64"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types/ref"
-	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // explanation is what is needed to tell how an expression came to its result.
@@ -180,55 +175,6 @@ func (s shown) cut(value any) any {
 	out := make([]any, len(items))
 	for i, item := range items {
 		out[i] = s.fields.of(item)
-	}
-	return out
-}
-
-// jsonOf returns what CEL holds as JSON has it.
-func jsonOf(v any) any {
-	switch v := v.(type) {
-	case nil, structpb.NullValue:
-		return nil
-	case bool, string, int64, float64, uint64:
-		return v
-	case []byte:
-		return base64.StdEncoding.EncodeToString(v)
-	case time.Time:
-		return v.UTC().Format(time.RFC3339Nano)
-	case deferred:
-		return jsonOf(v.value)
-	case ref.Val:
-		value, _ := plain(v)
-		return value
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, below := range v {
-			out[name] = jsonOf(below)
-		}
-		return out
-	case map[ref.Val]ref.Val:
-		out := make(map[string]any, len(v))
-		for key, below := range v {
-			out[fmt.Sprint(key.Value())] = jsonOf(below)
-		}
-		return out
-	case []any:
-		return listOf(v)
-	case []deferred:
-		return listOf(v)
-	case []ref.Val:
-		return listOf(v)
-	case []string:
-		return listOf(v)
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-func listOf[T any](items []T) []any {
-	out := make([]any, len(items))
-	for i := range items {
-		out[i] = jsonOf(items[i])
 	}
 	return out
 }

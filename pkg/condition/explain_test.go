@@ -121,7 +121,7 @@ func TestValues(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := compiled(t, deployment(), publishedSchema(t, deployment()), c.expr).Judge(t.Context(), objectOf(t, shop))
+			got := compiled(t, deployment(), publishedSchema(t, deployment()), c.expr).Evaluate(t.Context(), objectOf(t, shop))
 			want := Verdict{Reason: c.reason, Message: c.message, Values: c.want}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
@@ -133,7 +133,7 @@ func TestValues(t *testing.T) {
 // An absent path in a loop, whose other turns find what is there.
 func TestAbsentInLoop(t *testing.T) {
 	got := compiled(t, deployment(), publishedSchema(t, deployment()), `self.status.conditions.all(c, c.reason == 'Slow')`).
-		Judge(t.Context(), objectOf(t, shop))
+		Evaluate(t.Context(), objectOf(t, shop))
 	if got.Met || got.Err != nil || got.Reason != "Absent" {
 		t.Errorf("got %+v", got)
 	}
@@ -150,7 +150,7 @@ func TestNotJudged(t *testing.T) {
 		"division by zero":                  {`1 / int(self.status.ratio) == 1`, `status: {ratio: 0}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := compiled(t, widgetKind(), definedSchema(t, widget), c.expr).Judge(t.Context(), objectOf(t, c.obj))
+			got := compiled(t, widgetKind(), definedSchema(t, widget), c.expr).Evaluate(t.Context(), objectOf(t, c.obj))
 			if got.Err == nil || got.Met || got.Failed {
 				t.Errorf("got %+v", got)
 			}
@@ -199,14 +199,14 @@ data: {password: aHVudGVyMg==}
 				if err != nil {
 					t.Skip("does not compile: ", err)
 				}
-				got := conds[0].Judge(t.Context(), objectOf(t, secret))
+				got := conds[0].Evaluate(t.Context(), objectOf(t, secret))
 				if shown := fmt.Sprintf("%+v %v", got, got.Err); strings.Contains(shown, "hunter2") || strings.Contains(shown, "aHVudGVyMg") || strings.Contains(shown, "[104 117 110") {
 					t.Errorf("shows the value: %s", shown)
 				}
 			})
 		}
 	}
-	got := compiled(t, secrets(), publishedSchema(t, secrets()), `self.data['password'] == b'hunter2'`).Judge(t.Context(), objectOf(t, secret))
+	got := compiled(t, secrets(), publishedSchema(t, secrets()), `self.data['password'] == b'hunter2'`).Evaluate(t.Context(), objectOf(t, secret))
 	want := []readiness.Value{{Expr: `self.data["password"]`, Value: redact.Mask}}
 	if diff := cmp.Diff(want, got.Values); diff != "" || !got.Met {
 		t.Errorf("met %v, %s", got.Met, diff)

@@ -11,22 +11,32 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// expression judges CEL.
+const (
+	// maxCost bounds one evaluation, in the units of CEL, as the API server bounds the
+	// rules of a CRD (apiserver/pkg/apis/cel, PerCallLimit; ten times that, for
+	// nobody else waits for it).
+	maxCost = 10_000_000
+	// interruptEach is after how many rounds of a loop the context is asked, and
+	// longest how long one evaluation may take: loops in loops can cost little and
+	// take for ever.
+	interruptEach = 100
+	longest       = 2 * time.Second
+)
+
+// expression evaluates CEL.
 type expression struct {
 	gvk   schema.GroupVersionKind
 	shape *shape
 	read  reads
-	// program judges; tracking does the same again where it has to be explained.
+	// program evaluates; tracking does the same again where it has to be explained.
 	program, tracking cel.Program
 	explanation
 }
@@ -35,15 +45,15 @@ func (x *expression) reads() reads { return x.read }
 
 var errTooLong = fmt.Errorf("the expression takes longer than %s", longest)
 
-func (x *expression) judge(ctx context.Context, obj map[string]any, _ time.Time) Verdict {
+func (x *expression) evaluate(ctx context.Context, obj map[string]any, _ time.Time) Verdict {
 	ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
 	defer done()
 	input := map[string]any{self: x.shape.value(obj)}
 	result, _, err := x.program.ContextEval(ctx, input)
-	celErr, judged := errors.AsType[*types.Err](err)
-	judged = judged || err == nil
+	celErr, ended := errors.AsType[*types.Err](err)
+	ended = ended || err == nil
 	state := interpreter.NewEvalState()
-	if judged && (result != types.True || x.derives) {
+	if ended && (result != types.True || x.derives) {
 		_, details, _ := x.tracking.ContextEval(ctx, input) // As before, and what it saw.
 		if seen := details.State(); seen != nil {
 			state = seen
@@ -163,34 +173,13 @@ func (x *expression) values(obj map[string]any, state interpreter.EvalState, par
 	return out
 }
 
-func isComposite(value any) bool {
-	switch value.(type) {
-	case map[string]any, []any:
-		return true
-	default:
-		return false
-	}
-}
-
-// plain returns a value of CEL as one of JSON.
-func plain(v ref.Val) (value any, absent bool) {
-	if optional, ok := v.(*types.Optional); ok {
-		if !optional.HasValue() {
-			return nil, true
-		}
-		v = optional.GetValue()
-	}
-	if v == types.NullValue {
-		return nil, true
-	}
-	return jsonOf(v.Value()), false
-}
-
-func isSecret(gvk schema.GroupVersionKind) bool { return redact.IsSecret(object.Ref{GVK: gvk}) }
-
-// masked returns a Secret without its values.
-func masked(obj map[string]any) map[string]any {
-	secret := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}}
-	out, _ := redact.Pair(secret, obj, nil)
-	return out
+// plan makes the programs. There are two: cel-go (v0.29.2) counts no cost, and so
+// knows no limit, while it tracks state. What the first ends within its bounds, the
+// second may repeat to tell how.
+func (x *expression) plan(env *cel.Env, checked *cel.Ast) error {
+	interruptible := cel.InterruptCheckFrequency(interruptEach)
+	var programErr, trackingErr error
+	x.program, programErr = env.Program(checked, cel.CostLimit(maxCost), interruptible)
+	x.tracking, trackingErr = env.Program(checked, cel.EvalOptions(cel.OptTrackState), interruptible)
+	return errors.Join(programErr, trackingErr)
 }

@@ -51,7 +51,7 @@ func FuzzConditions(f *testing.F) {
 				continue
 			}
 			now := time.Unix(1e9, 0)
-			got, trimmed := conds[0].JudgeAt(t.Context(), obj, now), conds[0].JudgeAt(t.Context(), Trim(obj, conds...), now)
+			got, trimmed := conds[0].EvaluateAt(t.Context(), obj, now), conds[0].EvaluateAt(t.Context(), Trim(obj, conds...), now)
 			if got.Met && (got.Err != nil || got.Failed) {
 				t.Errorf("%q: %+v", text, got)
 			}

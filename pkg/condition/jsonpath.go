@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// path judges jsonpath={…}[=VALUE].
+// path evaluates jsonpath={…}[=VALUE].
 type path struct {
 	spec   Spec
 	secret bool
@@ -27,7 +27,7 @@ type path struct {
 }
 
 // newPath refuses fields that the schema does not know, as in an expression.
-func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (judge, error) {
+func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, error) {
 	parsed, err := parsePath(one.Expression)
 	if err != nil {
 		return nil, &CompileError{Spec: one, Message: text.OneLine(err.Error())}
@@ -126,10 +126,10 @@ func (p *path) reads() reads {
 
 var errManyValues = errors.New("the path leads to more than one value")
 
-func (p *path) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict {
+func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	found, err := p.find(obj)
 	if err != nil {
-		return notJudged(err)
+		return notEvaluated(err)
 	}
 	value := readiness.Value{Expr: p.spec.Expression}
 	if len(found) == 0 {
@@ -144,19 +144,15 @@ func (p *path) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict
 	case !p.spec.HasValue:
 		return Verdict{Met: true, Reason: "Found", Message: "there is a value", Values: []readiness.Value{value}}
 	case len(found) > 1:
-		return notJudged(errManyValues)
+		return notEvaluated(errManyValues)
 	case isComposite(found[0]):
-		return notJudged(errors.New("the path leads to an object or a list, which cannot be compared"))
+		return notEvaluated(errors.New("the path leads to an object or a list, which cannot be compared"))
 	}
 	out := Verdict{Met: strings.TrimSpace(fmt.Sprint(found[0])) == strings.TrimSpace(p.spec.Value), Reason: "Equal", Values: []readiness.Value{value}}
 	if !out.Met {
 		out.Reason, out.Message = "NotEqual", fmt.Sprintf("it is %v, not %s", value.Value, p.spec.Value)
 	}
 	return out
-}
-
-func notJudged(err error) Verdict {
-	return Verdict{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err}
 }
 
 // visible returns what of the value of a Secret may be seen.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -204,4 +205,14 @@ func (p place) String() string {
 		}
 	}
 	return b.String()
+}
+
+// written returns a part of an expression as it is written.
+func written(e ast.Expr, info *ast.SourceInfo) string {
+	s, err := cel.ExprToString(e, info)
+	if err != nil {
+		return "it"
+	}
+	// It is wrapped at operators, never inside of a text.
+	return strings.ReplaceAll(s, "\n", " ")
 }

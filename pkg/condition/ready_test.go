@@ -39,10 +39,10 @@ func TestReadyErrorThatStoodThereBefore(t *testing.T) {
 	obj := objectOf(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "False", reason: FetchFailed, lastTransitionTime: "2026-01-01T10:00:00Z"}]}}`)
 	c := compiled(t, schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, nil, "ready")
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	if v := c.JudgeAt(t.Context(), obj, began); v.Failed || v.Recheck != 2*time.Minute {
+	if v := c.EvaluateAt(t.Context(), obj, began); v.Failed || v.Recheck != 2*time.Minute {
 		t.Errorf("at once: %+v", v)
 	}
-	if v := c.JudgeAt(t.Context(), obj, began.Add(2*time.Minute)); !v.Failed {
+	if v := c.EvaluateAt(t.Context(), obj, began.Add(2*time.Minute)); !v.Failed {
 		t.Errorf("after two minutes: %+v", v)
 	}
 }

@@ -50,15 +50,15 @@ func TestRecordedStatusesWithTheTable(t *testing.T) {
 			obj := objectOf(t, string(text))
 			gvk := schema.FromAPIVersionAndKind(obj["apiVersion"].(string), obj["kind"].(string))
 			c := compiled(t, gvk, nil, "ready")
-			c.Judge(t.Context(), obj) // Somebody has waited for long.
-			v := c.JudgeAt(t.Context(), obj, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+			c.Evaluate(t.Context(), obj) // Somebody has waited for long.
+			v := c.EvaluateAt(t.Context(), obj, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 			if v.Met != (one.Want == "ready") || v.Err != nil {
 				t.Errorf("%s (%s): want %s, got %+v", one.Of, gvk.Kind, one.Want, v)
 				wrong++
 				continue
 			}
 			right++
-			if trimmed := c.Judge(t.Context(), Trim(obj, c)); trimmed.Met != v.Met || trimmed.Reason == "NotJudged" {
+			if trimmed := c.Evaluate(t.Context(), Trim(obj, c)); trimmed.Met != v.Met || trimmed.Reason == "NotJudged" {
 				t.Errorf("%s (%s): another verdict on what Trim leaves: %+v", one.Of, gvk.Kind, trimmed)
 			}
 		}
@@ -114,7 +114,7 @@ func TestTrueOfTheTable(t *testing.T) {
 		"{bindings: [{name: p, conditions: [{type: Accepted, status: 'False', reason: BadRegexp}]}]}": false,
 	} {
 		obj := objectOf(t, "{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, status: "+status+"}")
-		if v := compiled(t, gvk, nil, "ready").Judge(t.Context(), obj); v.Met != want {
+		if v := compiled(t, gvk, nil, "ready").Evaluate(t.Context(), obj); v.Met != want {
 			t.Errorf("%s: %+v", status, v)
 		}
 	}
@@ -160,7 +160,7 @@ func TestStatedRule(t *testing.T) {
 		"{phase: Failed, message: 'full'}": "InProgress: its phase is Failed: full",
 		"{size: 3, observedGeneration: 1}": "StaleStatus: its status is of generation 1, and the object is at generation 2",
 	} {
-		v := conds[0].Judge(t.Context(), objectOf(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: `+status+`}`))
+		v := conds[0].Evaluate(t.Context(), objectOf(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: `+status+`}`))
 		got := v.Reason + ": " + v.Message
 		if v.Failed {
 			got = "failed " + got

@@ -55,28 +55,6 @@ func (s *shape) adopt(below *shape) *shape {
 	return below
 }
 
-// isOpen reports whether a schema leaves open what is in an object, or what there is
-// at all.
-func isOpen(s *spec.Schema) bool {
-	o := &openapi.Schema{Schema: s}
-	if o.IsXIntOrString() {
-		return false
-	}
-	if o.IsXPreserveUnknownFields() || o.IsXEmbeddedResource() || len(s.Type) != 1 {
-		return true
-	}
-	switch s.Type[0] {
-	case "object":
-		return len(s.Properties) == 0 && (s.AdditionalProperties == nil || s.AdditionalProperties.Schema == nil)
-	case "array":
-		return s.Items == nil || s.Items.Schema == nil
-	case "string", "boolean", "number", "integer":
-		return false
-	default:
-		return true
-	}
-}
-
 // IsXIntOrString is how a type comes to be dynamic in Kubernetes' CEL.
 func (s *shape) IsXIntOrString() bool { return s.dynamic || s.Schema.IsXIntOrString() }
 
@@ -106,7 +84,8 @@ func (s *shape) AdditionalProperties() common.SchemaOrBool {
 type schemaOrBool struct{ shape *shape }
 
 func (s schemaOrBool) Schema() common.Schema { return s.shape }
-func (s schemaOrBool) Allows() bool          { return true }
+
+func (s schemaOrBool) Allows() bool { return true }
 
 // value returns the value for CEL: Kubernetes' own wherever the whole of it has a
 // schema, plain JSON where nothing has.

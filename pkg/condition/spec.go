@@ -2,9 +2,10 @@ package condition
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
 // Kind is a way to say what is waited for.
@@ -49,77 +50,18 @@ type Spec struct {
 type specError struct{ text, message, hint string }
 
 func (e *specError) Error() string { return fmt.Sprintf("%q: %s", e.text, e.message) }
-func (e *specError) Hint() string  { return e.hint }
 
-// Parse reads one --for or --fail-on. A text that none of the known words starts
-// is CEL. Errors have a Hint.
-func Parse(text string) (Spec, error) {
-	trimmed := strings.TrimSpace(text)
-	word, rest, valued := strings.Cut(trimmed, "=")
-	switch kind := Kind(word); kind {
-	case Ready, Create, Delete:
-		if valued && !strings.HasPrefix(rest, "=") {
-			return Spec{}, &specError{text, word + " takes no value", "write --for=" + word}
-		}
-		if !valued {
-			return Spec{Kind: kind, Text: trimmed}, nil
-		}
-	case CEL:
-		if valued && !strings.HasPrefix(rest, "=") {
-			return parseCEL(text, trimmed, rest)
-		}
-	case Status:
-		if valued && !strings.HasPrefix(rest, "=") {
-			return parseStatus(text, trimmed, rest)
-		}
-	case JSONPath:
-		if valued && !strings.HasPrefix(rest, "=") {
-			return parseJSONPath(text, trimmed, rest)
-		}
-	}
-	if hint := slip(trimmed); hint != "" {
-		return Spec{}, &specError{text, "this is no condition", hint}
-	}
-	return parseCEL(text, trimmed, trimmed)
-}
+func (e *specError) Hint() string { return e.hint }
 
-func parseCEL(text, trimmed, expression string) (Spec, error) {
-	if strings.TrimSpace(expression) == "" {
-		return Spec{}, &specError{text, "the expression is missing", "such as --for='self.status.readyReplicas == 3'"}
-	}
-	return Spec{Kind: CEL, Text: trimmed, Expression: expression}, nil
-}
-
-func parseStatus(text, trimmed, rest string) (Spec, error) {
-	s := Spec{Kind: Status, Text: trimmed, Value: "True", HasValue: true}
-	var valued bool
-	s.Type, rest, valued = strings.Cut(rest, "=")
-	if valued {
-		s.Value = rest
-	}
-	if s.Type == "" || s.Value == "" {
-		return Spec{}, &specError{text, "a type or a status is missing", "such as --for=condition=Available or --for=condition=Ready=False"}
-	}
-	return s, nil
-}
-
-// slip tells what a lone word was probably meant to be; empty for what may well be
-// CEL.
-func slip(typed string) string {
-	word, _, _ := strings.Cut(typed, "=")
-	if strings.ContainsAny(word, " .()[]!<>&|\"'") {
-		return ""
-	}
-	words := []string{string(Ready), string(CEL), string(Status), string(JSONPath), string(Create), string(Delete)}
-	meant := text.Nearest(word, words)
-	switch {
-	case meant == string(Ready), meant == string(Create), meant == string(Delete):
-		return "did you mean " + meant + "?"
-	case meant != "":
-		return "did you mean " + meant + "=…?"
-	case word == typed && word != "true" && word != "false" && word != "":
-		return "write --for=condition=" + word + " for a status condition; an expression reads the object as self"
+// NeedsSchema reports whether Compile can make use of the schema of a kind: where
+// not, it need not be read. What is ready is known by heart for many kinds.
+func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
+	switch s.Kind {
+	case CEL, JSONPath:
+		return true
+	case Ready:
+		return readiness.NeedsSchema(gvk)
 	default:
-		return ""
+		return false
 	}
 }

@@ -82,7 +82,7 @@ func TestStatusCondition(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := compiled(t, gvk, nil, "condition=Ready")
-			got := c.Judge(t.Context(), objectOf(t, "{metadata: {name: a, generation: 4}, status: "+test.status+"}"))
+			got := c.Evaluate(t.Context(), objectOf(t, "{metadata: {name: a, generation: 4}, status: "+test.status+"}"))
 			if got.Met != test.met || got.Reason != test.reason || got.Err != nil {
 				t.Errorf("%+v", got)
 			}
@@ -101,7 +101,7 @@ func TestAbsentCondition(t *testing.T) {
 			"there are a, b, c, d, e, f, g, h, 2 more",
 	} {
 		c := compiled(t, gvk, nil, "condition=Avialable")
-		got := c.Judge(t.Context(), objectOf(t, "{metadata: {name: a}, status: "+status+"}"))
+		got := c.Evaluate(t.Context(), objectOf(t, "{metadata: {name: a}, status: "+status+"}"))
 		if got.Message != want || got.Reason != "Absent" || got.Met {
 			t.Errorf("%s: %q (%s)", status, got.Message, got.Reason)
 		}
@@ -124,7 +124,7 @@ func TestJSONPath(t *testing.T) {
 		"jsonpath={.spec.paused}=false":                                      {true, "Equal"},
 	}
 	for text, want := range tests {
-		got := compiled(t, deployment(), nil, text).Judge(t.Context(), objectOf(t, web))
+		got := compiled(t, deployment(), nil, text).Evaluate(t.Context(), objectOf(t, web))
 		if got.Met != want.met || got.Reason != want.reason || got.Err != nil {
 			t.Errorf("%s: %+v", text, got)
 		}
@@ -147,7 +147,7 @@ func TestExistence(t *testing.T) {
 		{"condition=Ready", nil, false},
 		{"jsonpath={.a}", nil, false},
 	} {
-		if got := compiled(t, deployment(), nil, test.text).Judge(t.Context(), test.obj); got.Met != test.met || got.Err != nil {
+		if got := compiled(t, deployment(), nil, test.text).Evaluate(t.Context(), test.obj); got.Met != test.met || got.Err != nil {
 			t.Errorf("%s of %v: %+v", test.text, test.obj, got)
 		}
 	}
@@ -164,7 +164,7 @@ func TestJSONPathOdd(t *testing.T) {
 		"jsonpath={..image}=web:1":                                 "Equal",
 		`jsonpath={.metadata.labels.app\.kubernetes\.io/name}=web`: "Equal",
 	} {
-		got := compiled(t, deployment(), schemaOf(t, "deployment"), text).Judge(t.Context(), objectOf(t, web))
+		got := compiled(t, deployment(), schemaOf(t, "deployment"), text).Evaluate(t.Context(), objectOf(t, web))
 		if got.Reason != want || (got.Err != nil) != (want == "NotJudged") {
 			t.Errorf("%s: %+v", text, got)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -15,11 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stated judges ready by a rule that is stated in CEL; what that does not say, the
+// stated evaluates ready by a rule that is stated in CEL; what that does not say, the
 // conventions do.
 type stated struct {
-	ready         ready
-	isReady, fail judge
+	isReady, fail *expression
 	text          string
 	// message makes the sentence for what is not ready; nil where the rule has none.
 	message cel.Program
@@ -32,16 +30,16 @@ type stated struct {
 func compileRule(gvk schema.GroupVersionKind, rule KindRule) (*stated, error) {
 	l := language{gvk: gvk}
 	out := &stated{text: rule.Ready.Text, secret: isSecret(gvk), read: reads{specTimes: true}}
-	formula := func(f Formula) (judge, error) {
+	formula := func(f Formula) (*expression, error) {
 		if f.Text == "" {
 			return nil, nil
 		}
-		j, err := l.compile(Spec{Kind: CEL, Text: f.Text, Expression: f.Text})
+		x, err := l.compile(Spec{Kind: CEL, Text: f.Text, Expression: f.Text})
 		if err != nil {
 			return nil, f.wrong(err)
 		}
-		out.read = out.read.and(j.reads())
-		return j, nil
+		out.read = out.read.and(x.reads())
+		return x, nil
 	}
 	var readyErr, failedErr, messageErr error
 	out.isReady, readyErr = formula(rule.Ready)
@@ -50,10 +48,6 @@ func compileRule(gvk schema.GroupVersionKind, rule KindRule) (*stated, error) {
 		out.message, messageErr = out.compileMessage(&l, rule.Message)
 	}
 	return out, errors.Join(readyErr, failedErr, messageErr)
-}
-
-func (r reads) and(other reads) reads {
-	return reads{all: r.all || other.all, paths: append(slices.Clip(r.paths), other.paths...), specTimes: r.specTimes || other.specTimes}
 }
 
 // wrong says where the formula is that does not compile.
@@ -77,7 +71,7 @@ func (r *stated) compileMessage(l *language, f Formula) (cel.Program, error) {
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, f.wrong(l.typeError(one, parsed.NativeRep(), issues))
+		return nil, f.wrong(typeError(one, l.gvk.Kind, l.root, parsed.NativeRep(), issues))
 	}
 	if t := checked.OutputType(); !t.IsEquivalentType(cel.StringType) && !t.IsEquivalentType(cel.DynType) {
 		return nil, f.wrong(&CompileError{Spec: one, Message: "it is " + article(t.String()) + ", and a message has to be a string"})
@@ -90,35 +84,35 @@ func (r *stated) compileMessage(l *language, f Formula) (cel.Program, error) {
 	return program, nil
 }
 
-func (r *stated) reads() reads { return r.read.and(r.ready.reads()) }
-
-// judge asks the rule, once it is clear that the status is of the present generation.
-func (r *stated) judge(ctx context.Context, obj map[string]any, now time.Time) Verdict {
+// evaluate asks the rule, once it is clear that the status is of the present generation.
+func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time, otherwise conventions) Verdict {
 	if v, decided := readiness.Common(obj, now); decided {
 		return verdictOf(v)
 	}
+	byConventions := func() Verdict { return otherwise.evaluate(obj, now) }
 	if r.fail != nil {
-		if v := r.fail.judge(ctx, obj, now); v.Met {
-			return Verdict{Failed: true, Reason: "Failed", Message: r.say(ctx, obj, now, "it has failed"), Values: v.Values}
+		if v := r.fail.evaluate(ctx, obj, now); v.Met {
+			return Verdict{Failed: true, Reason: "Failed", Message: r.say(ctx, obj, "it has failed", byConventions), Values: v.Values}
 		} else if v.Err != nil {
 			return v
 		}
 	}
 	if r.isReady == nil {
-		return r.ready.judge(ctx, obj, now)
+		return byConventions()
 	}
-	v := r.isReady.judge(ctx, obj, now)
+	v := r.isReady.evaluate(ctx, obj, now)
 	switch {
 	case v.Met:
 		return Verdict{Met: true, Reason: "Ready", Message: "the rule of its kind holds: " + text.OneLine(r.text), Values: v.Values}
 	case v.Err != nil:
 		return v
 	}
-	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, now, "the rule of its kind does not hold yet: "+text.OneLine(r.text)), Values: v.Values}
+	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule of its kind does not hold yet: "+text.OneLine(r.text), byConventions), Values: v.Values}
 }
 
-// say is the rule's own message, or else what the status says by the conventions.
-func (r *stated) say(ctx context.Context, obj map[string]any, now time.Time, otherwise string) string {
+// say is the rule's own message, or else what the status says by the conventions, or
+// else the sentence.
+func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
 		ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
 		defer done()
@@ -128,8 +122,23 @@ func (r *stated) say(ctx context.Context, obj map[string]any, now time.Time, oth
 			}
 		}
 	}
-	if v := r.ready.judge(ctx, obj, now); !v.Met && v.Reason != "NoStatus" {
-		return cmp.Or(v.Message, otherwise)
+	if v := byConventions(); !v.Met && v.Reason != "NoStatus" {
+		return cmp.Or(v.Message, sentence)
 	}
-	return otherwise
+	return sentence
+}
+
+// ParseRules reads a table of kinds. Each formula is compiled, so that a slip in one is an
+// error with the file and the line, whether its kind is waited for or not.
+func ParseRules(source string, data []byte) (*Rules, error) {
+	table, err := readTable(source, "the file "+source, data)
+	if err != nil {
+		return nil, err
+	}
+	var faults []error
+	for _, rule := range table {
+		_, err := compileRule(schema.GroupVersionKind{Group: rule.Group, Kind: rule.Kind}, rule)
+		faults = append(faults, err)
+	}
+	return &Rules{given: table}, errors.Join(faults...)
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// conditionType judges condition=TYPE[=STATUS].
+// conditionType evaluates condition=TYPE[=STATUS].
 type conditionType struct {
 	wantType, want string
 }
 
 // newStatus refuses kinds of which the schema says that they have no conditions:
 // such a wait would never end.
-func newStatus(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (judge, error) {
+func newStatus(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*conditionType, error) {
 	if s != nil && !isOpen(s) {
 		if _, ok := s.Properties["status"]; !ok {
 			return nil, &CompileError{Spec: one, Message: gvk.Kind + " has no status"}
@@ -40,9 +40,9 @@ func (s *conditionType) reads() reads {
 	return reads{paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
 }
 
-// judge compares as kubectl does, without regard to case. What was said of an
+// evaluate compares as kubectl does, without regard to case. What was said of an
 // earlier generation counts for nothing (edge case 47).
-func (s *conditionType) judge(_ context.Context, obj map[string]any, _ time.Time) Verdict {
+func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
 	value := readiness.Value{Expr: "condition " + s.wantType}
 	list := object.ConditionsIn(inner["conditions"])
@@ -88,9 +88,4 @@ func (s *conditionType) absence(status map[string]any) string {
 		has = append(has[:most], fmt.Sprintf("%d more", more))
 	}
 	return absent + "; there are " + strings.Join(has, ", ")
-}
-
-func meta(obj map[string]any) map[string]any {
-	m, _ := obj["metadata"].(map[string]any)
-	return m
 }

@@ -34,7 +34,7 @@ func TestTrimIsExact(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			c, obj := compiled(t, deployment(), nil, text), objectOf(t, shop)
-			want, got := c.Judge(t.Context(), obj), c.Judge(t.Context(), Trim(obj, c))
+			want, got := c.Evaluate(t.Context(), obj), c.Evaluate(t.Context(), Trim(obj, c))
 			if diff := cmp.Diff(want, got, errorTexts, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
@@ -54,12 +54,12 @@ func TestConcurrent(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			c, obj := compiled(t, deployment(), publishedSchema(t, deployment()), text), objectOf(t, shop)
-			want := c.Judge(t.Context(), obj)
+			want := c.Evaluate(t.Context(), obj)
 			var group sync.WaitGroup
 			for range 8 {
 				group.Go(func() {
 					for range 50 {
-						if got := c.Judge(t.Context(), obj); !reflect.DeepEqual(got, want) {
+						if got := c.Evaluate(t.Context(), obj); !reflect.DeepEqual(got, want) {
 							t.Errorf("got %+v, want %+v", got, want)
 						}
 					}
@@ -82,7 +82,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-func BenchmarkJudge(b *testing.B) {
+func BenchmarkEvaluate(b *testing.B) {
 	obj, s := objectOf(b, shop), publishedSchema(b, deployment())
 	for _, text := range []string{
 		"self.status.replicas == self.spec.replicas", "self.status.readyReplicas == self.spec.replicas",
@@ -93,7 +93,7 @@ func BenchmarkJudge(b *testing.B) {
 		b.Run(text, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				c.Judge(b.Context(), obj)
+				c.Evaluate(b.Context(), obj)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ status:
 `)
 	c := compiled(t, deployment(), nil, "ready")
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	want, got := c.JudgeAt(t.Context(), obj, now), c.JudgeAt(t.Context(), Trim(obj, c), now)
+	want, got := c.EvaluateAt(t.Context(), obj, now), c.EvaluateAt(t.Context(), Trim(obj, c), now)
 	if diff := cmp.Diff(want, got); diff != "" || want.Failed || want.Met {
 		t.Errorf("%+v %s", want, diff)
 	}
@@ -44,7 +44,7 @@ metadata:
 status: {currentReplicas: 1}
 `)
 	c := compiled(t, schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}, nil, "ready")
-	want, got := c.Judge(t.Context(), obj), c.Judge(t.Context(), Trim(obj, c))
+	want, got := c.Evaluate(t.Context(), obj), c.Evaluate(t.Context(), Trim(obj, c))
 	if diff := cmp.Diff(want, got); diff != "" || !want.Met {
 		t.Errorf("%+v %s", want, diff)
 	}

@@ -87,7 +87,7 @@ func (c *conditions) judge(ctx context.Context, obj map[string]any, now time.Tim
 }
 
 func (v *verdict) add(ctx context.Context, cond *condition.Condition, obj map[string]any, now time.Time) condition.Verdict {
-	one := cond.JudgeAt(ctx, obj, now)
+	one := cond.EvaluateAt(ctx, obj, now)
 	if one.Recheck > 0 && (v.recheck == 0 || one.Recheck < v.recheck) {
 		v.recheck = one.Recheck
 	}

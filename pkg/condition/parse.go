@@ -1,0 +1,156 @@
+package condition
+
+import (
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Parse reads one --for or --fail-on. A text that none of the known words starts
+// is CEL. Errors have a Hint.
+func Parse(text string) (Spec, error) {
+	trimmed := strings.TrimSpace(text)
+	word, rest, valued := strings.Cut(trimmed, "=")
+	switch kind := Kind(word); kind {
+	case Ready, Create, Delete:
+		if valued && !strings.HasPrefix(rest, "=") {
+			return Spec{}, &specError{text, word + " takes no value", "write --for=" + word}
+		}
+		if !valued {
+			return Spec{Kind: kind, Text: trimmed}, nil
+		}
+	case CEL:
+		if valued && !strings.HasPrefix(rest, "=") {
+			return parseCEL(text, trimmed, rest)
+		}
+	case Status:
+		if valued && !strings.HasPrefix(rest, "=") {
+			return parseStatus(text, trimmed, rest)
+		}
+	case JSONPath:
+		if valued && !strings.HasPrefix(rest, "=") {
+			return parseJSONPath(text, trimmed, rest)
+		}
+	}
+	if hint := slip(trimmed); hint != "" {
+		return Spec{}, &specError{text, "this is no condition", hint}
+	}
+	return parseCEL(text, trimmed, trimmed)
+}
+
+func parseCEL(text, trimmed, expression string) (Spec, error) {
+	if strings.TrimSpace(expression) == "" {
+		return Spec{}, &specError{text, "the expression is missing", "such as --for='self.status.readyReplicas == 3'"}
+	}
+	return Spec{Kind: CEL, Text: trimmed, Expression: expression}, nil
+}
+
+func parseStatus(text, trimmed, rest string) (Spec, error) {
+	s := Spec{Kind: Status, Text: trimmed, Value: "True", HasValue: true}
+	var valued bool
+	s.Type, rest, valued = strings.Cut(rest, "=")
+	if valued {
+		s.Value = rest
+	}
+	if s.Type == "" || s.Value == "" {
+		return Spec{}, &specError{text, "a type or a status is missing", "such as --for=condition=Available or --for=condition=Ready=False"}
+	}
+	return s, nil
+}
+
+// slip tells what a lone word was probably meant to be; empty for what may well be
+// CEL.
+func slip(typed string) string {
+	word, _, _ := strings.Cut(typed, "=")
+	if strings.ContainsAny(word, " .()[]!<>&|\"'") {
+		return ""
+	}
+	words := []string{string(Ready), string(CEL), string(Status), string(JSONPath), string(Create), string(Delete)}
+	meant := text.Nearest(word, words)
+	switch {
+	case meant == string(Ready), meant == string(Create), meant == string(Delete):
+		return "did you mean " + meant + "?"
+	case meant != "":
+		return "did you mean " + meant + "=…?"
+	case word == typed && word != "true" && word != "false" && word != "":
+		return "write --for=condition=" + word + " for a status condition; an expression reads the object as self"
+	default:
+		return ""
+	}
+}
+
+// parseJSONPath reads what follows "jsonpath=": a template in braces, which may
+// hold "=" itself, or a path without them.
+func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
+	s := Spec{Kind: JSONPath, Text: trimmed}
+	hint := "such as --for=jsonpath='{.status.phase}'=Running"
+	rest = unquoted(rest)
+	end := endOfPath(rest)
+	if end <= 0 || unquoted(rest[:end]) == "" {
+		return Spec{}, &specError{typed, "the path is missing, or its brackets do not match", hint}
+	}
+	s.Expression = template(unquoted(rest[:end]))
+	switch value := rest[end:]; {
+	case value == "":
+	case value[0] == '=' && len(value) > 1:
+		s.Value, s.HasValue = unquoted(value[1:]), true
+	default:
+		return Spec{}, &specError{typed, "after the path comes =VALUE", hint}
+	}
+	if _, err := parsePath(s.Expression); err != nil {
+		return Spec{}, &specError{typed, text.OneLine(err.Error()), hint}
+	}
+	return s, nil
+}
+
+// endOfPath returns where the path ends and its value begins; less than 0 where a
+// bracket or a quote is not closed.
+func endOfPath(text string) int {
+	var open []rune
+	var quote rune
+	for i, r := range text {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		case strings.ContainsRune("{[(", r):
+			open = append(open, r)
+		case strings.ContainsRune("}])", r):
+			if len(open) == 0 {
+				return -1
+			}
+			if open = open[:len(open)-1]; len(open) == 0 && r == '}' {
+				return i + 1
+			}
+		case r == '=' && len(open) == 0:
+			return i
+		}
+	}
+	if quote != 0 || len(open) > 0 {
+		return -1
+	}
+	return len(text)
+}
+
+// unquoted takes off quotes that no shell has taken off.
+func unquoted(text string) string {
+	if len(text) > 1 && (text[0] == '\'' || text[0] == '"') && text[len(text)-1] == text[0] {
+		return text[1 : len(text)-1]
+	}
+	return text
+}
+
+// template completes a path as kubectl does: x.y, .x.y, {x.y} and {.x.y} are one.
+func template(path string) string {
+	inner := strings.TrimSpace(path)
+	if strings.HasPrefix(inner, "{") && strings.HasSuffix(inner, "}") {
+		inner = strings.TrimSpace(inner[1 : len(inner)-1])
+	}
+	if !strings.HasPrefix(inner, ".") && !strings.HasPrefix(inner, "[") && !strings.HasPrefix(inner, "$") && !strings.HasPrefix(inner, "@") {
+		inner = "." + inner
+	}
+	return "{" + inner + "}"
+}
