@@ -81,3 +81,10 @@ func (r *run) whyAbsent(ctx context.Context, items []*item, results []event.Wait
 	}
 	wait.Wait()
 }
+
+func notThere(it *item) string {
+	if it.note != "" {
+		return it.note
+	}
+	return "does not exist"
+}

@@ -39,16 +39,6 @@ func typed(goal *Goal, kind object.Kind) bool {
 	})
 }
 
-// waitsFor reports whether the goal has a condition of this kind.
-func (g *Goal) waitsFor(kind condition.Kind) bool {
-	for _, s := range g.For {
-		if s.Kind == kind {
-			return true
-		}
-	}
-	return false
-}
-
 // verdict is what all conditions together say of one version of an object.
 type verdict struct {
 	met, failed bool
@@ -59,9 +49,9 @@ type verdict struct {
 	err        error
 }
 
-// judge judges all conditions on one version of an object, nil for one that does
+// evaluate evaluates all conditions on one version of an object, nil for one that does
 // not exist (edge case 46).
-func (c *conditions) judge(ctx context.Context, obj map[string]any, now time.Time) verdict {
+func (c *conditions) evaluate(ctx context.Context, obj map[string]any, now time.Time) verdict {
 	v := verdict{met: !c.any, failed: c.any && len(c.met) > 0}
 	for _, cond := range c.met {
 		one := v.add(ctx, cond, obj, now)
@@ -106,4 +96,29 @@ func (v *verdict) add(ctx context.Context, cond *condition.Condition, obj map[st
 func (c *conditions) trim(obj map[string]any) map[string]any {
 	all := make([]*condition.Condition, 0, len(c.met)+len(c.failed))
 	return condition.Trim(obj, append(append(all, c.met...), c.failed...)...)
+}
+
+func (e *Engine) compileAll(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
+	compiled := map[*Goal]*conditions{}
+	for _, goal := range goals {
+		conds, err := e.compileFor(ctx, kind, goal)
+		if err != nil {
+			return nil, err
+		}
+		compiled[goal] = conds
+	}
+	return compiled, nil
+}
+
+func (e *Engine) compileFor(ctx context.Context, kind object.Kind, goal *Goal) (*conditions, error) {
+	if kind.Resource == "" || !typed(goal, kind) {
+		return compileGoal(kind.GVK, nil, goal)
+	}
+	schema, err := e.Source.Schema(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	conds, err := compileGoal(kind.GVK, schema, goal)
+	conds.untyped = schema == nil
+	return conds, err
 }

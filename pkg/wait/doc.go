@@ -8,7 +8,7 @@
 //	}})
 //
 // There is one watch for all objects of a kind and namespace, and every version
-// of an object is judged by all of its conditions. An object that met them is done
+// of an object is evaluated by all of its conditions. An object that met them is done
 // with, whatever becomes of it later. What becomes of each is told by events; the
 // error says only how it went as a whole.
 //

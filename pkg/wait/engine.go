@@ -79,28 +79,31 @@ type Engine struct {
 	Emit func(event.Event)
 }
 
-// Check finds fault with conditions, as Run would before it waits.
-func (e *Engine) Check(ctx context.Context, targets []Target) error {
-	return newRun(e, targets).compile(ctx)
+// Stalled is an object of which is asked why it does not get on.
+type Stalled struct {
+	Kind object.Kind
+	Ref  object.Ref
+	// Moved: something moved since it was asked last.
+	Moved bool
+	// Fresh: what was read for an earlier question will not do.
+	Fresh bool
 }
 
-// Run waits until every object met its goal. Conditions that do not compile for
-// one of the kinds are an error before anything is waited for. Else it returns an
-// *[UnmetError] if not all of it was met, a *[NothingError] if a selector matches
-// nothing, and ctx's error when it was interrupted.
-//
-// The first object that fails ends the wait for all.
-func (e *Engine) Run(ctx context.Context, targets []Target) error {
-	r := newRun(e, targets)
-	if err := r.compile(ctx); err != nil {
-		return err
+// Explanations are answers, in the order of the questions.
+type Explanations struct {
+	Causes [][]event.Cause
+	// Requests are how many each of them took, Shared how many were for all of them, and
+	// Again how many it takes to look at one of them again.
+	Requests      []int
+	Shared, Again int
+}
+
+// waitsFor reports whether the goal has a condition of this kind.
+func (g *Goal) waitsFor(kind condition.Kind) bool {
+	for _, s := range g.For {
+		if s.Kind == kind {
+			return true
+		}
 	}
-	r.plan()
-	if e.Timeout != 0 {
-		r.follow(ctx)
-	}
-	if ctx.Err() == nil && (e.Timeout == 0 || r.timedOut) {
-		r.look(ctx)
-	}
-	return r.finish(ctx)
+	return false
 }

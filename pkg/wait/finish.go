@@ -13,9 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// explaining bounds how long it may take to find out why objects are as they are.
-const explaining = 10 * time.Second
-
 // errNotSeen: nothing of the object was heard.
 var errNotSeen = errors.New("the server did not report on it in time")
 

@@ -13,7 +13,7 @@ import (
 // much longer.
 const lastLook = 5 * time.Second
 
-// look judges what is there now, once: at the end of the time, because what is
+// look evaluates what is there now, once: at the end of the time, because what is
 // true exactly then counts as true (edge case 54), and where there is no time at
 // all (edge case 53).
 func (r *run) look(ctx context.Context) {
@@ -35,7 +35,7 @@ func (r *run) look(ctx context.Context) {
 	for {
 		select {
 		case m := <-messages:
-			for _, v := range r.take(ctx, m) {
+			for _, v := range r.receive(ctx, m) {
 				looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
 			}
 		case <-done:

@@ -1,6 +1,10 @@
 package wait
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
 
 // Outcome counts what kept a wait from being met. Objects of which a selector was
 // all that is known count where they are unknown.
@@ -47,4 +51,19 @@ func (e *NothingError) Hint() string {
 		return ""
 	}
 	return "--existence-timeout=1m waits for the first of them, --for=create for nothing else"
+}
+
+// What says in words what of a type is selected.
+func What(typ string, sel object.Selection) string {
+	text := typ
+	if sel.Labels != "" {
+		text += " with labels " + sel.Labels
+	}
+	if sel.Fields != "" {
+		text += " with fields " + sel.Fields
+	}
+	if sel.Namespace != "" {
+		text += " in namespace " + sel.Namespace
+	}
+	return text
 }

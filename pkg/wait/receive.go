@@ -3,10 +3,6 @@ package wait
 import (
 	"context"
 	"errors"
-	"maps"
-	"reflect"
-	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,14 +11,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// take takes in what a view tells. It returns views that are to be followed in its
+// receive takes in what a view tells. It returns views that are to be followed in its
 // place.
-func (r *run) take(ctx context.Context, m message) []*view {
+func (r *run) receive(ctx context.Context, m message) []*view {
 	v := m.view
 	switch {
 	case m.compiled != nil:
 		v.served(m.kind, m.compiled)
-		r.judgeAll(ctx, v)
+		r.evaluateAll(ctx, v)
 	case m.explained != nil:
 		r.explained(*m.explained)
 	case m.item != nil:
@@ -56,18 +52,14 @@ func (v *view) served(kind object.Kind, compiled map[*Goal]*conditions) {
 	}
 }
 
-// judgeAll judges again what is there of a view, by conditions that may be other ones.
-func (r *run) judgeAll(ctx context.Context, v *view) {
+// evaluateAll evaluates again what is there of a view, by conditions that may be other
+// ones.
+func (r *run) evaluateAll(ctx context.Context, v *view) {
 	for _, it := range v.all() {
 		if it.live != nil {
-			r.judge(ctx, it)
+			r.evaluate(ctx, it)
 		}
 	}
-}
-
-// all returns the items of the view.
-func (v *view) all() []*item {
-	return slices.AppendSeq(slices.Collect(maps.Values(v.named)), maps.Values(v.selected))
 }
 
 // unserved notes that the view's kind is not served, so that no object of it is
@@ -132,21 +124,24 @@ func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	return it
 }
 
-func same(a, b event.Judged) bool { return reflect.DeepEqual(a, b) }
-
-// group is goroutines that send messages until their context is done.
-type group struct {
-	sync.WaitGroup
-	tell func(message)
-}
-
-func newGroup(ctx context.Context, to chan<- message) *group {
-	return &group{tell: func(m message) {
-		select {
-		case to <- m:
-		case <-ctx.Done():
+// split makes a view for each name of one that we may not list.
+func (v *view) split() []*view {
+	var views []*view
+	for _, sight := range v.sight.Split(v.ended) {
+		name := sight.Names[0]
+		it := v.named[name]
+		one := &view{
+			sight: sight, typ: v.typ, kind: v.kind, namespace: v.namespace,
+			named: map[string]*item{name: it}, compiled: v.compiled,
 		}
-	}}
+		if !it.done {
+			one.pending = 1
+		}
+		it.view = one
+		views = append(views, one)
+	}
+	if views != nil {
+		v.named, v.pending = map[string]*item{}, 0
+	}
+	return views
 }
-
-func (g *group) start(watch func(tell func(message))) { g.Go(func() { watch(g.tell) }) }

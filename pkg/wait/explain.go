@@ -1,0 +1,210 @@
+package wait
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+const (
+	// looksEvery is how often it is looked whether something hangs.
+	looksEvery = time.Second
+	// lastAsked is of how many objects it is asked why when the wait ends and it is not
+	// known.
+	lastAsked = 20
+	// parting is how long that may take where somebody wants to go.
+	parting = time.Second
+)
+
+// explaining bounds how long it may take to find out why objects are as they are.
+const explaining = 10 * time.Second
+
+// recent is how old an explanation may be that is told as the last one.
+const recent = 20 * time.Second
+
+// hears reports whether it is asked why objects hang while they are waited for.
+func (r *run) hears() bool { return r.Explain != nil && r.StuckAfter > 0 && !r.looking }
+
+// asking returns when to look whether something hangs, and what ends that.
+func (r *run) asking() (<-chan time.Time, func()) {
+	if !r.hears() {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(looksEvery)
+	return ticker.C, ticker.Stop
+}
+
+// watched takes note of whether something moved in an object.
+func (r *run) watched(it *item, u *unstructured.Unstructured) {
+	if !r.hears() || it.goal.waitsFor(condition.Delete) { // Why it is not ready is no matter then.
+		return
+	}
+	h := r.hangs[it]
+	if h == nil {
+		h = &hang{}
+		r.hangs[it] = h
+	}
+	if !h.marks.Moved(u) {
+		return
+	}
+	h.moved, h.lasting = r.now(), nil
+	r.stalls.Moved(it, h.moved, r.Complains != nil && r.Complains(u))
+}
+
+// ask has it asked why objects hang, beside the wait.
+func (r *run) ask(ctx context.Context, asking *group) {
+	now := r.now()
+	var items []*item
+	var objects []Stalled
+	due := r.stalls.Due(now)
+	for _, it := range due {
+		switch h := r.hangs[it]; {
+		case it.live == nil: // That it is not there is told already.
+			r.stalls.Drop(it)
+		case it.view.blind != nil: // Whether it moves, nobody sees.
+			r.stalls.Moved(it, now, false)
+		default:
+			h.decides = r.mayEnd(h, now)
+			items = append(items, it)
+			objects = append(objects, Stalled{Kind: it.view.kind, Ref: it.ref, Moved: h.outdated(), Fresh: h.decides})
+		}
+	}
+	if n := r.stalls.Passed(now); n > 0 && !r.passed {
+		r.passed = true
+		r.emit(event.Warned{Text: fmt.Sprintf("%s do not get on either; they are looked into when others have got on", text.Count(n, "more object"))})
+	}
+	if len(items) == 0 {
+		if len(due) > 0 {
+			r.stalls.Asked(now, nil, 0, 0)
+		}
+		return
+	}
+	asking.start(func(tell func(message)) {
+		ctx, cancel := context.WithTimeout(ctx, explaining)
+		defer cancel()
+		tell(message{explained: &explained{items, now, r.Explain(ctx, objects)}})
+	})
+}
+
+// explained takes in why objects hang.
+func (r *run) explained(e explained) {
+	now := r.now()
+	requests := map[*item]int{}
+	for i, it := range e.items {
+		requests[it] = e.Requests[i]
+	}
+	r.stalls.Asked(now, requests, e.Shared, e.Again)
+	for i, it := range e.items {
+		if it.done || it.live == nil {
+			continue
+		}
+		h := r.hangs[it]
+		h.asked = e.asked
+		if h.outdated() {
+			continue
+		}
+		h.causes = e.Causes[i]
+		if h.told.News(h.causes, nil) {
+			r.emit(event.Stalled{Ref: it.ref, Since: h.moved, Causes: h.causes})
+		}
+		r.lasts(it, h)
+	}
+}
+
+// mayEnd reports whether a cause has lasted so long that the next answer decides.
+func (r *run) mayEnd(h *hang, now time.Time) bool {
+	for _, c := range h.causes {
+		first, lasts := h.lasting[keyOf(c)]
+		if lasts && now.Sub(first) >= r.EndsFor(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// lasts ends the wait where a cause that does not pass by itself has lasted. What decides
+// is an answer for which everything was read anew.
+func (r *run) lasts(it *item, h *hang) {
+	if r.EndsFor == nil {
+		return
+	}
+	now := r.now()
+	before := h.lasting
+	h.lasting = map[causeKey]time.Time{}
+	var next time.Time
+	for _, c := range h.causes {
+		after := r.EndsFor(c)
+		if after <= 0 || c.Passing {
+			continue
+		}
+		first, known := before[keyOf(c)]
+		if !known {
+			first = now
+		}
+		h.lasting[keyOf(c)] = first
+		due := first.Add(after)
+		if h.decides && !due.After(now) {
+			it.note = fmt.Sprintf("ended early: %s has lasted for %s, and does not pass by itself", c.Code, now.Sub(first).Round(time.Second))
+			r.end(it, event.Failed)
+			return
+		}
+		if next.IsZero() || due.Before(next) {
+			next = due
+		}
+	}
+	if !next.IsZero() {
+		r.stalls.By(it, next)
+	}
+}
+
+// explainAll adds the causes to the results of objects that are not met. What is known
+// of an object that has not moved since will do; of the others it is asked once more,
+// but not for long where somebody wants to go.
+func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
+	if r.Explain == nil {
+		return
+	}
+	patience := explaining
+	interrupted := ctx.Err() != nil
+	if interrupted {
+		ctx, patience = context.WithoutCancel(ctx), parting
+	}
+	var ask []int
+	for i, it := range items {
+		if it.live == nil {
+			continue
+		}
+		h := r.hangs[it]
+		if h != nil && len(h.causes) > 0 {
+			results[i].Causes = h.causes
+		}
+		ended := results[i].Action == event.Failed || results[i].Action == event.TimedOut
+		known := h != nil && !h.asked.IsZero() && !h.outdated() && (interrupted || r.now().Sub(h.asked) <= recent)
+		switch {
+		case (ended || interrupted) && !known && len(ask) < lastAsked:
+			ask = append(ask, i)
+		case h != nil && h.outdated():
+			results[i].Causes = nil
+		}
+	}
+	if len(ask) == 0 {
+		return
+	}
+	var objects []Stalled
+	for _, i := range ask {
+		objects = append(objects, Stalled{Kind: items[i].view.kind, Ref: items[i].ref, Moved: true, Fresh: !interrupted})
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for n, causes := range r.Explain(ctx, objects).Causes {
+		if len(causes) > 0 || ctx.Err() == nil { // What was known is better than no answer.
+			results[ask[n]].Causes = causes
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package wait
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
+)
+
+// run is one call of Run. Everything in it belongs to one goroutine; the others
+// send messages.
+type run struct {
+	*Engine
+	began time.Time
+	views []*view
+	// items in the order of the targets, then as they were found.
+	items []*item
+
+	rechecks chan *item
+	over     chan struct{} // closed at the end
+
+	// missing items were not there at first, and nobody was told yet.
+	missing []*item
+	// told is what was said of why objects are not there.
+	told map[string]bool
+	// unsaid items have changed since something was said of them.
+	unsaid map[*item]bool
+	flush  <-chan time.Time
+
+	// pending, met and left count items; named those that were so from the start.
+	pending, met, left, named int
+	// stop: an object failed, so the wait is over as soon as all was looked at.
+	stop bool
+	// timedOut: the time is over.
+	timedOut bool
+	// looking: only what is there now counts.
+	looking bool
+
+	// stalls says when it is asked why objects hang, hangs has what is known of that.
+	stalls *stall.Schedule[*item]
+	hangs  map[*item]*hang
+	// passed: it was said that not all of them are looked into.
+	passed bool
+}
+
+func newRun(e *Engine, targets []Target) *run {
+	r := &run{
+		Engine: e, began: time.Now(),
+		rechecks: make(chan *item), over: make(chan struct{}),
+		unsaid: map[*item]bool{}, told: map[string]bool{},
+		stalls: stall.New[*item](stall.Usual(e.StuckAfter)), hangs: map[*item]*hang{},
+	}
+	type place struct{ kind, namespace string }
+	views := map[place]*view{}
+	for _, t := range targets {
+		if t.Name == "" {
+			r.views = append(r.views, &view{
+				sight: &observe.View{Server: e.Source, Selection: t.Selection},
+				typ:   t.Type, kind: t.Kind, namespace: t.Namespace, labels: t.Labels,
+				goal: t.Goal, selected: map[key]*item{},
+			})
+			continue
+		}
+		at := place{t.Kind.GVK.String(), t.Namespace}
+		v := views[at]
+		if v == nil {
+			sight := &observe.View{Server: e.Source, Selection: object.Selection{Namespace: t.Namespace}}
+			v = &view{sight: sight, typ: t.Type, kind: t.Kind, namespace: t.Namespace, named: map[string]*item{}}
+			views[at] = v
+			r.views = append(r.views, v)
+		}
+		if v.named[t.Name] == nil {
+			ref := object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
+			v.sight.Names = append(v.sight.Names, t.Name)
+			v.named[t.Name] = r.add(&item{ref: ref, view: v, goal: t.Goal, found: t.Found})
+			if !t.Found {
+				r.named++
+			}
+		}
+	}
+	return r
+}
+
+func (r *run) add(it *item) *item {
+	r.items = append(r.items, it)
+	r.pending++
+	it.view.pending++
+	return it
+}
+
+func (r *run) now() time.Time { return time.Now() }
+
+func (r *run) emit(e event.Event) { r.Emit(e) }
+
+// view is what one watch tells: objects of one kind and namespace, those that are
+// named or all that its labels match.
+type view struct {
+	// sight belongs to whoever follows it; the rest to the run.
+	sight *observe.View
+
+	typ       string
+	kind      object.Kind // Resource is empty while it is not served
+	namespace string
+	labels    string
+
+	// named objects, by name; nil where the labels select.
+	named map[string]*item
+	// selected objects are those that the labels matched so far.
+	selected map[key]*item
+	// goal is that of all that is selected. Named objects have their own.
+	goal *Goal
+	// compiled has the goals of the view, once its kind is known.
+	compiled map[*Goal]*conditions
+
+	// pending counts the objects that have no result.
+	pending int
+	// synced: what is not known to be there is not there; seen: that was so once.
+	synced, seen bool
+	// unserved is why there is no kind; nil where there is one.
+	unserved error
+	// blind is why changes cannot be seen at present; nil where they can.
+	blind error
+	// ended is why nothing more will be told; nil while it goes on.
+	ended error
+}
+
+// key names an object within a kind.
+type key struct{ namespace, name string }
+
+// selecting reports whether the view is of a selector.
+func (v *view) selecting() bool { return v.named == nil }
+
+// goals are those that the view's objects have, each once.
+func (v *view) goals() []*Goal {
+	if v.goal != nil {
+		return []*Goal{v.goal}
+	}
+	var goals []*Goal
+	for _, it := range v.named {
+		if !slices.Contains(goals, it.goal) {
+			goals = append(goals, it.goal)
+		}
+	}
+	return goals
+}
+
+// settled reports whether it is known what there is.
+func (v *view) settled() bool { return v.synced || v.ended != nil || v.unserved != nil }
+
+// what says in words what the view is of.
+func (v *view) what() string {
+	text := v.typ
+	if v.kind.Resource != "" {
+		text = v.kind.GVR().GroupResource().String()
+	}
+	return What(text, object.Selection{Namespace: v.namespace, Labels: v.labels})
+}
+
+// all returns the items of the view.
+func (v *view) all() []*item {
+	return slices.AppendSeq(slices.Collect(maps.Values(v.named)), maps.Values(v.selected))
+}
+
+// item is one object that is waited for.
+type item struct {
+	ref  object.Ref
+	view *view
+	goal *Goal
+
+	// found: a selector found it, so nobody waits for another one of its name.
+	found bool
+	// known: it is known whether it is there.
+	known bool
+	// live is what the conditions read of it as it was last seen; nil while it is
+	// not there.
+	live map[string]any
+	// uid is that of the object that was last there.
+	uid types.UID
+	// absent is since when it is not there; zero while it is.
+	absent time.Time
+	note   string
+	// why it may not be there.
+	why string
+
+	verdict verdict
+	// whole is the object itself, where it is wanted.
+	whole *unstructured.Unstructured
+	// told is what was last said of it.
+	told  event.Judged
+	burst stall.Burst
+	// done: it has its result, which is action.
+	done   bool
+	action event.Action
+	// timer has it evaluated again after a while.
+	timer *time.Timer
+}
+
+// away reports whether the object ended because it was not there any more.
+func (it *item) away() bool {
+	return it.done && (it.action == event.Gone || it.action == event.Unselected)
+}
