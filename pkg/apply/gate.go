@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
@@ -28,7 +27,7 @@ func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 // gateAll waits, at the end, for all that was not waited for yet. Where not all
 // could be applied there is no point in it.
 func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
-	if e.outcome != (Outcome{}) {
+	if e.done.counts() != (Outcome{}) {
 		return nil
 	}
 	return e.await(ctx, p.Phases, func(object.Key) bool { return true })
@@ -45,7 +44,7 @@ func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(obje
 	var items []plan.Item
 	for _, ph := range phases {
 		for _, item := range ph.Items {
-			if key := item.Key(); meant(key) && !e.waited[key] && e.there(key) {
+			if key := item.Key(); meant(key) && !e.waited[key] && e.done.there(key) {
 				e.waited[key] = true
 				items = append(items, item)
 			}
@@ -55,16 +54,4 @@ func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(obje
 		return nil
 	}
 	return e.Wait(ctx, items)
-}
-
-// there reports whether the object was applied, changed or not.
-func (e *Engine) there(key object.Key) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch e.actions[key] { // All others were not applied.
-	case event.Created, event.Configured, event.Unchanged:
-		return true
-	default:
-		return false
-	}
 }

@@ -2,10 +2,7 @@ package apply
 
 import (
 	"context"
-	"slices"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
@@ -44,22 +41,4 @@ func (e *Engine) holdBack(ctx context.Context, targets []*target, why error) {
 			e.skip(t.Item, why)
 		}
 	}
-}
-
-// premature reports whether a refusal of the item says nothing: it is only looked
-// at, and something that it needs was not written.
-func (e *Engine) premature(item plan.Item) bool {
-	if !e.looking {
-		return false
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
-		switch e.actions[need] {
-		case event.InConflict, event.Skipped, event.Failed:
-			return true
-		default:
-			return false
-		}
-	})
 }

@@ -22,14 +22,7 @@ func (e *Engine) finish(a event.Applied) {
 	a.DryRun = e.DryRun != object.DryRunNone
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := a.Ref.Key()
-	if planned, ok := e.aliases[key]; ok {
-		key = planned
-	}
-	e.actions[key] = a.Action
-	if a.Action == event.InConflict {
-		e.outcome.Conflicts++
-	}
+	e.done.note(a.Ref.Key(), a.Action)
 	e.Emit(a)
 }
 
@@ -43,20 +36,16 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 		e.skip(item, err)
 		return
 	}
-	if e.premature(item) {
+	if _, missing := e.done.missing(item); e.looking && missing != "" {
+		// It says nothing: the object is only looked at, and something that it needs was
+		// not written.
 		e.skip(item, errPhaseBefore)
 		return
 	}
 	err = predict.Denied(ctx, e.Server, item, err)
 	unknown := couldNotTell(ctx, err)
 	err = e.Server.ExplainRefusal(ctx, item.Kind, err)
-	e.mu.Lock()
-	if unknown {
-		e.outcome.Unknown++
-	} else {
-		e.outcome.Rejected++
-	}
-	e.mu.Unlock()
+	e.done.refused(unknown)
 	e.finish(event.Applied{
 		Ref: item.Ref, Source: item.Source, Action: event.Failed,
 		Err: redact.Error(item.Object, err),
@@ -187,12 +176,20 @@ func (e *Engine) shown(u *unstructured.Unstructured) *unstructured.Unstructured 
 	return u
 }
 
-// unchecked says why the server was not asked about the item.
-func unchecked(item plan.Item) string {
-	for _, need := range item.Needs {
-		return "not checked by the server: " + describe(need) + " is created by this set"
-	}
-	return errUnchecked.Error()
+func (e *Engine) emit(ev event.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.Emit(ev)
 }
 
-func describe(key object.Key) string { return key.Ref().String() }
+// Why objects are skipped.
+var (
+	errPhaseBefore = errors.New("an earlier phase has conflicts")
+	errSamePhase   = errors.New("other objects of its phase have conflicts")
+)
+
+// mayBeWritten reports whether a write failed for want of an answer.
+func mayBeWritten(err error) bool {
+	var underway interface{ MayBeWritten() bool }
+	return errors.As(err, &underway) && underway.MayBeWritten()
+}

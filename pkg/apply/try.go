@@ -12,7 +12,7 @@ import (
 func (e *Engine) try(ctx context.Context, t *target) {
 	out := event.Applied{Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created}
 	if t.Live == nil {
-		if _, ok := e.created(t.Item); ok {
+		if e.done.created(t.Item) {
 			out.Reason = unchecked(t.Item)
 			e.finish(out)
 			return

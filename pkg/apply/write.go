@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
-// attempts bounds how often one object is judged anew because it changed between
+// attempts bounds how often one object is looked at anew because it changed between
 // the read and a write that must not overlook that.
 const attempts = 5
 
@@ -78,7 +78,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	live, readErr := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 	if readErr == nil {
-		if now, judgeErr := e.Predictor.Evaluate(t.Item, live); judgeErr == nil && now.Verdict == settle.Settled {
+		if now, evaluateErr := e.Predictor.Evaluate(t.Item, live); evaluateErr == nil && now.Verdict == settle.Settled {
 			e.accepted(ctx, t, live)
 			return
 		}
@@ -86,17 +86,7 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
 }
 
-// mayBeWritten reports whether a write failed for want of an answer.
-func mayBeWritten(err error) bool {
-	var underway interface{ MayBeWritten() bool }
-	return errors.As(err, &underway) && underway.MayBeWritten()
-}
-
 var errChanging = errors.New("the object changes faster than it can be read")
-
-// guarded tells that the write holds only for the version that was read: it
-// takes fields from others, and who they are must not have changed meanwhile.
-func (t *target) guarded() bool { return len(t.Taken) > 0 || t.Adopts() }
 
 // send writes the target once. What is adopted becomes ours first, but for the values that
 // change: those the apply takes from their owners, so that until then whoever looks still
@@ -142,9 +132,7 @@ func (e *Engine) awaitsAccount(item plan.Item) bool {
 	if item.GVK.Group != "" || item.GVK.Kind != "Pod" {
 		return false
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.actions[object.Key{Kind: "Namespace", Name: item.Namespace}] == event.Created
+	return e.done.action(object.Key{Kind: "Namespace", Name: item.Namespace}) == event.Created
 }
 
 // sendUntilAdmitted sends the target again for as long as the account may take.
@@ -173,7 +161,7 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	return errChanging
 }
 
-// again reads, judges and asks once more.
+// again reads, evaluates and asks once more.
 func (e *Engine) again(ctx context.Context, t *target) error {
 	if err := e.Predictor.Refresh(ctx, e.Server, &t.Prediction); err != nil {
 		return err

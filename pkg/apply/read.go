@@ -1,0 +1,93 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+)
+
+// read reads the live objects and classifies them. What is settled is reported at
+// once and forgotten, so that a large set which did not change costs no memory.
+func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
+	groups := map[schema.GroupVersionKind][]plan.Item{}
+	for _, item := range items {
+		groups[item.GVK] = append(groups[item.GVK], item)
+	}
+	var (
+		mu      sync.Mutex
+		targets []*target
+		wait    sync.WaitGroup
+	)
+	for _, group := range groups {
+		wait.Go(func() {
+			refs := make([]object.Ref, len(group))
+			for i, item := range group {
+				refs[i] = item.Ref
+			}
+			e.Server.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+				if t := e.classify(ctx, group[i], live, err); t != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					targets = append(targets, t)
+				}
+			})
+		})
+	}
+	wait.Wait()
+	return targets
+}
+
+// errTerminating: nothing can be created in a namespace that goes (edge case 19).
+var errTerminating error = &predict.RefusedError{
+	Err:    errors.New("the namespace is being deleted"),
+	Advice: "wait until it is gone, then apply again",
+}
+
+// classify settles what is to be done about one object; nil means that nothing is left.
+func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
+	if err != nil {
+		e.fail(ctx, item, predict.DeniedRead(item, err))
+		return nil
+	}
+	p, err := e.predictor(item).Evaluate(item, live)
+	if err != nil {
+		e.fail(ctx, item, err)
+		return nil
+	}
+	if live != nil && live.GetDeletionTimestamp() != nil {
+		if item.GVK.Group == "" && item.GVK.Kind == "Namespace" {
+			e.fail(ctx, item, errTerminating)
+			return nil
+		}
+		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it is deleted with it"})
+	}
+	if p.Verdict == settle.Settled {
+		e.finish(event.Applied{
+			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,
+			Yielded: p.Yielded, Left: p.Left, Object: e.shown(live),
+		})
+		return nil
+	}
+	return &target{Prediction: p}
+}
+
+// predictor is the one for an item. If this run changed the definition of its kind, the
+// server may still publish the schema from before; then only the server can tell.
+func (e *Engine) predictor(item plan.Item) predict.Predictor {
+	p := e.Predictor
+	for _, need := range item.Needs {
+		if action := e.done.action(need); need.Kind == definitionKind && (action == event.Created || action == event.Configured) {
+			p.Schema = nil
+		}
+	}
+	return p
+}

@@ -1,0 +1,84 @@
+package apply
+
+import (
+	"context"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// Run carries out the plan. It returns an *IncompleteError when some object
+// could not be applied, the error of Wait when something did not become ready, and
+// ctx's error when it was interrupted.
+func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
+	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
+	for i, ph := range p.Phases {
+		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
+	}
+	e.emit(planned)
+
+	var blocked, unready error
+	for i, ph := range p.Phases {
+		if blocked == nil {
+			if unready = e.gate(ctx, p, i); unready != nil {
+				blocked = errNotReady
+			}
+		}
+		if blocked == nil && ctx.Err() != nil {
+			blocked = context.Cause(ctx)
+		}
+		switch {
+		case blocked == nil:
+			e.emit(event.PhaseStarted{Index: i})
+			if !e.phase(ctx, ph) {
+				blocked = errPhaseBefore
+			}
+		case e.looking && ctx.Err() == nil:
+			e.emit(event.PhaseStarted{Index: i})
+			e.look(ctx, ph, blocked)
+		default:
+			e.skipAll(ph, blocked)
+		}
+	}
+	if unready == nil {
+		unready = e.gateAll(ctx, p)
+	}
+	switch {
+	case unready != nil:
+		return unready
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	if outcome := e.done.counts(); outcome != (Outcome{}) {
+		return &IncompleteError{outcome}
+	}
+	return nil
+}
+
+// phase applies the items of one phase. It returns false when they are
+// contested and nothing was written.
+func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
+	targets := e.read(ctx, e.resolve(ctx, ph.Items))
+	targets = e.ask(ctx, targets)
+	switch contested := slices.ContainsFunc(targets, (*target).contested); {
+	case contested && e.PastConflicts:
+		targets = slices.DeleteFunc(targets, func(t *target) bool {
+			if t.contested() {
+				e.conflict(t)
+			}
+			return t.done
+		})
+	case contested:
+		e.looking = true
+		e.holdBack(ctx, targets, errSamePhase)
+		return false
+	}
+	do := e.write
+	if e.DryRun == object.DryRunServer {
+		do = e.try
+	}
+	e.each(ctx, targets, do)
+	return true
+}
