@@ -42,12 +42,12 @@ func New(opts Options) (map[string]http.Handler, error) {
 	}
 	log, room := newComplaints(opts.Log), &intake{}
 	handlers := map[string]http.Handler{}
-	for path, judge := range map[string]judge{
-		OwnershipPath:   takings{hints: opts.Hints, deprecations: opts.Deprecations, count: count}.judge,
-		DeprecationPath: notices{deprecations: opts.Deprecations}.judge,
+	for path, evaluate := range map[string]evaluator{
+		OwnershipPath:   takings{hints: opts.Hints, deprecations: opts.Deprecations, count: count}.evaluate,
+		DeprecationPath: notices{deprecations: opts.Deprecations}.evaluate,
 		ReachPath:       echo,
 	} {
-		handlers[path] = &handler{name: path[1:], judge: judge, count: count, log: log, intake: room, draining: draining}
+		handlers[path] = &handler{name: path[1:], evaluate: evaluate, count: count, log: log, intake: room, draining: draining}
 	}
 	return handlers, nil
 }

@@ -21,7 +21,7 @@ func TestAudit(t *testing.T) {
 	dryRun.DryRun = &dry
 	taken := map[string]string{"taken": `[{"path":".spec.a","from":["argo (Apply)"],"by":["flux (Apply)"],"forced":true}]`}
 	a := newHandler(t, nil)
-	a.judge = takings{count: a.count}.judge
+	a.evaluate = takings{count: a.count}.evaluate
 	_, got := ask(t, a, reviewOf(t, update(thing("argo", "1"), thing("flux", "2"))))
 	if diff := cmp.Diff(taken, got.Response.AuditAnnotations); diff != "" {
 		t.Errorf("taken (-want +got):\n%s", diff)

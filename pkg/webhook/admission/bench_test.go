@@ -31,14 +31,14 @@ func deployment(tb testing.TB, version, taker string) []byte {
 	return bytes.ReplaceAll(content, []byte("TAKER"), []byte(taker))
 }
 
-func newHandler(tb testing.TB, j judge) *handler {
+func newHandler(tb testing.TB, e evaluator) *handler {
 	tb.Helper()
 	count, err := newMetrics(prometheus.NewRegistry())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return &handler{
-		name: "ownership", judge: j, count: count, draining: func() bool { return false },
+		name: "ownership", evaluate: e, count: count, draining: func() bool { return false },
 		log: newComplaints(logr.Discard()), intake: &intake{},
 	}
 }
@@ -69,7 +69,7 @@ func BenchmarkOwnership(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			body := reviewOf(b, request)
 			handler := newHandler(b, nil)
-			handler.judge = takings{count: handler.count, deprecations: &Catalogue{Server: deprecation.Release{Major: 1, Minor: 37}}}.judge
+			handler.evaluate = takings{count: handler.count, deprecations: &Catalogue{Server: deprecation.Release{Major: 1, Minor: 37}}}.evaluate
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			var times []time.Duration

@@ -81,7 +81,7 @@ func TestTakings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hints := &sink{room: tt.room}
 			a := newHandler(t, nil)
-			a.judge = takings{hints: hints, count: a.count}.judge
+			a.evaluate = takings{hints: hints, count: a.count}.evaluate
 			_, answer := ask(t, a, reviewOf(t, tt.request))
 			if diff := cmp.Diff(tt.want, answer.Response.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
@@ -107,7 +107,7 @@ func TestTakings(t *testing.T) {
 func TestHint(t *testing.T) {
 	hints := &sink{room: 1}
 	a := newHandler(t, nil)
-	a.judge = takings{hints: hints, count: a.count}.judge
+	a.evaluate = takings{hints: hints, count: a.count}.evaluate
 	ask(t, a, reviewOf(t, update(thing("argo", "1"), thing("flux", "2"))))
 	if len(hints.got) != 1 {
 		t.Fatalf("hints %+v", hints.got)
@@ -185,7 +185,7 @@ func TestNotices(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			a := newHandler(t, notices{deprecations: old{}}.judge)
+			a := newHandler(t, notices{deprecations: old{}}.evaluate)
 			_, answer := ask(t, a, reviewOf(t, tt.request))
 			if diff := cmp.Diff(tt.want, answer.Response.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
@@ -210,7 +210,7 @@ func TestFieldsOfUpdates(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			a := newHandler(t, nil)
-			a.judge = takings{deprecations: old{}, count: a.count}.judge
+			a.evaluate = takings{deprecations: old{}, count: a.count}.evaluate
 			_, answer := ask(t, a, reviewOf(t, update(tt.old, tt.now)))
 			if diff := cmp.Diff(tt.want, answer.Response.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)

@@ -27,8 +27,8 @@ func (chatty) Hint(ownership.Hint) bool { return false }
 // handlers are both, with somebody to say something behind each.
 func handlers(tb testing.TB, text string) []*handler {
 	owners, versions := newHandler(tb, nil), newHandler(tb, nil)
-	owners.judge = takings{hints: chatty{}, deprecations: chatty{text}, count: owners.count}.judge
-	versions.judge = notices{deprecations: chatty{text}}.judge
+	owners.evaluate = takings{hints: chatty{}, deprecations: chatty{text}, count: owners.count}.evaluate
+	versions.evaluate = notices{deprecations: chatty{text}}.evaluate
 	return []*handler{owners, versions}
 }
 

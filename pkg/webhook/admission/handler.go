@@ -33,16 +33,16 @@ const (
 )
 
 // handler answers the reviews that come to one path. Nothing in it says "no":
-// what can be read is allowed, even when judging it panics, and what cannot be
+// what can be read is allowed, even when evaluating it panics, and what cannot be
 // read has an HTTP error for an answer, which failurePolicy Ignore passes over.
 //
 // That is why it is not controller-runtime's: there, a panic and a review that can
 // not be read are denials (edge case 75).
 type handler struct {
-	name  string
-	judge judge
-	count *metrics
-	log   *complaints
+	name     string
+	evaluate evaluator
+	count    *metrics
+	log      *complaints
 	// intake is that of all webhooks of the process.
 	intake *intake
 	// draining reports whether connections are to go elsewhere.
@@ -51,11 +51,11 @@ type handler struct {
 	readTimeout time.Duration
 }
 
-// judge returns what there is to say of a request. Its error is that of an object that
+// evaluator returns what there is to say of a request. Its error is that of an object that
 // it does not understand; what it has found until then is said all the same.
-type judge func(*request) (findings, error)
+type evaluator func(*request) (findings, error)
 
-// findings are what a judge has to say: to whoever sent the request, and to the audit
+// findings are what an evaluator has to say: to whoever sent the request, and to the audit
 // log.
 type findings struct {
 	warnings []warning
@@ -119,7 +119,7 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	texts, audit := a.judged(review.Request)
+	texts, audit := a.findings(review.Request)
 	err = json.MarshalWrite(w, answer{review.APIVersion, review.Kind, response{
 		UID: review.Request.UID, Allowed: true, Warnings: texts, AuditAnnotations: audit,
 	}}, jsontext.AllowInvalidUTF8(true))
@@ -140,8 +140,8 @@ func statusOf(err error) int {
 	}
 }
 
-// judged never fails: of what goes wrong, the one who writes hears nothing.
-func (a *handler) judged(r *request) (texts []string, audit map[string]string) {
+// findings never fails: whoever writes hears nothing of what goes wrong.
+func (a *handler) findings(r *request) (texts []string, audit map[string]string) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.count.fault(a.name, faultPanic)
@@ -149,7 +149,7 @@ func (a *handler) judged(r *request) (texts []string, audit map[string]string) {
 			texts, audit = nil, nil
 		}
 	}()
-	found, err := a.judge(r)
+	found, err := a.evaluate(r)
 	if err != nil {
 		a.count.fault(a.name, faultObject)
 		a.log.Error(err, "object not understood, request allowed", "webhook", a.name,

@@ -31,7 +31,7 @@ func TestDeepReviews(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newHandler(t, nil)
-			a.judge = takings{count: a.count}.judge
+			a.evaluate = takings{count: a.count}.evaluate
 			body := []byte(nested(tt.depth))
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

@@ -27,7 +27,7 @@ type notices struct {
 	deprecations Deprecations // nil is none
 }
 
-func (j notices) judge(r *request) (findings, error) {
+func (j notices) evaluate(r *request) (findings, error) {
 	warnings, err := j.warnings(r)
 	return findings{warnings: warnings}, err
 }

@@ -40,21 +40,21 @@ const small = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","req
 // allowed, and the fault is counted.
 func TestFaultsAllow(t *testing.T) {
 	tests := map[string]struct {
-		judge judge
-		fault fault
-		want  []string
+		evaluate evaluator
+		fault    fault
+		want     []string
 	}{
 		"panic": {
-			judge: func(*request) (findings, error) { panic("secret value of a field") }, fault: faultPanic,
+			evaluate: func(*request) (findings, error) { panic("secret value of a field") }, fault: faultPanic,
 		},
 		"panic of the runtime": {
-			judge: func(r *request) (findings, error) { return findings{}, errors.New(string(r.Object.raw[7])) }, fault: faultPanic,
+			evaluate: func(r *request) (findings, error) { return findings{}, errors.New(string(r.Object.raw[7])) }, fault: faultPanic,
 		},
 		"error": {
-			judge: func(*request) (findings, error) { return findings{}, errors.New("unreadable") }, fault: faultObject,
+			evaluate: func(*request) (findings, error) { return findings{}, errors.New("unreadable") }, fault: faultObject,
 		},
 		"error after warnings": {
-			judge: func(*request) (findings, error) {
+			evaluate: func(*request) (findings, error) {
 				return findings{warnings: []warning{{aboutVersion, "old"}}}, errors.New("unreadable")
 			},
 			fault: faultObject, want: []string{"old"},
@@ -62,7 +62,7 @@ func TestFaultsAllow(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			a := newHandler(t, tt.judge)
+			a := newHandler(t, tt.evaluate)
 			_, got := ask(t, a, []byte(small))
 			want := &admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: "u", Allowed: true, Warnings: tt.want}}
 			want.APIVersion, want.Kind = "admission.k8s.io/v1", "AdmissionReview"

@@ -25,7 +25,7 @@ type takings struct {
 	count        *metrics
 }
 
-func (j takings) judge(r *request) (out findings, err error) {
+func (j takings) evaluate(r *request) (out findings, err error) {
 	if r.Operation != admissionv1.Update || r.Object.isNull() || r.OldObject.isNull() {
 		return out, nil
 	}
