@@ -2,12 +2,11 @@ package deletion
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -17,11 +16,6 @@ import (
 // attempts bounds how often one object is asked for anew because it changes while
 // it is written.
 const attempts = 5
-
-var errChanging = errors.New("the object changes faster than it can be read")
-
-// otherNow says of an object that is gone what is there instead (edge case 68).
-const otherNow = "it is gone; another object has its name now, and was left alone"
 
 // ask asks for the deletion of a target.
 func (e *Engine) ask(ctx context.Context, t *target) {
@@ -78,12 +72,6 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	}
 }
 
-// mayBeWritten reports whether a request failed for want of an answer.
-func mayBeWritten(err error) bool {
-	var underway interface{ MayBeWritten() bool }
-	return errors.As(err, &underway) && underway.MayBeWritten()
-}
-
 // begin reports whether there is something to do about a target.
 func (e *Engine) begin(t *target) bool {
 	e.mu.Lock()
@@ -116,13 +104,6 @@ func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructure
 	return nil
 }
 
-// isUnserved tells that the kind went, and all its objects with it. An API whose
-// server does not answer is something else, and so is a kind that is served in
-// another version.
-func isUnserved(err error) bool {
-	return meta.IsNoMatchError(err) && errors.Unwrap(err) == nil
-}
-
 // accepted takes note of an object whose deletion the server has accepted.
 func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	e.mu.Lock()
@@ -143,4 +124,21 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 		t.keep(live)
 		e.finish(t, event.Deleted{Action: event.Remains})
 	}
+}
+
+// each runs do for all targets side by side. The server's client keeps the pace,
+// so the bound here only limits memory.
+func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
+	const side = 256
+	var g errgroup.Group
+	g.SetLimit(side)
+	for _, t := range targets {
+		g.Go(func() error {
+			if ctx.Err() == nil {
+				do(ctx, t)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // do reports by events, never by an error
 }

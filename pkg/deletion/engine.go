@@ -2,12 +2,9 @@ package deletion
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -102,124 +99,8 @@ type Engine struct {
 	side  sync.WaitGroup // of counting and explaining
 }
 
-// Outcome counts what kept a run from its end.
-type Outcome struct {
-	// Remaining, Refused and Unknown are numbers of objects: still there when their
-	// time was over, refused by the server, and those of which nobody can tell.
-	Remaining, Refused, Unknown int
-}
-
-// IncompleteError says that not everything is gone. What happened to each object
-// was told by events.
-type IncompleteError struct {
-	Outcome
-}
-
-func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("not everything is gone: %d still there, %d refused, %d unknown", e.Remaining, e.Refused, e.Unknown)
-}
-
-var errPhaseBefore = errors.New("objects that go before it are still there")
-
-// Run deletes the objects of the phases, one phase after the other. It returns an
-// *IncompleteError when not all of them are gone, and ctx's error when it was
-// interrupted.
-func (e *Engine) Run(ctx context.Context, phases []Phase) error {
-	e.woken, e.turns = make(chan struct{}, 1), make(chan struct{}, explainSide)
-	if allNamed(phases) {
-		e.mu.Lock()
-		e.plan(phases)
-		e.mu.Unlock()
-	}
-	var blocked error
-	for i, ph := range phases {
-		if blocked == nil && ctx.Err() != nil {
-			blocked = context.Cause(ctx)
-		}
-		if blocked != nil {
-			e.skipAll(ph, blocked)
-			continue
-		}
-		if !e.phase(ctx, i, ph) {
-			blocked = errPhaseBefore
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if e.outcome != (Outcome{}) {
-		return &IncompleteError{e.outcome}
-	}
-	return nil
-}
-
-// plan says what is going to be deleted. Of a selection that is known when it was
-// found.
-func (e *Engine) plan(phases []Phase) {
-	e.planned = true
-	planned := event.Planned{Phases: make([]event.Phase, len(phases))}
-	for i, ph := range phases {
-		refs := ph.refs()
-		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(refs), Refs: refs}
-	}
-	e.Emit(planned)
-}
-
-// phase deletes the objects of one phase. It returns false if some of them are
-// there still, or may be.
-func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
-	watching, stop := context.WithCancel(ctx)
-	var views []*view
-	var followers sync.WaitGroup
-	for _, s := range ph.Sets {
-		views = append(views, e.viewsOf(s)...)
-	}
-	for _, v := range views {
-		followers.Go(func() { v.follow(watching) })
-	}
-	defer e.side.Wait()
-	defer followers.Wait()
-	defer stop()
-	for _, v := range views {
-		v.wait(ctx)
-	}
-	e.mu.Lock()
-	e.begun = true
-	e.mu.Unlock()
-	targets := e.settle(index, ph, views)
-	if !e.keepsWatch() {
-		stop()
-	}
-	if e.Finalizer != "" {
-		e.release(ctx, targets)
-	} else {
-		e.each(ctx, targets, e.ask)
-	}
-	if e.keepsWatch() {
-		e.await(watching, targets)
-	}
-	return e.close(ctx, targets)
-}
-
 // keepsWatch reports whether anybody wants to see the objects go.
 func (e *Engine) keepsWatch() bool { return e.Wait && e.DryRun == object.DryRunNone }
-
-// each runs do for all targets side by side. The server's client keeps the pace,
-// so the bound here only limits memory.
-func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
-	const side = 256
-	var g errgroup.Group
-	g.SetLimit(side)
-	for _, t := range targets {
-		g.Go(func() error {
-			if ctx.Err() == nil {
-				do(ctx, t)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // do reports by events, never by an error
-}
 
 // wake lets the wait look again.
 func (e *Engine) wake() {
@@ -227,4 +108,11 @@ func (e *Engine) wake() {
 	case e.woken <- struct{}{}:
 	default: // It is going to.
 	}
+}
+
+func (e *Engine) stuckAfter() time.Duration {
+	if e.StuckAfter > 0 {
+		return e.StuckAfter
+	}
+	return stuckAfter
 }

@@ -135,6 +135,3 @@ func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 		e.finish(t, event.Deleted{Action: event.Remains})
 	}
 }
-
-// ErrDeclined is what Confirm returns when somebody was asked, and said no.
-var ErrDeclined = errors.New("not confirmed")

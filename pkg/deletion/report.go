@@ -97,12 +97,6 @@ func (e *Engine) couldNotTell(ctx context.Context, t *target, verb string, err e
 	return err != nil || !permitted
 }
 
-// inTrouble tells that the server failed, which is no answer.
-func inTrouble(err error) bool {
-	return apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
-}
-
 // skipAll reports the objects of a phase that was not begun.
 func (e *Engine) skipAll(ph Phase, why error) {
 	for _, s := range ph.Sets {
@@ -141,4 +135,16 @@ func (e *Engine) inTheWay(t *target) bool {
 	default:
 		return t.found || t.accepted
 	}
+}
+
+// plan says what is going to be deleted. Of a selection that is known when it was
+// found.
+func (e *Engine) plan(phases []Phase) {
+	e.planned = true
+	planned := event.Planned{Phases: make([]event.Phase, len(phases))}
+	for i, ph := range phases {
+		refs := ph.refs()
+		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(refs), Refs: refs}
+	}
+	e.Emit(planned)
 }

@@ -12,13 +12,6 @@ import (
 // acceptedUnseen is said of an object that goes when somebody lets it.
 const acceptedUnseen = "its deletion was accepted; whether it is gone cannot be seen without the permission to get it"
 
-// mayAskUnseen reports whether a target that we may not look at can be deleted all
-// the same: somebody named it, and who may delete need not be allowed to look.
-func (e *Engine) mayAskUnseen(t *target) bool {
-	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
-		e.Finalizer == "" && e.DryRun != object.DryRunClient
-}
-
 // askUnseen asks for the deletion of a target that we may not look at. No UID binds
 // it, for none was seen: what has the name is what is meant. The answer has the UID;
 // by a dry run that is bound to it, the server reports whether that object is still

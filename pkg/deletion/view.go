@@ -18,28 +18,6 @@ import (
 // with all else of their kind that the namespace holds.
 const few = 6
 
-// view is one watch, and the targets that it is about. It is guarded by the
-// engine's lock.
-type view struct {
-	*observe.View
-	engine *Engine
-	// open views take everything that they find for a target, until they are
-	// synced.
-	open    bool
-	targets map[types.NamespacedName]*target
-	order   []*target
-
-	// ready is closed, once, when it is known what is there, or that nobody can tell.
-	ready chan struct{}
-	once  sync.Once
-	// synced: what is there was told. kindGone: its kind is no longer served.
-	synced, kindGone bool
-	// blind: nothing can be seen at present.
-	blind bool
-	// ended is why nothing will be seen any more.
-	ended error
-}
-
 // viewsOf returns the views that show a set.
 func (e *Engine) viewsOf(s Set) []*view {
 	if s.Items == nil {
@@ -88,21 +66,6 @@ func (e *Engine) newView(sight *observe.View, targets ...*target) *view {
 	}
 	return v
 }
-
-// needless reports whether there is nothing to see.
-func (v *view) needless() bool {
-	return len(v.order) == 1 && (v.order[0].Err != nil || v.order[0].Absent)
-}
-
-// wait returns when the view is ready.
-func (v *view) wait(ctx context.Context) {
-	select {
-	case <-v.ready:
-	case <-ctx.Done():
-	}
-}
-
-func (v *view) isReady() { v.once.Do(func() { close(v.ready) }) }
 
 // follow watches until ctx is done, or nothing is to be seen any more.
 func (v *view) follow(ctx context.Context) {

@@ -122,10 +122,3 @@ func (e *Engine) seek(ctx context.Context, t *target) {
 		v.follow(ctx)
 	})
 }
-
-func (e *Engine) stuckAfter() time.Duration {
-	if e.StuckAfter > 0 {
-		return e.StuckAfter
-	}
-	return stuckAfter
-}

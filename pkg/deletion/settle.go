@@ -1,70 +1,12 @@
 package deletion
 
 import (
-	"time"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
 )
-
-// target is one object that is to go. It is guarded by the engine's lock.
-type target struct {
-	Item
-	kind object.Kind
-	view *view // nil where there is nothing to see
-
-	found bool
-	// accepted: the server took the request to delete it, though it was never seen.
-	accepted bool
-	// unseen: we may not look at it. It is asked for all the same, by its name.
-	unseen bool
-	uid    types.UID
-	// live is the object as it was seen last, kept once it is terminating.
-	live *unstructured.Unstructured
-	// started: from now on, that it goes is the result.
-	started bool
-	// lost: it was seen no more by those who look for its labels.
-	lost bool
-	// asked is when the deletion was accepted; zero before.
-	asked time.Time
-	done  bool
-	// result of a target that is done.
-	result event.Action
-
-	// moved is when something was last seen to move; marks are what it was like, so
-	// far.
-	moved time.Time
-	mark  mark
-	marks map[string]bool
-
-	// news of what moved that was not told yet, for burst.
-	news  *event.Going
-	burst stall.Burst
-
-	contents    contents
-	explanation explanation
-}
-
-// keep keeps an object that is terminating; of all others, nothing more is asked.
-func (t *target) keep(u *unstructured.Unstructured) {
-	if u.GetDeletionTimestamp() != nil {
-		t.live = u
-	}
-}
-
-// terminatingSince is when the object began to go, as the server has it.
-func (t *target) terminatingSince() time.Time {
-	if t.live != nil {
-		return t.live.GetDeletionTimestamp().Time
-	}
-	return time.Time{}
-}
 
 // settle makes targets of what was found, says what the phase is about, and reports
 // what is done already: what is not there, and what could not be looked for.
@@ -87,13 +29,13 @@ func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 	e.pending, e.explained, e.passed = len(targets), 0, false
 	for _, t := range targets {
 		t.started = true
-		e.judge(t)
+		e.classify(t)
 	}
 	return targets
 }
 
-// judge reports a target about which there is nothing to do.
-func (e *Engine) judge(t *target) {
+// classify reports a target about which there is nothing to do.
+func (e *Engine) classify(t *target) {
 	switch {
 	case t.Err != nil:
 		e.finish(t, event.Deleted{Action: event.Unknown, Err: t.Err})
@@ -110,6 +52,13 @@ func (e *Engine) judge(t *target) {
 		e.absent(t, "")
 	default: // interrupted; it is reported with the others
 	}
+}
+
+// mayAskUnseen reports whether a target that we may not look at can be deleted all
+// the same: somebody named it, and who may delete need not be allowed to look.
+func (e *Engine) mayAskUnseen(t *target) bool {
+	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
+		e.Finalizer == "" && e.DryRun != object.DryRunClient
 }
 
 // absent reports an object that is not there, which is what was wanted, or a slip

@@ -1,0 +1,49 @@
+package deletion
+
+import (
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
+)
+
+const (
+	// explainFor bounds one explanation.
+	explainFor = 30 * time.Second
+	// explainMost bounds the pause between two explanations of one object.
+	explainMost = 2 * time.Minute
+	// explainMany is how many objects of a phase are explained: of a thousand that
+	// wait for the same, nobody reads more.
+	explainMany = 50
+	// explainSide is how many are explained side by side.
+	explainSide = 8
+)
+
+// explanation is what is known of why a target does not go.
+type explanation struct {
+	running bool
+	// last is when it was explained; zero for never. pause comes before the next.
+	last  time.Time
+	pause time.Duration
+	// causes are the latest, told what was told of them.
+	causes []event.Cause
+	told   stall.Told
+	// passed over, because there are too many.
+	passed bool
+}
+
+// next is when to explain a target of which nothing moves since then.
+func (x *explanation) next(since time.Time, after time.Duration) time.Time {
+	at := since.Add(after)
+	if again := x.last.Add(x.pause); again.After(at) {
+		return again
+	}
+	return at
+}
+
+// over tells that there is nothing to be had from explaining it now, when its time
+// is over: it was explained since it last moved, or since then.
+func (x *explanation) over(moved, due time.Time) bool {
+	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
+	return !x.running && (x.passed || known)
+}

@@ -1,0 +1,77 @@
+package deletion
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+var errPhaseBefore = errors.New("objects that go before it are still there")
+
+// Run deletes the objects of the phases, one phase after the other. It returns an
+// *IncompleteError when not all of them are gone, and ctx's error when it was
+// interrupted.
+func (e *Engine) Run(ctx context.Context, phases []Phase) error {
+	e.woken, e.turns = make(chan struct{}, 1), make(chan struct{}, explainSide)
+	if allNamed(phases) {
+		e.mu.Lock()
+		e.plan(phases)
+		e.mu.Unlock()
+	}
+	var blocked error
+	for i, ph := range phases {
+		if blocked == nil && ctx.Err() != nil {
+			blocked = context.Cause(ctx)
+		}
+		if blocked != nil {
+			e.skipAll(ph, blocked)
+			continue
+		}
+		if !e.phase(ctx, i, ph) {
+			blocked = errPhaseBefore
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if e.outcome != (Outcome{}) {
+		return &IncompleteError{e.outcome}
+	}
+	return nil
+}
+
+// phase deletes the objects of one phase. It returns false if some of them are
+// there still, or may be.
+func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
+	watching, stop := context.WithCancel(ctx)
+	var views []*view
+	var followers sync.WaitGroup
+	for _, s := range ph.Sets {
+		views = append(views, e.viewsOf(s)...)
+	}
+	for _, v := range views {
+		followers.Go(func() { v.follow(watching) })
+	}
+	defer e.side.Wait()
+	defer followers.Wait()
+	defer stop()
+	for _, v := range views {
+		v.wait(ctx)
+	}
+	e.mu.Lock()
+	e.begun = true
+	e.mu.Unlock()
+	targets := e.settle(index, ph, views)
+	if !e.keepsWatch() {
+		stop()
+	}
+	if e.Finalizer != "" {
+		e.release(ctx, targets)
+	} else {
+		e.each(ctx, targets, e.ask)
+	}
+	if e.keepsWatch() {
+		e.await(watching, targets)
+	}
+	return e.close(ctx, targets)
+}
