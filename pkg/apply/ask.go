@@ -35,6 +35,7 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 func (e *Engine) askOne(ctx context.Context, t *target) {
 	err := e.predict(ctx, t)
 	switch {
+	case err != nil && e.mustRecreate(ctx, t, err): // It is left to write.
 	case err != nil:
 		t.done = true
 		e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))

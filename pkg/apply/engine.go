@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -61,6 +62,9 @@ type Engine struct {
 	// they do not become so. Before each phase it is called with what that needs, at
 	// the end with all the rest. Nil where nobody waits.
 	Wait func(ctx context.Context, applied []plan.Item) error
+	// Remove deletes the object of the item that has the UID, and returns when it is gone,
+	// or an error if that cannot be said. It is needed where the Predictor recreates.
+	Remove func(ctx context.Context, item plan.Item, uid types.UID) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 

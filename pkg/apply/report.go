@@ -88,6 +88,9 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
 		Yielded: t.Yielded, Left: t.Left, Object: e.shown(answer),
 	}
+	if t.anew != nil {
+		out.Action, out.Reason = event.Recreated, t.anew.Reason
+	}
 	if t.Live != nil {
 		if err := e.compare(t, answer, &out); err != nil {
 			e.fail(ctx, t.Item, err)

@@ -8,6 +8,8 @@ type target struct {
 	done bool
 	// refusal is why taking all that is contested would not help.
 	refusal error
+	// anew is set if the object has to be deleted and created anew.
+	anew *predict.Recreation
 }
 
 func (t *target) isDone() bool { return t.done }

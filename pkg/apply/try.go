@@ -18,12 +18,15 @@ func (e *Engine) try(ctx context.Context, t *target) {
 			return
 		}
 	}
-	if t.Answer == nil && t.Unchecked == "" {
+	if t.Answer == nil && t.Unchecked == "" && t.anew == nil {
 		if e.askOne(ctx, t); t.done {
 			return
 		}
 	}
 	switch {
+	case t.anew != nil:
+		out.Action, out.Reason = event.Recreated, t.anew.Reason
+		e.finish(out)
 	case t.contested(): // only since we looked at the phase
 		e.conflict(t)
 	case t.Unchecked != "":

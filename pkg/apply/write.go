@@ -24,6 +24,10 @@ const attempts = 5
 // write applies one target and reports what became of it.
 func (e *Engine) write(ctx context.Context, t *target) {
 	e.emit(event.Started{Ref: t.Item.Ref})
+	if t.anew != nil {
+		e.recreate(ctx, t)
+		return
+	}
 	if t.Unchecked != "" {
 		if err := e.adoptFirst(ctx, t); err != nil {
 			e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
@@ -58,6 +62,9 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			}
 		case mayBeWritten(err) && ctx.Err() == nil:
 			e.lost(ctx, t, err)
+			return
+		case e.mustRecreate(ctx, t, err):
+			e.recreate(ctx, t)
 			return
 		default:
 			e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))

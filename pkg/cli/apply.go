@@ -159,6 +159,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	until, _ := ctx.Deadline()
 	o.engine.Wait = o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print)
+	o.engine.Remove = remover{client, o.out.Print}.ofItem
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, o.out.Print
 	return verb.Unfinished(o.engine.Run(ctx, p))
 }

@@ -3,6 +3,8 @@ package deletion
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
@@ -31,6 +33,9 @@ type Item struct {
 	Err error
 	// Absent tells that there can be none, for the cluster does not serve its kind.
 	Absent bool
+	// UID is that of the object that is meant, where it was seen before. Another one that
+	// has its name by now is left alone. Empty means the object that is found.
+	UID types.UID
 }
 
 // Reverse returns the phases of a plan, the last first. Objects whose definition is

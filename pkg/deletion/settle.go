@@ -39,6 +39,8 @@ func (e *Engine) classify(t *target) {
 	switch {
 	case t.Err != nil:
 		e.finish(t, event.Deleted{Action: event.Unknown, Err: t.Err})
+	case t.found && t.isOther():
+		e.replaced(t)
 	case t.found:
 	case !t.kind.Kept():
 		e.absent(t, "the cluster stores no objects of its kind: it answers them when they are created")

@@ -112,3 +112,6 @@ func (v *view) wait(ctx context.Context) {
 }
 
 func (v *view) isReady() { v.once.Do(func() { close(v.ready) }) }
+
+// isOther reports whether the object that was found is not the one that is meant.
+func (t *target) isOther() bool { return t.UID != "" && t.uid != t.UID }

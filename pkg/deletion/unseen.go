@@ -12,18 +12,21 @@ import (
 // acceptedUnseen is said of an object that goes when somebody lets it.
 const acceptedUnseen = "its deletion was accepted; whether it is gone cannot be seen without the permission to get it"
 
-// askUnseen asks for the deletion of a target that we may not look at. No UID binds
-// it, for none was seen: what has the name is what is meant. The answer has the UID;
+// askUnseen asks for the deletion of a target that we may not look at. Unless its UID is
+// known, none binds it: what has the name is what is meant. The answer has the UID;
 // by a dry run that is bound to it, the server reports whether that object is still
 // there.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
-	how := object.Deletion{Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}
+	how := object.Deletion{UID: t.UID, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}
 	live, err := e.Server.Delete(ctx, t.kind, t.Ref, how)
 	switch {
 	case apierrors.IsNotFound(err), isUnserved(err):
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.absent(t, "")
+		return
+	case t.UID != "" && apierrors.IsConflict(err):
+		e.end(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 		return
 	case err != nil:
 		e.fail(ctx, t, "delete", err)

@@ -159,6 +159,10 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 		return
 	}
 	if err != nil {
+		if anew := e.Predictor.Recreation(ctx, e.Server, p, err); anew != nil {
+			e.recreation(ctx, p, anew)
+			return
+		}
 		e.cannotTell(ctx, p.Item, e.Predictor.Explain(ctx, e.Server, p, err))
 		return
 	}

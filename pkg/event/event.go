@@ -25,6 +25,8 @@ const (
 	Failed     Action = "failed"
 	Skipped    Action = "skipped"
 	Pruned     Action = "pruned"
+	// Recreated objects were deleted, and created anew from the manifest.
+	Recreated Action = "recreated"
 )
 
 // Actions of diff.
@@ -34,6 +36,8 @@ const (
 	Delete  Action = "delete"
 	None    Action = "none"
 	Unknown Action = "unknown"
+	// Recreate: the object would be deleted, and created anew.
+	Recreate Action = "recreate"
 	// Share: no value would change, and fields that others own would become ours too.
 	Share Action = "share"
 )
@@ -84,7 +88,7 @@ type Applied struct {
 	// why taking everything would not help.
 	Err error
 	// Reason says what was not checked, such as an object in a namespace that the
-	// same dry run would create.
+	// same dry run would create; with Recreated, which fields could not be changed.
 	Reason string
 	// Conflicts are all contested paths, with InConflict.
 	Conflicts []managedfields.Conflict
@@ -115,7 +119,7 @@ type Compared struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// Reason says why the action is Unknown, or what was not checked.
+	// Reason says why the action is Unknown or Recreate, or what was not checked.
 	Reason string
 	Err    error
 	// Yielded are paths that the user left to their owners; Left are values that

@@ -5,14 +5,14 @@ import "github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 // ApplyActions are the results of an apply, in the order in which they are counted.
 func ApplyActions() []event.Action {
 	return []event.Action{
-		event.Created, event.Configured, event.Unchanged, event.InConflict,
+		event.Created, event.Configured, event.Recreated, event.Unchanged, event.InConflict,
 		event.Failed, event.Skipped, event.Pruned,
 	}
 }
 
 // DiffActions are the results of a diff.
 func DiffActions() []event.Action {
-	return []event.Action{event.Create, event.Update, event.Share, event.Delete, event.None, event.Unknown}
+	return []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None, event.Unknown}
 }
 
 // DeleteActions are the results of a delete.

@@ -112,11 +112,38 @@ func (c Choice) Names(ref object.Ref, as object.Kind) bool {
 	return kind == strings.ToLower(ref.GVK.Kind) || kind == as.Resource || slices.Contains(as.ShortNames, kind)
 }
 
+// ParseObject reads KIND[/[NAMESPACE/]NAME]. Without a name, all objects of the kind are
+// meant: see [Choice.Includes].
+func ParseObject(text string) (Choice, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) > 3 || slices.Contains(parts, "") || strings.ContainsAny(text, " :=,") {
+		return Choice{}, fmt.Errorf("%q: not KIND[/NAME], such as job/migrate", text)
+	}
+	c := Choice{Kind: strings.ToLower(parts[0])}
+	if len(parts) > 1 {
+		c.Name = parts[len(parts)-1]
+	}
+	if len(parts) == 3 {
+		c.Namespace = parts[1]
+	}
+	return c, nil
+}
+
+// Includes is [Choice.Names] where a choice without a name speaks of all objects of its kind.
+func (c Choice) Includes(ref object.Ref, as object.Kind) bool {
+	if c.Name == "" {
+		c.Name = ref.Name
+	}
+	return c.Names(ref, as)
+}
+
 // Object is the part of the choice that names an object; empty for any.
 func (c Choice) Object() string {
 	switch {
 	case c.Kind == "":
 		return ""
+	case c.Name == "":
+		return c.Kind
 	case c.Namespace == "":
 		return c.Kind + "/" + c.Name
 	default:

@@ -75,6 +75,9 @@ func (p Predictor) Check(item plan.Item) error {
 	if _, err := p.yields(item); err != nil {
 		return err
 	}
+	if err := p.checkRecreate(item); err != nil {
+		return err
+	}
 	return p.checkPositions(item)
 }
 

@@ -51,26 +51,36 @@ func (p Predictor) unstated(in *Prediction, causes []metav1.StatusCause) string 
 // object. That alone proves nothing: what is refused may be wrong only beside what
 // others set.
 func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
+	fields := immutableFields(in, causes)
+	if len(fields) == 0 {
+		return ""
+	}
+	advice := cannotChange(fields, in.Item.GVK.Kind) + "; put the live value back into the manifest"
+	if holdsMore(in.Item.GVK.GroupKind()) {
+		return advice + " (deleting it would delete what it holds)"
+	}
+	if !p.ValidAlone(ctx, server, in) {
+		return advice
+	}
+	return advice + ", or have it deleted and created anew with --recreate=" + in.Item.Resource()
+}
+
+// cannotChange says which fields keep their values as long as the object is there.
+func cannotChange(fields []string, kind string) string {
+	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
+}
+
+// immutableFields returns, sorted, the fields of which the server says that they cannot be
+// changed.
+func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	var fields []string
 	for _, cause := range causes {
 		if isImmutable(in, cause) {
 			fields = append(fields, "."+cause.Field)
 		}
 	}
-	if len(fields) == 0 {
-		return ""
-	}
 	slices.Sort(fields)
-	advice := strings.Join(slices.Compact(fields), ", ") + " cannot be changed on an existing " + in.Item.GVK.Kind +
-		"; put the live value back into the manifest"
-	switch in.Item.GVK.Kind {
-	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition":
-		return advice + " (deleting it would delete what it holds)"
-	}
-	if !p.ValidAlone(ctx, server, in) {
-		return advice
-	}
-	return advice + ", or delete " + in.Item.Resource() + " yourself and apply again"
+	return slices.Compact(fields)
 }
 
 // isImmutable reports whether the server says that a field cannot be changed. It has no

@@ -28,6 +28,9 @@ type Predictor struct {
 	Manager string
 	// Take and Yield are the user's choices.
 	Take, Yield []Choice
+	// Recreate are the objects that the user has deleted and created anew where what the
+	// manifest changes cannot be changed.
+	Recreate []Choice
 	// AdoptFrom says whose fields become ours, so that what is not in the manifest
 	// leaves the object.
 	AdoptFrom adopt.From

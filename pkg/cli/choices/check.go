@@ -41,9 +41,9 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 	for _, group := range []struct {
 		flag    string
 		choices []predict.Choice
-	}{{"--take", predictor.Take}, {"--yield", predictor.Yield}} {
+	}{{"--take", predictor.Take}, {"--yield", predictor.Yield}, {"--recreate", predictor.Recreate}} {
 		for _, c := range group.choices {
-			if c.Kind != "" && !slices.ContainsFunc(items, func(item plan.Item) bool { return c.Names(item.Ref, item.Kind) }) {
+			if c.Kind != "" && !slices.ContainsFunc(items, func(item plan.Item) bool { return c.Includes(item.Ref, item.Kind) }) {
 				errs = append(errs, noObject(group.flag, c, items))
 			}
 		}

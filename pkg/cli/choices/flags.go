@@ -24,6 +24,7 @@ type Flags struct {
 	take      []string
 	yield     []string
 	adoptFrom []string
+	recreate  []string
 	validate  string
 
 	flags *pflag.FlagSet
@@ -37,6 +38,8 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
 		"Managers whose fields become ours in this run, so that what leaves the manifest leaves the cluster. "+
 			"Those of kubectl apply become ours automatically, once: with our first apply of the object. Empty for none")
+	flags.StringArrayVar(&f.recreate, "recreate", nil,
+		"KIND[/NAME] to delete and create anew where a change cannot be made to the existing object. Repeatable")
 	f.flags = flags
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
@@ -104,7 +107,12 @@ func (f *Flags) ToPredictor() (predict.Predictor, error) {
 			yieldErr = errors.Join(yieldErr, fmt.Errorf("--yield: %q: name the path to leave", c))
 		}
 	}
-	return p, errors.Join(takeErr, yieldErr)
+	var recreateErr error
+	for _, text := range f.recreate {
+		c, err := predict.ParseObject(text)
+		p.Recreate, recreateErr = append(p.Recreate, c), errors.Join(recreateErr, verb.FlagError("--recreate", err))
+	}
+	return p, errors.Join(takeErr, yieldErr, recreateErr)
 }
 
 // choices parses all values of a flag.

@@ -64,7 +64,7 @@ func diffSuite(result result[comparedObject]) junitSuite {
 	for _, o := range result.Objects {
 		c := newCase("diff", o.objectName, o.Source, o.Warnings)
 		switch o.Action { //nolint:exhaustive // all others went well
-		case event.Create, event.Update, event.Delete:
+		case event.Create, event.Update, event.Recreate, event.Delete:
 			c.Failure = problem(o.Action, o.Error, changedLines(o.Changes))
 		case event.Share:
 			c.Failure = problem(o.Action, o.Error, sharedLines(o))

@@ -46,7 +46,7 @@ func (t *applyTable) Take(e event.Event) {
 	t.takeovers.add(applied.Adopted)
 	t.left.add(applied.Left)
 	at := t.State.Place(applied.Ref)
-	if !applied.DryRun && (applied.Action == event.Created || applied.Action == event.Configured) {
+	if !applied.DryRun && slices.Contains([]event.Action{event.Created, event.Configured, event.Recreated}, applied.Action) {
 		t.changed[at.Phase] = true
 	}
 	switch {

@@ -26,7 +26,7 @@ func (n *diffNames) Take(e event.Event) {
 		return
 	}
 	switch compared.Action { //nolint:exhaustive // these would change
-	case event.Create, event.Update, event.Share, event.Delete:
+	case event.Create, event.Update, event.Recreate, event.Share, event.Delete:
 		n.names.Add(n.State.Place(compared.Ref), text.Printable(compared.Ref.Resource())+"\n")
 	case event.Unknown:
 		n.unknown.Add(n.State.Place(compared.Ref), compared)

@@ -49,12 +49,13 @@ func applySummary(c *output.State, o output.Options) string {
 // diffSummary is the last line of a diff: "1 to create, 40 unchanged".
 func diffSummary(c *output.State) string {
 	words := map[event.Action]string{
-		event.Create:  "to create",
-		event.Update:  "to update",
-		event.Share:   "to share",
-		event.Delete:  "to delete",
-		event.None:    "unchanged",
-		event.Unknown: "unknown",
+		event.Create:   "to create",
+		event.Update:   "to update",
+		event.Recreate: "to recreate",
+		event.Share:    "to share",
+		event.Delete:   "to delete",
+		event.None:     "unchanged",
+		event.Unknown:  "unknown",
 	}
 	var parts []string
 	for _, action := range output.DiffActions() {

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// remover deletes single objects, as delete does, for a verb whose work is another.
+type remover struct {
+	client *cluster.Client
+	emit   func(event.Event)
+}
+
+// ofItem deletes the object of an item that has the UID, and returns when it is gone.
+func (r remover) ofItem(ctx context.Context, item plan.Item, uid types.UID) error {
+	return r.remove(ctx, item.Kind, item.Ref, uid)
+}
+
+// remove deletes the object that has the UID, and returns when it is gone. What hangs is
+// explained while it is waited for. Another object of that name is left alone.
+func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID) error {
+	var end event.Deleted
+	engine := deletion.Engine{
+		Server: r.client, Counter: r.client, Propagation: metav1.DeletePropagationBackground, Wait: true, IgnoreAbsent: true,
+		Timeout:   func(object.Kind) time.Duration { return verb.UsualTimeout },
+		Explainer: &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: r.client.NoRetry(), Now: r.client.Now}},
+		Emit: func(e event.Event) {
+			switch e := e.(type) {
+			case event.Planned, event.PhaseStarted, event.Started: // The plan is that of the other verb.
+			case event.Deleted:
+				end = e
+			default:
+				r.emit(e)
+			}
+		},
+	}
+	err := engine.Run(ctx, []deletion.Phase{{Name: "objects", Sets: []deletion.Set{{
+		Kind: kind, Selection: object.Selection{Namespace: ref.Namespace},
+		Items: []deletion.Item{{Ref: ref, UID: uid}},
+	}}}})
+	switch {
+	case end.Action == event.Gone, end.Action == event.Absent:
+		return nil
+	case end.Action == event.Remains:
+		return remainsError(end)
+	case end.Err != nil:
+		return end.Err
+	default:
+		return err
+	}
+}
+
+// remainsError says that an object does not go, and why.
+func remainsError(d event.Deleted) error {
+	if len(d.Causes) == 0 {
+		return fmt.Errorf("its deletion was accepted, and it is still there after %s", verb.UsualTimeout)
+	}
+	return &object.HintedError{
+		Err:    fmt.Errorf("its deletion was accepted, and it is still there after %s: %s", verb.UsualTimeout, d.Causes[0].Message),
+		Advice: d.Causes[0].Next,
+	}
+}

@@ -1,0 +1,87 @@
+package predict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// RecreateAnnotation on an object, with the value "immutable", has it deleted and created
+// anew where the manifest changes what cannot be changed, as --recreate does.
+const RecreateAnnotation = "k8sconnect.io/recreate"
+
+const whenImmutable = "immutable"
+
+// Recreation says that a manifest can take effect only if the object is deleted and created
+// anew, and that the user wants that.
+type Recreation struct {
+	// UID of the object that goes.
+	UID types.UID
+	// Reason names the fields that cannot be changed.
+	Reason string
+	// Answer is what the server makes of the manifest as a new object.
+	Answer *unstructured.Unstructured
+}
+
+// Recreation returns what a refusal means for an object that the user has recreated. It is
+// nil where the user does not, where the server does not say that a field cannot be changed,
+// and where it would refuse the manifest as a new object as well: then nothing would be
+// gained by deleting.
+func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction, refusal error) *Recreation {
+	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) || holdsMore(in.Item.GVK.GroupKind()) {
+		return nil
+	}
+	fields := immutableFields(in, Causes(refusal))
+	if len(fields) == 0 {
+		return nil
+	}
+	answer, err := p.alone(ctx, server, in)
+	if err != nil {
+		return nil
+	}
+	answer.SetName(in.Item.Name)
+	return &Recreation{UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer}
+}
+
+// recreates reports whether the user has the item deleted and created anew if need be.
+func (p Predictor) recreates(item plan.Item) bool {
+	return item.Object.GetAnnotations()[RecreateAnnotation] == whenImmutable ||
+		slices.ContainsFunc(p.Recreate, func(c Choice) bool { return c.Includes(item.Ref, item.Kind) })
+}
+
+// checkRecreate finds fault with the wish to recreate an object.
+func (p Predictor) checkRecreate(item plan.Item) error {
+	value, annotated := item.Object.GetAnnotations()[RecreateAnnotation]
+	switch {
+	case annotated && value != whenImmutable:
+		return fmt.Errorf("%s: %s: annotation %s must be %q, not %q", item.Source, item.Ref, RecreateAnnotation, whenImmutable, value)
+	case !holdsMore(item.GVK.GroupKind()) || !p.recreates(item):
+		return nil
+	}
+	return &RefusedError{
+		Err:    fmt.Errorf("%s: %s is never recreated: %w", item.Source, item.Ref, errHoldsMore),
+		Advice: "leave it out of --recreate, and remove the annotation " + RecreateAnnotation + " from it; if what it holds may go, delete it yourself",
+	}
+}
+
+var errHoldsMore = errors.New("deleting it would delete what it holds")
+
+// holdsMore reports whether objects of the kind hold data, or objects of others, that go
+// with them.
+func holdsMore(kind schema.GroupKind) bool {
+	switch kind {
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "PersistentVolume"},
+		schema.GroupKind{Kind: "Namespace"}, schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,67 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+const recreatedJob = `{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {suspend: true,
+  template: {spec: {restartPolicy: Never, containers: [{name: app, image: "app:IMAGE"}]}}}}`
+
+// Somebody deletes the object and creates another one of its name, after it was looked at:
+// that one is not what was to be recreated, and is left alone (edge cases 29, 68).
+func TestRecreateOfAnother(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(recreatedJob, "IMAGE", "1"))).ends(t, 0)
+	uid := func() string { return kubectl(t, c, "get", "job/j", "-n", ns, "-o", "jsonpath={.metadata.uid}") }
+	theirs := ""
+	asked := func(r *http.Request) bool { // what the manifest would be as a new object
+		return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/jobs/j-k8sconnect-probe")
+	}
+	before(p, asked, func() {
+		kubectl(t, c, "delete", "job/j", "-n", ns, "--wait=true")
+		kubectl(t, c, "create", "-n", ns, "-f", file(t, strings.ReplaceAll(recreatedJob, "IMAGE", "theirs")))
+		theirs = uid()
+	})
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(recreatedJob, "IMAGE", "2")), "--recreate=job/j").ends(t, 1).
+		says(t, "another object has its name now, which was left alone")
+	if theirs == "" || uid() != theirs {
+		t.Errorf("the Job has the UID %s, not %s", uid(), theirs)
+	}
+}
+
+// What does not go is not created anew, and it is said what holds it.
+func TestRecreateOfWhatIsHeld(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(recreatedJob, "IMAGE", "1"))).ends(t, 0)
+	kubectl(t, c, "patch", "job/j", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(recreatedJob, "IMAGE", "2")), "--recreate=job/j")
+	until(t, "it is being deleted", func() bool {
+		return kubectl(t, c, "get", "job/j", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
+	})
+	if n := created(p, "/namespaces/"+ns+"/jobs/j"); n != 1 {
+		t.Errorf("%d writes of the Job while it is held, want that of the first run", n)
+	}
+	kubectl(t, c, "patch", "job/j", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	r.wait(t)
+	r.ends(t, 0).says(t, "1 recreated")
+}
+
+// created counts the applies of a path that were meant, and accepted.
+func created(p *cluster.HTTPProxy, path string) int {
+	n := 0
+	for _, r := range p.Requests() {
+		at, query, _ := strings.Cut(r.URI, "?")
+		if r.Method == http.MethodPatch && r.Status < 300 && strings.HasSuffix(at, path) && isWrite(r.Method, query) {
+			n++
+		}
+	}
+	return n
+}
