@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 	"fmt"
-	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -15,10 +14,6 @@ const (
 	// maxTotal bounds what all aliases of one run expand to.
 	maxTotal = maxBytes
 )
-
-// aliases counts how much larger than its text the input becomes through aliases. With a
-// nil counter each document is bounded, but not their sum.
-type aliases struct{ total atomic.Int64 }
 
 // admit rejects a document whose aliases make it too large, before any of them is
 // followed: a few kilobytes of text can stand for any number of gigabytes.

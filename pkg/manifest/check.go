@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -112,38 +110,4 @@ func (r *reader) notText(path []any, value any, want string) {
 	default:
 		r.fault(path, name+" is "+typeName(value)+", not "+want, "")
 	}
-}
-
-// under returns the path one step further down, in an array of its own.
-func under(path []any, steps ...any) []any {
-	return append(slices.Clip(path), steps...)
-}
-
-// typeName names the type of a value in the words of a message.
-func typeName(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null"
-	case string:
-		return "text"
-	case bool:
-		return "true or false"
-	case int64, float64:
-		return "a number"
-	case []any:
-		return "a list"
-	}
-	return "a mapping"
-}
-
-// labelsOf returns the labels of an object; null reads as empty, as the API
-// server reads it.
-func labelsOf(u *unstructured.Unstructured) labels.Set {
-	set := labels.Set{}
-	metadata, _ := u.Object["metadata"].(map[string]any)
-	written, _ := metadata["labels"].(map[string]any)
-	for k, v := range written {
-		set[k], _ = v.(string)
-	}
-	return set
 }

@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v2"
 	"sigs.k8s.io/json"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -170,13 +169,4 @@ func (d *document) aliasLine(err error) int {
 		return 0
 	}
 	return 1 + bytes.Count(before, []byte("\n"))
-}
-
-// below returns the source n lines below the document's first.
-func (d *document) below(n int) object.Source {
-	s := d.source()
-	if s.Line > 0 {
-		s.Line += n
-	}
-	return s
 }

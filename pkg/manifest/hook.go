@@ -59,22 +59,6 @@ func hookOf(m object.Manifest) (Hook, bool) {
 	return h, !definition
 }
 
-// sift reports whether to keep an object, by the choice for hooks. The error is the
-// fault of a hook where none is allowed.
-func (s *filter) sift(m object.Manifest) (keep bool, fault error) {
-	h, isHook := hookOf(m)
-	switch {
-	case !isHook, s.hooks == HooksApply && h.Applicable():
-		return true, nil
-	case s.hooks == HooksError:
-		return false, at(h.Source, h.Ref.String()+" is a Helm hook ("+strings.Join(h.On, ", ")+")",
-			"--helm-hooks=skip leaves hooks out; --helm-hooks=apply applies those of an install or an upgrade as objects")
-	default:
-		s.Hooks = append(s.Hooks, h)
-		return false, nil
-	}
-}
-
 // onlyHooks is the fault of an input that holds nothing but hooks.
 func onlyHooks(hooks []Hook) error {
 	fault := &inputError{text: "the input holds only Helm hooks, which were left out"}

@@ -24,12 +24,6 @@ type outcome struct {
 	faults      []error
 }
 
-// found is an object with its warning and its faults.
-type found struct {
-	object.Manifest
-	warning string
-}
-
 // noObject is the fault of a document that is not a Kubernetes object.
 func (o *outcome) noObject(hint string) error {
 	return at(o.source, "no Kubernetes object, but "+o.foreign, hint)
@@ -135,16 +129,6 @@ const kustomizationFile = "a kustomization, which -k reads"
 // group is what the items of a typed list inherit when they leave it out.
 type group struct{ apiVersion, kind string }
 
-// reader extracts the objects of one document.
-type reader struct {
-	*document
-	secrets Secrets
-	// subject is the current object, as far as its name is known.
-	subject string
-	objects []found
-	faults  []error
-}
-
 // read extracts an object, or every object of a list, however deeply nested. path
 // leads to it from the top of the document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
@@ -207,11 +191,4 @@ func (r *reader) object(fields map[string]any, path []any) {
 		one.warning = withoutServerFields(fields)
 	}
 	r.objects = append(r.objects, one)
-}
-
-func (r *reader) fault(path []any, text, hint string) {
-	if r.subject != "" {
-		text = r.subject + ": " + text
-	}
-	r.faults = append(r.faults, at(r.lineOf(path), text, hint))
 }

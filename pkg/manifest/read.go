@@ -3,87 +3,11 @@ package manifest
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"runtime"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
-
-// Options say what to read. They mean what kubectl's flags of the same names
-// mean.
-type Options struct {
-	// Filenames are files, folders, glob patterns, http and https URLs, and "-" for
-	// standard input. A folder stands for its .yaml, .yml and .json files, in the
-	// order of their names; a file named explicitly may have any name.
-	Filenames []string
-	// Recursive also reads the folders inside folders. Links to folders are not
-	// followed.
-	Recursive bool
-	// Kustomize is a folder with a kustomization, or the URL of one. It excludes
-	// Filenames and Recursive.
-	Kustomize string
-	// Selector keeps the objects whose labels match it; empty keeps all.
-	Selector string
-	// SkipNonObjects lists files that hold no Kubernetes object in [Result].Skipped,
-	// where they are errors otherwise. A file that holds an object, even a broken one,
-	// is never skipped.
-	SkipNonObjects bool
-	// SkipInvalid leaves faults in the content out of the error. A name that cannot be
-	// read stays an error.
-	SkipInvalid bool
-	// AsIs leaves objects as a server returned them, with what only it can have written:
-	// their status, for one. They are for looking at, not for writing.
-	AsIs bool
-	// Hooks says what to do with Helm's hooks.
-	Hooks Hooks
-	// In is standard input.
-	In io.Reader
-	// Secrets learns the values of the input's Secrets, so that no message quotes
-	// them; it may be nil.
-	Secrets Secrets
-	// Client fetches URLs; nil stands for one that gives up on a request after a
-	// minute.
-	Client *http.Client
-	// Tell is called for an input that blocks: with its name, since when it has been
-	// silent, and the longest wait. It may be nil.
-	Tell func(what string, since time.Time, within time.Duration)
-}
-
-// Result is what was read.
-type Result struct {
-	// Objects are in the order in which they were named and written.
-	Objects []object.Manifest
-	// Skipped are the files that hold no object, with [Options].SkipNonObjects.
-	Skipped []Skipped
-	// Invalid lists the faults of content that is not among the Objects, one line
-	// each.
-	Invalid []error
-	// Hooks are Helm's hooks that were left out.
-	Hooks []Hook
-	// Warnings name what was left out of objects.
-	Warnings []Warning
-}
-
-// Skipped is a file that holds no Kubernetes object.
-type Skipped struct {
-	Source object.Source
-	// Reason says what the file is instead, such as "a kustomization".
-	Reason string
-}
-
-// Warning is something the author of an object should know, although the object is
-// usable.
-type Warning struct {
-	Ref    object.Ref
-	Source object.Source
-	// Text is one line; it names neither Ref nor Source.
-	Text string
-}
 
 // Read reads everything that the options name.
 //
@@ -171,64 +95,4 @@ func decode(ctx context.Context, inputs []input, secrets Secrets, asIs bool) ([]
 		files = append(files, outcomes)
 	}
 	return files, errors.Join(errors.Join(faults...), workers.Wait())
-}
-
-// filter collects the objects that were asked for.
-type filter struct {
-	Result
-	selector  labels.Selector
-	skip      bool
-	hooks     Hooks
-	unmatched int
-}
-
-// add takes over the documents of one file and returns its faults.
-func (s *filter) add(file []*outcome) []error {
-	var foreign []*outcome
-	holdsObject := false
-	for _, o := range file {
-		if o.foreign != "" {
-			foreign = append(foreign, o)
-		}
-		holdsObject = holdsObject || o.holdsObject
-	}
-	if len(foreign) > 0 && !holdsObject {
-		// The file is something else altogether: report one line, not one for each
-		// document.
-		if s.skip {
-			s.Skipped = append(s.Skipped, Skipped{Source: foreign[0].source, Reason: foreign[0].foreign})
-			return nil
-		}
-		return []error{foreign[0].noObject("--skip-non-objects leaves such files out")}
-	}
-	var faults []error
-	for _, o := range file {
-		if o.foreign != "" {
-			faults = append(faults, o.noObject(""))
-		}
-		faults = append(faults, o.faults...)
-		for _, f := range o.objects {
-			if err := s.keep(f); err != nil {
-				faults = append(faults, err)
-			}
-		}
-	}
-	return faults
-}
-
-func (s *filter) keep(f found) error {
-	if !s.selector.Empty() && !s.selector.Matches(labelsOf(f.Object)) {
-		s.unmatched++
-		return nil
-	}
-	if keep, fault := s.sift(f.Manifest); !keep {
-		return fault
-	}
-	s.Objects = append(s.Objects, f.Manifest)
-	if f.warning != "" {
-		s.Warnings = append(s.Warnings, Warning{
-			Ref: object.RefOf(f.Object), Source: f.Source, Text: f.warning,
-		})
-	}
-	return nil
 }

@@ -10,23 +10,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Secrets keeps the values of Secrets out of messages.
-type Secrets interface {
-	// Learn takes the values of an object if it is a Secret.
-	Learn(object map[string]any)
-	// Add takes one value.
-	Add(value string)
-	// Text masks the known values in a text.
-	Text(text string) string
-}
-
-// noSecrets serves callers that do not care.
-type noSecrets struct{}
-
-func (noSecrets) Learn(map[string]any)    {}
-func (noSecrets) Add(string)              {}
-func (noSecrets) Text(text string) string { return text }
-
 // recorder is a file system that remembers what was read from it. When kustomize fails,
 // its error may quote anything it has read so far.
 type recorder struct {

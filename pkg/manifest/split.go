@@ -3,12 +3,9 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"unicode/utf8"
+	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -30,65 +27,18 @@ type document struct {
 
 func (d *document) source() object.Source { return object.Source{File: d.file, Line: d.line} }
 
-// toUTF8 removes a byte order mark and converts UTF-16, such as Windows PowerShell
-// writes, to UTF-8.
-func toUTF8(name string, text []byte) ([]byte, error) {
-	if isUTF32(text) {
-		return nil, &inputError{where: name, text: "UTF-32 text, which no reader of YAML or JSON accepts", hint: "save it as UTF-8"}
+// below returns the source n lines below the document's first.
+func (d *document) below(n int) object.Source {
+	s := d.source()
+	if s.Line > 0 {
+		s.Line += n
 	}
-	if decoder := utf16Of(text); decoder != nil {
-		var err error
-		if text, _, err = transform.Bytes(decoder, text); err != nil {
-			return nil, &inputError{where: name, err: err}
-		}
-	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if utf8.Valid(text) {
-		return text, nil
-	}
-	line := 1
-	for rest := text; len(rest) > 0; {
-		r, size := utf8.DecodeRune(rest)
-		if r == utf8.RuneError && size == 1 {
-			break
-		}
-		if r == '\n' {
-			line++
-		}
-		rest = rest[size:]
-	}
-	return nil, &inputError{where: fmt.Sprintf("%s:%d", name, line), text: "not UTF-8 text"}
+	return s
 }
 
-// utf16Of returns a decoder for UTF-16 text; nil for any other. Without a mark, the first
-// character decides, which is ASCII in YAML and JSON alike: half of it is a zero byte,
-// which no UTF-8 text may contain (YAML 1.2, 5.2).
-func utf16Of(text []byte) transform.Transformer {
-	if len(text) < 2 {
-		return nil
-	}
-	order := unicode.LittleEndian
-	switch first, second := text[0], text[1]; {
-	case first == 0xFF && second == 0xFE, first != 0 && second == 0:
-	case first == 0xFE && second == 0xFF, first == 0 && second != 0:
-		order = unicode.BigEndian
-	default:
-		return nil
-	}
-	return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder()
-}
-
-// isUTF32 reports whether a text begins with the mark of UTF-32, or with an ASCII
-// character in it.
-func isUTF32(text []byte) bool {
-	if len(text) < 4 {
-		return false
-	}
-	a, b, c, d := text[0], text[1], text[2], text[3]
-	little := c == 0 && d == 0 && (a == 0xFF && b == 0xFE || a != 0 && b == 0)
-	big := a == 0 && b == 0 && (c == 0xFE && d == 0xFF || c == 0 && d != 0)
-	return little || big
-}
+// aliases counts how much larger than its text the input becomes through aliases. With a
+// nil counter each document is bounded, but not their sum.
+type aliases struct{ total atomic.Int64 }
 
 // split cuts a text into its documents. A line that is --- or ..., alone or followed by
 // white space, ends a document wherever it stands: YAML forbids it even inside quotes
