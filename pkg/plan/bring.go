@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -122,35 +120,4 @@ func accountOf(it Item) (object.Key, bool) {
 		name = "default"
 	}
 	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok
-}
-
-// podSpec returns the spec of the pods that an item runs; false if it runs none.
-func podSpec(it Item) (map[string]any, bool) {
-	at := []string{"spec", "template", "spec"}
-	switch it.GVK.GroupKind() {
-	case groupKind{Kind: "Pod"}:
-		at = at[:1]
-	case groupKind{Group: "batch", Kind: "CronJob"}:
-		at = []string{"spec", "jobTemplate", "spec", "template", "spec"}
-	case groupKind{Group: "batch", Kind: "Job"}, groupKind{Kind: "ReplicationController"},
-		groupKind{Group: "apps", Kind: "Deployment"}, groupKind{Group: "apps", Kind: "DaemonSet"},
-		groupKind{Group: "apps", Kind: "StatefulSet"}, groupKind{Group: "apps", Kind: "ReplicaSet"}:
-	default:
-		return nil, false
-	}
-	pod, ok, _ := unstructured.NestedFieldNoCopy(it.Object.Object, at...)
-	spec, isMap := pod.(map[string]any)
-	return spec, ok && isMap
-}
-
-// mapsOf returns the maps of a list.
-func mapsOf(list any) []map[string]any {
-	items, _ := list.([]any)
-	var out []map[string]any
-	for _, item := range items {
-		if m, ok := item.(map[string]any); ok {
-			out = append(out, m)
-		}
-	}
-	return out
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -75,24 +74,6 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 	return b, faults
 }
 
-// builder holds the set as a graph: nodes are items, edges are needs.
-type builder struct {
-	options     Options
-	definitions map[groupKind]definition
-	nodes       []node
-	index       map[object.Key]int
-	// but are the objects to leave out; faulty are those found to be at fault.
-	but, faulty map[object.Key]bool
-	warnings    []Warning
-	operatorsOf map[string][]object.Key // by API group; a cache
-}
-
-type node struct {
-	Item
-	needs []int
-	place place
-}
-
 // add settles one manifest and adds it to the set unless it is there already.
 func (b *builder) add(m object.Manifest) error {
 	it := Item{Ref: object.RefOf(m.Object), Source: m.Source, Object: m.Object}
@@ -132,17 +113,6 @@ func (b *builder) again(first, it Item) error {
 	}
 }
 
-// identity is the key under which an item is found. If the scope is unknown, the
-// item counts as namespaced: two of them with the same key are one object, whichever
-// scope the kind turns out to have.
-func (b *builder) identity(it Item) object.Key {
-	key := it.Key()
-	if !it.known() && key.Namespace == "" {
-		key.Namespace = b.options.namespace()
-	}
-	return key
-}
-
 // link finds the needs of a node among the others.
 func (b *builder) link(i int) []error {
 	it := b.nodes[i].Item
@@ -167,37 +137,3 @@ func (b *builder) link(i int) []error {
 	}
 	return faults
 }
-
-// find looks up an object by the name that a manifest gives it. One whose scope is
-// still unknown may be named either way.
-func (b *builder) find(key object.Key) (int, bool) {
-	i, ok := b.index[key]
-	if ok || key.Namespace != "" {
-		return i, ok
-	}
-	key.Namespace = b.options.namespace()
-	i, ok = b.index[key]
-	return i, ok && !b.nodes[i].known()
-}
-
-func (b *builder) need(i, on int) {
-	n := &b.nodes[i]
-	if !slices.Contains(n.needs, on) {
-		n.needs = append(n.needs, on)
-		n.Needs = append(n.Needs, b.nodes[on].Key())
-	}
-}
-
-// itemError is a fault of one item.
-type itemError struct {
-	it   Item
-	text string
-	hint string
-}
-
-func (e *itemError) Error() string {
-	return fmt.Sprintf("%s: %s: %s", e.it.Source, e.it.Ref, e.text)
-}
-
-// Hint says what to do about it; it may be empty.
-func (e *itemError) Hint() string { return e.hint }

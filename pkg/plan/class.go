@@ -1,5 +1,10 @@
 package plan
 
+import (
+	"cmp"
+	"strconv"
+)
+
 // class is the earliest part of a plan that an object may be in.
 type class int
 
@@ -40,16 +45,6 @@ func (c class) String() string {
 	return ""
 }
 
-func crdKind() groupKind {
-	return groupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-}
-
-const (
-	coreGroup    = ""
-	rbacGroup    = "rbac.authorization.k8s.io"
-	serviceGroup = "apiregistration.k8s.io"
-)
-
 // classOf returns the class of a kind. Scope and existence of a kind come from the
 // cluster; its purpose has to be known, so these are Kubernetes' own kinds.
 func classOf(gk groupKind) class {
@@ -83,4 +78,22 @@ func classOfCore(kind string) class {
 		return configuration
 	}
 	return workloads
+}
+
+// place is an item's position in the plan: the step within the class. Each place in
+// use becomes one phase.
+type place struct {
+	class class
+	step  int
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.class, q.class), cmp.Compare(p.step, q.step))
+}
+
+func (p place) String() string {
+	if p.step == 0 {
+		return p.class.String()
+	}
+	return p.class.String() + " " + strconv.Itoa(p.step+1)
 }

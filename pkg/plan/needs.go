@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-)
+import "github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 
 // references returns the objects, in the set or not, that must exist when the item
 // is written. Only those count whose absence makes the API server refuse the item,
@@ -42,24 +40,4 @@ func (b *builder) references(it Item) []object.Key {
 		keys = append(keys, object.Key{Group: serviceGroup, Kind: "APIService", Name: name})
 	}
 	return keys
-}
-
-func roleOf(it Item) object.Key {
-	ref, _ := it.Object.Object["roleRef"].(map[string]any)
-	key := object.Key{Group: rbacGroup, Kind: text(ref, "kind"), Name: text(ref, "name")}
-	if key.Kind == "Role" {
-		key.Namespace = it.Namespace
-	}
-	return key
-}
-
-func isRole(gk groupKind) bool {
-	return gk.Group == rbacGroup && (gk.Kind == "Role" || gk.Kind == "ClusterRole")
-}
-
-// annotation returns one annotation, even if others are malformed.
-func annotation(it Item, key string) string {
-	metadata, _ := it.Object.Object["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	return text(annotations, key)
 }

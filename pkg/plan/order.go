@@ -1,28 +1,6 @@
 package plan
 
-import (
-	"cmp"
-	"slices"
-	"strconv"
-)
-
-// place is an item's position in the plan: the step within the class. Each place in
-// use becomes one phase.
-type place struct {
-	class class
-	step  int
-}
-
-func (p place) compare(q place) int {
-	return cmp.Or(cmp.Compare(p.class, q.class), cmp.Compare(p.step, q.step))
-}
-
-func (p place) String() string {
-	if p.step == 0 {
-		return p.class.String()
-	}
-	return p.class.String() + " " + strconv.Itoa(p.step+1)
-}
+import "slices"
 
 // arrange gives each node the earliest place that its class and its needs permit.
 func (b *builder) arrange() error {

@@ -42,6 +42,15 @@ type Phase struct {
 	Items []Item
 }
 
+// Refs returns the references of the phase's objects, in order.
+func (p Phase) Refs() []object.Ref {
+	refs := make([]object.Ref, len(p.Items))
+	for i, item := range p.Items {
+		refs[i] = item.Ref
+	}
+	return refs
+}
+
 // Item is one object with its scope settled: the namespace is set if the kind has
 // one, and unset if it has none. If the scope is unknown, the namespace is as written
 // until [Item.Resolve].

@@ -5,12 +5,9 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
-
-type groupKind = schema.GroupKind
 
 // Resolve returns the item with what the cluster says of its kind, once it serves
 // it. It settles the namespace as Build would have done, with the same error. Needs
@@ -115,23 +112,4 @@ func servedVersions(spec map[string]any) map[string]bool {
 		}
 	}
 	return served
-}
-
-// kind returns what is known of a kind: what the cluster says, or what a definition
-// of the set says, or nothing.
-func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
-	if kind, ok := b.options.Kinds[gvk]; ok {
-		kind.GVK = gvk
-		return kind
-	}
-	if d, ok := b.definitions[gvk.GroupKind()]; ok && d.served[gvk.Version] {
-		return object.Kind{GVK: gvk, Namespaced: d.namespaced}
-	}
-	return object.Kind{}
-}
-
-// text returns a string field, or "".
-func text(fields map[string]any, key string) string {
-	s, _ := fields[key].(string)
-	return s
 }
