@@ -39,16 +39,6 @@ func conditionsAt(obj map[string]any, generation int64, path string) []statusCon
 	return out
 }
 
-// condition returns the condition of a type, whatever generation it is of.
-func (s *subject) condition(kind string) statusCondition {
-	for _, c := range s.conditions {
-		if c.kind == kind {
-			return c
-		}
-	}
-	return statusCondition{kind: kind, path: "status.conditions"}
-}
-
 // is reports whether the condition says so of the present generation.
 func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
 

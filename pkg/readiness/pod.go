@@ -62,13 +62,3 @@ func judgeUnscheduled(s *subject, c statusCondition) Verdict {
 	}
 	return s.lasting(latest(s.time("metadata.creationTimestamp"), c.when), scheduleGrace, v)
 }
-
-func latest(times ...time.Time) time.Time {
-	var last time.Time
-	for _, t := range times {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
-}

@@ -137,15 +137,3 @@ func stalled(s *subject) (Verdict, bool) {
 	}
 	return failed("Stalled", "its controller is stalled"+c.told(), c.value()), true
 }
-
-func met(message string, values ...Value) Verdict {
-	return Verdict{Ready: true, Reason: "Ready", Message: message, Values: values}
-}
-
-func unmet(reason, message string, values ...Value) Verdict {
-	return Verdict{Reason: reason, Message: message, Values: values}
-}
-
-func failed(reason, message string, values ...Value) Verdict {
-	return Verdict{Failed: true, Reason: reason, Message: message, Values: values}
-}

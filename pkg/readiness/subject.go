@@ -1,10 +1,8 @@
 package readiness
 
 import (
-	"strings"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
@@ -30,58 +28,12 @@ func newSubject(obj map[string]any, now time.Time) *subject {
 // said is all that the object says of itself.
 func (s *subject) said() []status.Statement { return status.Read(s.obj) }
 
-// at returns what is at a path.
-func at(obj map[string]any, path string) (any, bool) {
-	var v any = obj
-	for name := range strings.SplitSeq(path, ".") {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		if v, ok = m[name]; !ok {
-			return nil, false
-		}
-	}
-	return v, v != nil
-}
+func (s *subject) text(path string) string { return textAt(s.obj, path) }
 
-func textAt(obj map[string]any, path string) string {
-	v, _ := at(obj, path)
-	text, _ := v.(string)
-	return text
-}
+func (s *subject) whole(path string) (int64, bool) { return wholeAt(s.obj, path) }
 
-// wholeAt reads a whole number; false where there is none.
-func wholeAt(obj map[string]any, path string) (int64, bool) {
-	v, _ := at(obj, path)
-	return object.WholeNumber(v)
-}
+func (s *subject) time(path string) time.Time { return timeAt(s.obj, path) }
 
-// timeAt reads a time; zero where there is none.
-func timeAt(obj map[string]any, path string) time.Time {
-	t, err := time.Parse(time.RFC3339, textAt(obj, path))
-	if err != nil {
-		return time.Time{}
-	}
-	return t
-}
-
-// mapsAt reads a list of objects.
-func mapsAt(obj map[string]any, path string) []map[string]any {
-	v, _ := at(obj, path)
-	list, _ := v.([]any)
-	var out []map[string]any
-	for _, item := range list {
-		if m, ok := item.(map[string]any); ok {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-func (s *subject) text(path string) string           { return textAt(s.obj, path) }
-func (s *subject) whole(path string) (int64, bool)   { return wholeAt(s.obj, path) }
-func (s *subject) time(path string) time.Time        { return timeAt(s.obj, path) }
 func (s *subject) maps(path string) []map[string]any { return mapsAt(s.obj, path) }
 
 // count reads a number that the API leaves out where it is zero.
@@ -126,4 +78,26 @@ func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Ve
 	}
 	soon.Failed = true
 	return soon
+}
+
+// condition returns the condition of a type, whatever generation it is of.
+func (s *subject) condition(kind string) statusCondition {
+	for _, c := range s.conditions {
+		if c.kind == kind {
+			return c
+		}
+	}
+	return statusCondition{kind: kind, path: "status.conditions"}
+}
+
+// specChanged is when somebody last wrote to the spec, as far as managedFields tell:
+// the API server gives no time where it was written by way of /scale.
+func specChanged(s *subject) time.Time {
+	var last time.Time
+	for _, entry := range s.maps("metadata.managedFields") {
+		if _, spec := at(entry, "fieldsV1.f:spec"); spec {
+			last = latest(last, timeAt(entry, "time"))
+		}
+	}
+	return last
 }

@@ -28,3 +28,15 @@ type Value struct {
 	// Absent reports that there is nothing there.
 	Absent bool
 }
+
+func met(message string, values ...Value) Verdict {
+	return Verdict{Ready: true, Reason: "Ready", Message: message, Values: values}
+}
+
+func unmet(reason, message string, values ...Value) Verdict {
+	return Verdict{Reason: reason, Message: message, Values: values}
+}
+
+func failed(reason, message string, values ...Value) Verdict {
+	return Verdict{Failed: true, Reason: reason, Message: message, Values: values}
+}

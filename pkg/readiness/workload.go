@@ -90,18 +90,6 @@ func hasDeadline(s *subject) bool {
 	return set && seconds != math.MaxInt32
 }
 
-// specChanged is when somebody last wrote to the spec, as far as managedFields tell:
-// the API server gives no time where it was written by way of /scale.
-func specChanged(s *subject) time.Time {
-	var last time.Time
-	for _, entry := range s.maps("metadata.managedFields") {
-		if _, spec := at(entry, "fieldsV1.f:spec"); spec {
-			last = latest(last, timeAt(entry, "time"))
-		}
-	}
-	return last
-}
-
 // judgeReplicaSet judges ReplicationControllers as well: their status is the same.
 func judgeReplicaSet(s *subject) Verdict {
 	want, replicas, available := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.availableReplicas")
