@@ -40,7 +40,13 @@ type diagnosis struct {
 	looked []object.Key
 	// classes are the objects that stand for others like them.
 	classes map[class]object.Ref
+	// rules are run for each object. They are given, since rules ask for the causes of
+	// what holds their object up.
+	rules []rule
 }
+
+// rule finds causes why an object does not go. It decides on its own whether it applies.
+type rule func(*unstructured.Unstructured) []finding
 
 // sorted orders findings by rank and drops duplicates.
 func sorted(findings []finding) []event.Cause {
@@ -88,4 +94,23 @@ type class struct {
 	kind      schema.GroupKind
 	finalizer string
 	hooks     string
+}
+
+// deepest is how many levels of objects are followed: from a namespace to its
+// claim, from the claim to its pod.
+const deepest = 3
+
+// causes runs all rules for one object.
+func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
+	key := object.RefOf(u).Key()
+	if slices.Contains(d.looked, key) || len(d.looked) > deepest {
+		return nil // A cycle, or too deep to be reported.
+	}
+	d.looked = append(d.looked, key)
+	defer func() { d.looked = d.looked[:len(d.looked)-1] }()
+	var found []finding
+	for _, one := range d.rules {
+		found = append(found, one(u)...)
+	}
+	return found
 }
