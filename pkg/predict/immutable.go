@@ -56,7 +56,7 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 		return ""
 	}
 	advice := cannotChange(fields, in.Item.GVK.Kind) + "; put the live value back into the manifest"
-	if holdsMore(in.Item.GVK.GroupKind()) {
+	if holdsMore(in.Item.GVK.GroupKind()) || takesVolumes(in.Live) {
 		return advice + " (deleting it would delete what it holds)"
 	}
 	if !p.ValidAlone(ctx, server, in) {

@@ -36,7 +36,10 @@ type Recreation struct {
 // and where it would refuse the manifest as a new object as well: then nothing would be
 // gained by deleting.
 func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction, refusal error) *Recreation {
-	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) || holdsMore(in.Item.GVK.GroupKind()) {
+	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
+		return nil
+	}
+	if holdsMore(in.Item.GVK.GroupKind()) || takesVolumes(in.Live) {
 		return nil
 	}
 	fields := immutableFields(in, Causes(refusal))
@@ -84,4 +87,14 @@ func holdsMore(kind schema.GroupKind) bool {
 	default:
 		return false
 	}
+}
+
+// takesVolumes reports whether the claims of a StatefulSet go with it, and the data with
+// them: its retention policy says so.
+func takesVolumes(live *unstructured.Unstructured) bool {
+	if live.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
+		return false
+	}
+	whenDeleted, _, _ := unstructured.NestedString(live.Object, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted")
+	return whenDeleted == "Delete"
 }
