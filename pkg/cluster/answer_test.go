@@ -220,7 +220,7 @@ func TestWrongAnswers(t *testing.T) {
 						}
 						return text2response(200, "application/json", body), nil
 					})
-					c.kinds.put(configMaps, false)
+					c.Know(configMaps, false)
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 					defer cancel()
 					err := q.ask(ctx, c)

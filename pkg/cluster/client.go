@@ -1,16 +1,13 @@
 package cluster
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/kinds"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/listwatch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -52,15 +49,14 @@ type Options struct {
 // Client talks to one API server on behalf of one run. It may be used from many
 // goroutines.
 type Client struct {
-	rest      *rest.RESTClient
-	requests  *request.Sender
-	lists     *listwatch.Source
-	discovery discovery.CachedDiscoveryInterfaceWithContext
-	// timeout is Options.ServerTimeout.
-	timeout time.Duration
-	clock   *request.Clock
+	// Discovery tells how the server serves kinds.
+	*kinds.Discovery
 
-	kinds *kinds
+	rest     *rest.RESTClient
+	requests *request.Sender
+	lists    *listwatch.Source
+	clock    *request.Clock
+
 	hooks admissionHooks
 	held  held
 }
@@ -70,7 +66,7 @@ func New(o Options) (*Client, error) {
 	var telling sync.Mutex
 	clock := &request.Clock{}
 	config := request.Prepare(o.REST, o.Run, request.NewWarnings(&telling, o.OnWarning), clock)
-	known, err := newDiscovery(config, o.CacheDir)
+	cache, err := kinds.NewCache(config, o.CacheDir)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
@@ -84,30 +80,12 @@ func New(o Options) (*Client, error) {
 			Timeout: o.ServerTimeout, Concurrency: o.Concurrency,
 			Telling: &telling, OnRetry: o.OnRetry, OnStall: o.OnStall,
 		}),
-		discovery: known,
-		timeout:   o.ServerTimeout,
-		clock:     clock,
-		kinds:     newKinds(),
+		clock: clock,
 	}
-	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.kinds.isNewlyServed}
+	c.Discovery = kinds.New(kinds.Options{Cache: cache, REST: client, Send: c.requests, Timeout: o.ServerTimeout, Get: c.Get})
+	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.NewlyServed}
 	return c, nil
 }
 
 // Now is the time as the server has it, which the times in its objects are compared with.
 func (c *Client) Now() time.Time { return c.clock.Now() }
-
-// Version returns the server's version.
-func (c *Client) Version(ctx context.Context) (*version.Info, error) {
-	var info version.Info
-	err := c.requests.Do(ctx, request.Request{}, func(ctx context.Context) error {
-		body, err := request.Read(ctx, c.rest.Get().AbsPath("/version"))
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(body, &info)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("version of the server: %w", err)
-	}
-	return &info, nil
-}

@@ -101,7 +101,7 @@ func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) 
 
 // namespacedKinds returns the kinds of namespaced objects that can be listed.
 func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
-	kinds, err := c.listable(ctx)
+	kinds, err := c.Listable(ctx)
 	return slices.DeleteFunc(kinds, func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" }), err
 }
 

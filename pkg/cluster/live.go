@@ -115,7 +115,7 @@ func (r *reading) list(ctx context.Context, namespace string, left map[string]in
 			return r.client.requests.Do(ctx, request.Request{
 				Ref:         object.Ref{GVK: r.kind.GVK, Namespace: namespace},
 				About:       r.refsOf(left),
-				NewlyServed: r.client.kinds.isNewlyServed(r.kind.GVK),
+				NewlyServed: r.client.NewlyServed(r.kind.GVK),
 				Bulk:        true,
 			}, send)
 		},
@@ -130,8 +130,7 @@ func (r *reading) list(ctx context.Context, namespace string, left map[string]in
 	}
 	_, err = l.Read(ctx)
 	if request.Unserved(err) {
-		r.client.kinds.forget(r.kind.GVK)
-		return false, r.client.unlisted(ctx, r.kind.GVK, nil)
+		return false, r.client.Gone(ctx, r.kind.GVK)
 	}
 	return whole && err == nil, err
 }

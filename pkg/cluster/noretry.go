@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/kinds"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -44,7 +45,7 @@ func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	})
 	switch {
 	case request.Unserved(err):
-		return nil, noneOf(kind)
+		return nil, kinds.NoneOf(kind)
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	}
@@ -63,7 +64,7 @@ func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	})
 	switch {
 	case request.Unserved(err):
-		return false, noneOf(kind)
+		return false, kinds.NoneOf(kind)
 	case apierrors.IsNotFound(err):
 		return false, nil
 	}
@@ -83,7 +84,7 @@ func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel o
 		},
 	})
 	if request.Unserved(err) {
-		return noneOf(kind)
+		return kinds.NoneOf(kind)
 	}
 	return err
 }
@@ -104,7 +105,7 @@ func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel
 		},
 	})
 	if request.Unserved(err) {
-		return nil, noneOf(kind)
+		return nil, kinds.NoneOf(kind)
 	}
 	return items, err
 }
@@ -113,7 +114,7 @@ func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel
 // one version. Those of an API whose server is away are missing. The server is
 // asked: what a cache does not know yet may be what is in the way.
 func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
-	kinds, err := n.client.listable(ctx)
+	kinds, err := n.client.Listable(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, kind := range kinds {

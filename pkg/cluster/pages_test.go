@@ -70,7 +70,7 @@ func TestListThatIsAlwaysTooOld(t *testing.T) {
 						}
 						return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a"}), nil
 					})
-					c.kinds.put(configMaps, false)
+					c.Know(configMaps, false)
 					_ = q.ask(t.Context(), c)
 					if n := f.count("GET /api/v1/namespaces/prod/configmaps") - f.count("GET /api/v1/namespaces/prod/configmaps/"); n > handful {
 						t.Errorf("%d requests, want at most %d", n, handful)

@@ -165,7 +165,7 @@ func TestServerThatIsAlwaysBusy(t *testing.T) {
 						}
 						return answer(), nil
 					})
-					c.kinds.put(configMaps, false)
+					c.Know(configMaps, false)
 					began := time.Now()
 					err := q.ask(t.Context(), c)
 					var unreachable interface{ Unreachable() bool }

@@ -33,8 +33,7 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 		do: c.sender(object.Ref{GVK: kind.GVK, Namespace: which.Namespace}),
 	})
 	if request.Unserved(err) {
-		c.kinds.forget(gvk)
-		return c.unlisted(ctx, gvk, nil)
+		return c.Gone(ctx, gvk)
 	}
 	return err
 }
@@ -57,7 +56,7 @@ type sending = func(context.Context) error
 
 // sender sends requests for many objects of a kind until they succeed.
 func (c *Client) sender(about object.Ref) func(context.Context, sending) error {
-	r := request.Request{Ref: about, NewlyServed: c.kinds.isNewlyServed(about.GVK), Bulk: true}
+	r := request.Request{Ref: about, NewlyServed: c.NewlyServed(about.GVK), Bulk: true}
 	return func(ctx context.Context, send sending) error { return c.requests.Do(ctx, r, send) }
 }
 

@@ -79,7 +79,7 @@ func TestSelect(t *testing.T) {
 				last = req
 				return tt.answer(n, req), nil
 			})
-			c.kinds.put(configMaps, false)
+			c.Know(configMaps, false)
 			var got []string
 			err := c.Select(t.Context(), configMaps.GVK, tt.which, tt.fields, func(u *unstructured.Unstructured) {
 				if u.GroupVersionKind() != configMaps.GVK {
@@ -123,7 +123,7 @@ func TestExists(t *testing.T) {
 				}
 				return tt.answer, nil
 			})
-			c.kinds.put(configMaps, false)
+			c.Know(configMaps, false)
 			got, err := c.Exists(t.Context(), refTo(configMaps, "a"))
 			if got != tt.want || (err != nil) != tt.bad {
 				t.Errorf("got %v, %v", got, err)

@@ -12,8 +12,7 @@ import (
 func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	err := c.lists.Watch(ctx, kind, sel, tell)
 	if ctx.Err() == nil && request.Unserved(err) {
-		c.kinds.forget(kind.GVK)
-		return c.unlisted(ctx, kind.GVK, nil)
+		return c.Gone(ctx, kind.GVK)
 	}
 	return err
 }

@@ -94,7 +94,7 @@ func (c *Client) object(ctx context.Context, kind object.Kind, q request.Request
 func (c *Client) answered(
 	ctx context.Context, kind object.Kind, q request.Request, build func() *rest.Request, decode func([]byte) (*unstructured.Unstructured, error),
 ) (*unstructured.Unstructured, error) {
-	q.NewlyServed = c.kinds.isNewlyServed(kind.GVK)
+	q.NewlyServed = c.NewlyServed(kind.GVK)
 	var out *unstructured.Unstructured
 	err := c.requests.Do(ctx, q, func(ctx context.Context) error {
 		body, err := request.Read(ctx, build())
@@ -108,7 +108,7 @@ func (c *Client) answered(
 		out = nil
 	}
 	if err != nil && request.Unserved(err) {
-		return nil, c.absent(ctx, kind, err)
+		return nil, c.Absent(ctx, kind, err)
 	}
 	return out, err
 }

@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 // resolved; one that leads back to where it came from is an object of which
 // nothing is said. What was referred to has the name of its type as its ID. It is nil where the server has none. What it reads is kept in
 // kubectl's cache.
-func (c *Client) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
-	doc, err := c.schemas(ctx, kind.GVK)
+func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
+	doc, err := d.schemas(ctx, kind.GVK)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err), apierrors.IsNotAcceptable(err):
 		return nil, nil // A server without OpenAPI v3, or one that keeps it to itself.
@@ -39,7 +39,7 @@ func (c *Client) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, er
 
 // SchemaOnce is Schema for whoever asks again and again about few kinds: it asks the
 // server once for each, and returns nil where it does not get an answer.
-func (c *Client) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema {
+func (d *Discovery) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema {
 	var mu sync.Mutex
 	known := map[schema.GroupVersionKind]func() *spec.Schema{}
 	return func(kind object.Kind) *spec.Schema {
@@ -47,7 +47,7 @@ func (c *Client) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema 
 		ask, ok := known[kind.GVK]
 		if !ok {
 			ask = sync.OnceValue(func() *spec.Schema {
-				s, err := c.Schema(ctx, kind)
+				s, err := d.Schema(ctx, kind)
 				if err != nil {
 					return nil
 				}
@@ -62,11 +62,11 @@ func (c *Client) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema 
 
 // schemas reads what the server publishes of a group version. It goes by the
 // client of discovery, which keeps it on disk: its address tells its version.
-func (c *Client) schemas(ctx context.Context, gvk schema.GroupVersionKind) (*schemas, error) {
+func (d *Discovery) schemas(ctx context.Context, gvk schema.GroupVersionKind) (*schemas, error) {
 	out := &schemas{}
-	published := openapi.NewClientWithContext(c.discovery.RESTClient())
+	published := openapi.NewClientWithContext(d.cache.RESTClient())
 	name := strings.Join(request.GroupPath(gvk.Group, gvk.Version), "/")[1:]
-	err := c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) error {
+	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) error {
 		paths, err := published.PathsWithContext(quietly(ctx))
 		if err != nil || paths[name] == nil {
 			return err

@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"regexp"
@@ -11,21 +11,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// near returns the types that were probably meant.
-func (t catalogue) near(typed string) []string {
+// isNear reports whether a type was probably meant.
+func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
-	return t.names(func(gr schema.GroupResource, r metav1.APIResource) []string {
-		// Who names another group means another kind, which may be yet to come.
-		if group != "" && !sameGroup(group, gr.Group) {
-			return nil
-		}
-		for _, known := range append([]string{r.Name, r.SingularName, strings.ToLower(r.Kind)}, r.ShortNames...) {
-			if text.Similar(wanted, known) {
-				return []string{gr.String()}
-			}
-		}
-		return nil
-	})
+	// Who names another group means another kind, which may be yet to come.
+	if group != "" && !sameGroup(group, gr.Group) {
+		return false
+	}
+	names := append([]string{r.Name, r.SingularName, strings.ToLower(r.Kind)}, r.ShortNames...)
+	return slices.ContainsFunc(names, func(known string) bool { return text.Similar(wanted, known) })
 }
 
 // nearKind returns the kind of a group version that was probably meant by one that it
@@ -50,8 +44,3 @@ func sameGroup(typed, group string) bool {
 }
 
 var versions = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
-
-func sortedOnce(names []string) []string {
-	slices.Sort(names)
-	return slices.Compact(names)
-}

@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"context"
@@ -16,25 +16,25 @@ import (
 // groups have it, that comes first which the server names first, in the version
 // that it prefers. The error is a *NoTypeError if the server serves none; asked
 // again later, it looks anew.
-func (c *Client) Resource(ctx context.Context, text string) (object.Kind, error) {
+func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
-	err := c.look(ctx, text, func(t catalogue) (err error) {
+	err := d.look(ctx, text, func(t catalogue) (err error) {
 		gvk, err = t.kindOf(ctx, text)
 		return err
 	})
 	if err != nil {
 		return object.Kind{}, err
 	}
-	return c.kindOfType(ctx, text, gvk)
+	return d.kindOfType(ctx, text, gvk)
 }
 
 // Resources is Resource for a TYPE that may also be a category, such as all: the
 // kinds that are in it.
-func (c *Client) Resources(ctx context.Context, text string) ([]object.Kind, error) {
+func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, error) {
 	var gvks []schema.GroupVersionKind
-	err := c.look(ctx, text, func(t catalogue) error {
+	err := d.look(ctx, text, func(t catalogue) error {
 		gvks = gvks[:0]
-		members, _ := restmapper.NewDiscoveryCategoryExpanderWithContext(c.discovery).ExpandWithContext(quietly(ctx), text)
+		members, _ := restmapper.NewDiscoveryCategoryExpanderWithContext(d.cache).ExpandWithContext(quietly(ctx), text)
 		for _, member := range members {
 			gvk, err := t.mapper.KindForWithContext(ctx, member.WithVersion(""))
 			if err != nil {
@@ -54,7 +54,7 @@ func (c *Client) Resources(ctx context.Context, text string) ([]object.Kind, err
 	}
 	kinds := make([]object.Kind, len(gvks))
 	for i, gvk := range gvks {
-		if kinds[i], err = c.kindOfType(ctx, text, gvk); err != nil {
+		if kinds[i], err = d.kindOfType(ctx, text, gvk); err != nil {
 			return nil, err
 		}
 	}
@@ -62,8 +62,8 @@ func (c *Client) Resources(ctx context.Context, text string) ([]object.Kind, err
 }
 
 // kindOfType makes sure of a kind that the cache has.
-func (c *Client) kindOfType(ctx context.Context, text string, gvk schema.GroupVersionKind) (object.Kind, error) {
-	kind, err := c.Kind(ctx, gvk)
+func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.GroupVersionKind) (object.Kind, error) {
+	kind, err := d.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*NoKindError](err); ok {
 		return kind, &NoTypeError{Type: text, Err: missing.Err}
 	}
@@ -75,9 +75,9 @@ func (c *Client) kindOfType(ctx context.Context, text string, gvk schema.GroupVe
 
 // TypeNames returns the names by which kubectl lists the server's types that can
 // be got: deployments.apps, pods. It is what a shell completes a TYPE to.
-func (c *Client) TypeNames(ctx context.Context) ([]string, error) {
+func (d *Discovery) TypeNames(ctx context.Context) ([]string, error) {
 	var names []string
-	err := c.look(ctx, "", func(t catalogue) error {
+	err := d.look(ctx, "", func(t catalogue) error {
 		names = t.names(func(gr schema.GroupResource, _ metav1.APIResource) []string { return []string{gr.String()} })
 		return nil
 	})

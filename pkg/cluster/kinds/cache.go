@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 // cacheFor is how long kubectl believes what is on disk.
 const cacheFor = 6 * time.Hour
 
-// newDiscovery returns a discovery client on kubectl's cache, in kubectl's
+// NewCache returns a discovery client on kubectl's cache, in kubectl's
 // format: each profits from what the other asked. It goes through our transport,
 // so that it does not try again in silence.
-func newDiscovery(config *rest.Config, cacheDir string) (discovery.CachedDiscoveryInterfaceWithContext, error) {
+func NewCache(config *rest.Config, cacheDir string) (discovery.CachedDiscoveryInterfaceWithContext, error) {
 	if cacheDir == "" {
 		client, err := discovery.NewDiscoveryClientForConfig(config)
 		if err != nil {

@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"cmp"
@@ -17,10 +17,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
+// mostDefinitions is how many definitions of a group are read in search of a kind.
+const mostDefinitions = 10
+
 // definitionOf returns the name of the definition that is to make the server serve a
 // kind; empty if the cluster has none.
-func (c *Client) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
-	names, err := c.definitionsOf(ctx, gvk.Group)
+func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
+	names, err := d.definitionsOf(ctx, gvk.Group)
 	if err != nil {
 		return "", err
 	}
@@ -38,7 +41,7 @@ func (c *Client) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) 
 	})
 	crd := definitionKind()
 	for _, name := range names[:min(len(names), mostDefinitions)] {
-		live, err := c.Get(ctx, crd, object.Ref{GVK: crd.GVK, Name: name})
+		live, err := d.get(ctx, crd, object.Ref{GVK: crd.GVK, Name: name})
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
@@ -52,11 +55,11 @@ func (c *Client) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) 
 
 // definitionsOf returns the names of the definitions of a group, the youngest first. It
 // asks for a table: in it, the largest definition is one short line.
-func (c *Client) definitionsOf(ctx context.Context, group string) ([]string, error) {
+func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, error) {
 	crd := definitionKind()
 	var table metav1.Table
-	err := c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: crd.GVK}, Bulk: true, Quiet: true}, func(ctx context.Context) error {
-		body, err := request.Read(ctx, c.rest.Get().AbsPath(request.ResourcePath(crd, "")...).
+	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: crd.GVK}, Bulk: true, Quiet: true}, func(ctx context.Context) error {
+		body, err := request.Read(ctx, d.rest.Get().AbsPath(request.ResourcePath(crd, "")...).
 			Param("includeObject", string(metav1.IncludeNone)).
 			SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1"))
 		if err != nil {
@@ -113,12 +116,12 @@ func definitionKind() object.Kind {
 // Established waits until the API server has accepted a definition, for as long as
 // it would wait for the server itself. It returns a *NotEstablishedError if the names
 // of the definition are taken. Who may not read definitions learns nothing here;
-// [Client.Served] tells in any case.
-func (c *Client) Established(ctx context.Context, definition string) (err error) {
+// [Discovery.Served] tells in any case.
+func (d *Discovery) Established(ctx context.Context, definition string) (err error) {
 	crd := definitionKind()
-	ended := until(ctx, c.timeout, func() bool {
+	ended := until(ctx, d.timeout, func() bool {
 		var live *unstructured.Unstructured
-		if live, err = c.Get(ctx, crd, object.Ref{GVK: crd.GVK, Name: definition}); err != nil {
+		if live, err = d.get(ctx, crd, object.Ref{GVK: crd.GVK, Name: definition}); err != nil {
 			if apierrors.IsForbidden(err) {
 				err = nil
 			}

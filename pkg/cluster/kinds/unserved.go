@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"context"
@@ -18,20 +18,20 @@ import (
 // version and yet does not find it, as when something else answers in the place of the
 // server behind an API. It costs three requests or four, so ask it only about a kind that
 // is missing for good.
-func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
+func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
-	_, err := c.Kind(ctx, gvk)
+	_, err := d.Kind(ctx, gvk)
 	if known, ok := errors.AsType[*NoKindError](err); ok {
 		none.Near = known.Near
 	}
-	notice := c.deprecated(ctx, gvk)
-	use := c.servedSuccessor(ctx, notice.Use)
+	notice := d.deprecated(ctx, gvk)
+	use := d.servedSuccessor(ctx, notice.Use)
 	if use.Empty() {
-		l, err := c.listed(ctx, gvk.GroupVersion())
+		l, err := d.listed(ctx, gvk.GroupVersion())
 		if err != nil {
 			return none // What is known already is said all the same.
 		}
-		served, err := c.otherVersion(ctx, gvk, l.found)
+		served, err := d.otherVersion(ctx, gvk, l.found)
 		if errors.As(err, new(*contradiction)) {
 			return &UntoldKindError{GVK: gvk, Err: err}
 		}
@@ -58,7 +58,7 @@ func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) erro
 		said = append(said, "this server has no replacement")
 		hint = "remove it from the manifests"
 	default:
-		if refused := c.kinds.refusedOf(gvk); refused != nil {
+		if refused := d.known.refusedOf(gvk); refused != nil {
 			none.Err = &object.HintedError{Err: refused, Advice: refused.Hint()}
 		}
 		return none
@@ -68,11 +68,11 @@ func (c *Client) Unserved(ctx context.Context, gvk schema.GroupVersionKind) erro
 }
 
 // deprecated returns what there is to say of a kind of Kubernetes on this server.
-func (c *Client) deprecated(ctx context.Context, gvk schema.GroupVersionKind) deprecation.Notice {
+func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind) deprecation.Notice {
 	if _, ok := deprecation.Builtin(gvk); !ok {
 		return deprecation.Notice{}
 	}
-	info, err := c.Version(ctx)
+	info, err := d.Version(ctx)
 	if err != nil {
 		return deprecation.Notice{}
 	}
@@ -83,11 +83,11 @@ func (c *Client) deprecated(ctx context.Context, gvk schema.GroupVersionKind) de
 
 // servedSuccessor returns the kind if the server has it: a table knows releases, not
 // what this server was told to leave out.
-func (c *Client) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
+func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
 	if use.Empty() {
 		return use
 	}
-	if _, err := c.Kind(ctx, use); err != nil {
+	if _, err := d.Kind(ctx, use); err != nil {
 		return schema.GroupVersionKind{}
 	}
 	return use

@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"cmp"
@@ -35,11 +35,11 @@ func (e *contradiction) Error() string { return e.text }
 // about its objects has told: with a cause where that is not sure, for what stands between
 // may have said so, or where it serves the kind in another version, under which the objects
 // are still there. known is what the server listed just now; nil where nobody asked.
-func (c *Client) unlisted(ctx context.Context, gvk schema.GroupVersionKind, known *listing) error {
-	elsewhere, err := c.agreed(ctx, func() (schema.GroupVersion, error) {
+func (d *Discovery) unlisted(ctx context.Context, gvk schema.GroupVersionKind, known *listing) error {
+	elsewhere, err := d.agreed(ctx, func() (schema.GroupVersion, error) {
 		l := known
 		if known = nil; l == nil {
-			now, err := c.listed(ctx, gvk.GroupVersion())
+			now, err := d.listed(ctx, gvk.GroupVersion())
 			if err != nil {
 				return schema.GroupVersion{}, err
 			}
@@ -48,14 +48,14 @@ func (c *Client) unlisted(ctx context.Context, gvk schema.GroupVersionKind, know
 		if _, err := find(&l.kinds, gvk); err == nil {
 			return schema.GroupVersion{}, &contradiction{"it is listed among the kinds, but not found"}
 		}
-		return c.otherVersion(ctx, gvk, l.found)
+		return d.otherVersion(ctx, gvk, l.found)
 	})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
 		return &NoKindError{GVK: gvk, Err: err}
-	case elsewhere.Empty() && c.kinds.isNewlyServed(gvk): // One of several API servers may be behind, or this one busy.
+	case elsewhere.Empty() && d.NewlyServed(gvk): // One of several API servers may be behind, or this one busy.
 		return &NoKindError{GVK: gvk, Err: request.NoAnswer(errServedBefore)}
 	case elsewhere.Empty():
 		return &NoKindError{GVK: gvk}
@@ -70,20 +70,20 @@ func (c *Client) unlisted(ctx context.Context, gvk schema.GroupVersionKind, know
 // among those that it lists; nil where nothing speaks for the kind. The objects themselves
 // are asked for, in the namespace and in all: where a kind is served without being listed,
 // they are there. Its name in paths is not known then, and so is guessed.
-func (c *Client) Doubt(ctx context.Context, gvk schema.GroupVersionKind, namespace string) error {
-	_, err := c.agreed(ctx, func() (schema.GroupVersion, error) {
-		l, err := c.listed(ctx, gvk.GroupVersion())
+func (d *Discovery) Doubt(ctx context.Context, gvk schema.GroupVersionKind, namespace string) error {
+	_, err := d.agreed(ctx, func() (schema.GroupVersion, error) {
+		l, err := d.listed(ctx, gvk.GroupVersion())
 		if err != nil {
 			return schema.GroupVersion{}, err
 		}
-		return c.otherVersion(ctx, gvk, l.found)
+		return d.otherVersion(ctx, gvk, l.found)
 	})
 	if err != nil {
 		return err
 	}
 	for _, resource := range resourceNames(gvk.Kind) {
 		for _, path := range paths(gvk, namespace, resource) {
-			served, err := c.answers(ctx, gvk, path)
+			served, err := d.answers(ctx, gvk, path)
 			switch {
 			case err != nil:
 				return err
@@ -115,9 +115,9 @@ func paths(gvk schema.GroupVersionKind, namespace, resource string) [][]string {
 
 // answers reports whether there is a list at a path. To whom it is forbidden nothing is
 // told: the server decides that before it looks for what is there.
-func (c *Client) answers(ctx context.Context, gvk schema.GroupVersionKind, path []string) (bool, error) {
-	err := c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Quiet: true, Bulk: true}, func(ctx context.Context) error {
-		_, err := request.Read(ctx, listwatch.MetadataOnly(c.rest.Get().AbsPath(path...).Param("limit", "1")))
+func (d *Discovery) answers(ctx context.Context, gvk schema.GroupVersionKind, path []string) (bool, error) {
+	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Quiet: true, Bulk: true}, func(ctx context.Context) error {
+		_, err := request.Read(ctx, listwatch.MetadataOnly(d.rest.Get().AbsPath(path...).Param("limit", "1")))
 		return err
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
@@ -128,8 +128,8 @@ func (c *Client) answers(ctx context.Context, gvk schema.GroupVersionKind, path 
 
 // agreed asks until what is answered does not contradict itself. Where it goes on to, for
 // as long as the server itself is given, nothing can be told.
-func (c *Client) agreed(ctx context.Context, ask func() (schema.GroupVersion, error)) (found schema.GroupVersion, err error) {
-	ended := until(ctx, c.timeout, func() bool {
+func (d *Discovery) agreed(ctx context.Context, ask func() (schema.GroupVersion, error)) (found schema.GroupVersion, err error) {
+	ended := until(ctx, d.timeout, func() bool {
 		found, err = ask()
 		return !errors.As(err, new(*contradiction))
 	})
@@ -142,8 +142,8 @@ func (c *Client) agreed(ctx context.Context, ask func() (schema.GroupVersion, er
 // otherVersion asks the server itself for another version of the group in which it
 // serves the kind, the preferred one first; nothing if there is none. found: the kinds of
 // the version at hand were listed.
-func (c *Client) otherVersion(ctx context.Context, gvk schema.GroupVersionKind, found bool) (schema.GroupVersion, error) {
-	group, err := c.groupNow(ctx, gvk.Group)
+func (d *Discovery) otherVersion(ctx context.Context, gvk schema.GroupVersionKind, found bool) (schema.GroupVersion, error) {
+	group, err := d.groupNow(ctx, gvk.Group)
 	if err != nil {
 		return schema.GroupVersion{}, err
 	}
@@ -151,7 +151,7 @@ func (c *Client) otherVersion(ctx context.Context, gvk schema.GroupVersionKind, 
 		gv := schema.GroupVersion{Group: gvk.Group, Version: v.Version}
 		l := listing{found: found}
 		if gv != gvk.GroupVersion() {
-			if l, err = c.listed(ctx, gv); err != nil {
+			if l, err = d.listed(ctx, gv); err != nil {
 				return schema.GroupVersion{}, err
 			}
 		}
@@ -168,10 +168,10 @@ func (c *Client) otherVersion(ctx context.Context, gvk schema.GroupVersionKind, 
 // groupNow asks the server for a group; without versions if it has none of that
 // name. That something is not found says little, for whatever stands in the server's
 // place says it of all it does not know: the list of all groups tells.
-func (c *Client) groupNow(ctx context.Context, name string) (metav1.APIGroup, error) {
+func (d *Discovery) groupNow(ctx context.Context, name string) (metav1.APIGroup, error) {
 	var all metav1.APIGroupList
-	err := c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: schema.GroupVersionKind{Group: name}}, Bulk: true}, func(ctx context.Context) error {
-		body, err := request.Read(ctx, c.rest.Get().AbsPath("/apis"))
+	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: schema.GroupVersionKind{Group: name}}, Bulk: true}, func(ctx context.Context) error {
+		body, err := request.Read(ctx, d.rest.Get().AbsPath("/apis"))
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 // DefinitionAnnotations returns the annotations of the definition of a kind, and how that
 // is called. There are none where the kind has no definition, or it may not be read. It
 // asks for the metadata alone: a definition may have a megabyte.
-func (c *Client) DefinitionAnnotations(ctx context.Context, kind object.Kind) (name string, annotations map[string]string, err error) {
+func (d *Discovery) DefinitionAnnotations(ctx context.Context, kind object.Kind) (name string, annotations map[string]string, err error) {
 	crd := definitionKind()
 	name = kind.GVR().GroupResource().String()
 	var definition metav1.PartialObjectMetadata
-	err = c.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: crd.GVK, Name: name}, Quiet: true}, func(ctx context.Context) error {
-		body, err := request.Read(ctx, c.rest.Get().AbsPath(append(request.ResourcePath(crd, ""), name)...).
+	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: crd.GVK, Name: name}, Quiet: true}, func(ctx context.Context) error {
+		body, err := request.Read(ctx, d.rest.Get().AbsPath(append(request.ResourcePath(crd, ""), name)...).
 			SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"))
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"context"
@@ -10,31 +10,38 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// absent tells a kind that is not served from an object that does not exist, of
+// Absent tells a kind that is not served from an object that does not exist, of
 // which an aggregated API may say no more than that: its 404 names nothing.
-func (c *Client) absent(ctx context.Context, kind object.Kind, err error) error {
-	if c.kinds.isTerse(kind.GVK) {
+func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) error {
+	if d.known.isTerse(kind.GVK) {
 		return err
 	}
-	l, asked := c.listed(ctx, kind.GVK.GroupVersion())
+	l, asked := d.listed(ctx, kind.GVK.GroupVersion())
 	if asked != nil {
 		return asked
 	}
 	if _, missing := find(&l.kinds, kind.GVK); missing == nil {
-		c.kinds.setTerse(kind.GVK)
+		d.known.setTerse(kind.GVK)
 		return err
 	}
-	c.kinds.forget(kind.GVK)
-	return c.unlisted(ctx, kind.GVK, &l)
+	d.known.forget(kind.GVK)
+	return d.unlisted(ctx, kind.GVK, &l)
+}
+
+// Gone is what to make of an answer by which the server does not serve a kind any more: a
+// *NoKindError, with a cause where that is not sure.
+func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
+	d.known.forget(gvk)
+	return d.unlisted(ctx, gvk, nil)
 }
 
 // Elsewhere returns the versions in which the server serves a kind that it does not
 // serve in the one that is asked for. An object that was written down with a version
 // of old may well be there, under a newer one. Of extensions, which is where many of
 // Kubernetes' own kinds once were, other groups count, too.
-func (c *Client) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
+func (d *Discovery) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
 	var served []schema.GroupVersion
-	err := c.look(ctx, "", func(t catalogue) error {
+	err := d.look(ctx, "", func(t catalogue) error {
 		served = t.elsewhere(gvk)
 		return nil
 	})

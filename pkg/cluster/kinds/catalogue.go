@@ -1,4 +1,4 @@
-package cluster
+package kinds
 
 import (
 	"context"
@@ -24,23 +24,23 @@ const renewAfter = time.Second
 
 // look calls find with all that the server serves, and again with what it serves
 // now, if find does not find it in what a cache has.
-func (c *Client) look(ctx context.Context, text string, find func(catalogue) error) error {
-	unlock, err := c.kinds.lock(ctx)
+func (d *Discovery) look(ctx context.Context, text string, find func(catalogue) error) error {
+	unlock, err := d.known.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	var t catalogue
-	for renewed := time.Since(c.kinds.read) < renewAfter; ; renewed = true {
-		if t, err = c.catalogue(ctx); err != nil {
+	for renewed := time.Since(d.known.read) < renewAfter; ; renewed = true {
+		if t, err = d.catalogue(ctx); err != nil {
 			return err
 		}
 		err = find(t)
 		if !meta.IsNoMatchError(err) || renewed {
 			break
 		}
-		c.discovery.InvalidateWithContext(ctx)
-		c.kinds.read = time.Now()
+		d.cache.InvalidateWithContext(ctx)
+		d.known.read = time.Now()
 	}
 	if meta.IsNoMatchError(err) {
 		return &NoTypeError{Type: text, Near: t.near(text), Err: t.unknown}
@@ -49,15 +49,15 @@ func (c *Client) look(ctx context.Context, text string, find func(catalogue) err
 }
 
 // refresh drops what the cache knows from before this run.
-func (c *Client) refresh(ctx context.Context) error {
-	unlock, err := c.kinds.lock(ctx)
+func (d *Discovery) refresh(ctx context.Context) error {
+	unlock, err := d.known.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if time.Since(c.kinds.read) > refreshAfter {
-		c.discovery.InvalidateWithContext(ctx)
-		c.kinds.read = time.Now()
+	if time.Since(d.known.read) > refreshAfter {
+		d.cache.InvalidateWithContext(ctx)
+		d.known.read = time.Now()
 	}
 	return nil
 }
@@ -75,13 +75,13 @@ type catalogue struct {
 }
 
 // catalogue reads what the server serves, from the cache where that is filled.
-func (c *Client) catalogue(ctx context.Context) (catalogue, error) {
+func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	var t catalogue
-	err := c.requests.Do(ctx, request.Request{Bulk: true}, func(ctx context.Context) error {
+	err := d.requests.Do(ctx, request.Request{Bulk: true}, func(ctx context.Context) error {
 		var err error
-		t.groups, err = restmapper.GetAPIGroupResourcesWithContext(quietly(ctx), c.discovery)
+		t.groups, err = restmapper.GetAPIGroupResourcesWithContext(quietly(ctx), d.cache)
 		if err != nil && request.Classify(err, request.Request{}) != request.Final {
-			c.discovery.InvalidateWithContext(ctx) // It would remember the error.
+			d.cache.InvalidateWithContext(ctx) // It would remember the error.
 		}
 		return err
 	})
@@ -89,8 +89,8 @@ func (c *Client) catalogue(ctx context.Context) (catalogue, error) {
 		return t, err
 	}
 	t.mapper = restmapper.NewShortcutExpanderWithContext(
-		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), c.discovery, func(string) {})
-	_, _, err = c.discovery.ServerGroupsAndResourcesWithContext(quietly(ctx))
+		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), d.cache, func(string) {})
+	_, _, err = d.cache.ServerGroupsAndResourcesWithContext(quietly(ctx))
 	if failed, ok := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); ok {
 		var names []string
 		for gv := range failed.Groups {
@@ -141,14 +141,24 @@ func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []s
 	return sortedOnce(names)
 }
 
-// listable returns the kinds that the server serves now, and that can be listed. A
+// near returns the types that were probably meant.
+func (t catalogue) near(typed string) []string {
+	return t.names(func(gr schema.GroupResource, r metav1.APIResource) []string {
+		if isNear(typed, gr, r) {
+			return []string{gr.String()}
+		}
+		return nil
+	})
+}
+
+// Listable returns the kinds that the server serves now, and that can be listed. A
 // cache from before may lack a definition that is new, and with it what hangs.
-func (c *Client) listable(ctx context.Context) ([]object.Kind, error) {
-	if err := c.refresh(ctx); err != nil {
+func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
+	if err := d.refresh(ctx); err != nil {
 		return nil, err
 	}
 	var kinds []object.Kind
-	err := c.look(ctx, "", func(t catalogue) error {
+	err := d.look(ctx, "", func(t catalogue) error {
 		kinds = t.listable()
 		return nil
 	})
@@ -177,4 +187,9 @@ func (t catalogue) listable() []object.Kind {
 		}
 	}
 	return kinds
+}
+
+func sortedOnce(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }

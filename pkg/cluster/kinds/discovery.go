@@ -1,0 +1,73 @@
+package kinds
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Reader reads one object.
+type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+
+// Options of a Discovery. All are needed.
+type Options struct {
+	// Cache is what [NewCache] returned.
+	Cache discovery.CachedDiscoveryInterfaceWithContext
+	REST  *rest.RESTClient
+	Send  *request.Sender
+	// Timeout is how long to keep trying while the server is away, or while what it
+	// answers may pass.
+	Timeout time.Duration
+	// Get reads a definition.
+	Get Reader
+}
+
+// Discovery tells how one API server serves kinds. It may be used from many goroutines.
+type Discovery struct {
+	rest     *rest.RESTClient
+	requests *request.Sender
+	cache    discovery.CachedDiscoveryInterfaceWithContext
+	timeout  time.Duration
+	get      Reader
+	known    *known
+}
+
+// New returns a Discovery. Nothing is sent yet.
+func New(o Options) *Discovery {
+	return &Discovery{
+		rest: o.REST, requests: o.Send, cache: o.Cache, timeout: o.Timeout, get: o.Get, known: newKnown(),
+	}
+}
+
+// NewlyServed reports whether a kind was not served when the run began.
+func (d *Discovery) NewlyServed(gvk schema.GroupVersionKind) bool { return d.known.isNewlyServed(gvk) }
+
+// Know takes up how the server serves a kind, from whoever has just learnt it; young is set
+// for one that was not served when the run began.
+func (d *Discovery) Know(kind object.Kind, young bool) { d.known.put(kind, young) }
+
+// Version returns the server's version.
+func (d *Discovery) Version(ctx context.Context) (*version.Info, error) {
+	var info version.Info
+	err := d.requests.Do(ctx, request.Request{}, func(ctx context.Context) error {
+		body, err := request.Read(ctx, d.rest.Get().AbsPath("/version"))
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &info)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("version of the server: %w", err)
+	}
+	return &info, nil
+}

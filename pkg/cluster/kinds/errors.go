@@ -1,0 +1,151 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// NoKindError says that the server does not serve a kind.
+type NoKindError struct {
+	GVK schema.GroupVersionKind
+	// Near is the kind that was probably meant; empty if none is.
+	Near string
+	// Unkept: it does, but keeps no objects of it.
+	Unkept bool
+	// Err is why, where more is known than that it is absent.
+	Err error
+}
+
+// NoneOf says that there is nothing to read of a kind that was served a moment ago.
+func NoneOf(kind object.Kind) *NoKindError { return &NoKindError{GVK: kind.GVK, Unkept: !kind.Kept()} }
+
+func (e *NoKindError) Error() string {
+	if e.Unkept {
+		return fmt.Sprintf("the server stores no objects of the kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	}
+	text := fmt.Sprintf("the server serves no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *NoKindError) Unwrap() error { return e.Err }
+
+// Is makes [meta.IsNoMatchError] true for it.
+func (e *NoKindError) Is(target error) bool {
+	_, ok := target.(*meta.NoKindMatchError)
+	return ok
+}
+
+// Meant returns the kind that was probably meant; empty if none is.
+func (e *NoKindError) Meant() string { return e.Near }
+
+// Hint says what may be missing.
+func (e *NoKindError) Hint() string {
+	if known, ok := errors.AsType[*object.HintedError](e.Err); ok {
+		return known.Hint()
+	}
+	if e.Near != "" {
+		return "did you mean kind: " + e.Near + "?"
+	}
+	if e.Unkept {
+		return "it answers each when it is created, and stores none; there is nothing to read or to delete"
+	}
+	if e.Err != nil {
+		return apiHint(e.GVK)
+	}
+	return "is its CustomResourceDefinition installed, and does this server still have the version? See: " + command.Kubectl("api-resources")
+}
+
+// UntoldKindError says that the server is there, but cannot tell whether it serves a kind:
+// what is behind its API does not answer. That is in the way of the objects of the kind, and
+// of nothing else.
+type UntoldKindError struct {
+	GVK schema.GroupVersionKind
+	// Err is what the API answers, or how the server's answers contradict each other.
+	Err error
+}
+
+func (e *UntoldKindError) Error() string {
+	why := e.Err.Error()
+	if code := request.StatusOf(e.Err).Code; code != 0 {
+		why = fmt.Sprintf("the API %s answers %d", e.GVK.GroupVersion(), code)
+	}
+	return fmt.Sprintf("whether the server serves a kind %s cannot be told: %s", e.GVK.Kind, why)
+}
+
+// Unreachable marks errors that say nothing about the object.
+func (e *UntoldKindError) Unreachable() bool { return true }
+
+// Hint says where to look.
+func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
+
+// apiHint says how to look at what is behind an API.
+func apiHint(gvk schema.GroupVersionKind) string {
+	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
+}
+
+// NoTypeError says that the server serves nothing by the name of a type.
+type NoTypeError struct {
+	// Type is what was asked for.
+	Type string
+	// Near are the types that were probably meant.
+	Near []string
+	// Err is why it cannot be told for sure; nil where it can.
+	Err error
+}
+
+func (e *NoTypeError) Error() string {
+	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
+		return untold.Error()
+	}
+	text := fmt.Sprintf("the server serves no type %q", e.Type)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *NoTypeError) Unwrap() error { return e.Err }
+
+// Is makes [meta.IsNoMatchError] true for it.
+func (e *NoTypeError) Is(target error) bool {
+	_, ok := target.(*meta.NoResourceMatchError)
+	return ok
+}
+
+// Hint says which type was probably meant.
+func (e *NoTypeError) Hint() string {
+	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
+		return untold.Hint()
+	}
+	if len(e.Near) == 0 {
+		return "see: " + command.Kubectl("api-resources")
+	}
+	return "did you mean " + strings.Join(e.Near, " or ") + "?"
+}
+
+// NotEstablishedError says that a definition will not come to be served as it is.
+type NotEstablishedError struct {
+	Definition string
+	// Message is the API server's.
+	Message string
+}
+
+func (e *NotEstablishedError) Error() string {
+	return fmt.Sprintf("customresourcedefinition.apiextensions.k8s.io/%s is not established: %s", e.Definition, e.Message)
+}
+
+// Hint says what is in the way.
+func (e *NotEstablishedError) Hint() string {
+	return "another definition has one of its names; see: " + command.Kubectl("get") + " crd"
+}

@@ -1,0 +1,154 @@
+package kinds
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Kind tells how the server serves a kind. What is cached on disk is believed
+// where it knows a kind of Kubernetes' own; where it does not know a kind, the
+// cache is filled anew, once in a run. Definitions of others come and go, faster
+// than a cache gets old: of them, the server is asked. Only the group version of
+// the kind is looked at, so that an API whose server is down is in nobody's way
+// (edge case 21). The error is a *NoKindError if the server does not serve the
+// kind, and an *UntoldKindError if the server is well but what serves the kind does
+// not answer (edge case 20).
+func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+	if kind, ok := d.known.get(gvk); ok {
+		return kind, nil
+	}
+	kind, sure, err := d.remembered(ctx, gvk)
+	if err == nil && !sure {
+		kind, err = d.live(ctx, gvk)
+	}
+	if err == nil {
+		d.Know(kind, false)
+	}
+	return kind, err
+}
+
+// remembered asks the cache. It is not sure of what it had from before this run
+// and may have gone since.
+func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
+	unlock, err := d.known.lock(ctx)
+	if err != nil {
+		return object.Kind{}, false, err
+	}
+	defer unlock()
+	kind, err = d.cached(ctx, gvk)
+	if errors.As(err, new(*NoKindError)) && !d.known.renewed && !d.cache.FreshWithContext(ctx) {
+		d.known.renewed = true
+		d.cache.InvalidateWithContext(ctx)
+		kind, err = d.cached(ctx, gvk)
+	}
+	return kind, answer.KubernetesOwn(gvk.Group) || d.cache.FreshWithContext(ctx), err
+}
+
+// cached looks into the cache, which fills itself where it is empty: with two
+// requests for everything if the server has aggregated discovery (KEP-3352).
+func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+	var list *metav1.APIResourceList
+	var stale discovery.StaleGroupVersionError
+	gv := gvk.GroupVersion()
+	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) error {
+		var err error
+		list, err = d.cache.ServerResourcesForGroupVersionWithContext(quietly(ctx), gv.String())
+		if err != nil && request.Classify(err, request.Request{}) != request.Final {
+			d.cache.InvalidateWithContext(ctx) // It would remember the error.
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, memory.ErrCacheNotFound), apierrors.IsNotFound(err):
+		return object.Kind{}, &NoKindError{GVK: gvk}
+	case errors.As(err, &stale):
+		return object.Kind{}, &NoKindError{GVK: gvk, Err: errDeadAPI}
+	case err != nil:
+		return object.Kind{}, ofKind(gvk, err)
+	}
+	return find(list, gvk)
+}
+
+var errDeadAPI = errors.New("the server behind this API does not answer")
+
+// ofKind makes an error of asking how a kind is served one about the kind, if the server
+// is there and answers that this cannot be answered now. Where it asks to be left alone,
+// that is about more than the kind.
+func ofKind(gvk schema.GroupVersionKind, err error) error {
+	if request.StatusOf(err).Code >= http.StatusInternalServerError {
+		return &UntoldKindError{GVK: gvk, Err: err}
+	}
+	return err
+}
+
+// find looks for the resource of a kind; subresources are of kinds of their own.
+func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kind, error) {
+	i := slices.IndexFunc(list.APIResources, func(r metav1.APIResource) bool {
+		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/")
+	})
+	if i < 0 {
+		return object.Kind{}, &NoKindError{GVK: gvk, Near: nearKind(list, gvk)}
+	}
+	r := list.APIResources[i]
+	return object.Kind{
+		GVK: gvk, Resource: r.Name, ShortNames: r.ShortNames, Namespaced: r.Namespaced, Verbs: r.Verbs,
+	}, nil
+}
+
+// live asks the server itself about the one group version. Its errors are those of Kind.
+func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+	l, err := d.listed(ctx, gvk.GroupVersion())
+	if err != nil {
+		return object.Kind{}, ofKind(gvk, err)
+	}
+	return find(&l.kinds, gvk)
+}
+
+// listing is the server's own list of the kinds of a group version; empty if it has none.
+type listing struct {
+	kinds metav1.APIResourceList
+	found bool
+}
+
+func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing, error) {
+	var l listing
+	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gv.WithKind("")}, Bulk: true}, func(ctx context.Context) error {
+		body, err := request.Read(ctx, d.rest.Get().AbsPath(request.GroupPath(gv.Group, gv.Version)...))
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &l.kinds)
+	})
+	if apierrors.IsNotFound(err) {
+		return listing{}, nil
+	}
+	l.found = err == nil
+	return l, err
+}
+
+// renew puts right what the cache has of a kind that is new, for whoever reads
+// it next. The kind being known already, only an interruption is an error.
+func (d *Discovery) renew(ctx context.Context, gvk schema.GroupVersionKind) error {
+	unlock, err := d.known.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	d.cache.InvalidateWithContext(ctx)
+	_, _ = d.cached(ctx, gvk) // The next who looks finds out by himself.
+	return nil
+}
