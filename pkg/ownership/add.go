@@ -2,13 +2,11 @@ package ownership
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -160,42 +158,3 @@ func (e Entry) before(other Entry) bool {
 func FitUser(name string) string { return cut(name, maxUser) }
 
 func pathText(p fieldpath.Path) string { return cut(p.String(), maxPath) }
-
-func cut(text string, length int) string {
-	if len(text) <= length {
-		return text
-	}
-	return strings.ToValidUTF8(text[:length], "") + "…"
-}
-
-// tooMuch reports whether the owners are too many, or their names too long, to be kept
-// as they are.
-func tooMuch(owners []managedfields.Owner) bool {
-	return len(owners) > maxHolders || slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
-		return holderOf(o) != Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
-	})
-}
-
-func holders(owners []managedfields.Owner) []Holder {
-	owners = owners[:min(len(owners), maxHolders)]
-	out := make([]Holder, len(owners))
-	for i, o := range owners {
-		out[i] = holderOf(o)
-	}
-	return out
-}
-
-func holderOf(o managedfields.Owner) Holder {
-	return Holder{
-		Manager: fit(o.Manager, maxManager), Operation: o.Operation,
-		Subresource: fit(o.Subresource, maxSubresource), APIVersion: fit(o.APIVersion, maxAPIVersion),
-	}
-}
-
-// fit cuts a text to a number of bytes, at a character boundary, and marks the cut.
-func fit(text string, length int) string {
-	if len(text) <= length {
-		return text
-	}
-	return cut(text, length-len("…"))
-}

@@ -1,15 +1,14 @@
 package ownership
 
 import (
+	"fmt"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
-
-// ancientChanges is the manager into which the API server folds the oldest
-// updaters of an object that has more than ten.
-const ancientChanges = "ancient-changes"
 
 // classifier determines what happened to the owners of paths.
 type classifier struct {
@@ -197,14 +196,47 @@ func (v *values) sameSort(p fieldpath.Path) bool {
 	return wasMap && isMap || wasList && isList
 }
 
-func applies(o managedfields.Owner) bool { return o.Operation == managedfields.Apply }
-
-// isReal reports whether a manager is a real writer and not the API server's
-// bookkeeping.
-func isReal(o managedfields.Owner) bool {
-	return o.Manager != ancientChanges && o.Manager != managedfields.BeforeFirstApply
+// Transitions returns, sorted by path, all paths whose owners changed between two
+// versions of an object, old and new, at one API version. If old is nil, every path
+// is claimed. Applied one after the other, the transitions of an object's versions
+// lead to exactly its current owners. The error reports managed fields that cannot be
+// read.
+func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
+	before, err := managedfields.Entries(old)
+	if err != nil {
+		return nil, fmt.Errorf("old object: %w", err)
+	}
+	after, err := managedfields.Entries(new)
+	if err != nil {
+		return nil, fmt.Errorf("new object: %w", err)
+	}
+	return classifierOf(before, after, old, new).all(Handovers(before, after)), nil
 }
 
-func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
-	return slices.ContainsFunc(owners, owner.Equal)
+func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) classifier {
+	c := classifier{reset: len(after) == 0 && len(before) > 0, moves: movesOf(before, after)}
+	if old != nil && new != nil && old.GetAPIVersion() == new.GetAPIVersion() {
+		c.values = &values{old: NewLookup(old.Object), new: NewLookup(new.Object), version: new.GetAPIVersion()}
+	}
+	return c
+}
+
+// moved reports whether the entries of all who lost a path moved to a current owner of
+// it, and whether each of them moved to another name of the same tool.
+func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, byOneTool bool) {
+	moved, byOneTool = true, true
+	for _, l := range lost {
+		if isKubectl(l) && slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == kubectlLastApplied }) {
+			continue // The annotation goes to its own manager once kubectl applies server-side.
+		}
+		i := slices.IndexFunc(c.moves, func(m move) bool { return m.from.Equal(l) && has(h.After, m.to) })
+		moved = moved && i >= 0
+		byOneTool = moved && byOneTool && c.moves[i].byOneTool()
+	}
+	return moved, byOneTool
+}
+
+// isKubectl reports whether an owner is kubectl's server-side apply.
+func isKubectl(o managedfields.Owner) bool {
+	return o.Subresource == "" && (o.Manager == kubectl && applies(o) || o.Manager == managedfields.ClientSideApply)
 }

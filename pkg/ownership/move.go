@@ -79,23 +79,3 @@ func holdsOthers(set *fieldpath.Set) bool {
 	}
 	return holds
 }
-
-// moved reports whether the entries of all who lost a path moved to a current owner of
-// it, and whether each of them moved to another name of the same tool.
-func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, byOneTool bool) {
-	moved, byOneTool = true, true
-	for _, l := range lost {
-		if isKubectl(l) && slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == kubectlLastApplied }) {
-			continue // The annotation goes to its own manager once kubectl applies server-side.
-		}
-		i := slices.IndexFunc(c.moves, func(m move) bool { return m.from.Equal(l) && has(h.After, m.to) })
-		moved = moved && i >= 0
-		byOneTool = moved && byOneTool && c.moves[i].byOneTool()
-	}
-	return moved, byOneTool
-}
-
-// isKubectl reports whether an owner is kubectl's server-side apply.
-func isKubectl(o managedfields.Owner) bool {
-	return o.Subresource == "" && (o.Manager == kubectl && applies(o) || o.Manager == managedfields.ClientSideApply)
-}

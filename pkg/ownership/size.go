@@ -1,6 +1,11 @@
 package ownership
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
 
 // maxBytes is how many bytes the entries of a record may take as JSON, so that a record
 // that is written every few seconds is no burden on etcd. Entries of usual length all
@@ -65,4 +70,43 @@ func (r *Record) summarize() {
 	}
 	last := r.Entries[len(r.Entries)-1]
 	r.LastFrom, r.LastTo = fit(names(owners(last.From)), maxParties), fit(names(owners(last.To)), maxParties)
+}
+
+func cut(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	return strings.ToValidUTF8(text[:length], "") + "…"
+}
+
+// fit cuts a text to a number of bytes, at a character boundary, and marks the cut.
+func fit(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	return cut(text, length-len("…"))
+}
+
+// tooMuch reports whether the owners are too many, or their names too long, to be kept
+// as they are.
+func tooMuch(owners []managedfields.Owner) bool {
+	return len(owners) > maxHolders || slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
+		return holderOf(o) != Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
+	})
+}
+
+func holderOf(o managedfields.Owner) Holder {
+	return Holder{
+		Manager: fit(o.Manager, maxManager), Operation: o.Operation,
+		Subresource: fit(o.Subresource, maxSubresource), APIVersion: fit(o.APIVersion, maxAPIVersion),
+	}
+}
+
+func holders(owners []managedfields.Owner) []Holder {
+	owners = owners[:min(len(owners), maxHolders)]
+	out := make([]Holder, len(owners))
+	for i, o := range owners {
+		out[i] = holderOf(o)
+	}
+	return out
 }

@@ -2,9 +2,8 @@ package ownership
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -100,31 +99,6 @@ func (t Transition) String() string {
 	return text
 }
 
-// Transitions returns, sorted by path, all paths whose owners changed between two
-// versions of an object, old and new, at one API version. If old is nil, every path
-// is claimed. Applied one after the other, the transitions of an object's versions
-// lead to exactly its current owners. The error reports managed fields that cannot be
-// read.
-func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
-	before, err := managedfields.Entries(old)
-	if err != nil {
-		return nil, fmt.Errorf("old object: %w", err)
-	}
-	after, err := managedfields.Entries(new)
-	if err != nil {
-		return nil, fmt.Errorf("new object: %w", err)
-	}
-	return classifierOf(before, after, old, new).all(Handovers(before, after)), nil
-}
-
-func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) classifier {
-	c := classifier{reset: len(after) == 0 && len(before) > 0, moves: movesOf(before, after)}
-	if old != nil && new != nil && old.GetAPIVersion() == new.GetAPIVersion() {
-		c.values = &values{old: NewLookup(old.Object), new: NewLookup(new.Object), version: new.GetAPIVersion()}
-	}
-	return c
-}
-
 func without(owners, others []managedfields.Owner) []managedfields.Owner {
 	var out []managedfields.Owner
 	for _, o := range owners {
@@ -145,3 +119,19 @@ func names(owners []managedfields.Owner) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+func applies(o managedfields.Owner) bool { return o.Operation == managedfields.Apply }
+
+// isReal reports whether a manager is a real writer and not the API server's
+// bookkeeping.
+func isReal(o managedfields.Owner) bool {
+	return o.Manager != ancientChanges && o.Manager != managedfields.BeforeFirstApply
+}
+
+func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
+	return slices.ContainsFunc(owners, owner.Equal)
+}
+
+// ancientChanges is the manager into which the API server folds the oldest
+// updaters of an object that has more than ten.
+const ancientChanges = "ancient-changes"
