@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -38,16 +37,6 @@ func number(v any) (int64, bool) {
 		return 0, false
 	}
 	return object.WholeNumber(v)
-}
-
-func enough(n, of int64) Meaning {
-	switch {
-	case n < of:
-		return Working
-	case of == 0:
-		return Nothing // Nothing is wanted, or nobody has counted yet.
-	}
-	return Good
 }
 
 // countOf splits the name of a count into what it counts and of which: readyReplicas is
@@ -86,18 +75,3 @@ func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 
 // totals are the fields of a spec that say how many are wanted.
 func totals() []string { return []string{"replicas", "instances", "nodes", "members"} }
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
-
-// Reads returns what [Read] reads of an object beside what names it: paths of fields from
-// the root, each with all below it.
-func Reads() [][]string {
-	out := [][]string{{"status"}, {"metadata", "annotations"}}
-	for _, name := range stopFields() {
-		out = append(out, []string{"spec", name})
-	}
-	for _, name := range totals() {
-		out = append(out, []string{"spec", name})
-	}
-	return out
-}
