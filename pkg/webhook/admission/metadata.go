@@ -164,3 +164,17 @@ func (r *metadataReader) is(kind jsontext.Kind) (bool, error) {
 	}
 	return false, nil
 }
+
+// metadata is what is always read of an object. Its field sets are kept as the
+// bytes that they came as, which is what makes two of them comparable at once.
+type metadata struct {
+	Name            string
+	GenerateName    string
+	Namespace       string
+	UID             types.UID
+	ResourceVersion string
+	ManagedFields   []metav1.ManagedFieldsEntry
+}
+
+// span is a part of a body, from one byte to another.
+type span struct{ from, to int64 }

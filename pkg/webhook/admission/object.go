@@ -9,9 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -29,20 +27,6 @@ type subject struct {
 	// its managed fields is, with the colon.
 	whole, fields span
 }
-
-// metadata is what is always read of an object. Its field sets are kept as the
-// bytes that they came as, which is what makes two of them comparable at once.
-type metadata struct {
-	Name            string
-	GenerateName    string
-	Namespace       string
-	UID             types.UID
-	ResourceVersion string
-	ManagedFields   []metav1.ManagedFieldsEntry
-}
-
-// span is a part of a body, from one byte to another.
-type span struct{ from, to int64 }
 
 // UnmarshalJSONFrom reads the metadata and finds the rest.
 func (s *subject) UnmarshalJSONFrom(d *jsontext.Decoder) error {
