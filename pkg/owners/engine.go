@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -20,13 +19,6 @@ import (
 // ErrHistoryUnknown says that of some object the history could not be told; its
 // [event.History] says why.
 var ErrHistoryUnknown = errors.New("the history is not known")
-
-// Reader reads objects. A kind that the server does not serve is an error for
-// which [meta.IsNoMatchError] is true.
-type Reader interface {
-	Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error)
-	Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error
-}
 
 // Engine tells the owners of objects. Reader is needed.
 type Engine struct {
