@@ -146,6 +146,18 @@ type Warned struct {
 	Text string
 }
 
+// Remarked says what will not work, as far as that can be told beforehand, or what is not as
+// it may seem. The zero Ref stands for the run as a whole.
+type Remarked struct {
+	Ref object.Ref
+	// Code is stable, and for machines: SecretMissing.
+	Code string
+	// Path is the field that it is about; may be empty.
+	Path string
+	// Text is one sentence for people, Hint what to do.
+	Text, Hint string
+}
+
 // LeftOut says that something in the input was left out because it is at fault. Err
 // says what, where it is written, and why.
 type LeftOut struct {
@@ -199,6 +211,7 @@ func (Started) event()      {}
 func (Applied) event()      {}
 func (Compared) event()     {}
 func (Warned) event()       {}
+func (Remarked) event()     {}
 func (LeftOut) event()      {}
 func (HooksLeftOut) event() {}
 func (Retrying) event()     {}

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,8 @@ func NewApply(b output.Base) output.Results {
 			}
 			return object.Ref{}, nil
 		},
-		complete: func(o *appliedObject, ref object.Ref, warned []string) {
-			o.Warnings, o.Wait = warned, waited[ref.Key()]
+		complete: func(o *appliedObject, ref object.Ref, t told) {
+			o.Warnings, o.Remarks, o.Wait = t.warnings, t.remarks, waited[ref.Key()]
 		},
 		suite: func(r result[appliedObject]) junitSuite { return applySuite(r, b.State.InFlags()) },
 	}
@@ -47,6 +48,7 @@ type appliedObject struct {
 	DryRun    bool                   `json:"dryRun,omitempty"`
 	Error     *fault                 `json:"error,omitempty"`
 	Warnings  []string               `json:"warnings,omitempty"`
+	Remarks   []remarkEntry          `json:"remarks,omitempty"`
 	Conflicts []contestedPath        `json:"conflicts,omitempty"`
 	Removed   []changedPath          `json:"removed,omitempty"`
 	Released  []changedPath          `json:"released,omitempty"`
@@ -89,9 +91,9 @@ func refusedOf(a event.Applied) []contestedPath {
 // applySuite makes each object of an apply a test: it failed if the object was
 // not applied. named is how a flag names an object.
 func applySuite(result result[appliedObject], named func(object.Ref) string) junitSuite {
-	suite := junitSuite{Name: "apply", Log: xmlText(result.Warnings)}
+	suite := junitSuite{Name: "apply", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
-		c := newCase("apply", o.objectName, o.Source, append(layout.Lines(o.Reason), o.Warnings...))
+		c := newCase("apply", o.objectName, o.Source, slices.Concat(layout.Lines(o.Reason), o.Warnings, remarkTexts(o.Remarks)))
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.InConflict:
 			c.Failure = contestedProblem(o, named(o.ref()))

@@ -21,7 +21,7 @@ func NewDelete(b output.Base) output.Results {
 			o := deletedOf(deleted)
 			return deleted.Ref, &o
 		},
-		complete: func(o *stuckObject, _ object.Ref, warned []string) { o.Warnings = warned },
+		complete: func(o *stuckObject, _ object.Ref, t told) { o.Warnings = t.warnings },
 		suite:    deleteSuite,
 	}
 }

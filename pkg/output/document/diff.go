@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -22,7 +23,7 @@ func NewDiff(b output.Base) output.Results {
 			o := comparedOf(compared)
 			return compared.Ref, &o
 		},
-		complete: func(o *comparedObject, _ object.Ref, warned []string) { o.Warnings = warned },
+		complete: func(o *comparedObject, _ object.Ref, t told) { o.Warnings, o.Remarks = t.warnings, t.remarks },
 		suite:    diffSuite,
 	}
 }
@@ -35,6 +36,7 @@ type comparedObject struct {
 	Source   string                 `json:"source,omitempty"`
 	Error    *fault                 `json:"error,omitempty"`
 	Warnings []string               `json:"warnings,omitempty"`
+	Remarks  []remarkEntry          `json:"remarks,omitempty"`
 	Changes  []changedPath          `json:"changes,omitempty"`
 	Adopted  []string               `json:"adopted,omitempty"`
 	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`
@@ -60,9 +62,9 @@ func comparedOf(c event.Compared) comparedObject {
 // diffSuite makes each object of a diff a test: it failed if the object would
 // change, and is an error if nobody can tell.
 func diffSuite(result result[comparedObject]) junitSuite {
-	suite := junitSuite{Name: "diff", Log: xmlText(result.Warnings)}
+	suite := junitSuite{Name: "diff", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
-		c := newCase("diff", o.objectName, o.Source, o.Warnings)
+		c := newCase("diff", o.objectName, o.Source, slices.Concat(o.Warnings, remarkTexts(o.Remarks)))
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.Create, event.Update, event.Recreate, event.Delete:
 			c.Failure = problem(o.Action, o.Error, changedLines(o.Changes))

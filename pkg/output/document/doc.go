@@ -26,6 +26,8 @@
 //	judged        object, with its conditions: how far it is; again when that changes
 //	waited        object: as in the objects of a WaitResult, without warnings
 //	warned        object, text; no object where the run as a whole is meant
+//	remarked      object, remark {code, path, message, hint}: what will not work; no object
+//	              where the run as a whole is meant
 //	retrying      object, error {reason, message, hint}, inSeconds, leftSeconds;
 //	              no object where the server as a whole does not answer
 //	waiting       object, for, withinSeconds where it is waited for no longer

@@ -12,16 +12,17 @@ import (
 
 // result is the document of a run whose objects are of one type.
 type result[T any] struct {
-	APIVersion string      `json:"apiVersion"`
-	Kind       string      `json:"kind"`
-	Run        *string     `json:"run,omitempty"`
-	DryRun     bool        `json:"dryRun,omitempty"`
-	Warnings   []string    `json:"warnings,omitempty"`  // of the run as a whole
-	LeftOut    []*fault    `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
-	HelmHooks  []hookEntry `json:"helmHooks,omitempty"` // of the input, left out
-	Roots      []rootEntry `json:"roots,omitempty"`     // of stuck -A
-	Objects    []T         `json:"objects"`
-	Summary    any         `json:"summary"`
+	APIVersion string        `json:"apiVersion"`
+	Kind       string        `json:"kind"`
+	Run        *string       `json:"run,omitempty"`
+	DryRun     bool          `json:"dryRun,omitempty"`
+	Warnings   []string      `json:"warnings,omitempty"`  // of the run as a whole
+	Remarks    []remarkEntry `json:"remarks,omitempty"`   // of the run as a whole
+	LeftOut    []*fault      `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
+	HelmHooks  []hookEntry   `json:"helmHooks,omitempty"` // of the input, left out
+	Roots      []rootEntry   `json:"roots,omitempty"`     // of stuck -A
+	Objects    []T           `json:"objects"`
+	Summary    any           `json:"summary"`
 }
 
 // newResult returns the document of a run with nothing in it.
@@ -42,10 +43,17 @@ type gathered[T any] struct {
 	// of returns what the document says of an event, nil of one that is no result.
 	of func(event.Event) (object.Ref, *T)
 	// complete adds to an object what is known only at the end.
-	complete func(*T, object.Ref, []string)
+	complete func(*T, object.Ref, told)
 	suite    func(result[T]) junitSuite
 	objects  output.PlanOrdered[keyed[T]]
 	warnings warnings
+	remarks  remarks
+}
+
+// told is what was said of an object beside its result.
+type told struct {
+	warnings []string
+	remarks  []remarkEntry
 }
 
 // keyed is a result with the identity by which warnings find it.
@@ -59,6 +67,13 @@ func (d *gathered[T]) Take(e event.Event) {
 		d.warnings.add(warned)
 		return
 	}
+	if remarked, ok := e.(event.Remarked); ok {
+		if d.remarks == nil {
+			d.remarks = remarks{}
+		}
+		d.remarks[remarked.Ref.Key()] = append(d.remarks[remarked.Ref.Key()], remarkOf(remarked))
+		return
+	}
 	if ref, o := d.of(e); o != nil {
 		d.objects.Add(d.State.Place(ref), keyed[T]{ref, *o})
 	}
@@ -70,9 +85,10 @@ func (d *gathered[T]) Finish(context.Context) error {
 	r := d.result
 	r.Summary = summary{actions: d.actions, tally: d.State.Tally}
 	for _, o := range d.objects.Drain() {
-		d.complete(&o.value, o.ref, d.warnings.of(o.ref))
+		d.complete(&o.value, o.ref, told{d.warnings.of(o.ref), d.remarks.of(o.ref)})
 		r.Objects = append(r.Objects, o.value)
 	}
+	r.Remarks = d.remarks.of(object.Ref{})
 	r.Warnings, r.LeftOut, r.HelmHooks = d.warnings.rest(), faultsOf(d.State.LeftOut), hooksOf(d.State.Hooks)
 	return writeResult(d.Base, r, d.suite)
 }

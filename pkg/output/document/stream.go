@@ -35,6 +35,7 @@ type streamLine struct {
 	Done        *int          `json:"done,omitempty"`
 	Total       *int          `json:"total,omitempty"`
 	Root        *rootEntry    `json:"root,omitempty"`
+	Remark      *remarkEntry  `json:"remark,omitempty"`
 	For         string        `json:"for,omitempty"`
 	Error       *fault        `json:"error,omitempty"`
 	HelmHooks   []hookEntry   `json:"helmHooks,omitempty"`
@@ -82,6 +83,9 @@ func (s *stream) Take(e event.Event) {
 		s.write(streamLine{Type: "waited", Object: waitedOf(e)})
 	case event.Warned:
 		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.Text})
+	case event.Remarked:
+		remark := remarkOf(e)
+		s.write(streamLine{Type: "remarked", Object: objectOrNil(e.Ref), Remark: &remark})
 	case event.LeftOut:
 		s.write(streamLine{Type: "leftOut", Error: faultOf(e.Err)})
 	case event.HooksLeftOut:

@@ -23,7 +23,7 @@ func NewWait(b output.Base) output.Results {
 			o := waitedOf(waited)
 			return waited.Ref, &o
 		},
-		complete: func(o *waitedObject, _ object.Ref, warned []string) { o.Warnings = warned },
+		complete: func(o *waitedObject, _ object.Ref, t told) { o.Warnings = t.warnings },
 		suite:    waitSuite,
 	}
 }

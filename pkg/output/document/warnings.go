@@ -20,6 +20,49 @@ func (w warnings) add(e event.Warned) {
 	}
 }
 
+// remarkEntry is one remark in JSON.
+type remarkEntry struct {
+	Code    string `json:"code"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func remarkOf(e event.Remarked) remarkEntry {
+	return remarkEntry{Code: e.Code, Path: e.Path, Message: e.Text, Hint: e.Hint}
+}
+
+// text is a remark as one line.
+func (r remarkEntry) text() string {
+	said := r.Code + ": "
+	if r.Path != "" {
+		said += r.Path + ": "
+	}
+	if said += r.Message; r.Hint != "" {
+		said += " (" + r.Hint + ")"
+	}
+	return said
+}
+
+// remarks gathers what was foreseen of each object.
+type remarks map[object.Key][]remarkEntry
+
+// of hands out the remarks of one object, once.
+func (r remarks) of(ref object.Ref) []remarkEntry {
+	entries := r[ref.Key()]
+	delete(r, ref.Key())
+	return entries
+}
+
+// remarkTexts are remarks as lines of a report.
+func remarkTexts(entries []remarkEntry) []string {
+	var said []string
+	for _, e := range entries {
+		said = append(said, e.text())
+	}
+	return said
+}
+
 // of hands out the warnings of one object, once.
 func (w warnings) of(ref object.Ref) []string {
 	texts := w[ref.Key()]

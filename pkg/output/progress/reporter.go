@@ -101,6 +101,8 @@ func (c *Reporter) Take(e event.Event) {
 		c.goOn()
 	case event.Warned:
 		c.warn(e)
+	case event.Remarked:
+		c.remark(e)
 	case event.LeftOut:
 		c.leftOut(e)
 	case event.HooksLeftOut:
@@ -122,17 +124,31 @@ func (c *Reporter) Take(e event.Event) {
 
 // warn keeps a warning until its phase is over, so that they come in the order
 // of the plan; one of the run as a whole is shown at once.
-func (c *Reporter) warn(e event.Warned) {
+func (c *Reporter) warn(e event.Warned, hints ...string) {
 	w := warning{key: e.Ref.Key(), text: e.Text}
 	if c.warned[w] {
 		return
 	}
 	c.warned[w] = true
+	said := text.Printable(e.Text)
+	if e.Ref != (object.Ref{}) {
+		said = text.Printable(e.Ref.String() + ": " + e.Text)
+	}
+	for _, hint := range hints {
+		if hint != "" {
+			said += "\n  hint: " + text.Printable(hint)
+		}
+	}
 	if e.Ref == (object.Ref{}) {
-		c.note("warning: " + text.Printable(e.Text) + "\n")
+		c.note("warning: " + said + "\n")
 		return
 	}
-	c.warnings.Add(c.state.Place(e.Ref), text.Printable(e.Ref.String()+": "+e.Text))
+	c.warnings.Add(c.state.Place(e.Ref), said)
+}
+
+// remark is warn for what is foreseen, with what to do below it.
+func (c *Reporter) remark(e event.Remarked) {
+	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
 }
 
 // leftOut tells at once what of the input nothing is made of.
