@@ -1,6 +1,10 @@
 package event
 
-import "github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+import (
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
 
 // Cause is one reason why an object does not reach the awaited state: it does not
 // get ready, or does not go away.
@@ -23,6 +27,11 @@ type Cause struct {
 	// Passing tells that it is about what is on its way out, such as Pods of an older
 	// revision: the wait may well end although it stays.
 	Passing bool
+	// Hearsay tells that the cause rests on what a controller wrote down when it tried last,
+	// which cannot be checked and may be over. Age is how long ago that was when the cause
+	// was concluded.
+	Hearsay bool
+	Age     time.Duration
 	// Container is the one that it is about; zero where it is about none, or where what
 	// that wrote tells nothing.
 	Container Container

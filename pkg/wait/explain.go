@@ -121,7 +121,10 @@ func (r *run) explained(e explained) {
 func (r *run) mayEnd(h *hang, now time.Time) bool {
 	for _, c := range h.causes {
 		first, lasts := h.lasting[keyOf(c)]
-		if lasts && now.Sub(first) >= r.EndsFor(c) {
+		if !lasts {
+			continue
+		}
+		if due := first.Add(r.EndsFor(c)); !due.After(now) && h.confirms(c, due) {
 			return true
 		}
 	}
@@ -149,10 +152,13 @@ func (r *run) lasts(it *item, h *hang) {
 		}
 		h.lasting[keyOf(c)] = first
 		due := first.Add(after)
-		if h.decides && !due.After(now) {
+		if h.decides && !due.After(now) && h.confirms(c, due) {
 			it.note = fmt.Sprintf("ended early: %s has lasted for %s, and does not pass by itself", c.Code, now.Sub(first).Round(time.Second))
 			r.end(it, event.Failed)
 			return
+		}
+		if !due.After(now) && !h.confirms(c, due) {
+			continue // It is looked for as often as anything else.
 		}
 		if next.IsZero() || due.Before(next) {
 			next = due

@@ -24,6 +24,13 @@ type hang struct {
 // outdated reports whether something moved since it was asked about.
 func (h *hang) outdated() bool { return h.moved.After(h.asked) }
 
+// confirms reports whether a cause was still so when its time was over. What a controller
+// wrote down is that only if the controller has tried once more since: it does so ever more
+// rarely, and what kept it may be gone.
+func (h *hang) confirms(c event.Cause, due time.Time) bool {
+	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
+}
+
 // causeKey tells causes apart that last.
 type causeKey struct {
 	code    string

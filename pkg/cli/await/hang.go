@@ -96,7 +96,7 @@ func noCode(code string) error {
 // Onto makes an engine, which has its Emit, explain what hangs while it waits.
 func (h Hanging) Onto(engine *wait.Engine, client *cluster.Client, mask func(string) string) {
 	logs := &podLogs{lines: h.logs, read: client.NoRetry().Log, mask: mask, emit: engine.Emit}
-	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}}
+	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}, Now: client.Now}
 	engine.StuckAfter, engine.EndsFor, engine.Complains = h.stuckAfter, h.endsFor, unready.Complains
 	engine.Explain = func(ctx context.Context, objects []wait.Stalled) wait.Explanations {
 		asked := make([]unready.Asked, len(objects))

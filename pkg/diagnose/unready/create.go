@@ -1,8 +1,10 @@
 package unready
 
 import (
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,9 +28,11 @@ type workload struct {
 	selector string
 	// short tells that there are fewer Pods than there should be.
 	short bool
-	// refusal is the latest answer to the attempt to create one, where the status
-	// has it; else it is looked for in the events.
-	refusal string
+	// refusal is the answer to the attempt to create one, where the status has it, and
+	// refusedAt when it was written down. The controllers keep that of the first attempt;
+	// those of later ones are in the events.
+	refusal   string
+	refusedAt time.Time
 }
 
 // refused tells why the Pods (of a CronJob: Jobs) that are missing are not created.
@@ -37,18 +41,42 @@ func (v *view) refused(w workload) []finding {
 	if !w.short {
 		return nil
 	}
-	said, from := w.refusal, "condition ReplicaFailure: "
-	if e := v.warning(w.object, "FailedCreate"); said == "" && e != nil {
-		said, from = e.Message, "event FailedCreate: "
-	}
-	if said == "" {
+	e := v.warning(w.object, "FailedCreate")
+	var c event.Cause
+	switch {
+	case w.refusal == "" && e == nil:
 		return nil
+	case w.refusal == "":
+		c = v.refusal(w, e.Message, "event FailedCreate: ", lastSeen(e))
+	default:
+		c = v.refusal(w, w.refusal, "condition ReplicaFailure: ", w.refusedAt)
+		if e == nil {
+			break
+		}
+		last := v.refusal(w, e.Message, "event FailedCreate: ", lastSeen(e))
+		switch {
+		case last.Code == c.Code && last.BlockedBy == c.BlockedBy:
+			c.Age = min(c.Age, last.Age)
+		case last.Age < c.Age:
+			c = last
+		}
 	}
+	return []finding{{Cause: c, rank: root}}
+}
+
+// refusal is the cause of which a controller wrote something down at a time. Whether the
+// server would say the same now is known only to a rule that has looked.
+func (v *view) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",
 		Message:  "Pods of " + name(w.ref) + " are refused: " + text.Excerpt(said),
 		Evidence: []string{from + text.Excerpt(said)},
 		Next:     describe(w.ref),
+		Hearsay:  true,
+		Age:      math.MaxInt64,
+	}
+	if !at.IsZero() && !v.Now.IsZero() {
+		c.Age = max(0, v.Now.Sub(at))
 	}
 	for _, rule := range []func(workload, string, *event.Cause) bool{
 		v.quota, v.serviceAccount, v.podSecurity, v.webhook, policy, limitRange, v.priority,
@@ -57,7 +85,7 @@ func (v *view) refused(w workload) []finding {
 			break
 		}
 	}
-	return []finding{{Cause: c, rank: root}}
+	return c
 }
 
 // after returns the text between two others.
@@ -105,6 +133,7 @@ func (v *view) serviceAccount(w workload, said string, c *event.Cause) bool {
 	r := ref(core("ServiceAccount"), w.ref.Namespace, account)
 	switch {
 	case v.absent(r):
+		c.Hearsay = false
 	case !strings.Contains(said, "error looking up service account "):
 		return false
 	case v.there(r):
@@ -126,7 +155,9 @@ func (v *view) podSecurity(w workload, said string, c *event.Cause) bool {
 	}
 	then, _, _ := strings.Cut(level, ":")
 	if ns := lookup[corev1.Namespace](v, ref(core("Namespace"), "", w.ref.Namespace)); ns != nil {
-		if now := ns.Labels[enforcedLevel]; now != "" && now != then {
+		now := ns.Labels[enforcedLevel]
+		c.Hearsay = now != then
+		if now != "" && now != then {
 			c.Message = "Pods of " + name(w.ref) + " were refused while namespace " + w.ref.Namespace + " enforced the Pod security level " + level +
 				"; it enforces " + text.Excerpt(now) + " now, and their controller will try again"
 			return true
@@ -198,7 +229,7 @@ func (v *view) priority(w workload, said string, c *event.Cause) bool {
 		c.Message = overcome(w, r)
 		return true
 	}
-	c.Code = "PriorityClassMissing"
+	c.Code, c.Hearsay = "PriorityClassMissing", !v.absent(r)
 	c.Message = "Pods of " + name(w.ref) + " are refused: PriorityClass " + class + " does not exist"
 	c.BlockedBy = r
 	c.Next = kubectl("", "get", "priorityclasses")

@@ -222,7 +222,8 @@ func TestFailingRolloutsAreEnded(t *testing.T) {
 		"ImageNotFound":        {{0, rolling(waitingFor("ContainerCreating", "")), nil}, {5 * time.Second, rolling(notFound), nil}},
 		"SecretMissing":        {{0, rolling(waitingFor("CreateContainerConfigError", "")), keys}},
 		"ContainerConfigError": {{0, rolling(waitingFor("CreateContainerConfigError", "couldn't find key k in Secret prod/keys")), nil}},
-		"PodSecurityViolation": {{0, refusedPods(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`), nil}},
+		"PodSecurityViolation": {{0, refusedPods(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`) +
+			"\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: prod, labels: {pod-security.kubernetes.io/enforce: restricted}}}", nil}},
 		"ServiceAccountMissing": {{
 			0, refusedPods(`pods "web-x" is forbidden: error looking up service account prod/robot: serviceaccount "robot" not found`), []string{"ServiceAccount/prod/robot"},
 		}},
@@ -262,5 +263,68 @@ func TestEndingLooksAnew(t *testing.T) {
 		if out.waited.Action != event.Failed || strings.Contains(codesOf(out.waited.Causes), "SecretMissing") {
 			t.Errorf("%s before: %s %s", before, out.waited.Action, codesOf(out.waited.Causes))
 		}
+	}
+}
+
+// hearsay are refusals that a controller writes down, which nobody can check.
+func hearsay() map[string]string {
+	return map[string]string{
+		"LimitRangeViolation":  `pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`,
+		"PolicyDenied":         `pods "web-x" is forbidden: ValidatingAdmissionPolicy ''no-root'' with binding ''b'' denied request: no`,
+		"QuotaNeedsResources":  `pods "web-x" is forbidden: failed quota: compute: must specify limits.cpu for: app`,
+		"PodSecurityViolation": `pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`,
+	}
+}
+
+// triedAt is a Deployment whose controller was refused last at a time of the story.
+func triedAt(message string, at time.Duration) string {
+	return refusedPods(message) + fmt.Sprintf(`
+---
+{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: FailedCreate, message: 'Error creating: %s', involvedObject: {uid: rs-2}, lastTimestamp: %q}`,
+		message, diagnosetest.Now().Add(at).Format(time.RFC3339))
+}
+
+// TestOldRefusalEndsNothing: a controller that was refused tries again ever more rarely. What
+// it was refused for may be gone meanwhile, and its words still stand there.
+func TestOldRefusalEndsNothing(t *testing.T) {
+	const minute = time.Minute
+	for code, message := range hearsay() {
+		for name, frames := range map[string][]frame{
+			"mended after the last attempt": {
+				{0, triedAt(message, 0), nil}, {41 * time.Second, triedAt(message, 41*time.Second), nil}, {4 * minute, rolling(upAndReady), nil},
+			},
+			"mended before the wait":      {{0, triedAt(message, -10*minute), nil}, {5 * minute, rolling(upAndReady), nil}},
+			"its events are not for us":   {{0, refusedPods(message), nil}, {5 * minute, rolling(upAndReady), nil}},
+			"a refusal of another time":   {{0, triedAt(message, -time.Hour), nil}, {5 * minute, rolling(upAndReady), nil}},
+			"another trouble comes first": {{0, triedAt(message, 0), nil}, {50 * time.Second, triedAt("exceeded quota: q, requested: pods=1", 50*time.Second), nil}, {5 * minute, rolling(upAndReady), nil}},
+		} {
+			t.Run(code+"/"+name, func(t *testing.T) {
+				if out := replay(t, frames, 10*minute); out.err != nil || out.waited.Action != event.Met {
+					t.Errorf("%s after %s: %s (%s)", out.waited.Action, out.after, out.waited.Note, codesOf(out.waited.Causes))
+				}
+			})
+		}
+	}
+}
+
+// TestLastingRefusalEnds: it ends the wait once the controller was refused again when the
+// time was over, however late it tries.
+func TestLastingRefusalEnds(t *testing.T) {
+	for code, message := range hearsay() {
+		t.Run(code, func(t *testing.T) {
+			lasting, _ := unready.LastingOf(code)
+			var frames []frame
+			for _, at := range []time.Duration{0, 10, 20, 41, 82, 164, 328} { // as a ReplicaSet's controller does
+				frames = append(frames, frame{at * time.Second, triedAt(message, at*time.Second), nil})
+			}
+			last := frames[4].at // the first attempt after a minute
+			if lasting.After > time.Minute {
+				last = frames[5].at
+			}
+			out := replay(t, frames, time.Hour)
+			if out.waited.Action != event.Failed || out.after < last || out.after > last+40*time.Second {
+				t.Errorf("%s after %s, want failed soon after %s: %s", out.waited.Action, out.after, last, out.waited.Note)
+			}
+		})
 	}
 }

@@ -59,6 +59,7 @@ func causes(found []finding, more int) []event.Cause {
 		g := groups[i]
 		g.rank = min(g.rank, f.rank)
 		g.Passing = g.Passing && f.Passing
+		g.Hearsay, g.Age = g.Hearsay && f.Hearsay, min(g.Age, f.Age)
 		if f.who != "" && !slices.Contains(g.names, f.who) {
 			g.names = append(g.names, f.who)
 		}

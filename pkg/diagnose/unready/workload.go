@@ -120,7 +120,7 @@ func (v *view) replicaSetOf(rs *appsv1.ReplicaSet) []finding {
 	w := workload{ref: ref(apps("ReplicaSet"), rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
 	for _, c := range rs.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
-			w.refusal = c.Message
+			w.refusal, w.refusedAt = c.Message, c.LastTransitionTime.Time
 		}
 	}
 	w.short = rs.Spec.Replicas != nil && rs.Status.Replicas < *rs.Spec.Replicas
@@ -137,7 +137,7 @@ func (v *view) replicationController(rc *corev1.ReplicationController) []finding
 	}
 	for _, c := range rc.Status.Conditions {
 		if c.Type == corev1.ReplicationControllerReplicaFailure && c.Status == corev1.ConditionTrue {
-			w.refusal = c.Message
+			w.refusal, w.refusedAt = c.Message, c.LastTransitionTime.Time
 		}
 	}
 	w.short = rc.Spec.Replicas != nil && rc.Status.Replicas < *rc.Spec.Replicas

@@ -89,6 +89,12 @@ func TestRefused(t *testing.T) {
 			absent: []string{"PriorityClass.scheduling.k8s.io/high"},
 			want:   []string{"PriorityClassMissing: " + who + ": PriorityClass high does not exist"},
 		},
+		"limit range, of the last attempt": {
+			facts: refusing(`pods "web-x" is forbidden: failed quota: compute: must specify limits.cpu for: app`) +
+				"\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: FailedCreate, lastTimestamp: "2026-01-01T11:59:00Z",
+  message: 'Error creating: pods "web-y" is forbidden: maximum cpu usage per Container is 1, but limit is 4', involvedObject: {uid: rs-1}}`,
+			want: []string{"LimitRangeViolation: " + who + ": they ask for more or less than a LimitRange of namespace prod allows"},
+		},
 		"something else": {
 			facts: refusing(`Pod "web-x" is invalid: spec.nodeName: odd`),
 			want:  []string{"CreateRefused: " + who + `: Pod "web-x" is invalid: spec.nodeName: odd`},
