@@ -11,6 +11,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
@@ -34,8 +35,18 @@ func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 			Kind:      kind, Type: plural.GroupResource().String(), Goal: o.goal,
 		})
 	}
-	o.engine.Source, o.engine.Emit, o.engine.Timeout = files, o.out.Print, 0
+	o.engine.Source, o.engine.Timeout = files, 0
+	o.engine.Emit = func(e event.Event) { o.out.Print(timeless(e)) }
 	return o.targets.Files.Incomplete(o.engine.Run(ctx, all))
+}
+
+// timeless is an event of a wait that had no time: what is not met is not late.
+func timeless(e event.Event) event.Event {
+	if w, ok := e.(event.Waited); ok && w.Action == event.TimedOut {
+		w.Action = event.Unmet
+		return w
+	}
+	return e
 }
 
 // inFiles is a source of what was read from files. It is what a server would list, and

@@ -31,6 +31,8 @@ func TestWaitLocal(t *testing.T) {
 	write("web.yaml", strings.ReplaceAll(bundle[strings.Index(bundle, "- {apiVersion: apps"):], "- {", "{"))
 	write("failed.yaml", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "False", reason: FetchFailed, lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`)
 	write("widget.yaml", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {size: 3}}`)
+	write("broken.yaml", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {size: 1, phase: Failed, message: no disk}}`)
+	write("odd.yaml", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {size: large}}`)
 	write("rules.yaml", "kinds:\n- {group: example.com, kind: Widget, ready: self.status.size >= 3}\n")
 	write("bad.yaml", "kinds:\n- {group: example.com, kind: Widget,\n   ready: self.status.size >= }\n")
 	for line, want := range map[string]struct {
@@ -39,11 +41,14 @@ func TestWaitLocal(t *testing.T) {
 	}{
 		"-f bundle.yaml":                            {1, "its condition Ready is True, but Synced is False (ReconcileError): AccessDenied"},
 		"-f bundle.yaml -o json":                    {1, `"result": "met"`},
+		"-f bundle.yaml -o stream":                  {1, `"result":"unmet"`},
 		"-f web.yaml":                               {0, "met"},
 		"-f web.yaml -o name":                       {0, "deployment.apps/web"},
 		"-f web.yaml --for=self.status.replicas==2": {1, "self.status.replicas"},
 		"-f web.yaml --for=condition=Available":     {0, "met"},
 		"-f failed.yaml":                            {1, "failed"},
+		"-f broken.yaml --readiness=rules.yaml":     {1, "failed"},
+		"-f odd.yaml --readiness=rules.yaml":        {2, "rules.yaml:2: "},
 		"-f widget.yaml":                            {1, "wait for an expression of your own"},
 		"-f widget.yaml --readiness=rules.yaml":     {0, "met"},
 		"-f widget.yaml --readiness=bad.yaml":       {2, "--readiness: bad.yaml:3: "},
@@ -62,7 +67,7 @@ func TestWaitLocalReadsStandardInput(t *testing.T) {
 	noCluster(t)
 	var out, stderr bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(bundle), Out: &out, ErrOut: &stderr}
-	if status := Main(t.Context(), []string{"kubectl-k8sconnect", "wait", "--local", "-f", "-"}, streams); status != 1 || !strings.Contains(out.String(), "1 met, 1 not met") {
+	if status := Main(t.Context(), []string{"kubectl-k8sconnect", "wait", "--local", "-f", "-"}, streams); status != 1 || !strings.HasSuffix(out.String(), "1 met, 1 not met\n") {
 		t.Errorf("%d\n%s%s", status, &out, &stderr)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // stated evaluates ready by a rule that is stated in CEL; what that does not say, the
 // conventions do.
 type stated struct {
-	isReady, fail *expression
+	isReady, fail *placed
 	text          string
 	// message makes the sentence for what is not ready; nil where the rule has none.
 	message cel.Program
@@ -30,7 +30,7 @@ type stated struct {
 func compileRule(gvk schema.GroupVersionKind, rule KindRule) (*stated, error) {
 	l := language{gvk: gvk}
 	out := &stated{text: rule.Ready.Text, secret: isSecret(gvk), read: reads{specTimes: true}}
-	formula := func(f Formula) (*expression, error) {
+	formula := func(f Formula) (*placed, error) {
 		if f.Text == "" {
 			return nil, nil
 		}
@@ -39,7 +39,7 @@ func compileRule(gvk schema.GroupVersionKind, rule KindRule) (*stated, error) {
 			return nil, f.wrong(err)
 		}
 		out.read = out.read.and(x.reads())
-		return x, nil
+		return &placed{x, f}, nil
 	}
 	var readyErr, failedErr, messageErr error
 	out.isReady, readyErr = formula(rule.Ready)
@@ -48,6 +48,20 @@ func compileRule(gvk schema.GroupVersionKind, rule KindRule) (*stated, error) {
 		out.message, messageErr = out.compileMessage(&l, rule.Message)
 	}
 	return out, errors.Join(readyErr, failedErr, messageErr)
+}
+
+// placed is a formula that says where it is written when it cannot be evaluated.
+type placed struct {
+	*expression
+	formula Formula
+}
+
+func (p *placed) evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict {
+	v := p.expression.evaluate(ctx, obj, now)
+	if v.Err != nil {
+		v.Err = p.formula.wrong(v.Err)
+	}
+	return v
 }
 
 // wrong says where the formula is that does not compile.
@@ -106,6 +120,12 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 		return Verdict{Met: true, Reason: "Ready", Message: "the rule of its kind holds: " + text.OneLine(r.text), Values: v.Values}
 	case v.Err != nil:
 		return v
+	}
+	if r.fail == nil { // What the rule leaves out, the conventions say.
+		if v := byConventions(); v.Failed {
+			v.Message = r.say(ctx, obj, v.Message, byConventions)
+			return v
+		}
 	}
 	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule of its kind does not hold yet: "+text.OneLine(r.text), byConventions), Values: v.Values}
 }

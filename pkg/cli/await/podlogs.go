@@ -25,6 +25,8 @@ const (
 	logsKept   = time.Minute
 	// logWait is how long one may take: the server asks the node for it.
 	logWait = 4 * time.Second
+	// logTries is how often one log is asked for, with ever fewer lines.
+	logTries = 3
 )
 
 // podLogs reads the last lines of the containers that causes name.
@@ -77,11 +79,7 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 	if log, ok := p.known[c]; ok && time.Since(log.at) < logsKept || p.refused[c.Namespace] {
 		return log, 0
 	}
-	in, cancel := context.WithTimeout(ctx, logWait)
-	defer cancel()
-	said, err := p.read(in, cluster.Log{
-		Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.Previous, Lines: p.lines, Bytes: logBytes,
-	})
+	said, sent, err := p.last(ctx, c)
 	if apierrors.IsForbidden(err) {
 		if p.refused == nil {
 			p.refused = map[string]bool{}
@@ -90,14 +88,37 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); the causes are told without"})
 	}
 	if ctx.Err() != nil { // We stopped asking, which is no answer.
-		return podLog{}, 1
+		return podLog{}, sent
 	}
 	log := podLog{lines: logLines(p.mask(uncut(said)), p.lines), err: err, at: time.Now()}
 	if p.known == nil {
 		p.known = map[event.Container]podLog{}
 	}
 	p.known[c] = log
-	return log, 1
+	return log, sent
+}
+
+// last reads the last lines of a log, and returns how many requests that took. The server
+// counts bytes from the first of the lines that are asked for, so where those are too many
+// it is the last ones that are missing: fewer are asked for then, and if need be one.
+func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sent int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, logWait)
+	defer cancel()
+	for lines := p.lines; ; {
+		said, err = p.read(ctx, cluster.Log{
+			Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Previous: c.Previous, Lines: lines, Bytes: logBytes,
+		})
+		sent++
+		whole := strings.Count(said, "\n")
+		if err != nil || len(said) < logBytes || lines == 1 {
+			return said, sent, err
+		}
+		// So many fit on the average; the last ones may be longer than those before.
+		if lines = min(lines, whole) / 2; sent == logTries-1 {
+			lines = 1
+		}
+		lines = max(1, lines)
+	}
 }
 
 // uncut leaves out the last line of a log that was too long, which ends anywhere: of half a

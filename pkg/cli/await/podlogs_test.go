@@ -117,3 +117,34 @@ func TestPodLogsAgain(t *testing.T) {
 		t.Errorf("%d requests, %d warnings, %+v", n, warned, causes[2])
 	}
 }
+
+// The server cuts a log off from its end, which is what was asked for: of one with huge lines
+// the last ones are shown all the same.
+func TestPodLogsOfHugeLines(t *testing.T) {
+	long := func(begin string, n int) string { return begin + strings.Repeat("x", n-len(begin)) + "\n" }
+	for name, test := range map[string]struct {
+		log  []string
+		want []string
+	}{
+		"each is long":           {[]string{long("1", 30<<10), long("2", 30<<10), long("3", 30<<10), long("4", 30<<10)}, []string{"4"}},
+		"an early one is long":   {[]string{long("1", 70<<10), "2\n", "3\n"}, []string{"3"}},
+		"the last one is long":   {[]string{"1\n", "2\n", long("3", 80<<10)}, []string{"3"}},
+		"many, of a few kB each": {slices.Repeat([]string{long("a", 4<<10)}, 30), slices.Repeat([]string{"a"}, 7)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &podLogs{lines: 30, mask: redact.NewVault().Text, read: func(_ context.Context, l cluster.Log) (string, error) {
+				said := strings.Join(test.log[max(0, len(test.log)-l.Lines):], "")
+				return said[:min(len(said), l.Bytes)], nil
+			}}
+			causes := []event.Cause{crashed("web-1")}
+			requests := p.onto(t.Context(), causes)
+			var begins []string
+			for _, line := range causes[0].Log {
+				begins = append(begins, line[:1])
+			}
+			if !slices.Equal(begins, test.want) || requests > 3 {
+				t.Errorf("%d requests: shown %q", requests, begins)
+			}
+		})
+	}
+}
