@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -29,6 +30,11 @@ type Options struct {
 	// Run is sent with each request, as the beginning of its Audit-ID, so that
 	// the server's audit log and the output of a run can be laid side by side.
 	Run string
+	// Sent counts the requests of the run, where it has several clients; nil counts those
+	// of this one.
+	Sent *atomic.Int64
+	// Guard decides whether a write may leave; nil lets all of them pass.
+	Guard request.Guard
 	// OnWarning hears the server's warnings, each text once for an object. The zero
 	// Ref stands for requests that concern no object.
 	OnWarning func(object.Ref, string)
@@ -65,7 +71,7 @@ type Client struct {
 func New(o Options) (*Client, error) {
 	var telling sync.Mutex
 	clock := &request.Clock{}
-	config := request.Prepare(o.REST, o.Run, request.NewWarnings(&telling, o.OnWarning), clock)
+	config := request.Prepare(o.REST, request.Origin{Run: o.Run, Sent: o.Sent, Guard: o.Guard}, request.NewWarnings(&telling, o.OnWarning), clock)
 	cache, err := kinds.NewCache(config, o.CacheDir)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)

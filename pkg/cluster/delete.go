@@ -32,7 +32,11 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	q := request.Request{Ref: ref, Guarded: how.UID != ""}
 	doubtful := false
 	send := func() *rest.Request {
-		return c.rest.Delete().AbsPath(request.ResourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
+		r := c.rest.Delete().AbsPath(request.ResourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
+		if how.DryRun { // The server reads it in the body; who looks at requests, by the address.
+			r = r.Param("dryRun", metav1.DryRunAll)
+		}
+		return r
 	}
 	left, err := c.answered(ctx, kind, q, send, func(body []byte) (left *unstructured.Unstructured, err error) {
 		left, doubtful, err = deleted(body, kind, ref, how)

@@ -37,7 +37,7 @@ func Classify(err error, r Request) Class {
 		network net.Error
 	)
 	switch {
-	case errors.As(err, &gone):
+	case errors.As(err, &gone), errors.As(err, new(*refusedError)):
 		return Final
 	case errors.As(err, &status):
 		return classifyStatus(status.Status(), r)

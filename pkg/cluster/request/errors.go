@@ -195,6 +195,9 @@ func (e *underwayError) MayBeWritten() bool { return true }
 func explain(err error) error {
 	var unsent *url.Error
 	var hint string
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		return refused.err
+	}
 	switch {
 	case errors.As(err, &unsent):
 		return &UnreachableError{Err: unsent.Err}

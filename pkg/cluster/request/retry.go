@@ -110,7 +110,7 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	if ctx.Err() != nil { // Nothing begins that nobody waits for.
 		return 0, 0, context.Cause(ctx)
 	}
-	a := &attempt{about: r.About, quiet: r.Quiet, wrote: r.wrote}
+	a := &attempt{about: r.About, quiet: r.Quiet, unguarded: r.Unguarded, wrote: r.wrote}
 	if a.about == nil && r.Ref.Name != "" {
 		a.about = []object.Ref{r.Ref}
 	}
@@ -142,6 +142,9 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 
 // asUnsent tells apart the error of a request that never came to the connection.
 func asUnsent(err error) error {
+	if errors.As(err, new(*refusedError)) {
+		return err
+	}
 	if unsent, ok := errors.AsType[*url.Error](err); ok {
 		return &credentialsError{unsent.Err}
 	}

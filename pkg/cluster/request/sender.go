@@ -89,7 +89,7 @@ func New(client *rest.RESTClient, o Options) *Sender {
 
 // Prepare returns the configuration of everything that a run sends, discovery
 // included. The clock learns from every answer.
-func Prepare(config *rest.Config, run string, warnings *Warnings, clock *Clock) *rest.Config {
+func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock) *rest.Config {
 	c := rest.CopyConfig(config)
 	// The server has priority and fairness (KEP-1040), and we have a limiter: a rate
 	// would only be a guess.
@@ -98,7 +98,7 @@ func Prepare(config *rest.Config, run string, warnings *Warnings, clock *Clock) 
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
 	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	c.WarningHandler, c.WarningHandlerWithContext = nil, warnings
-	c.Wrap(newTransport(run, BasePath(config), clock))
+	c.Wrap(newTransport(from, BasePath(config), clock))
 	return c
 }
 

@@ -36,6 +36,8 @@ type attempt struct {
 	// wrote is set once something was sent that changes the cluster; nil where
 	// nobody asks.
 	wrote *atomic.Bool
+	// unguarded: the guard of the run is not asked about it.
+	unguarded bool
 }
 
 func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
@@ -73,18 +75,40 @@ type transport struct {
 	base  string
 	sent  *atomic.Int64
 	clock *Clock
+	// guard is asked before each write; nil if there is none.
+	guard Guard
+}
+
+// Origin is where the requests of a run come from.
+type Origin struct {
+	// Run begins the Audit-ID of each; empty leaves that to the server.
+	Run string
+	// Sent counts them; nil counts those of one client by themselves.
+	Sent *atomic.Int64
+	// Guard decides whether a write may leave; nil lets all of them pass.
+	Guard Guard
 }
 
 // newTransport returns what makes transports that count together.
-func newTransport(run, base string, clock *Clock) func(http.RoundTripper) http.RoundTripper {
-	sent := &atomic.Int64{}
+func newTransport(from Origin, base string, clock *Clock) func(http.RoundTripper) http.RoundTripper {
+	if from.Sent == nil {
+		from.Sent = &atomic.Int64{}
+	}
 	return func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, run: run, base: base, sent: sent, clock: clock}
+		return &transport{next: next, run: from.Run, base: base, sent: from.Sent, clock: clock, guard: from.Guard}
 	}
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.guard != nil && writes(req) && !attemptOf(req.Context()).unguarded {
+		return t.guarded(req, t.send)
+	}
+	return t.send(req)
+}
+
+// send sends the request once.
+func (t *transport) send(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	if t.run != "" {
 		req = req.Clone(ctx) // A RoundTripper must not change its request.
@@ -92,11 +116,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a := attemptOf(ctx)
 	a.hear()
-	if a.wrote != nil && writes(req) {
-		a.wrote.Store(true)
-	}
+	first := a.wrote != nil && writes(req) && a.wrote.CompareAndSwap(false, true)
 	began := time.Now()
 	resp, err := t.next.RoundTrip(req)
+	if errors.Is(err, errStale) {
+		if first {
+			a.wrote.Store(false)
+		}
+		return nil, err
+	}
 	if err != nil {
 		return nil, asLost(ctx, err)
 	}
@@ -131,7 +159,7 @@ func writes(req *http.Request) bool {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return false
 	}
-	return !isDryRun(req)
+	return !isDryRun(req) && !isQuestion(req)
 }
 
 func isDryRun(req *http.Request) bool { return req.URL.Query().Has("dryRun") }

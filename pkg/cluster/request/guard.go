@@ -1,0 +1,105 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Guard decides whether a write may leave. It is asked for each one at the last moment:
+// when it is the request's turn, its credentials are there, and the connection is next.
+type Guard interface {
+	// Begin waits until a write may begin, and returns how long the server may take for
+	// it; or an error, if it may not be sent at all. ended is called once it is over, with
+	// true if the server has answered.
+	Begin(ctx context.Context) (within time.Duration, ended func(answered bool), err error)
+	// Fresh reports whether a write that has begun may still leave.
+	Fresh() bool
+}
+
+// refusedError says that a write was not sent: the guard refused it.
+type refusedError struct{ err error }
+
+func (e *refusedError) Error() string { return e.err.Error() }
+
+// Unwrap returns why.
+func (e *refusedError) Unwrap() error { return e.err }
+
+// errStale says that a write was not sent whole: the guard had let it pass too long ago.
+var errStale = errors.New("the write waited too long to be sent")
+
+// guarded sends a write as the guard allows. One that waited for a connection until the
+// guard would not let it pass any more is begun anew.
+func (t *transport) guarded(req *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	for {
+		within, ended, err := t.guard.Begin(req.Context())
+		switch {
+		case req.Context().Err() != nil && err != nil:
+			return nil, err // It was waited for to the end of the request's time.
+		case err != nil:
+			return nil, &refusedError{err}
+		}
+		resp, err := send(t.bounded(req, within))
+		ended(err == nil && resp.StatusCode < http.StatusInternalServerError)
+		if !errors.Is(err, errStale) || req.Body != nil && req.GetBody == nil {
+			return resp, err
+		}
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// bounded returns the request with a bound on how long the server may take for it, counted
+// from when it arrives there, and with a body whose end does not leave unless the guard
+// still allows it. What the server does not get whole, it does not carry out.
+func (t *transport) bounded(req *http.Request, within time.Duration) *http.Request {
+	out := req.Clone(req.Context())
+	// The API server refuses a bound above its own, by default a minute; no guard allows
+	// as much.
+	query := out.URL.Query()
+	if own, err := time.ParseDuration(query.Get("timeout")); err == nil && own > 0 { // --request-timeout
+		within = min(within, own)
+	}
+	query.Set("timeout", within.Truncate(time.Millisecond).String())
+	out.URL.RawQuery = query.Encode()
+	if req.Body == nil {
+		return out
+	}
+	out.Body = &freshBody{req.Body, t.guard}
+	if req.GetBody != nil {
+		out.GetBody = func() (io.ReadCloser, error) {
+			body, err := req.GetBody()
+			return &freshBody{body, t.guard}, err
+		}
+	}
+	return out
+}
+
+// freshBody is a body that ends with an error once the guard does not let it pass any
+// more: net/http may hold a request until there is a connection, or until the server takes
+// more, and sends it again by itself where a connection was closed.
+type freshBody struct {
+	io.ReadCloser
+	guard Guard
+}
+
+func (b *freshBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if !b.guard.Fresh() {
+		return 0, errStale
+	}
+	return n, err
+}
+
+// isQuestion reports whether a request asks something by creating an object that the
+// server does not keep.
+func isQuestion(req *http.Request) bool {
+	return req.Method == http.MethodPost &&
+		(strings.Contains(req.URL.Path, "/apis/authorization.k8s.io/") || strings.Contains(req.URL.Path, "/apis/authentication.k8s.io/"))
+}
