@@ -1,0 +1,38 @@
+package lock
+
+import "time"
+
+// Moment is one look at both clocks of a machine. Neither is enough to tell how much time
+// has passed: the monotonic one may stand still while the machine sleeps, and the other
+// one can be set.
+type Moment struct {
+	// Mono is the monotonic clock, from any beginning.
+	Mono time.Duration
+	// Wall is what the machine takes for the time of day.
+	Wall time.Time
+}
+
+// setBack is by how much the time of day may fall behind the monotonic clock before that
+// is taken for a clock that was set. Clocks that are kept in step are slewed by less.
+const setBack = time.Second
+
+// since returns how much time has passed since an earlier moment, at least: what the
+// clock says that says more. known is false where the time of day was set back, for then
+// it does not tell how long the machine has slept.
+func (m Moment) since(earlier Moment) (passed time.Duration, known bool) {
+	mono, wall := m.Mono-earlier.Mono, m.Wall.Sub(earlier.Wall)
+	return max(mono, wall), wall >= mono-setBack
+}
+
+// clock returns a look at the clocks of this machine.
+func clock() func() Moment {
+	start := time.Now()
+	return func() Moment {
+		now := time.Now()
+		mono, ok := sinceBoot()
+		if !ok {
+			mono = now.Sub(start)
+		}
+		return Moment{Mono: mono, Wall: now.Round(0)} // Round takes the monotonic reading off.
+	}
+}

@@ -1,0 +1,41 @@
+package lock
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
+
+// Name returns the name of the Lease of a set. The id of a set has capital letters and
+// underscores, which no name of an object may have: the name is the digest of the id.
+func Name(set string) string {
+	const enough = 16 // bytes, so that no two sets of a namespace ever share one
+	sum := sha256.Sum256([]byte(set))
+	return "applyset-" + hex.EncodeToString(sum[:enough])
+}
+
+// Record is what a Lease says.
+type Record struct {
+	// Holder is who holds the lock; empty if nobody does. No two processes ever have the
+	// same.
+	Holder string
+	// Run is the id of its run.
+	Run string
+	// Acquired and Renewed are by the holder's clock. They are for people to read:
+	// nothing is decided by them.
+	Acquired, Renewed time.Time
+	// Duration is how long the Lease is good for that is not renewed.
+	Duration time.Duration
+	// Transitions counts how often the lock changed hands.
+	Transitions int
+	// Version is the resource version.
+	Version string
+}
+
+// Identity is one process that wants the lock.
+type Identity struct {
+	// Holder names it for people, and differs from that of every other process.
+	Holder string
+	// Run is the id of its run, which others may share.
+	Run string
+}

@@ -1,0 +1,31 @@
+package lock
+
+import "time"
+
+// Terms are how long things last.
+type Terms struct {
+	// Duration is how long a Lease is good for that is not renewed: after that, others
+	// may take it over.
+	Duration time.Duration
+	// Margin is how much of it has to be left for a write to begin.
+	Margin time.Duration
+	// Slack is how much of that is not the server's: the request is under way for a
+	// moment, and clocks do not go equally fast.
+	Slack time.Duration
+	// Renew is the pause between two renewals, Again that after one that failed, and Poll
+	// that between two looks at the Lease of somebody else.
+	Renew, Again, Poll time.Duration
+	// Patience is how long a holder goes on trying to renew a Lease, and writes nothing
+	// meanwhile, before it gives the lock up.
+	Patience time.Duration
+}
+
+// Usual returns the terms for a cluster. A run that is killed is replaced after half a
+// minute; one whose server is busy for a few seconds does not notice.
+func Usual() Terms {
+	return Terms{
+		Duration: 30 * time.Second, Margin: 10 * time.Second, Slack: 2 * time.Second,
+		Renew: 5 * time.Second, Again: time.Second, Poll: time.Second,
+		Patience: time.Minute,
+	}
+}
