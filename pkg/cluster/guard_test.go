@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -61,6 +62,22 @@ var sendings = map[string]struct {
 	}},
 	"dry deletion": {send: func(ctx context.Context, c *Client) error {
 		_, err := c.Delete(ctx, configMaps, refTo(configMaps, "a"), object.Deletion{DryRun: true})
+		return err
+	}},
+	"unguarded": {send: func(ctx context.Context, c *Client) error {
+		_, err := c.Apply(request.Unguarded(ctx), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		return err
+	}},
+	"question": {send: func(ctx context.Context, c *Client) error {
+		_, _ = c.Permitted(ctx, configMaps, refTo(configMaps, "a"), "get") // It is not answered as a question.
+		return nil
+	}},
+	"create": {true, func(ctx context.Context, c *Client) error {
+		_, err := c.Create(ctx, configMaps, newObject(configMaps, "configmaps"), object.Write{Manager: "m"})
+		return err
+	}},
+	"merge": {true, func(ctx context.Context, c *Client) error {
+		_, err := c.Merge(ctx, configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
 		return err
 	}},
 	"apply": {true, func(ctx context.Context, c *Client) error {

@@ -32,6 +32,34 @@ func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.
 	})
 }
 
+// Create creates the object, and returns a conflict (already exists) if there is one of
+// that name.
+func (c *Client) Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(obj.Object)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
+	}
+	q := request.Request{Ref: object.RefOf(obj), Guarded: true}
+	return c.object(ctx, kind, q, func() *rest.Request {
+		r := c.rest.Post().AbsPath(request.ResourcePath(kind, obj.GetNamespace())...).Body(body)
+		return withOptions(r, how)
+	})
+}
+
+// Merge changes those fields of the object that the patch has. A patch with a resource
+// version is a conflict unless the object is at that version.
+func (c *Client) Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(patch.Object)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", object.RefOf(patch), err)
+	}
+	q := request.Request{Ref: object.RefOf(patch), Guarded: patch.GetResourceVersion() != ""}
+	return c.object(ctx, kind, q, func() *rest.Request {
+		r := c.rest.Patch(types.MergePatchType).AbsPath(request.ResourcePath(kind, patch.GetNamespace(), patch.GetName())...).Body(body)
+		return withOptions(r, how)
+	})
+}
+
 // Update replaces the object.
 func (c *Client) Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(obj.Object)

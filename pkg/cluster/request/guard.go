@@ -20,6 +20,16 @@ type Guard interface {
 	Fresh() bool
 }
 
+type unguardedKey struct{}
+
+// Unguarded returns a context under which the guard is not asked: for what is no part of
+// what it protects, such as the requests for the lock itself.
+func Unguarded(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unguardedKey{}, true)
+}
+
+func isUnguarded(ctx context.Context) bool { return ctx.Value(unguardedKey{}) != nil }
+
 // refusedError says that a write was not sent: the guard refused it.
 type refusedError struct{ err error }
 

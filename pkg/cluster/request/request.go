@@ -24,9 +24,6 @@ type Request struct {
 	NewlyServed bool
 	// Quiet requests are ours alone: nobody wants to be warned about them.
 	Quiet bool
-	// Unguarded requests are no part of what the run's guard protects, such as those for
-	// the lock itself.
-	Unguarded bool
 	// Bulk requests take as long as the data that they move: their time tells
 	// nothing about the server.
 	Bulk bool

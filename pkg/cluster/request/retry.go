@@ -110,7 +110,7 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	if ctx.Err() != nil { // Nothing begins that nobody waits for.
 		return 0, 0, context.Cause(ctx)
 	}
-	a := &attempt{about: r.About, quiet: r.Quiet, unguarded: r.Unguarded, wrote: r.wrote}
+	a := &attempt{about: r.About, quiet: r.Quiet, unguarded: isUnguarded(ctx), wrote: r.wrote}
 	if a.about == nil && r.Ref.Name != "" {
 		a.about = []object.Ref{r.Ref}
 	}
