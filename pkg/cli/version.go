@@ -70,7 +70,7 @@ func (o *versionOptions) Execute(ctx context.Context, in verb.Invocation) error 
 
 // clusterVersions asks the cluster for the versions of what runs there.
 func clusterVersions(ctx context.Context, c *connection.Connection) (*version.Info, *webhookVersion, error) {
-	client, err := c.Connect(ctx, connection.NewRun(), 0, verb.Ignore)
+	client, err := c.Connect(ctx, c.NewRun(), 0, verb.Ignore)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -43,7 +43,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 func askedKind(ctx context.Context, c *connection.Connection, named string, rules *condition.Rules) (schema.GroupKind, error) {
 	ctx, cancel := context.WithTimeout(ctx, explainWithin)
 	defer cancel()
-	client, err := c.Connect(ctx, connection.NewRun(), 0, verb.Ignore)
+	client, err := c.Connect(ctx, c.NewRun(), 0, verb.Ignore)
 	if err != nil {
 		return schema.GroupKind{}, err
 	}

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -40,6 +39,14 @@ type Connection struct {
 	RunTold bool
 	// Warned counts the server's warnings that were told, of all clients of the run.
 	Warned *atomic.Int64
+	// Guard decides whether a write may leave, of all clients that are made from then on;
+	// nil lets all of them pass.
+	Guard request.Guard
+
+	runID   string
+	process string
+	// sent counts the requests of all clients.
+	sent *atomic.Int64
 
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
@@ -60,7 +67,7 @@ func New(vault *redact.Vault) *Connection {
 		// repository, in a pipeline. Nobody looks for it there, and it is committed.
 		*config.CacheDir = ""
 	}
-	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64)}
+	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64)}
 }
 
 // AddFlags adds the flags to those of a command; they are read from there.
@@ -73,6 +80,7 @@ func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
 		"How long to keep trying while the API server is unavailable; 10m outlasts the start of a cluster")
 	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; 0 is unlimited")
+	c.addRun(flags)
 	c.addGuards(flags)
 	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Log verbosity; 6 shows each request")
 	flags.StringVar(&c.Color, "color", "auto", "When to use colour: auto, always or never")
@@ -80,7 +88,7 @@ func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 
 // CommonFlags are those that help explains with every command.
 func CommonFlags() []string {
-	return []string{"namespace", "context", "kubeconfig", ExpectContext, ExpectCluster, "server-timeout", "timeout", "color", "v"}
+	return []string{"namespace", "context", "kubeconfig", ExpectContext, ExpectCluster, "server-timeout", "timeout", RunID, "color", "v"}
 }
 
 // Check finds fault with flags whose values alone are wrong.
@@ -92,7 +100,7 @@ func (c *Connection) Check() error {
 	if c.serverTimeout < 0 {
 		errs = append(errs, errors.New("--server-timeout must not be negative"))
 	}
-	return errors.Join(append(errs, c.checkGuards())...)
+	return errors.Join(append(errs, c.checkRun(), c.checkGuards())...)
 }
 
 // Begin prepares what every verb needs before it works: log verbosity and the
@@ -140,9 +148,6 @@ func (c *Connection) Namespace() (name string, enforced bool, err error) {
 	return name, enforced, nil
 }
 
-// NewRun returns a fresh id for one run.
-func NewRun() string { return ulid.Make().String() }
-
 // Connect makes the client of a run; what it has to say while it works goes to
 // emit. It has seen by then that the cluster is the one that was expected.
 func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
@@ -161,7 +166,9 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 		CacheDir:      *c.config.CacheDir,
 		ServerTimeout: c.serverTimeout,
 		Concurrency:   concurrency,
-		Run:           run,
+		Run:           c.Call(),
+		Sent:          c.sent,
+		Guard:         c.Guard,
 		OnWarning: func(ref object.Ref, text string) {
 			c.Warned.Add(1)
 			emit(event.Warned{Ref: ref, Text: text})
@@ -195,7 +202,7 @@ func (c *Connection) Quick(ctx context.Context) (*cluster.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir})
+	client, err := cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir, Run: c.Call(), Sent: c.sent, Guard: c.Guard})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 		Verbose:  c.Verbosity > 0,
 		Progress: output.CanRedraw(errTerminal, os.Getenv),
 		Width:    width, ErrWidth: errWidth,
-		Run:   connection.NewRun(),
+		Run:   c.NewRun(),
 		OnRun: func() { c.RunTold = true },
 		Mask:  c.Masking(), Flags: c.Typed(),
 		Over: c.Over,
