@@ -160,6 +160,6 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	until, _ := ctx.Deadline()
 	o.engine.Wait = o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print)
 	o.engine.Remove = remover{client, o.out.Print}.ofItem
-	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, o.out.Print
+	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
 	return verb.Unfinished(o.engine.Run(ctx, p))
 }

@@ -166,6 +166,7 @@ func (l *Lock) keep(ctx context.Context, store Store) context.Context {
 			switch move.Step {
 			case End:
 				l.lost()
+				l.tell()
 				return
 			case Rest:
 				l.rest(keeping, move.In)
@@ -198,7 +199,8 @@ func (l *Lock) tell() {
 	l.news = make(chan struct{})
 }
 
-// lost ends the run.
+// lost ends the run, before anybody else is told: what is refused from now on was not
+// refused by the server.
 func (l *Lock) lost() {
 	l.mu.Lock()
 	err := l.machine.Lost()
@@ -207,7 +209,6 @@ func (l *Lock) lost() {
 	}
 	l.mu.Unlock()
 	l.lose(err)
-	l.tell()
 }
 
 // Held reports whether the lock was got, and neither lost nor released since.
@@ -237,6 +238,7 @@ func (l *Lock) Begin(ctx context.Context) (within time.Duration, ended func(answ
 		case ok:
 			return within, func(answered bool) { l.ended(answered, now.Mono+within+l.terms.Slack) }, nil
 		case lost != nil:
+			l.lost()
 			return 0, nil, lost
 		case !held:
 			return 0, nil, ErrNotHeld

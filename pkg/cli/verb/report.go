@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -98,9 +99,9 @@ func TellRun(c *connection.Connection, w io.Writer, err error) {
 }
 
 // isLate reports whether the time was over before all was done, or before what a
-// selector waited for came: that is a no.
+// selector waited for came, or whether another run had the lock: that is a no.
 func isLate(err error) bool {
-	if errors.As(err, new(*unfinishedError)) {
+	if errors.As(err, new(*unfinishedError)) || errors.As(err, new(*lock.HeldError)) || errors.As(err, new(*lock.LostError)) {
 		return true
 	}
 	nothing, ok := errors.AsType[*wait.NothingError](err)

@@ -1,0 +1,129 @@
+package budget
+
+import (
+	"slices"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Short says that the time will not do.
+type Short struct {
+	// Done is how many of Total objects will have been worked on by then.
+	Done, Total int
+	// Left is when that is.
+	Left time.Duration
+}
+
+// Forecast watches one run.
+type Forecast struct {
+	end time.Time
+
+	phases             []event.Phase
+	current            int
+	total, done, inner int
+	// open are objects that are worked on. What comes to an end without having been begun
+	// took no time: it was settled by reading.
+	open             map[object.Key]bool
+	written, settled int
+	// ends are when work on objects ended, by the time for which the run has worked: what
+	// it waits for between two phases tells nothing about its pace.
+	ends   []time.Duration
+	worked time.Duration
+	since  time.Time
+	// short is since when, by the same time, the run falls short; nil if it does not.
+	short *time.Duration
+	told  bool
+}
+
+// New returns a forecast for a run that has to end then.
+func New(end time.Time) *Forecast {
+	return &Forecast{end: end, open: map[object.Key]bool{}}
+}
+
+// What a pace is told by.
+const (
+	// least is for how long a run has to have worked, and to have fallen short, and enough
+	// how many objects; of a run that has little time, a twentieth of it.
+	least  = 5 * time.Second
+	enough = 20
+	// recent is the shortest time that tells a pace.
+	recent = 2 * time.Second
+	// tolerance is how far short a run has to fall, in percent of what is left to do: a
+	// pace is no promise.
+	tolerance = 10
+)
+
+// Take takes an event of the run. It reports, once, that the time will not do.
+func (f *Forecast) Take(now time.Time, e event.Event) (Short, bool) {
+	switch e := e.(type) {
+	case event.Planned:
+		f.phases, f.current, f.total = e.Phases, -1, 0
+		for _, phase := range e.Phases {
+			f.total += phase.Total
+		}
+	case event.PhaseStarted:
+		f.current, f.inner, f.since = e.Index, 0, now
+	case event.Started:
+		f.open[e.Ref.Key()] = true
+	case event.Applied:
+		return f.applied(now, e)
+	}
+	return Short{}, false
+}
+
+func (f *Forecast) applied(now time.Time, e event.Applied) (Short, bool) {
+	f.done++
+	f.inner++
+	key := e.Ref.Key()
+	if !f.open[key] {
+		f.settled++
+		return Short{}, false
+	}
+	delete(f.open, key)
+	f.written++
+	f.worked += now.Sub(f.since)
+	f.since = now
+	f.ends = append(f.ends, f.worked)
+	left := f.end.Sub(now)
+	evidence := min(least, (left+f.worked)/20)
+	if f.told || f.written < enough || f.worked < evidence || left <= evidence || e.Action == event.Skipped {
+		return Short{}, false
+	}
+	need, possible := f.need(), f.pace(min(recent, evidence))*left.Seconds()
+	switch {
+	case possible >= need*(100-tolerance)/100:
+		f.short = nil
+		return Short{}, false
+	case f.short == nil:
+		began := f.worked
+		f.short = &began
+	}
+	if f.worked-*f.short < evidence {
+		return Short{}, false // A run has to find its stride.
+	}
+	f.told = true
+	remaining := float64(f.total - f.done)
+	return Short{Done: f.done + int(remaining*possible/need), Total: f.total, Left: left}, true
+}
+
+// pace is how many objects a second were finished lately: in the last quarter of the work,
+// for a server gets busier, or a run finds its stride.
+func (f *Forecast) pace(shortest time.Duration) float64 {
+	window := min(f.worked, max(shortest, f.worked/4))
+	from, _ := slices.BinarySearch(f.ends, f.worked-window)
+	return float64(len(f.ends)-from) / window.Seconds()
+}
+
+// need is how many objects have to be worked on yet. All that is left of this phase was
+// looked at, and has to be; of later ones, as many as of those so far.
+func (f *Forecast) need() float64 {
+	here := 0
+	if f.current >= 0 && f.current < len(f.phases) {
+		here = max(0, f.phases[f.current].Total-f.inner)
+	}
+	later := max(0, f.total-f.done-here)
+	share := float64(f.written) / float64(f.written+f.settled)
+	return float64(here) + float64(later)*share
+}

@@ -1,0 +1,105 @@
+package locking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Locking is the lock of the set that a run changes.
+type Locking struct {
+	connection *connection.Connection
+	lock       *lock.Lock
+	me         lock.Identity
+	within     time.Duration
+	emit       func(event.Event)
+	store      *store
+	events     *events
+}
+
+// New returns the lock of a run, which nobody holds yet. From now on, no client of the
+// connection writes unless it is held.
+func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
+	l := &Locking{connection: c, me: identity(c, run), within: within, emit: emit}
+	l.lock = lock.New(l.me, lock.Usual())
+	c.Guard = l.lock
+	return l
+}
+
+// fixed is where the Leases of sets are whose parent is in no namespace.
+const fixed = "default"
+
+// LeaseOf returns the Lease that locks the set with this parent.
+func LeaseOf(parent object.Ref) object.Ref {
+	ref := object.Ref{GVK: LeaseKind().GVK, Namespace: parent.Namespace, Name: applyset.LeaseName(parent)}
+	if ref.Namespace == "" {
+		ref.Namespace = fixed
+	}
+	return ref
+}
+
+// Hold gets the lock of the set with this parent, and waits for it. The context that it
+// returns ends when the lock is lost. brings makes the namespace of the parent, if the set
+// brings it; it may be nil.
+func (l *Locking) Hold(ctx context.Context, server Server, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
+	renewing, err := l.connection.Quick(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.store = &store{server: renewing, ref: LeaseOf(parent), set: parent.Resource()}
+	first := &store{server: server, ref: l.store.ref, set: l.store.set}
+	tell := func(held lock.HeldError) {
+		l.emit(event.Waiting{For: "the lock of " + parent.String() + ": " + held.Error(), Within: l.within})
+	}
+	held, err := l.lock.Acquire(ctx, first, l.store, l.within, tell)
+	if brings != nil && isNoNamespace(err) {
+		if err := brings(ctx); err != nil {
+			return nil, err
+		}
+		held, err = l.lock.Acquire(ctx, first, l.store, l.within, tell)
+	}
+	if err != nil {
+		return nil, explain(err, l.store.ref)
+	}
+	l.events = &events{server: renewing, parent: parent, me: l.me, verb: l.connection.Verb}
+	return held, nil
+}
+
+// isNoNamespace reports whether a Lease could not be created since its namespace is not
+// there.
+func isNoNamespace(err error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
+}
+
+// explain says which right is missing, where one is.
+func explain(err error, lease object.Ref) error {
+	if apierrors.IsForbidden(err) {
+		return &object.HintedError{
+			Err:    fmt.Errorf("cannot lock the set: %w", err),
+			Advice: "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md",
+		}
+	}
+	return err
+}
+
+// Release gives the lock back, however the run ended.
+func (l *Locking) Release(ctx context.Context) {
+	if l.store == nil || !l.lock.Held() {
+		l.lock.Release(ctx, l.store)
+		return
+	}
+	if !l.lock.Release(ctx, l.store) {
+		l.emit(event.Warned{Text: fmt.Sprintf(
+			"the lock of the set is not given back, since a write may still arrive: it is free in %s", lock.Usual().Duration)})
+	}
+}

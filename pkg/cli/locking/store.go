@@ -1,0 +1,137 @@
+package locking
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Server is what is needed of a cluster.
+type Server interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+}
+
+// Annotations of a Lease.
+const (
+	// RunAnnotation is the id of the run that has the lock, or had it last.
+	RunAnnotation = "k8sconnect.io/run"
+	// SetAnnotation is the parent of the set, for people.
+	SetAnnotation = "k8sconnect.io/apply-set"
+)
+
+// manager is the field manager of Leases and Events.
+const manager = "k8sconnect-lock"
+
+// LeaseKind is how every server serves Leases.
+func LeaseKind() object.Kind {
+	return object.Kind{
+		GVK:      schema.GroupVersionKind{Group: coordinationv1.GroupName, Version: "v1", Kind: "Lease"},
+		Resource: "leases", Namespaced: true,
+	}
+}
+
+// store is the Lease of a set in a cluster. Its requests are no part of what the lock
+// protects.
+type store struct {
+	server Server
+	ref    object.Ref
+	set    string
+}
+
+// Read implements lock.Store.
+func (s *store) Read(ctx context.Context) (lock.Record, error) {
+	live, err := s.server.Get(ctx, LeaseKind(), s.ref)
+	if apierrors.IsNotFound(err) {
+		return lock.Record{}, lock.ErrAbsent
+	}
+	return recordOf(live, err)
+}
+
+// Create implements lock.Store.
+func (s *store) Create(ctx context.Context, lease lock.Record) (lock.Record, error) {
+	live, err := s.server.Create(request.Unguarded(ctx), LeaseKind(), s.object(lease), object.Write{Manager: manager})
+	if apierrors.IsAlreadyExists(err) {
+		return lock.Record{}, lock.ErrChanged
+	}
+	return recordOf(live, err)
+}
+
+// Replace implements lock.Store.
+func (s *store) Replace(ctx context.Context, lease lock.Record) (lock.Record, error) {
+	live, err := s.server.Merge(request.Unguarded(ctx), LeaseKind(), s.object(lease), object.Write{Manager: manager})
+	switch {
+	case apierrors.IsConflict(err):
+		return lock.Record{}, lock.ErrChanged
+	case apierrors.IsNotFound(err):
+		return lock.Record{}, lock.ErrAbsent
+	}
+	return recordOf(live, err)
+}
+
+// object returns a Lease as it is written.
+func (s *store) object(lease lock.Record) *unstructured.Unstructured {
+	const micro = "2006-01-02T15:04:05.000000Z07:00"
+	spec := map[string]any{
+		"holderIdentity":       lease.Holder,
+		"leaseDurationSeconds": int64(lease.Duration / time.Second),
+		"renewTime":            lease.Renewed.UTC().Format(micro),
+		"leaseTransitions":     int64(lease.Transitions),
+	}
+	if !lease.Acquired.IsZero() {
+		spec["acquireTime"] = lease.Acquired.UTC().Format(micro)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	u.SetGroupVersionKind(s.ref.GVK)
+	u.SetNamespace(s.ref.Namespace)
+	u.SetName(s.ref.Name)
+	u.SetResourceVersion(lease.Version)
+	u.SetAnnotations(map[string]string{RunAnnotation: lease.Run, SetAnnotation: s.set})
+	return u
+}
+
+func recordOf(live *unstructured.Unstructured, err error) (lock.Record, error) {
+	if err != nil {
+		return lock.Record{}, err
+	}
+	return RecordOf(live)
+}
+
+// RecordOf reads a Lease.
+func RecordOf(live *unstructured.Unstructured) (lock.Record, error) {
+	var lease coordinationv1.Lease
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &lease); err != nil {
+		return lock.Record{}, err
+	}
+	r := lock.Record{Version: live.GetResourceVersion(), Run: live.GetAnnotations()[RunAnnotation]}
+	spec := lease.Spec
+	if spec.HolderIdentity != nil {
+		r.Holder = *spec.HolderIdentity
+	}
+	if spec.LeaseDurationSeconds != nil {
+		r.Duration = time.Duration(*spec.LeaseDurationSeconds) * time.Second
+	}
+	if spec.LeaseTransitions != nil {
+		r.Transitions = int(*spec.LeaseTransitions)
+	}
+	r.Acquired, r.Renewed = timeOf(spec.AcquireTime), timeOf(spec.RenewTime)
+	return r, nil
+}
+
+func timeOf(t *metav1.MicroTime) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
