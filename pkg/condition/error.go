@@ -30,7 +30,7 @@ func (e *CompileError) Error() string {
 	}
 }
 
-// brief cuts a text that nobody would read to its beginning.
+// brief shortens a text that is too long to read.
 func brief(text string) string {
 	const most = 200
 	if r := []rune(text); len(r) > most {

@@ -21,8 +21,8 @@ import (
 
 const (
 	// maxCost bounds one evaluation, in the units of CEL, as the API server bounds the
-	// rules of a CRD (apiserver/pkg/apis/cel, PerCallLimit; ten times that, for
-	// nobody else waits for it).
+	// rules of a CRD (apiserver/pkg/apis/cel, PerCallLimit; ten times that: no one else
+	// waits for it).
 	maxCost = 10_000_000
 	// interruptEach is after how many rounds of a loop the context is asked, and
 	// longest how long one evaluation may take: loops in loops can cost little and

@@ -176,9 +176,9 @@ func (p *path) find(obj map[string]any) ([]any, error) {
 	return []any{found}, nil
 }
 
-// search is for what is more than names and positions. A template keeps state while
-// it runs, so each run has its own; and it finds its way by reflection: what it
-// panics with on an object is no reason to stop judging.
+// search is for what is more than names and positions. A template keeps state while it
+// runs, so each run has its own; and it finds its way by reflection: a panic on one object
+// is no reason to stop evaluating.
 func (p *path) search(obj map[string]any) (found []any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

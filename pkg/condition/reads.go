@@ -8,7 +8,7 @@ type reads struct {
 	all bool
 	// paths are names of fields from the root, each with all below it.
 	paths [][]string
-	// specTimes: when somebody last wrote the spec, as managed fields tell.
+	// specTimes: when the spec was last written, according to managed fields.
 	specTimes bool
 }
 
@@ -30,8 +30,8 @@ func (r reads) below(name string) (inner reads, found bool) {
 	return inner, found
 }
 
-// of returns what is read of a value, sharing all that is read whole. What is
-// read in part stays there even where that part is not.
+// of returns what is read of a value, sharing whatever is read whole. A map that is read in
+// part stays even if that part is missing.
 func (r reads) of(v any) any {
 	m, ok := v.(map[string]any)
 	if r.all || !ok {

@@ -71,7 +71,7 @@ func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
 		if c := e.AsComprehension(); isFilter(c) {
 			return sc.schemaOf(c.IterRange())
 		}
-	default: // Of what is made, nothing is known.
+	default: // Nothing is known of what an expression makes.
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type Spec struct {
 	HasValue bool
 	// Rules are what is stated of kinds, for Ready; nil is the table of the program alone.
 	Rules *Rules
-	// Once: nobody waits, so that Ready takes what has lasted for what it is.
+	// Once: there is one look and no wait, so Ready takes a lasting fault at face value.
 	Once bool
 }
 

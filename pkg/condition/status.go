@@ -67,8 +67,8 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	return out
 }
 
-// absence says that an object has no such condition now, and which one may have been
-// meant. It may still come: nobody but the controller knows all that there will be.
+// absence says that an object has no such condition now, and which one may have been meant.
+// It may still come: only the controller knows all that there will be.
 func (s *conditionType) absence(status map[string]any) string {
 	const most = 8
 	var has []string

@@ -10,8 +10,7 @@ import (
 // Verdict is what a condition says of one version of one object.
 type Verdict struct {
 	Met bool
-	// Failed is terminal: not met, and not going to be unless somebody changes
-	// something.
+	// Failed is terminal: not met, and will not be until something is changed.
 	Failed bool
 	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string
