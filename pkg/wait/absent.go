@@ -11,11 +11,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// asked is for how many objects it is asked why they are not there.
+// asked bounds how many objects that are not there are looked into.
 const asked = 5
 
-// missed notes an object that was not there when it was looked for first, where it is
-// waited for without a word that it may be absent: its name may be a slip.
+// missed notes an object that was not there at the first look, although nothing said that
+// it may be absent: its name may be a slip.
 func (r *run) missed(it *item) {
 	goal := it.goal
 	if !r.looking && !goal.waitsFor(condition.Create) && !goal.waitsFor(condition.Delete) && (r.Existence == nil || *r.Existence > 0) {

@@ -17,7 +17,7 @@ func (r *run) end(it *item, action event.Action) {
 	if it.timer != nil {
 		it.timer.Stop()
 	}
-	switch action { // What is not well is told when somebody looked for the causes.
+	switch action { // A bad result is reported later, with its causes.
 	case event.Met:
 		r.met++
 	case event.Gone, event.Unselected:

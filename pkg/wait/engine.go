@@ -59,27 +59,27 @@ type Engine struct {
 	Existence *time.Duration
 	// Objects asks for the objects that met their conditions, whole.
 	Objects bool
-	// Explain looks for the causes why objects do not get on, one explanation for each;
-	// nil if nobody does.
+	// Explain looks for the causes why objects make no progress, one explanation for each;
+	// nil looks for none.
 	Explain func(ctx context.Context, objects []Stalled) Explanations
-	// Complains reports whether an object itself says that something is wrong, so that
-	// it is worth asking why at once; nil if nobody knows.
+	// Complains reports whether an object itself says that something is wrong, so that it
+	// is worth asking why at once; nil is never.
 	Complains func(*unstructured.Unstructured) bool
-	// StuckAfter is how long nothing moves in an object before it is asked why, though
-	// the wait goes on; 0 asks when the wait ends, and not before.
+	// StuckAfter is how long nothing moves in an object before Explain is asked about it
+	// while the wait goes on; 0 asks only when the wait ends.
 	StuckAfter time.Duration
-	// EndsFor returns how long a cause has to last before the wait ends as failed; 0
-	// where it is waited for all the same. nil is 0 for all.
+	// EndsFor returns how long a cause has to last before it ends the wait as failed; 0
+	// means that it never does. nil is 0 for all.
 	EndsFor func(event.Cause) time.Duration
 	// Absent says why an object may not be there: its namespace is not, or its name is
-	// almost that of another. A Ref without a name is for what a selector looks for.
-	// Empty if nothing is known; nil if nobody says it.
+	// almost that of another. A Ref without a name is for what a selector looks for. Empty
+	// if nothing is known; nil knows nothing.
 	Absent func(ctx context.Context, kind object.Kind, ref object.Ref) string
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 }
 
-// Stalled is an object of which is asked why it does not get on.
+// Stalled is an object that makes no progress, to be explained.
 type Stalled struct {
 	Kind object.Kind
 	Ref  object.Ref

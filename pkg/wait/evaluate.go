@@ -54,7 +54,7 @@ func (r *run) gone(ctx context.Context, it *item) {
 	}
 	r.evaluate(ctx, it)
 	if !it.done && deleted && (it.found || it.view.selecting()) {
-		// Its name means nothing to whoever selects, and no other comes for it.
+		// A selector does not care about names: nothing else takes its place.
 		r.end(it, action)
 	}
 }

@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// looksEvery is how often it is looked whether something hangs.
+	// looksEvery is the pause between two checks whether something hangs.
 	looksEvery = time.Second
-	// lastAsked is of how many objects it is asked why when the wait ends and it is not
-	// known.
+	// lastAsked bounds how many objects without a known cause are explained when the wait
+	// ends.
 	lastAsked = 20
-	// parting is how long that may take where somebody wants to go.
+	// parting bounds that after an interrupt.
 	parting = time.Second
 )
 
 // explaining bounds how long it may take to find out why objects are as they are.
 const explaining = 10 * time.Second
 
-// recent is how old an explanation may be that is told as the last one.
+// recent is how old an explanation may be and still serve as the last one.
 const recent = 20 * time.Second
 
-// hears reports whether it is asked why objects hang while they are waited for.
+// hears reports whether objects that hang are explained while the wait goes on.
 func (r *run) hears() bool { return r.Explain != nil && r.StuckAfter > 0 && !r.looking }
 
 // asking returns when to look whether something hangs, and what ends that.
@@ -65,9 +65,9 @@ func (r *run) ask(ctx context.Context, asking *group) {
 	due := r.stalls.Due(now)
 	for _, it := range due {
 		switch h := r.hangs[it]; {
-		case it.live == nil: // That it is not there is told already.
+		case it.live == nil: // Its absence was reported already.
 			r.stalls.Drop(it)
-		case it.view.blind != nil: // Whether it moves, nobody sees.
+		case it.view.blind != nil: // Whether it moves cannot be seen.
 			r.stalls.Moved(it, now, false)
 		default:
 			h.decides = r.mayEnd(h, now)
@@ -169,9 +169,9 @@ func (r *run) lasts(it *item, h *hang) {
 	}
 }
 
-// explainAll adds the causes to the results of objects that are not met. What is known
-// of an object that has not moved since will do; of the others it is asked once more,
-// but not for long where somebody wants to go.
+// explainAll adds the causes to the results of objects that are not met. For an object that
+// has not moved since, what is known will do; the others are explained once more, but not
+// for long after an interrupt.
 func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Explain == nil {
 		return

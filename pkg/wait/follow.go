@@ -15,10 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// follow watches until ctx is done or nothing more can be told. A kind that is not
-// served is asked for until it is (edge case 45), also where it was before.
+// follow watches until ctx is done or nothing more can be told. It keeps asking for a kind
+// until the server serves it (edge case 45), even one that was served before.
 func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
-	kind, goals, compiled := v.kind, v.goals(), v.compiled // The view changes by what is told.
+	kind, goals, compiled := v.kind, v.goals(), v.compiled // The run changes the view meanwhile.
 	pauses := untilServed()
 	for {
 		if kind.Resource == "" {
@@ -40,7 +40,8 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 		}
 		tell(message{view: v, gone: true, err: err})
 		kind.Resource = ""
-		// Who lists a kind and does not find it would be asked without a pause.
+		// A kind that discovery lists and lists do not find would be asked for without a
+		// pause.
 		if err := pause.For(ctx, pauses.Step()); err != nil {
 			tell(message{view: v, err: err})
 			return
@@ -48,9 +49,9 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 	}
 }
 
-// watch watches until ctx is done or nothing more can be told. The schema of a kind is
-// published up to seconds after the kind itself is served; where a goal lacks it, it is
-// asked for beside the watch until it is there.
+// watch watches until ctx is done or nothing more can be told. A schema is published up to
+// seconds after its kind is served; where a goal lacks it, the watch runs while
+// untilPublished asks for it.
 func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditions, tell func(message), change func(object.Change)) error {
 	var fault error
 	kind := v.sight.Kind
@@ -74,9 +75,9 @@ func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditi
 	return cmp.Or(fault, err)
 }
 
-// untilPublished asks for the schema of a kind until there is one, and compiles the goals by
-// it. It returns nil once ctx is done. A server without OpenAPI never has one, so it
-// is asked ever more rarely.
+// untilPublished asks for the schema of a kind until there is one, and compiles the goals
+// by it. It returns nil once ctx is done. A server without OpenAPI never has one, so the
+// pauses grow.
 func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: 30 * time.Second}
 	for pause.For(ctx, pauses.Step()) == nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
 )
 
-// hang is what is known of why an object does not get on.
+// hang is what is known of why an object makes no progress.
 type hang struct {
 	marks stall.Marks
 	told  stall.Told
 	// moved is when something was last seen to move, asked when it was asked why.
 	moved, asked time.Time
 	causes       []event.Cause
-	// lasting are causes that may end the wait, each since when it was told of in a row.
-	// decides: what was read for the question that is under way was read anew.
+	// lasting are causes that may end the wait, each with the start of its unbroken row of
+	// reports. decides: the question under way reads everything anew.
 	lasting map[causeKey]time.Time
 	decides bool
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// lastLook bounds the look at the end: whoever set a time does not want to wait
-// much longer.
+// lastLook bounds the look at the end: a user who set a timeout does not want to wait much
+// longer.
 const lastLook = 5 * time.Second
 
 // look evaluates what is there now, once: at the end of the time, because what is

@@ -9,13 +9,13 @@ import (
 // Outcome counts what kept a wait from being met. Objects of which a selector was
 // all that is known count where they are unknown.
 type Outcome struct {
-	// Failed objects will not meet their goal, Late ones did not in time or were
-	// no longer waited for, and of Unknown ones it cannot be told.
+	// Failed objects will not meet their goal, Late ones did not in time or were no longer
+	// waited for, and Unknown ones could not be seen.
 	Failed, Late, Unknown int
 }
 
-// UnmetError says that not everything met its goal. What became of each object
-// was told by events.
+// UnmetError says that not everything met its goal. Events have reported what became of
+// each object.
 type UnmetError struct {
 	Outcome
 }

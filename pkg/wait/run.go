@@ -10,9 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// compile compiles the goals for the kinds that are known, so that a slip is told
-// before anything is waited for. What a kind that is not served yet will be like
-// nobody knows; of its conditions, only the form is looked at.
+// compile compiles the goals for the kinds that are known, so that a slip is reported
+// before the wait begins. Nothing is known of a kind that is not served yet; only the form
+// of its conditions is checked.
 func (r *run) compile(ctx context.Context) error {
 	var faults []error
 	for _, v := range r.views {
@@ -99,8 +99,7 @@ func (r *run) finished() bool {
 // selects reports whether more may come to match a selector.
 func (r *run) selects() bool { return slices.ContainsFunc(r.views, (*view).selecting) }
 
-// awaitsFirst reports whether it is waited for a first object that a selector
-// matches.
+// awaitsFirst reports whether the run waits for the first object that matches a selector.
 func (r *run) awaitsFirst() bool {
 	for _, v := range r.views {
 		if v.ended == nil && v.goal != nil && !v.goal.waitsFor(condition.Delete) &&

@@ -7,9 +7,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// bursts is how long changes are gathered before they are told: a controller that
-// writes an object three times in a moment is one change. What goes on changing is told
-// once a second.
+// bursts is how long changes are gathered before they are reported: a controller that
+// writes an object three times in a moment makes one change. An object that keeps changing
+// is reported once a second.
 const bursts = 100 * time.Millisecond
 
 // dirty remembers that there is something to say of an object.

@@ -26,9 +26,9 @@ type run struct {
 	rechecks chan *item
 	over     chan struct{} // closed at the end
 
-	// missing items were not there at first, and nobody was told yet.
+	// missing items were not there at first, and have not been reported yet.
 	missing []*item
-	// told is what was said of why objects are not there.
+	// told is what was said about absent objects.
 	told map[string]bool
 	// unsaid items have changed since something was said of them.
 	unsaid map[*item]bool
@@ -43,7 +43,7 @@ type run struct {
 	// looking: only what is there now counts.
 	looking bool
 
-	// stalls says when it is asked why objects hang, hangs has what is known of that.
+	// stalls decides when to ask why objects hang; hangs holds what is known of that.
 	stalls *stall.Schedule[*item]
 	hangs  map[*item]*hang
 	// passed: it was said that not all of them are looked into.
@@ -102,7 +102,7 @@ func (r *run) emit(e event.Event) { r.Emit(e) }
 // view is what one watch tells: objects of one kind and namespace, those that are
 // named or all that its labels match.
 type view struct {
-	// sight belongs to whoever follows it; the rest to the run.
+	// sight belongs to the goroutine that follows it, the rest to the run.
 	sight *observe.View
 
 	typ       string
@@ -127,7 +127,7 @@ type view struct {
 	unserved error
 	// blind is why changes cannot be seen at present; nil where they can.
 	blind error
-	// ended is why nothing more will be told; nil while it goes on.
+	// ended is why nothing more will be seen; nil while the watch goes on.
 	ended error
 }
 
@@ -174,7 +174,7 @@ type item struct {
 	view *view
 	goal *Goal
 
-	// found: a selector found it, so nobody waits for another one of its name.
+	// found: a selector found it, so another one of its name is not waited for.
 	found bool
 	// known: it is known whether it is there.
 	known bool
@@ -192,7 +192,7 @@ type item struct {
 	verdict verdict
 	// whole is the object itself, where it is wanted.
 	whole *unstructured.Unstructured
-	// told is what was last said of it.
+	// told is what was last reported of it.
 	told  event.Judged
 	burst stall.Burst
 	// done: it has its result, which is action.
