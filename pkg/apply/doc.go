@@ -4,8 +4,8 @@
 //	engine := apply.Engine{Server: client, Predictor: predictor, Emit: emit}
 //	err := engine.Run(ctx, p)
 //
-// A phase with a conflict writes nothing, and neither do those after it, which
-// are looked at all the same: one run tells every conflict. What becomes of each
-// object is told by events; the error says only whether all of it went well. It
-// does not read manifests, order objects or print.
+// A phase with a conflict writes nothing, and neither do those after it, which are looked
+// at all the same: one run reports every conflict. Events report what becomes of each
+// object; the error says only whether everything went well. It does not read manifests,
+// order objects or print.
 package apply

@@ -29,8 +29,8 @@ type Server interface {
 	Established(ctx context.Context, definition string) error
 	// Unserved tells why the cluster does not serve a kind.
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
-	// ExplainRefusal adds to the refusal of an object of the kind which webhook is
-	// behind it, where that can be told.
+	// ExplainRefusal names the webhook behind the refusal of an object of the kind, where
+	// that is known.
 	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
 	// Live reads the objects of one kind and calls visit once for each of them,
 	// one call at a time, with nil for one that does not exist.
@@ -58,9 +58,9 @@ type Engine struct {
 	// whatever the set says of them. 0 waits only for those that something in the set
 	// may bring, and as long as for the cluster itself.
 	AwaitKinds time.Duration
-	// Wait waits until objects are ready that were applied, and returns an error if
-	// they do not become so. Before each phase it is called with what that needs, at
-	// the end with all the rest. Nil where nobody waits.
+	// Wait waits until objects are ready that were applied, and returns an error if they do
+	// not become so. It is called before each phase with what the phase needs, and at the
+	// end with the rest. Nil does not wait.
 	Wait func(ctx context.Context, applied []plan.Item) error
 	// Remove deletes the object of the item that has the UID, and returns when it is gone,
 	// or an error if that cannot be said. It is needed where the Predictor recreates.

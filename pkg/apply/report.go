@@ -115,7 +115,7 @@ func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	}
 }
 
-// text writes a scalar so that a text can be told from a number.
+// text writes a scalar so that text and numbers look different.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return strconv.Quote(s)

@@ -92,10 +92,10 @@ func (e *Engine) serveAll(ctx context.Context, items []plan.Item) map[schema.Gro
 	return kinds
 }
 
-// serve waits for the kind of the item to be served where this run can have
-// brought it: by a definition, by an aggregated API, or by an operator that installs
-// its definitions itself (edge case 18); and where the user says that somebody will.
-// Elsewhere it asks once.
+// serve waits for the kind of the item to be served where this run can have brought it: by
+// a definition, by an aggregated API, or by an operator that installs its definitions
+// itself (edge case 18); and where the user says that something else will. Elsewhere it
+// asks once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
 	kind, err := e.Server.Kind(ctx, item.GVK)
 	if e.DryRun != object.DryRunNone {

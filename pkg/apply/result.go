@@ -10,8 +10,8 @@ type Outcome struct {
 	Conflicts, Rejected, Unknown int
 }
 
-// IncompleteError says that not everything was applied. What happened to each
-// object was told by events.
+// IncompleteError says that not everything was applied. Events have reported what happened
+// to each object.
 type IncompleteError struct {
 	Outcome
 }

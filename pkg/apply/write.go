@@ -49,8 +49,8 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			e.accepted(ctx, t, answer)
 			return
 		case predict.IsContested(err), apierrors.IsConflict(err) && t.guarded():
-			// Somebody was faster than our look at the phase. What is contested is for the
-			// prediction to say, as it is for diff.
+			// Another writer came in after our look at the phase. The prediction decides
+			// what is contested, as it does for diff.
 			refusal = err
 			if err := e.again(ctx, t); err != nil {
 				e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
@@ -95,9 +95,9 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 
 var errChanging = errors.New("the object changes faster than it can be read")
 
-// send writes the target once. What is adopted becomes ours first, but for the values that
-// change: those the apply takes from their owners, so that until then whoever looks still
-// sees whose they are.
+// send writes the target once. What is adopted becomes ours first, except for values that
+// change: the apply itself takes those, so that managed fields name their owner until it
+// does.
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	how := object.Write{
 		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation,
