@@ -111,9 +111,8 @@ func union(a, b []managedfields.Owner) []managedfields.Owner {
 	return slices.Compact(all)
 }
 
-// named adds to the fields of an object that would be created what it is called.
-// Nobody owns that, and so no projection has it, but of a new object it is part
-// of what there is to see.
+// named adds to the fields of an object that would be created what it is called. It has no
+// owner, so no projection has it, but it is part of a new object.
 func named(ref object.Ref, fields map[string]any) map[string]any {
 	u := unstructured.Unstructured{Object: maps.Clone(fields)}
 	if meta, ok := fields["metadata"].(map[string]any); ok {
@@ -125,8 +124,8 @@ func named(ref object.Ref, fields map[string]any) map[string]any {
 	return u.Object
 }
 
-// contestedOnly describes an object of which the server told only the conflicts,
-// since it would refuse it if all of them were taken.
+// contestedOnly describes an object of which the server reported only the conflicts, since
+// it would refuse the object if all of them were taken.
 func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	out := event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,

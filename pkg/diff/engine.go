@@ -36,8 +36,7 @@ type Server interface {
 // ErrDiffers says that something would change.
 var ErrDiffers = errors.New("something would change")
 
-// UnknownError says of how many objects nothing could be said. Why was told by
-// events.
+// UnknownError counts the objects of which nothing could be said. Events have reported why.
 type UnknownError struct {
 	Objects int
 }
@@ -62,9 +61,9 @@ type Engine struct {
 	unservedKinds map[schema.GroupVersionKind]error
 }
 
-// Run compares all objects of the plan. It returns nil when nothing would
-// change, ErrDiffers when something would, an *UnknownError when something could
-// not be told, and ctx's error when it was interrupted.
+// Run compares all objects of the plan. It returns nil when nothing would change,
+// ErrDiffers when something would, an *UnknownError when something is unknown, and ctx's
+// error when it was interrupted.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	e.known, e.unservedKinds = map[object.Key]bool{}, map[schema.GroupVersionKind]error{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
