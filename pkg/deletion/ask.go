@@ -119,7 +119,7 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 			e.see(t, live)
 		}
 	case live.GetDeletionTimestamp() == nil:
-		e.finish(t, event.Deleted{Action: event.Gone}) // Of some kinds, the answer is what is deleted.
+		e.finish(t, event.Deleted{Action: event.Gone}) // Some kinds answer with the object that they have deleted.
 	default:
 		t.keep(live)
 		e.finish(t, event.Deleted{Action: event.Remains})

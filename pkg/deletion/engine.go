@@ -43,10 +43,10 @@ type Explainer interface {
 }
 
 const (
-	// blindFor is how long nothing but errors may come before nobody can tell any
-	// more.
+	// blindFor is how long there may be nothing but errors before an object counts as
+	// unknown.
 	blindFor = 5 * time.Minute
-	// stuckAfter is how long nothing moves before somebody is asked why.
+	// stuckAfter is how long nothing moves before the Explainer is asked why.
 	stuckAfter = 15 * time.Second
 )
 
@@ -56,7 +56,7 @@ type Engine struct {
 	// First is asked in the place of Server what there is, before anything is asked for;
 	// nil asks Server.
 	First observe.Watcher
-	// Explainer is asked why objects do not go; nil asks nobody.
+	// Explainer is asked why objects do not go; nil explains nothing.
 	Explainer Explainer
 	// Counter counts what objects hold; nil counts nothing.
 	Counter Counter
@@ -99,7 +99,7 @@ type Engine struct {
 	side  sync.WaitGroup // of counting and explaining
 }
 
-// keepsWatch reports whether anybody wants to see the objects go.
+// keepsWatch reports whether the engine watches the objects go.
 func (e *Engine) keepsWatch() bool { return e.Wait && e.DryRun == object.DryRunNone }
 
 // wake lets the wait look again.

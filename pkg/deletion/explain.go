@@ -48,7 +48,7 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 	})
 }
 
-// passOver says, once a phase, how many objects nobody looks into.
+// passOver says, once a phase, how many objects are not explained.
 func (e *Engine) passOver() {
 	if e.passed {
 		return

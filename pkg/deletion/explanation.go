@@ -12,8 +12,8 @@ const (
 	explainFor = 30 * time.Second
 	// explainMost bounds the pause between two explanations of one object.
 	explainMost = 2 * time.Minute
-	// explainMany is how many objects of a phase are explained: of a thousand that
-	// wait for the same, nobody reads more.
+	// explainMany is how many objects of a phase are explained: of a thousand that wait for
+	// the same thing, no one reads more.
 	explainMany = 50
 	// explainSide is how many are explained side by side.
 	explainSide = 8
@@ -25,7 +25,7 @@ type explanation struct {
 	// last is when it was explained; zero for never. pause comes before the next.
 	last  time.Time
 	pause time.Duration
-	// causes are the latest, told what was told of them.
+	// causes are the latest; told is what was reported of them.
 	causes []event.Cause
 	told   stall.Told
 	// passed over, because there are too many.

@@ -32,8 +32,8 @@ func refuse(live *unstructured.Unstructured, finalizer string) error {
 	return nil
 }
 
-// release removes the finalizer from targets that are terminating, after each was
-// explained and somebody has agreed (edge case 69).
+// release removes the finalizer from targets that are terminating, after each was explained
+// and the user has agreed (edge case 69).
 func (e *Engine) release(ctx context.Context, targets []*target) {
 	var eligible []*target
 	var refs []object.Ref
@@ -67,7 +67,7 @@ func (e *Engine) release(ctx context.Context, targets []*target) {
 	e.each(ctx, eligible, e.releaseOne)
 }
 
-// leave reports an object whose finalizer stays because nobody agreed.
+// leave reports an object whose finalizer stays because the user did not agree.
 func (e *Engine) leave(t *target, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -90,7 +90,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 		switch err := refuse(live, e.Finalizer); {
 		case err == nil:
 		case again > 0 && live.GetDeletionTimestamp() != nil:
-			e.released(t, live) // Somebody was faster: we, perhaps, by a request whose answer was lost.
+			e.released(t, live) // It is gone already, perhaps by our own request whose answer was lost.
 			return
 		default:
 			e.end(t, event.Deleted{Action: event.Failed, Err: err})

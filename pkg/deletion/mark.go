@@ -49,9 +49,9 @@ func isCascades(finalizer string) bool {
 	return finalizer == metav1.FinalizerOrphanDependents || finalizer == metav1.FinalizerDeleteDependents
 }
 
-// cascading reports whether nobody but the garbage collector is waited for. What else
-// moves in the object then, such as the conditions of a workload that its controller
-// goes on with, has nothing to do with its going.
+// cascading reports whether the object waits for the garbage collector alone. Then whatever
+// else moves in it, such as the conditions of a workload that its controller still works
+// on, has nothing to do with its going.
 func (m mark) cascading() bool {
 	return len(m.finalizers) > 0 && !slices.ContainsFunc(m.finalizers, func(f string) bool { return !isCascades(f) })
 }

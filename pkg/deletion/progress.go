@@ -34,8 +34,8 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	}
 }
 
-// goes tells that something moved, once a second of an object. What is not told at once is
-// told when its turn comes, and the newest of it. The engine is locked.
+// goes reports that something moved, at most once a second for an object. News that has to
+// wait is replaced by newer news. The engine is locked.
 func (e *Engine) goes(t *target, g event.Going) {
 	t.news = &g
 	if e.tellNews(t, time.Now()) > 0 {

@@ -46,7 +46,7 @@ func (e *Engine) finish(t *target, d event.Deleted) {
 	}
 }
 
-// end is finish for who does not hold the lock.
+// end is finish for callers that do not hold the lock.
 func (e *Engine) end(t *target, d event.Deleted) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -58,14 +58,14 @@ func (e *Engine) replaced(t *target) {
 	e.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 }
 
-// unreadable reports a selection of which nobody can tell what it selects.
+// unreadable reports a selection that could not be read.
 func (e *Engine) unreadable(v *view) {
 	e.outcome.Unknown++
 	ref := v.Ref()
 	e.Emit(event.Deleted{Ref: ref, Action: event.Unknown, Err: redact.Refusal(ref, v.ended)})
 }
 
-// fail reports a target that was not deleted: refused, or nobody can tell.
+// fail reports a target that was not deleted: it was refused, or its fate is unknown.
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// It was not refused: we stopped.
@@ -123,9 +123,9 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	return !slices.ContainsFunc(targets, e.inTheWay)
 }
 
-// inTheWay reports whether a target was seen and is still there, so that what goes
-// after it has to stay. What nobody has seen holds nothing back: that it cannot be
-// told of one object is no reason to delete none.
+// inTheWay reports whether a target was seen and is still there, so that what goes after it
+// has to stay. A target that was never seen holds nothing back: one unknown object is no
+// reason to delete none.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
 	case event.Gone, event.Absent:
@@ -137,8 +137,7 @@ func (e *Engine) inTheWay(t *target) bool {
 	}
 }
 
-// plan says what is going to be deleted. Of a selection that is known when it was
-// found.
+// plan says what is going to be deleted. For a selection, that is known once it was found.
 func (e *Engine) plan(phases []Phase) {
 	e.planned = true
 	planned := event.Planned{Phases: make([]event.Phase, len(phases))}

@@ -56,8 +56,8 @@ func (e *Engine) classify(t *target) {
 	}
 }
 
-// mayAskUnseen reports whether a target that we may not look at can be deleted all
-// the same: somebody named it, and who may delete need not be allowed to look.
+// mayAskUnseen reports whether a target that we may not look at can be deleted all the
+// same: the user named it, and the right to delete does not include the right to look.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
 		e.Finalizer == "" && e.DryRun != object.DryRunClient

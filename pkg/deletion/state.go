@@ -23,7 +23,7 @@ type target struct {
 	found bool
 	// accepted: the server took the request to delete it, though it was never seen.
 	accepted bool
-	// unseen: we may not look at it. It is asked for all the same, by its name.
+	// unseen: we may not look at it. Its deletion is requested all the same, by its name.
 	unseen bool
 	uid    types.UID
 	// live is the object as it was seen last, kept once it is terminating.
@@ -44,7 +44,7 @@ type target struct {
 	mark  mark
 	marks map[string]bool
 
-	// news of what moved that was not told yet, for burst.
+	// news is the latest that moved and was not reported yet, held back by burst.
 	news  *event.Going
 	burst stall.Burst
 
@@ -87,10 +87,10 @@ type view struct {
 	targets map[types.NamespacedName]*target
 	order   []*target
 
-	// ready is closed, once, when it is known what is there, or that nobody can tell.
+	// ready is closed, once, when it is known what is there, or that this cannot be known.
 	ready chan struct{}
 	once  sync.Once
-	// synced: what is there was told. kindGone: its kind is no longer served.
+	// synced: the watch has listed what is there. kindGone: its kind is no longer served.
 	synced, kindGone bool
 	// blind: nothing can be seen at present.
 	blind bool

@@ -137,7 +137,7 @@ func (v *view) present(u *unstructured.Unstructured) {
 	t, wanted := v.targets[key]
 	if !wanted {
 		if !v.open || v.synced {
-			return // It came later: nobody asked for it to be deleted.
+			return // It came later, and is not meant.
 		}
 		ref := object.Ref{GVK: v.Kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
 		t = &target{Item: Item{Ref: ref}, kind: v.Kind, view: v}
@@ -180,12 +180,12 @@ func (v *view) sees() {
 	}
 	v.blind = false
 	for _, t := range v.order {
-		t.moved = time.Now() // Whether it moved meanwhile, nobody saw.
+		t.moved = time.Now() // It may have moved unseen meanwhile.
 	}
 }
 
-// blinded notes that nothing can be seen. It is told when it begins, and after that
-// by whoever sends the requests.
+// blinded notes that nothing can be seen. The engine reports the beginning; after that, the
+// client that sends the requests reports.
 func (v *view) blinded(err error) {
 	if !v.blind {
 		v.blind = true
