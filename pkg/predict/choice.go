@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// YieldAnnotation on an object names paths, separated by commas, that are left
-// to whoever owns them, as --yield does.
+// YieldAnnotation on an object names paths, separated by commas, that are left to their
+// owners, as --yield does.
 const YieldAnnotation = "k8sconnect.io/yield"
 
 // Choice is what the user said of a contested path, for one object or for all

@@ -50,8 +50,8 @@ func ownerNames(owners []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// sort tells apart what is contested and taken, what is contested and nobody
-// said what to do, and what is overwritten because its owners are adopted.
+// sort divides what the apply would overwrite: contested and taken, contested without a
+// decision, and overwritten because its owners are adopted.
 func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {
@@ -64,7 +64,7 @@ func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	}
 }
 
-// open returns the conflicts of which nobody said what to do.
+// open returns the conflicts without a decision.
 func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []managedfields.Conflict {
 	var out []managedfields.Conflict
 	for _, c := range contested {

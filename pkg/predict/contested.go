@@ -15,9 +15,9 @@ import (
 // contested returns what others own and the apply would change, by the answer to
 // the forced dry run.
 //
-// The answer only suggests conflicts; where it does, or where the object has no
-// entries to tell by, the same dry run without force is the truth. Of what vanishes with
-// the adoption that says nothing: there the answer is all there is.
+// The answer only suggests conflicts; where it does, or where the object has no entries to
+// tell by, the same dry run without force is the truth. That says nothing of what vanishes
+// with the adoption: there the answer is all there is.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
 	if err != nil {
@@ -44,9 +44,9 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 // dry runs without force.
 //
 // What is contested although its value would not change is the same value in another
-// spelling: a quantity, a default inside an atomic value, null for nothing. There
-// the body takes on the live spelling, so that the path becomes shared and nobody
-// is robbed (edge case 84). Where that cannot be done, the conflict says so.
+// spelling: a quantity, a default inside an atomic value, null for nothing. There the body
+// takes on the live spelling, so that the path becomes shared and no owner loses it (edge
+// case 84). Where that cannot be done, the conflict says so.
 func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	conflicts, answer, err := p.unforced(ctx, server, in, in.Body)
 	if err != nil || len(conflicts) == 0 {

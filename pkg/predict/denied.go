@@ -61,8 +61,8 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 		errors.As(err, new(*DeniedError)) {
 		return err
 	}
-	// An apply is a patch, and a create where there is nothing to patch. It is also
-	// read again where somebody was faster.
+	// An apply is a patch, and a create where there is nothing to patch. It is also read
+	// again after another write came in between.
 	for _, verb := range []string{"patch", "create", "get"} {
 		permitted, askErr := server.Permitted(ctx, item.Kind, item.Ref, verb)
 		if askErr != nil {

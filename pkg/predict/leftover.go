@@ -13,10 +13,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// A union is a map of which one member is meant to be set. What the server filled in
-// for one member belongs to nobody, so an apply that chooses another leaves both, and
-// the server refuses the object. Members that somebody owns are no matter of ours: our
-// own go by themselves, and those of others stay.
+// A union is a map of which one member is meant to be set. What the server filled in for
+// one member has no owner, so an apply that chooses another leaves both, and the server
+// refuses the object. Members that have owners need no help: ours go by themselves, and
+// those of others stay.
 
 // union is where a kind has one.
 type union struct {
@@ -75,8 +75,8 @@ func unions(item plan.Item) []union {
 	return all
 }
 
-// leftovers returns the members that the live object has and nobody owns, of unions
-// for which the manifest means another one.
+// leftovers returns the members without owners that the live object has of unions for which
+// the manifest chooses another member.
 func leftovers(in *Prediction) ([]fieldpath.Path, error) {
 	all := unions(in.Item)
 	if len(all) == 0 {

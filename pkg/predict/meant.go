@@ -40,8 +40,8 @@ func meantForOthers() []meant {
 			kind:  schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"},
 			field: "rules", by: "clusterrole-aggregation-controller", stated: "aggregationRule",
 		},
-		// The certificate authority of whoever serves: cert-manager's injector and the
-		// like write it where manifests have a placeholder.
+		// The certificate authority of the server: cert-manager's injector and the like
+		// write it where manifests have a placeholder.
 		// https://cert-manager.io/docs/concepts/ca-injector/
 		// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
 		{kind: admission("ValidatingWebhookConfiguration"), field: "webhooks.clientConfig.caBundle"},
@@ -91,7 +91,7 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	return out, nil
 }
 
-// leave returns the manifest without what is left to whoever is meant to set it.
+// leave returns the manifest without what other components are meant to set.
 func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*unstructured.Unstructured, error) {
 	if len(in.Left) == 0 {
 		return manifest, nil

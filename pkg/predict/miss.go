@@ -76,8 +76,8 @@ func (p Predictor) said(item plan.Item) []said {
 	return all
 }
 
-// Misses returns the choices whose path no object of the items that they speak of
-// states: they would have no effect, and nobody would know. It needs no server.
+// Misses returns the choices whose path is stated by none of the items that they speak of:
+// they would silently have no effect. It needs no server.
 func (p Predictor) Misses(items []plan.Item) []Miss {
 	var misses []Miss
 	hit, open := map[string]bool{}, map[string]said{}

@@ -8,11 +8,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// TakenFrom returns the values of others that an apply overwrites, sorted by path:
-// those that the user takes, and those of adopted managers. Whether a manager's value
-// is an older version of this manifest or somebody's own is not guessed at: both
-// values are there to see. A value of an adopted manager that only looks different
-// in the manifest, such as a quantity in another spelling, is not overwritten.
+// TakenFrom returns the values of others that an apply overwrites, sorted by path: those
+// that the user takes, and those of adopted managers. It does not guess whether a manager's
+// value is an older version of this manifest or its own: both values are there to see. A
+// value of an adopted manager that only looks different in the manifest, such as a quantity
+// in another spelling, is not overwritten.
 func (in *Prediction) TakenFrom(answer *unstructured.Unstructured) []managedfields.Conflict {
 	all := slices.Clone(in.Taken)
 	for _, c := range in.Overwritten {

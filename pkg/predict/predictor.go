@@ -39,9 +39,8 @@ type Predictor struct {
 	// Locate finds a field in the file that a manifest was read from; nil if nothing can.
 	Locate Locator
 	// Schema returns the schema by which the server reads a kind, nil where it is not
-	// known. It is asked where the live object alone leaves a doubt that a schema may
-	// settle, and of a field that the schema does not have. Nil where there is nobody to
-	// ask.
+	// known. It is called where the live object alone leaves a doubt that a schema may
+	// settle, and for a field that the schema lacks. Nil means that no schema is known.
 	Schema func(kind object.Kind) openapi.Type
 }
 
@@ -69,9 +68,9 @@ type Prediction struct {
 	// Unchecked is set when the server cannot be asked what the apply makes of
 	// the object, and says why.
 	Unchecked string
-	// Conflicts are contested and nobody said what to do; Taken are contested and
-	// the user takes them; Overwritten are values that adopted managers set and the
-	// manifest changes. Empty until Ask.
+	// Conflicts are contested without a decision; Taken are contested and the user takes
+	// them; Overwritten are values that adopted managers set and the manifest changes.
+	// Empty until Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 
@@ -90,10 +89,10 @@ func (p Predictor) takes(item plan.Item, path fieldpath.Path) bool {
 	})
 }
 
-// takesByName reports whether the user takes this very path of the item. That is what it
-// takes to set, for one run, what is left for good: by the object's annotation, or because
-// something in the cluster is meant to set it. Whoever takes all that is above it need not
-// know that it is left.
+// takesByName reports whether the user takes this very path of the item. Only that sets,
+// for one run, what is left for good: by the object's annotation, or because something in
+// the cluster is meant to set it. A user who takes everything above it need not know that
+// it is left.
 func (p Predictor) takesByName(item plan.Item, path fieldpath.Path) bool {
 	return slices.ContainsFunc(p.Take, func(c Choice) bool {
 		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && fieldpath.SameField(item.Object.Object, c.Path, path)
@@ -104,8 +103,8 @@ func (p Predictor) takesByName(item plan.Item, path fieldpath.Path) bool {
 // written there, unquoted; the source as it was and no value where that cannot be found.
 type Locator func(at object.Source, steps []any) (object.Source, string)
 
-// Adopts reports whether fields have to become ours before the apply: those that
-// other managers hold, or leftovers that nobody does.
+// Adopts reports whether fields have to become ours before the apply: those that other
+// managers hold, or leftovers without owners.
 func (p *Prediction) Adopts() bool { return p.Adoption.Needed() }
 
 // takesOver reports whether other managers are among those whose fields become ours.

@@ -14,12 +14,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// ConflictsFromStatus returns the conflicts that the server answered to an
-// apply, sorted by path: each path once, with all its owners in the live object.
-// Owners come from the object's managed fields, never from the wording of a
-// message; a path that nobody holds there, since the object has changed, has none.
-// Of an object without entries, all belongs to [managedfields.BeforeFirstApply], as the server
-// enters it then.
+// ConflictsFromStatus returns the conflicts that the server answered to an apply, sorted by
+// path: each path once, with all its owners in the live object. Owners come from the
+// object's managed fields, never from the wording of a message; a path without an owner
+// there, because the object has changed, has none. All of an object without entries belongs
+// to [managedfields.BeforeFirstApply], as the server enters it then.
 //
 // The server names paths in a notation without quotes, which cannot be parsed
 // for sure. So the paths that may be meant are written in that notation, and
@@ -64,8 +63,8 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// meantBy returns the paths that a cause's field may mean: held by somebody, else
-// those in the manifest or in the object, else what can be read from the text.
+// meantBy returns the paths that a cause's field may mean: those with owners, else those in
+// the manifest or in the object, else what can be read from the text.
 func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
 		if stated := inObject(paths, objects[0]); len(stated) > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// Same reports whether two answers about one object have the same content and the
-// same owners. When somebody touched a field is neither.
+// Same reports whether two answers about one object have the same content and the same
+// owners. When a field was last written is neither.
 func Same(a, b *unstructured.Unstructured) bool {
 	return sameContent(a, b) && managedfields.SameOwners(a, b)
 }

@@ -16,13 +16,12 @@ import (
 // the object that it was applied to, answer what the server made of it (a dry
 // run will do), manifest what was applied.
 //
-// A set loses a path in two ways. Either the manifest gave it another value;
-// then the path, or what lies below it, is now ours. Or it left the object;
-// that is no conflict. Paths of entries at another version than the answer's
-// are named as that version names them. Of an object without entries nothing can be
-// told (see [ConflictsFromStatus]). An entry that vanished as a whole with
-// its version is not reported: the server forgets entries of versions that it
-// no longer serves (edge case 9).
+// A set loses a path in two ways. Either the manifest gave it another value; then the path,
+// or what lies below it, is now ours. Or it left the object; that is no conflict. Paths of
+// entries at another version than the answer's are named as that version names them.
+// Nothing can be said of an object without entries (see [ConflictsFromStatus]). An entry
+// that vanished as a whole with its version is not reported: the server forgets entries of
+// versions that it no longer serves (edge case 9).
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	before, err := managedfields.Entries(live)
 	if err != nil {
@@ -80,10 +79,10 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 	})
 }
 
-// stated returns the path by which the manifest states a path that somebody
-// lost: the path itself, which may also be the parent of what we state, or the
-// atomic value around it, where the entry dates from before the value became
-// atomic. Nil if the manifest does not state it.
+// stated returns the path by which the manifest states a path that an owner lost: the path
+// itself, which may also be the parent of what we state, or the atomic value around it,
+// where the entry dates from before the value became atomic. Nil if the manifest does not
+// state it.
 func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {

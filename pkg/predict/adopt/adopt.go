@@ -18,8 +18,8 @@ type From struct {
 	// manager has no Apply entry of its own. Whatever they write after that is a
 	// foreign write.
 	Once []string
-	// Always are managers that somebody named for this run. They are taken over
-	// whenever they hold something.
+	// Always are managers that the user named for this run. They are taken over whenever
+	// they hold something.
 	Always []string
 }
 
@@ -31,7 +31,8 @@ type Adoption struct {
 	// Left are owners that stay as they are, because their paths are written at
 	// another version than the manager's.
 	Left []managedfields.Owner
-	// Claimed are paths that nobody owned, and that the manager takes to let go of.
+	// Claimed are paths that had no owner, and that the manager takes in order to let go of
+	// them.
 	Claimed []fieldpath.Path
 	// Earlier are the managers whose fields an earlier run took over that was stopped
 	// before it applied.
@@ -53,12 +54,12 @@ type Adoption struct {
 // newest version among theirs. The status is never taken over: the manifest would
 // not state it.
 //
-// Who adopts [managedfields.ClientSideApply] also adopts [managedfields.BeforeFirstApply],
-// though of that only what the last-applied annotation states. The rest of that entry is
-// nobody's configuration: defaults, finalizers, allocated addresses. The API server
-// makes the entry at the manager's own first apply, so having applied does not rule
-// it out. What rules it out then is that it no longer holds the annotation:
-// somebody has written another one since, and it speaks for them.
+// To adopt [managedfields.ClientSideApply] is to adopt [managedfields.BeforeFirstApply]
+// too, but only what the last-applied annotation states. The rest of that entry is no one's
+// configuration: defaults, finalizers, allocated addresses. The API server makes the entry
+// at the manager's own first apply, so having applied does not rule it out. What rules it
+// out is that the entry no longer holds the annotation: a later writer replaced it, and the
+// annotation speaks for that writer.
 //
 // A migration that an earlier run began goes on, unless client-side apply has written
 // again since.
@@ -136,7 +137,7 @@ func holdsLastAppliedOf(e managedfields.Entry, live *unstructured.Unstructured) 
 
 type adopter struct {
 	manager string
-	// from is whom to take over from, named whom of them somebody named for this run.
+	// from is whom to take over from; named are those that the user named for this run.
 	from, named []string
 	// untracked: of before-first-apply, what the last-applied annotation states.
 	untracked bool

@@ -6,9 +6,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Claim adds to an adoption what nobody owns: all that the live object has at the
-// paths. Once a manager owns it, it leaves the object with an apply that does not
-// state it.
+// Claim adds what has no owner to an adoption: all that the live object has at the paths.
+// Once a manager owns it, an apply that does not state it removes it.
 //
 // An entry of the manager that is written at another version than the live object is
 // left as it is.
@@ -39,8 +38,8 @@ func (a Adoption) ClaimedSet() *fieldpath.Set {
 	return a.claimed
 }
 
-// leaves adds to a set the paths at which a value ends. Lists end it: of what nobody
-// owns, nothing tells how its items are known.
+// leaves adds to a set the paths at which a value ends. Lists end it: without an owner,
+// nothing shows how the items are identified.
 func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {

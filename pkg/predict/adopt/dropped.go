@@ -10,14 +10,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Dropped tells what becomes of the paths that a manager held and no longer
-// states (edge case 33), sorted by path. Live is the object before, answer what
-// the server made of the apply, or of its dry run:
+// Dropped says what becomes of the paths that a manager held and no longer states (edge
+// case 33), sorted by path. Live is the object before, answer what the server made of the
+// apply, or of its dry run:
 //
 //   - Removed: the path is gone from the object, or will be;
-//   - Released: it stays, because its Owners hold it, or, without owners, since
+//   - Released: it stays, because its Owners hold it, or, without owners, because
 //     the server's default is the same;
-//   - Changed: nobody holds it, and the server's default differs.
+//   - Changed: it has no owner, and the server's default differs.
 //
 // Adoption is what is adopted together with this apply, if that has not reached the
 // live object yet. A dry run cannot show what it leads to: what the adopted managers
@@ -33,10 +33,10 @@ func Dropped(live, answer *unstructured.Unstructured, manager string, adoption A
 	return d.changes, nil
 }
 
-// Emptied returns the maps and lists of which nobody holds anything any more, those
-// below others first. The server removes such a one as a whole, with the defaults in it
-// that belong to nobody, so that it gets its own default again: {} in its place may not
-// be valid, nor a configMap of which but the mode is left. The metadata always stay.
+// Emptied returns the maps and lists in which nothing has an owner any more, inner ones
+// first. The server removes each as a whole, with the defaults in it that have no owner, so
+// that it gets its own default again: {} in its place may not be valid, nor a configMap of
+// which only the mode is left. The metadata always stay.
 func Emptied(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]fieldpath.Path, error) {
 	d, err := drop(live, answer, manager, adoption)
 	if err != nil {
@@ -109,8 +109,8 @@ func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 
 // isLeft reports whether the manager let go of a path: nothing that it holds now is at the
 // path, or below it. What is above it may be: "labels: {}" lets go of every label. Only
-// where the path stays without anybody to keep it, what is above is one value, and this a
-// part of the new one.
+// where the path stays without an owner is what is above one value, and the path a part of
+// the new one.
 func (d *dropper) isLeft(p fieldpath.Path) bool {
 	if !fieldpath.Touches(d.now, p) {
 		return true

@@ -41,8 +41,7 @@ func marksIn(set *fieldpath.Set) marks {
 	return out
 }
 
-// add notes a manager. Whoever named it does so for this run only, so one that migrates
-// goes on doing so.
+// add notes a manager. It is named for this run only, so a migration under way goes on.
 func (m marks) add(manager string, migrates bool) { m[manager] = m[manager] || migrates }
 
 func (m marks) names() []string { return slices.Sorted(maps.Keys(m)) }

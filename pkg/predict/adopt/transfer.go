@@ -13,9 +13,9 @@ import (
 // manager's before it applies; nil where the apply alone does all.
 //
 // What the apply overwrites is not among them: see [Adoption.Leave] and
-// [Adoption.LeaveContested]. So whoever comes after a run that was stopped in between
-// still finds whose each value is. Whose the rest was, the manager's own entry says until
-// the apply, by marks: paths that no object has.
+// [Adoption.LeaveContested]. So the next run after one that was stopped in between still
+// finds the owner of each value. Until the apply, marks in the manager's own entry (paths
+// that no object has) say who owned the rest.
 func (a Adoption) Transfer() ([]any, error) {
 	if !a.Transfers() {
 		return nil, nil

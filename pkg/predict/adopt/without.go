@@ -6,10 +6,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Without returns a copy of the object without what is at the paths, or nil if
-// the object has nothing at any of them. Parents stay, empty or not, except those
-// in emptied (see [Emptied]), which go with all that is left in them: the defaults
-// that belong to nobody. The object is not changed.
+// Without returns a copy of the object without what is at the paths, or nil if the object
+// has nothing at any of them. Parents stay, empty or not, except those in emptied (see
+// [Emptied]), which go with all that is left in them: the defaults that have no owner. The
+// object is not changed.
 func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {

@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Schema is a kind's schema, with its references resolved, that is fetched when somebody
-// asks. A nil one knows nothing.
+// Schema is a kind's schema, with its references resolved, that is fetched on first use. A
+// nil one knows nothing.
 type Schema struct {
 	// Fetch returns the schema; nil if it is not known. It is called once.
 	Fetch func() Type
@@ -131,7 +131,7 @@ func RelationOf(s Type) Relation {
 	case s.Extension("x-kubernetes-map-type") == any("atomic"):
 		return Atomic
 	case len(s.Properties()) == 0 && !open:
-		return Unknown // Of what is in it, nothing is declared.
+		return Unknown // Nothing is declared of its contents.
 	}
 	return Granular
 }

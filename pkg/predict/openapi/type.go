@@ -1,7 +1,7 @@
 package openapi
 
-// Type is what a schema declares of a value, with its references resolved. Whoever has
-// schemas says so much of them; package published does of those that an API server
+// Type is what a schema declares of a value, with its references resolved. Callers with
+// other schemas implement it; package published does for those that an API server
 // publishes. No schema is a nil Type.
 type Type interface {
 	// Name is that of the type, "io.k8s.api.core.v1.PodSpec"; empty where it has none.

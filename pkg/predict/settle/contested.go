@@ -29,7 +29,7 @@ func (j *evaluation) contested() (conflicts []managedfields.Conflict, sure bool)
 		case inMetadata:
 			c.field(fieldpath.Path{meta}, name, v, live, metaOurs, metaSets)
 		case name == "stringData" && j.isSecret():
-			c.sure = false // It would overwrite data, whoever owns that.
+			c.sure = false // It would overwrite data, whatever its owner.
 		default:
 			c.field(nil, name, v, j.live, j.ours, sets)
 		}
@@ -63,7 +63,7 @@ func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live f
 		ours, _ = fieldpath.Below(ours, pe)
 	}
 	if !held && len(sets) == 0 {
-		return // Nobody else holds anything here, nor below.
+		return // No one else holds anything here or below.
 	}
 	path = path.Child(pe)
 	switch v := v.(type) {

@@ -7,15 +7,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Evaluate says what can be said of applying a manifest as a manager from the live
-// object alone, both at one apiVersion.
+// Evaluate predicts from the live object alone what it does to apply a manifest as a
+// manager, both at one apiVersion.
 //
-// [Settled] promises that the apply is a no-op: the manager's Apply entry holds
-// exactly the paths that the manifest states, and every value is the live one.
-// [Clear] promises that an apply without force meets no conflict, as long as
-// the live object stays as it is: nobody else holds a path that the manifest
-// would set to another value. Everything else is [Doubtful], with the conflicts
-// that are likely, as far as the sets show them; only a dry run knows.
+// [Settled] promises that the apply is a no-op: the manager's Apply entry holds exactly the
+// paths that the manifest states, and every value is the live one. [Clear] promises that an
+// apply without force meets no conflict, as long as the live object stays as it is: no one
+// else holds a path that the manifest would set to another value. Everything else is
+// [Doubtful], with the conflicts that are likely, as far as the sets show them; only a dry
+// run knows.
 //
 // The promises rest on the object's managed fields and on the rules of
 // structured-merge-diff's Updater. They do not see a schema that turned from
@@ -47,11 +47,11 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 }
 
 // unowned evaluates an object without managed fields (edge case 17). Either the manifest
-// states nothing, as that of a ServiceAccount, a Namespace or a Secret that has but a
-// name: then nothing of the object changes, whatever the server put into it. Or
-// somebody cleared the entries; then the server would first enter all that the object
-// holds as its manager "before-first-apply". (It would do that for a manifest that
-// states nothing as well, once; it owns nothing of value, and nobody misses it.)
+// states nothing, as that of a ServiceAccount, a Namespace or a Secret that has but a name:
+// then nothing of the object changes, whatever the server put into it. Or the entries were
+// cleared; then the server would first enter all that the object holds under the manager
+// "before-first-apply". (It would do that once for a manifest that states nothing, too;
+// such an entry owns nothing of value.)
 func (j *evaluation) unowned() Verdict {
 	if statesNothing(j.manifest) {
 		return Settled

@@ -6,10 +6,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// stringData evaluates the write-only field of a Secret (edge case 12). It is
-// never live; the server puts its values into data. Applying it again is a no-op
-// if data has those values, and we hold the paths of stringData, alone: whoever
-// else holds one would be in conflict with every apply of it.
+// stringData evaluates the write-only field of a Secret (edge case 12). It is never live;
+// the server puts its values into data. Applying it again is a no-op if data has those
+// values, and we alone hold the paths of stringData: another holder of one would be in
+// conflict with every apply of it.
 func (s *settler) stringData(v any, set *fieldpath.Set) bool {
 	m, ok := v.(map[string]any)
 	pe := fieldpath.FieldElement("stringData")

@@ -104,16 +104,16 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 		if child != nil || !member || live.Value != nil {
 			return false
 		}
-		// The server stores no null for a field of a built-in kind, yet takes it
-		// for a new value each time, and a conflict with whoever stated it too.
+		// The server stores no null for a field of a built-in kind, yet takes it for a new
+		// value each time, and a conflict with anyone else who stated it.
 		return live.Has || !s.othersHold()
 	}
 	return member && child == nil && live.Has && (fieldpath.Equal(v, live.Value) || s.scalarByType(v, live.Value))
 }
 
-// whole compares a map or list that is a leaf of the set. It is atomic, or it
-// was empty when it was applied. If it is granular, then others' paths below it
-// may show that; if nobody's do, a map has to be known as atomic.
+// whole compares a map or list that is a leaf of the set. It is atomic, or it was empty
+// when it was applied. If it is granular, then others' paths below it may show that; if
+// none do, a map has to be known as atomic.
 func (s *settler) whole(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same

@@ -11,7 +11,7 @@ type settler struct {
 	matched int
 }
 
-// othersBelow reports whether anybody else holds a path below the current one.
+// othersBelow reports whether another manager holds a path below the current one.
 func (s *settler) othersBelow() bool {
 	for _, e := range s.others {
 		set := e.Fields

@@ -30,17 +30,17 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	return false, false
 }
 
-// emptyByType reports whether an empty list that left no trace in the set is one that
-// leaves none, so that whatever items are live are nobody's or others'.
+// emptyByType reports whether an empty list leaves no trace in a set by its type, so that
+// any live items have other owners or none.
 func (s *settler) emptyByType() bool {
 	return s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular
 }
 
-// leftOut reports whether the server does not write out what is stated, since it is
-// zero or empty and the kind is one of Kubernetes' own. Our set shows that it was so
-// when we stated it: a field that is written out, and that somebody takes away, leaves
-// our set as well. (Of one that is written out, null leaves the same trace.) Of an empty list
-// that has items of its own there is none.
+// leftOut reports whether the server does not write out what is stated, since it is zero or
+// empty and the kind is one of Kubernetes' own. Our set shows that it was so when we stated
+// it: a field that is written out, and that another manager takes away, leaves our set as
+// well. (A null for a field that is written out leaves the same trace.) An empty list whose
+// items are fields of their own leaves none.
 func (s *settler) leftOut(v any, member bool) bool {
 	list, isList := v.([]any)
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.types.BuiltIn() || s.othersHold() {
@@ -53,8 +53,8 @@ func (s *settler) leftOut(v any, member bool) bool {
 	return openapi.MayBe(schema, v) && !isWritten(s.path) // What is of another type is refused.
 }
 
-// scalarByType reports whether two scalars are two ways to write one quantity. Whoever
-// else holds it would be in conflict with the other way.
+// scalarByType reports whether two scalars are two ways to write one quantity. Another
+// holder would be in conflict with the other way.
 func (s *settler) scalarByType(v, live any) bool {
 	return s.types != nil && sameQuantity(v, live) && isQuantity(s.types.At(s.path)) && !s.othersHold()
 }

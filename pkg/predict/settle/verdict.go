@@ -8,7 +8,7 @@ const (
 	// Doubtful means that something may be contested, or the sets do not tell. Ask the
 	// server.
 	Doubtful Verdict = iota
-	// Clear means that the manifest changes something, and nobody else owns any of it with
+	// Clear means that the manifest changes something, and no one else owns any of it with
 	// another value.
 	Clear
 	// Settled means that applying the manifest is a no-op.

@@ -21,8 +21,7 @@ type node struct {
 	others   []holder
 	// atomic: the value lies inside an atomic one.
 	atomic bool
-	// path is where the node is, and types knows what the kind is made of; nil if
-	// nobody does.
+	// path is where the node is, and types knows the kind's schema; nil if it is not known.
 	path  fieldpath.Path
 	types *openapi.Schema
 }
@@ -96,9 +95,9 @@ func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
 // removes it with all that is in it when we do not state it any more.
 func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
 
-// isKept reports whether others keep the server from removing the path. Who holds
-// something below it keeps it as well, unless the path is a key of a map: such a
-// one is held by itself, and is there in our set.
+// isKept reports whether others keep the server from removing the path. A holder of
+// something below keeps it as well, unless the path is a key of a map: such a key is held
+// by itself, and stands in our set.
 func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
@@ -248,10 +247,9 @@ func (n node) yield() (any, bool) {
 	}
 }
 
-// fields yields what is in a map. The key of a list item stays as long as
-// another field of the item does, or nobody else owns the key: who holds but a
-// field of the item, as "kubectl set image" does, would be left with an item that
-// is not valid without it.
+// fields yields what is in a map. The key of a list item stays as long as another field of
+// the item does, or no one else owns the key: a holder of a single field of the item, such
+// as "kubectl set image", would be left with an item that is not valid without its key.
 func (n node) fields(live map[string]any) (any, bool) {
 	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}

@@ -12,14 +12,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Paths returns the manifest as it is to be applied so that the paths are left
-// to whoever owns them, and those of the paths that it states (edge cases 31,
-// 32). What is yielded keeps the value that it has: what somebody else owns leaves
-// the manifest; what nobody else owns takes its live value, since the server would
-// delete or re-default it otherwise. That goes for what is stated no more, and for
-// the parents, too: a parent that only we hold stays, empty, or the server would
-// remove it with all that others have in it (edge case 83). A parent that others
-// hold, or that is not live, leaves the manifest when it becomes empty.
+// Paths returns the manifest as it is to be applied so that the paths are left to their
+// owners, and which of the paths it states (edge cases 31, 32). What is yielded keeps the
+// value that it has: what others own leaves the manifest; what only we own, or no one does,
+// takes its live value, since the server would delete or re-default it otherwise. That goes
+// for what is stated no more, and for the parents, too: a parent that only we hold stays,
+// empty, or the server would remove it with all that others have in it (edge case 83). A
+// parent that others hold, or that is not live, leaves the manifest when it becomes empty.
 //
 // Where there is no live object, the manifest's value is the initial one, and
 // nothing is yielded. A path may name a list item by its key, or a parent of
@@ -59,8 +58,8 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 	return &unstructured.Unstructured{Object: object}, yielded, nil
 }
 
-// ownable puts in the place of .metadata what somebody can own below it: the rest
-// is the object's identity.
+// ownable replaces .metadata by what can have owners below it: the rest is the object's
+// identity.
 func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	metadata, _ := manifest["metadata"].(map[string]any)
 	var out []fieldpath.Path
