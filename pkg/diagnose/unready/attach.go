@@ -38,9 +38,9 @@ func (v *view) deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []finding {
 	return nil
 }
 
-// sharedVolume says that the new Pod of a rollout ends while an old one has its volume,
-// on the one node that may have it: databases lock their files. The crash
-// itself is told as well; it may have another reason.
+// sharedVolume says that the new Pod of a rollout ends while an old one has its volume, on
+// the one node that may have it: databases lock their files. The crash itself is reported
+// as well; it may have another reason.
 func (v *view) sharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil

@@ -63,7 +63,7 @@ func (b container) is(e *corev1.Event) bool {
 	return path == "" || strings.HasSuffix(path, "{"+b.spec.Name+"}")
 }
 
-// instance names the container for whoever reads what it wrote.
+// instance names the container whose logs are to be read.
 func (b container) instance(previous bool) event.Container {
 	return event.Container{Namespace: b.pod.Namespace, Pod: b.pod.Name, Name: b.spec.Name, Previous: previous}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// custom tells of an object of a kind that we do not know: what its controller
-// says in the conditions, what became of what it made, or that nobody looks at it.
+// custom explains an object of an unknown kind: what its controller says in the conditions,
+// what became of what it made, or that no controller looks at it.
 func (v *view) custom(u *unstructured.Unstructured) []finding {
 	misses := v.Misses()
 	found := v.owned(u)
@@ -25,12 +25,13 @@ func (v *view) custom(u *unstructured.Unstructured) []finding {
 	said := saying(u)
 	for i := range said {
 		if len(found) > 0 && said[i].rank == direct {
-			said[i].rank = consequence // of what is the matter with what it made
+			said[i].rank = consequence // of the trouble with what it made
 		}
 	}
 	found = append(found, said...)
 	if looked && len(said) == 0 && len(found) == 0 && isStale(u) == nil {
-		// Who the controller is takes many lists: what it made may explain it without.
+		// Finding the controller takes many lists, and what it made may be explanation
+		// enough.
 		found = append(found, v.silent(u)...)
 	}
 	if len(found) > 0 {
@@ -174,7 +175,7 @@ func (v *view) unobserved(u *unstructured.Unstructured) []finding {
 	return []finding{v.controller(u, c)}
 }
 
-// silent says that nobody ever wrote a status, of an object whose kind has one.
+// silent says that no status was ever written of an object whose kind has one.
 func (v *view) silent(u *unstructured.Unstructured) []finding {
 	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
 		return nil
@@ -237,7 +238,8 @@ func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
 		return f // It is part of the control plane, mostly no workload.
 	}
 	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
-		// Whoever may not list these finds no controller by leases, roles and webhooks.
+		// Without the right to list these, leases, roles and webhooks lead to no
+		// controller.
 		return unknown(f)
 	}
 	s := v.Controller(u, "")
@@ -273,7 +275,7 @@ func unknown(f finding) finding {
 	return f
 }
 
-// asking adds to the finding that nobody wrote a status what that may be for.
+// asking adds possible reasons to the finding that no status was written.
 func asking(f finding) finding {
 	if f.Code == "NoController" {
 		f.Message += "; is one installed, and does it look at this namespace?"

@@ -17,7 +17,7 @@ import (
 type Facts struct {
 	// Object is what does not get ready.
 	Object *unstructured.Unstructured
-	// Now is when the facts were gathered; zero where no age may be told.
+	// Now is when the facts were gathered; zero where no age may be reported.
 	Now time.Time
 
 	known *diagnose.Facts
@@ -121,7 +121,7 @@ func (v *view) kind(u *unstructured.Unstructured) []finding {
 	case autoscaler().GroupKind():
 		return v.autoscaler(u)
 	case core("Namespace").GroupKind():
-		return nil // That it goes is told already.
+		return nil // Its deletion was reported already.
 	default:
 		return v.custom(u)
 	}

@@ -27,8 +27,8 @@ const (
 type finding struct {
 	event.Cause
 	rank rank
-	// who has the trouble, and what several of them are called. Message then is about
-	// none in particular, and findings alike are told once.
+	// who has the trouble, and what several of them are called. Message then is about none
+	// in particular, and equal findings are reported once.
 	who, noun string
 }
 

@@ -36,7 +36,8 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
 	case holds("too many requests", "toomanyrequests", "quota exceeded", "rate limit", "dial tcp"):
-		// Of a limit that passes, or a network on the way, registries and kernels say "denied", too.
+		// Registries and kernels also say "denied" of a limit that passes, or of a network
+		// on the way.
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	case holds("manifest unknown", "not found", "notfound", "name unknown", "repository does not exist"):
 		c.Code, c.Message = "ImageNotFound", b.role+": its registry has no image "+image
@@ -47,7 +48,7 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 	}
 	for _, secret := range b.pod.Spec.ImagePullSecrets {
 		if !waitsFor(b.pod, "ErrImagePull", "ImagePullBackOff") {
-			break // It was not pulled, so that nobody asked for them.
+			break // It was not pulled, so they were not needed.
 		}
 		r := ref(core("Secret"), b.pod.Namespace, secret.Name)
 		if v.absent(r) {

@@ -8,11 +8,11 @@ import (
 
 // Lasting is whether it makes sense to wait for a cause to pass.
 type Lasting struct {
-	// Ends: it does not pass unless somebody changes something, so that a wait may end.
+	// Ends: it does not pass until something is changed, so that a wait may end.
 	Ends bool
-	// After is how long it has to last, without anything else moving in the object,
-	// before a wait ends. Where it may pass by itself, it is for whoever does not want to
-	// wait for that.
+	// After is how long it has to last, without anything else moving in the object, before
+	// a wait ends. Where it may pass by itself, it is for users who do not want to wait for
+	// that.
 	After time.Duration
 	// Why, in a few words.
 	Why string
@@ -24,9 +24,9 @@ const (
 	atOnce = 15 * time.Second
 	// decided is for what the server decides by what is in it now.
 	decided = time.Minute
-	// comes is for what somebody else may still bring: an operator that writes a Secret,
-	// a second apply, an image that is pushed at the same time. A kubelet has tried four
-	// times by then, and the controllers that create Pods more often.
+	// comes is for what another may still bring: an operator that writes a Secret, a second
+	// apply, an image that is pushed at the same time. A kubelet has tried four times by
+	// then, and the controllers that create Pods more often.
 	comes = 2 * time.Minute
 )
 

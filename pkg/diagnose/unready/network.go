@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// service tells why nobody answers at a Service, or why it has no address.
+// service explains why a Service does not answer, or has no address.
 func (v *view) service(s *corev1.Service) []finding {
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil

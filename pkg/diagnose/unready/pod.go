@@ -55,7 +55,7 @@ func (v *view) podLeaving(p *corev1.Pod) []finding {
 	}
 	if p.Spec.NodeName != "" {
 		if node := v.node(p); node != nil {
-			return node // Nobody is there to end it.
+			return node // Its kubelet is not there to end it.
 		}
 	}
 	return []finding{of(p, direct, c)}
@@ -82,7 +82,7 @@ func (v *view) podFailed(p *corev1.Pod) []finding {
 	return v.containers(p)
 }
 
-// node says that the Pod's node is not there, or that nobody hears of it.
+// node says that the Pod's node is not there, or does not report.
 func (v *view) node(p *corev1.Pod) []finding {
 	r := ref(core("Node"), "", p.Spec.NodeName)
 	u, sure := v.read(r)
@@ -128,7 +128,7 @@ func (v *view) sandbox(p *corev1.Pod) []finding {
 	})}
 }
 
-// readinessGates says that somebody else has to declare the Pod ready.
+// readinessGates says that another controller has to declare the Pod ready.
 func (v *view) readinessGates(p *corev1.Pod) []finding {
 	if podCondition(p, corev1.ContainersReady).Status != corev1.ConditionTrue {
 		return nil

@@ -102,8 +102,8 @@ func readVerdict(message string) verdict {
 // class is why a node does not do, in our words.
 type class struct{ text, next string }
 
-// nodeClass knows the reasons of the scheduler's own plugins; those of others are
-// told as they are.
+// nodeClass knows the reasons of the scheduler's own plugins; those of others are reported
+// as they are.
 func nodeClass(reason string, p *corev1.Pod) class {
 	columns := func(what string) string {
 		return kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)

@@ -66,8 +66,8 @@ func (v *view) unreadRefs() []unread {
 	return all
 }
 
-// whats names what was to be read, each kind once: who may not list one in the cluster is
-// not told again of its namespaces and objects.
+// whats names what was to be read, each kind once: a kind that may not be listed in the
+// cluster is not named again for its namespaces and objects.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {

@@ -24,8 +24,8 @@ type view struct {
 	lists map[diagnose.Question]podList
 	// more is how many Pods that are not ready were left out.
 	more int
-	// detailed are Pods of which is read what they refer to. Of the others, and while
-	// onlyKnown, it is only looked up.
+	// detailed are Pods whose references are read. For the others, and while onlyKnown,
+	// they are only looked up.
 	detailed  map[types.NamespacedName]bool
 	onlyKnown bool
 	// events are the warnings that were read, by namespace, the newest first.

@@ -95,7 +95,7 @@ func (n *newest) Add(u *unstructured.Unstructured) {
 	if !ok || e.InvolvedObject.UID == "" || !n.about[e.InvolvedObject.UID] {
 		return
 	}
-	word, _, _ := strings.Cut(e.Message, " ") // Of probes, it says which.
+	word, _, _ := strings.Cut(e.Message, " ") // It names the probe.
 	kind := warningKind{e.InvolvedObject.UID, e.Reason, e.InvolvedObject.FieldPath, word}
 	last, known := n.kept[kind]
 	switch {
@@ -142,8 +142,8 @@ func quoted(e *corev1.Event) []string {
 	return []string{"event " + text.Excerpt(e.Reason) + ": " + text.Excerpt(e.Message)}
 }
 
-// lastSeen is when an event was told last. Old and new ways to record events keep
-// it in different fields.
+// lastSeen is when an event was last recorded. Old and new ways to record events keep it in
+// different fields.
 func lastSeen(e *corev1.Event) time.Time {
 	at := e.LastTimestamp.Time
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {

@@ -52,7 +52,8 @@ func (v *view) deployment(d *appsv1.Deployment) []finding {
 	}
 	for _, c := range d.Status.Conditions {
 		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
-		// Of an older generation it says nothing (edge case 52, k/k#40496).
+		// It may be of an older generation, and then says nothing (edge case 52,
+		// k/k#40496).
 		if gaveUp && c.Reason == "ProgressDeadlineExceeded" && d.Status.ObservedGeneration >= d.Generation {
 			found = append(found, v.deadline(d, c))
 		}
@@ -224,8 +225,7 @@ func (v *view) statefulSet(s *appsv1.StatefulSet) []finding {
 	}})
 }
 
-// onDelete says that Pods are of an older revision, and stay so until somebody
-// deletes them.
+// onDelete says that Pods are of an older revision, and stay so until they are deleted.
 func (v *view) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []finding {
 	var names []string
 	for _, pod := range pods {
