@@ -90,7 +90,7 @@ func kubernetesOwn(path string) bool {
 	return !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// versioned finds fault with what has no version: nobody could go on from there.
+// versioned finds fault with what has no version: a watch could not go on from there.
 func versioned(version string) error {
 	if version == "" {
 		return errors.New("an answer without resourceVersion")

@@ -38,7 +38,7 @@ type position struct {
 }
 
 // pendingChange is what one version of an object, or one list after a gap, leaves to be
-// written. Whoever starts at before sees it again.
+// written. A tracker that starts at before sees it again.
 type pendingChange struct {
 	*watched
 	before  position
@@ -47,8 +47,8 @@ type pendingChange struct {
 	uid         types.UID
 	from        string // version of the object before
 	to          ownership.Owners
-	occurrences []ownership.Occurrence // until they are told
-	contested   bool                   // somebody lost what others hold
+	occurrences []ownership.Occurrence // until they are recorded
+	contested   bool                   // an owner lost what others hold
 
 	gap *gap
 
@@ -64,7 +64,7 @@ type pendingChange struct {
 
 // gap is a time of which not every transition is known.
 type gap struct {
-	// Span is the time; none where nobody has said that history was kept.
+	// Span is the time; none where it is not known that history was kept.
 	Span
 	// blind is set where not even what changed in all is known: the sink has to
 	// compare what it wrote.
@@ -118,7 +118,7 @@ func (l *changelog) checkpoint() position {
 	return l.at()
 }
 
-// passed settles what somebody else's checkpoint has left behind.
+// passed settles what another replica's checkpoint has left behind.
 func (l *changelog) passed(version string) {
 	for _, m := range l.open {
 		if !newer(m.version, version) {
@@ -139,7 +139,7 @@ func (l *changelog) sweep() {
 }
 
 // postpone keeps one pending change open for all that were left to the leader: until its
-// checkpoint has passed the newest of them, nobody knows that they are written.
+// checkpoint has passed the newest of them, they may not be written.
 func (l *changelog) postpone(m *pendingChange) {
 	if first := l.deferred; first != nil && !first.settled && first.gap == nil {
 		if newer(m.version, first.version) {

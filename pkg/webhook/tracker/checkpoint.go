@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxGaps is how many gaps are kept. Of more, those become one that are closest to each
-// other: then more is declared than is missing, and never less.
+// maxGaps is how many gaps are kept. When there are more, the two closest to each other
+// become one: then more is declared than is missing, never less.
 const maxGaps = 32
 
 // Checkpoint says from where a start loses nothing.

@@ -46,7 +46,7 @@ type follower struct {
 	first bool
 	// lost is set when history cannot be taken up, until all is listed.
 	lost bool
-	// told is set once it was said that the kind may not be watched.
+	// told is set once the log says that the kind may not be watched.
 	told bool
 	// What the server has shown not to understand.
 	unstreamed, unselected bool
@@ -210,7 +210,7 @@ func (f *follower) kindsMayChange() {
 	}
 }
 
-// listedOnce notes that this kind keeps nobody waiting any more.
+// listedOnce notes that nothing waits for this kind any more.
 func (f *follower) listedOnce() {
 	if !f.first {
 		return

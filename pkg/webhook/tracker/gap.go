@@ -31,8 +31,8 @@ func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	return gaps, blind
 }
 
-// dealt is told that gaps were dealt with: they are declared with the next
-// checkpoint, which may leave them behind.
+// dealt notes that gaps were dealt with: the next checkpoint declares them, and may leave
+// them behind.
 func (s *state) dealt(gaps []*pendingChange) {
 	var news Coverage
 	for _, m := range gaps {
@@ -45,15 +45,14 @@ func (s *state) dealt(gaps []*pendingChange) {
 	s.undeclared.Add(news.Gaps...)
 }
 
-// told is what to say of gaps of the same resource and the same reason.
+// told is what to report of gaps of the same resource and the same reason.
 type told struct {
 	resource, why string
 	changes       int
 	from, to      time.Time
 }
 
-// tell sums up gaps. Of those without a span there is nothing to say: nobody had said that
-// history was kept.
+// tell sums up gaps. It leaves out those without a span: no promise of history was broken.
 func tell(gaps []*pendingChange) []told {
 	sums := map[[2]string]told{}
 	for _, m := range gaps {
@@ -77,7 +76,7 @@ func tell(gaps []*pendingChange) []told {
 	})
 }
 
-// requeue is told that gaps have to be dealt with again.
+// requeue notes that gaps have to be dealt with again.
 func (s *state) requeue(gaps []*pendingChange) {
 	s.gaps = append(gaps, s.gaps...)
 }

@@ -22,11 +22,10 @@ const (
 
 // hints are what admission saw, until it is seen to be committed or too old.
 //
-// A hint is joined to a change of the same object, from the very version that
-// admission saw, to the very owners that it saw coming. No weaker rule is used
-// where there is none: a wrong user would be worse than none. So a write that was
-// refused after admission, or that was tried anew, leaves a hint that expires
-// (edge case 72).
+// A hint is joined to a change of the same object, from the very version that admission
+// saw, to the very owners that it saw coming. There is no weaker rule to fall back on: a
+// wrong user is worse than none. So a write that was refused after admission, or retried,
+// leaves a hint that expires (edge case 72).
 type hints struct {
 	of    map[types.UID][]ownership.Hint
 	order []held // as they came, with those that joined since
@@ -57,10 +56,10 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// take returns the hint at a change of an object, from a version to owners, and
-// whether there is one. Where two users sent the same change at the same time, only one
-// of them was committed, and nobody knows who: the hint has no user then, and no verdicts
-// if theirs differ.
+// take returns the hint at a change of an object, from a version to owners, and whether
+// there is one. Where two users sent the same change at the same time, only one was
+// committed, and there is no telling which: the hint has no user then, and no verdicts if
+// theirs differ.
 func (h *hints) take(uid types.UID, from string, to ownership.Owners) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
 		if hint.ResourceVersion != from || !hint.Owners.Equal(to) {

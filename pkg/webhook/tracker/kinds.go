@@ -36,9 +36,8 @@ func leftOut() []schema.GroupKind {
 // kinds are those to watch.
 type kinds map[schema.GroupResource]kind
 
-// selectKinds returns the kinds that can be watched, of what discovery has found,
-// without those that are excluded. Of a group that discovery could not read now, it
-// keeps those that were there before.
+// selectKinds returns the kinds that discovery has found and that can be watched, without
+// those that are excluded. If discovery could not read a group now, its earlier kinds stay.
 func selectKinds(found []*metav1.APIResourceList, err error, before kinds, excluded []schema.GroupKind) (kinds, error) {
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partly) {

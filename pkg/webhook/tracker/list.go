@@ -23,11 +23,11 @@ func (s *state) afresh(w *watched, now time.Time) {
 	w.began = now
 }
 
-// listed ends it, at a version. Where it shows no object, and no version of one, but
-// what is remembered, nothing happened between: of an object that is new nobody knows
-// what happened to it since it was created. Nothing is missing either where nobody has
-// watched before, and nothing is there. The records may know more than is remembered,
-// if that is as old as a checkpoint: they are compared.
+// listed ends it, at a version. If it shows only objects and versions that are remembered,
+// nothing happened in between; what has happened to a new object since it was created is
+// unknown. Nothing is missing either where no watch came before and no object is there. The
+// records may know more than is remembered, if that is as old as a checkpoint: they are
+// compared.
 func (s *state) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
 	from := w.at()

@@ -76,8 +76,8 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 	return false, err
 }
 
-// lose says why history cannot be taken up at a version: whoever finds a gap declared asks
-// for the reason, and only this program has heard it.
+// lose says why history cannot be resumed at a version: a reader of a declared gap asks for
+// the reason, and only this program has it.
 func (f *follower) lose(what, version string, err error) {
 	f.opts.Log.Info("history cannot be taken up, what happened since is compared instead",
 		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())

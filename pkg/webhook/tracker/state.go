@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// state is all that a tracker knows. It is pure: it is told what happens, and when,
-// and returns what is to be recorded now.
+// state is all that a tracker knows. It is pure: events and their times go in, and what is
+// to be recorded now comes out.
 type state struct {
 	grace     time.Duration
 	resources map[schema.GroupResource]*watched
@@ -76,8 +76,8 @@ func (s *state) remove(w *watched) {
 	delete(s.resources, w.resource.GroupResource())
 }
 
-// see is told of an object that was created or changed, or that is on a list.
-// Where versions between may have been missed, gap is set.
+// see takes in an object that was created or changed, or that is on a list. gap is set
+// where versions in between may have been missed.
 func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
 	if o.UID == "" {
 		return nil
@@ -122,9 +122,10 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	return s.hinted(m, now)
 }
 
-// hinted returns the pending change with what a hint says of it, if there is one, or where
-// nobody lost anything; else it waits for one. What changed an object is told in its
-// order: who records it takes what is older than what it has written for known.
+// hinted returns the pending change with what a hint says of it, if there is one, or if no
+// owner lost anything; otherwise the change waits for a hint. Changes of an object are
+// recorded in their order: the recorder takes anything older than what it has written for
+// known.
 func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	ready := s.join(m) || !m.contested
 	if ready && s.waitingOf[m.uid] == 0 {
@@ -159,23 +160,23 @@ func (s *state) join(m *pendingChange) bool {
 	return true
 }
 
-// gone is told of an object that was deleted.
+// gone takes in that an object was deleted.
 func (s *state) gone(w *watched, uid types.UID, version string, now time.Time) {
 	s.heard = now
 	w.forget(uid)
 	w.advance(version, time.Time{})
 }
 
-// bookmark is told that all up to a version was seen.
+// bookmark notes that everything up to a version was seen.
 func (s *state) bookmark(w *watched, version string, now time.Time) {
 	s.heard = now
 	w.advance(version, time.Time{})
 }
 
-// asked is told where the server is: it was asked at a time.
+// asked notes where the server is, as it said at a time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
-// hint is told what admission saw. What waited for it is due.
+// hint takes in what admission saw. What waited for it is due.
 func (s *state) hint(h ownership.Hint, now time.Time) {
 	if s.hints.add(h, now) {
 		s.counts.dropped++
@@ -208,8 +209,8 @@ func (s *state) due(now time.Time) (out []*pendingChange) {
 	return out
 }
 
-// lead is told whether this replica leads. What was left to a leader who did not come
-// is a gap then.
+// lead notes whether this replica leads. What was left to a leader that never came is a gap
+// then.
 func (s *state) lead(leading bool, now time.Time) {
 	s.leading = leading
 	if !leading {
@@ -224,8 +225,8 @@ func (s *state) lead(leading bool, now time.Time) {
 	}
 }
 
-// give returns a pending change as one to be told, if it still is. It is settled when all in
-// it that is to be recorded is.
+// give returns a pending change to be recorded, if it is still pending. It is settled when
+// everything in it that has to be recorded is.
 func give(m *pendingChange) []*pendingChange {
 	if m.settled {
 		return nil
@@ -239,8 +240,8 @@ func give(m *pendingChange) []*pendingChange {
 	return []*pendingChange{m}
 }
 
-// settle is told what became of one occurrence of a pending change. What is lost is a gap: of
-// the time from when it happened until it was seen, not every change is known.
+// settle notes what became of one occurrence of a pending change. What is lost is a gap:
+// not every change is known from when it happened until it was seen.
 func (s *state) settle(m *pendingChange, end ownership.Outcome) {
 	m.deferred = m.deferred || end == ownership.OutcomeLeft
 	m.lost = m.lost || end == ownership.OutcomeLost
@@ -258,7 +259,7 @@ func (s *state) settle(m *pendingChange, end ownership.Outcome) {
 	}
 }
 
-// passed is told of a leader's checkpoint: what lies before it is written.
+// passed takes in a leader's checkpoint: what lies before it is written.
 func (s *state) passed(c Checkpoint) {
 	for name, position := range c.Resources {
 		if w := s.resources[schema.ParseGroupResource(name)]; w != nil {

@@ -23,14 +23,13 @@ import (
 // Sink is where what was tracked is written.
 type Sink interface {
 	// Record takes a transition: every one, in the order of each object's versions. It
-	// never blocks. Of one that is to be written, it calls settled once, from whatever
-	// goroutine, when nothing more is done about it here; until then the checkpoint waits
-	// for it. What is lost is declared as a gap. Of the others, settled is nil.
+	// never blocks. For a transition that is to be written, it calls settled once, from any
+	// goroutine, when it is done with it; until then the checkpoint waits. What is lost is
+	// declared as a gap. For the others, settled is nil.
 	Record(o ownership.Occurrence, settled func(ownership.Outcome))
-	// Gap says that changes were lost of which nothing is known, for it to compare
-	// the owners that it wrote last with those there are now. Live returns them; not
-	// ok where no such object is tracked. Only the leader is told. After an error it
-	// is told again.
+	// Gap says that unknown changes were lost, so that it compares the owners that it wrote
+	// last with those of now. Live returns the latter; not ok where no such object is
+	// tracked. Only the leader's sink is called, and again after an error.
 	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
 }
 
@@ -60,11 +59,11 @@ type Options struct {
 	ExcludeNamespaces []string
 	// ExcludeKinds that are not tracked, beside those that never are.
 	ExcludeKinds []schema.GroupKind
-	// Grace is how long a change waits for its hint, which came before it but may be
-	// read after it, until it is told without a user; half a second by default.
+	// Grace is how long a change waits for its hint, which came before it but may be read
+	// after it, until it is reported without a user; half a second by default.
 	Grace time.Duration
-	// Finish, if set, is called once at the end, when all is told to the sink, for it
-	// to settle what it can before the last checkpoint is stored.
+	// Finish, if set, is called once at the end, when the sink has everything, so that it
+	// settles what it can before the last checkpoint is stored.
 	Finish func()
 	// StoreEvery is how often the checkpoint is stored; 30 seconds by default.
 	StoreEvery time.Duration
@@ -174,7 +173,7 @@ func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion 
 	return ownership.Owners{}, "", false
 }
 
-// tick is how often it is looked whether something has waited long enough.
+// tick is how often to check whether something has waited long enough.
 const tick = 200 * time.Millisecond
 
 // attend looks at hints as they come, and at what has waited for one.
