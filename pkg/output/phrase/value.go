@@ -13,6 +13,9 @@ import (
 // SameValue says of a conflict that no value would change.
 const SameValue = "the same value in two spellings"
 
+// Masked stands where a value of a Secret was, before the printer ever saw it.
+const Masked = "***"
+
 // Value shows one value on one line, at full length: strings as they are, and
 // quoted only where they could be taken for something else; all others as JSON.
 func Value(v any) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/owned"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/progress"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/table"
 )
@@ -114,9 +115,9 @@ func ForOwners(o output.Options) (*Printer, error) {
 		case output.JSON:
 			return document.NewOwners(b), nil
 		case output.YAML:
-			return table.NewCommented(b), nil
+			return owned.NewCommented(b), nil
 		default:
-			return table.NewOwners(b), nil
+			return owned.NewTable(b), nil
 		}
 	})
 }

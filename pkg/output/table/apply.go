@@ -66,11 +66,11 @@ func (t *applyTable) listed(a event.Applied) bool {
 }
 
 func (t *applyTable) Flush() {
-	var done, skipped, failed []event.Applied
+	var done, left, failed []event.Applied
 	for _, a := range t.applied.Drain() {
 		switch a.Action {
 		case event.Skipped:
-			skipped = append(skipped, a)
+			left = append(left, a)
 		case event.Failed:
 			failed = append(failed, a)
 		default:
@@ -81,7 +81,13 @@ func (t *applyTable) Flush() {
 	for _, a := range done {
 		t.line(&b, a.Action, t.name(a), t.details(a, layout.Within(t.Width, "    ")))
 	}
-	t.skipped(&b, skipped)
+	skipped[event.Applied]{
+		why: func(a event.Applied) error { return a.Err },
+		one: func(a event.Applied, reason string) {
+			t.line(&b, a.Action, t.name(a)+reason, t.details(a, layout.Within(t.Width, "    ")))
+		},
+		many: func(count, reason string) { t.line(&b, event.Skipped, count+reason, nil) },
+	}.tell(t.Base, left)
 	t.failed(&b, failed)
 	t.written = t.written || b.Len() > 0
 	t.Screen.Result(b.String())
@@ -145,32 +151,4 @@ func (t *applyTable) name(a event.Applied) string {
 		said += ": " + reason
 	}
 	return said
-}
-
-// skipped writes one line for each object, or one for all that were skipped for
-// the same reason where they are many.
-func (t *applyTable) skipped(b *strings.Builder, skipped []event.Applied) {
-	var order []string
-	byReason := map[string][]event.Applied{}
-	for _, a := range skipped {
-		why := strings.Join(phrase.ErrorLines(a.Err, layout.Columns(t.Width)), "; ")
-		if _, known := byReason[why]; !known {
-			order = append(order, why)
-		}
-		byReason[why] = append(byReason[why], a)
-	}
-	for _, why := range order {
-		group := byReason[why]
-		suffix := why
-		if why != "" {
-			suffix = ": " + why
-		}
-		if len(group) > manySkipped && !t.Verbose {
-			t.line(b, event.Skipped, text.Count(len(group), "object")+suffix, nil)
-			continue
-		}
-		for _, a := range group {
-			t.line(b, event.Skipped, t.name(a)+suffix, t.details(a, layout.Within(t.Width, "    ")))
-		}
-	}
 }

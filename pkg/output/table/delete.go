@@ -50,35 +50,22 @@ func (t *deleteTable) Take(e event.Event) {
 
 func (t *deleteTable) Flush() {
 	var b strings.Builder
-	skipped := map[string][]event.Deleted{}
-	var reasons []string
+	var left []event.Deleted
 	for _, d := range t.deleted.Drain() {
-		if d.Action != event.Skipped {
-			t.line(&b, d)
+		if d.Action == event.Skipped {
+			left = append(left, d)
 			continue
 		}
-		why := strings.Join(phrase.ErrorLines(d.Err, layout.Columns(t.Width)), "; ")
-		if skipped[why] == nil {
-			reasons = append(reasons, why)
-		}
-		skipped[why] = append(skipped[why], d)
+		t.line(&b, d)
 	}
-	for _, why := range reasons {
-		t.skipped(&b, why, skipped[why])
-	}
+	skipped[event.Deleted]{
+		why: func(d event.Deleted) error { return d.Err },
+		one: func(d event.Deleted, reason string) {
+			b.WriteString(t.word(event.Skipped) + "  " + phrase.Name(d.Ref) + reason + "\n")
+		},
+		many: func(count, reason string) { b.WriteString(t.word(event.Skipped) + "  " + count + reason + "\n") },
+	}.tell(t.Base, left)
 	t.Screen.Result(b.String())
-}
-
-// skipped writes one line for each object, or one for all that were skipped for
-// the same reason where they are many.
-func (t *deleteTable) skipped(b *strings.Builder, why string, all []event.Deleted) {
-	if len(all) > manySkipped && !t.Verbose {
-		fmt.Fprintf(b, "%s  %s: %s\n", t.word(event.Skipped), text.Count(len(all), "object"), why)
-		return
-	}
-	for _, d := range all {
-		fmt.Fprintf(b, "%s  %s: %s\n", t.word(event.Skipped), phrase.Name(d.Ref), why)
-	}
 }
 
 func (t *deleteTable) word(a event.Action) string {

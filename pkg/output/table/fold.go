@@ -6,11 +6,9 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
-
-// masked stands where a value of a Secret was, before the printer ever saw it.
-const masked = "***"
 
 // foldLastApplied returns the live side of a diff with but the size of a last-applied
 // annotation that goes. It holds the whole object once more, as client-side apply
@@ -19,7 +17,7 @@ func foldLastApplied(before, after map[string]any) map[string]any {
 	path := fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
 	was, _ := path.Get(before)
 	last, ok := was.(string)
-	if _, stays := path.Get(after); !ok || stays || last == masked {
+	if _, stays := path.Get(after); !ok || stays || last == phrase.Masked {
 		return before
 	}
 	meta, _ := before["metadata"].(map[string]any)

@@ -1,4 +1,4 @@
-package table
+package owned
 
 import (
 	"context"
@@ -15,14 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// What stands in the place of an owner.
-const (
-	// nobody owns the field, though somebody could.
-	nobody = "nobody"
-	// unownable is said of what the object is called, and of what the API server
-	// keeps for itself.
-	unownable = "-"
-)
+// unownable stands in the place of an owner, of what the object is called, and of what
+// the API server keeps for itself.
+const unownable = "-"
 
 // ownersTable is what a person reads: each object as YAML, with the owners of each
 // field before it. They come first because they have an end: a value may be of
@@ -34,8 +29,8 @@ type ownersTable struct {
 	hues map[string]int
 }
 
-// NewOwners returns what a person reads of owners.
-func NewOwners(b output.Base) output.Results {
+// NewTable returns what a person reads of owners.
+func NewTable(b output.Base) output.Results {
 	return &ownersTable{Base: b, hues: map[string]int{}}
 }
 

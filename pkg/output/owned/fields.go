@@ -1,4 +1,4 @@
-package table
+package owned
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/encode"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -64,7 +65,7 @@ func (y fieldTree) lines(nodes []managedfields.Node) []yamlLine {
 func (y fieldTree) field(name string, n managedfields.Node) []yamlLine {
 	key := encode.Scalar(name) + ":"
 	if len(n.Below) == 0 {
-		if last, ok := n.Value.(string); ok && y.Fold && last != masked && name == managedfields.LastAppliedAnnotation {
+		if last, ok := n.Value.(string); ok && y.Fold && last != phrase.Masked && name == managedfields.LastAppliedAnnotation {
 			n.Value = "(" + text.Count(len(last), "byte") + ")" // the whole object once more
 		}
 		return owned(n, y.Value(key, n.Value, true))

@@ -1,4 +1,4 @@
-package table
+package owned
 
 import (
 	"fmt"
@@ -12,6 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
+
+// nobody stands in the place of the owner of a field that nobody owns, though somebody
+// could.
+const nobody = "nobody"
 
 // history writes which paths changed owners, the latest last, and from when on
 // that is known.
