@@ -3,8 +3,10 @@ package predict
 import (
 	"context"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -97,6 +99,19 @@ func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	_, owners := p.leftBehindBy(in, Causes(refusal))
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
 		return !slices.ContainsFunc(in.Adoption.Adopted, func(o managedfields.Owner) bool { return o.Manager == name })
+	})
+}
+
+// waitsForLeftovers reports whether all that the server refuses lies in unions that
+// have leftovers.
+func waitsForLeftovers(in *Prediction, refusal error) bool {
+	causes := Causes(refusal)
+	return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
+		return !slices.ContainsFunc(in.Adoption.Claimed, func(member fieldpath.Path) bool {
+			// The server names list items by position, and so says no more than the list.
+			list, _, _ := strings.Cut(member[:len(member)-1].String(), "[")
+			return strings.HasPrefix("."+cause.Field, list)
+		})
 	})
 }
 

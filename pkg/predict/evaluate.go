@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
@@ -29,7 +30,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 			return out, err
 		}
 	}
-	body := withoutStringData(item.Object)
+	body := convention.WithoutStringData(item.Object)
 	if body, err = p.leave(body, &out); err != nil {
 		return out, err
 	}
@@ -43,7 +44,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		out.Verdict = settle.Clear
 		return out, nil
 	}
-	claimed, err := leftovers(&out)
+	claimed, err := convention.Leftovers(item.GVK.GroupKind(), item.Object, out.Body, live)
 	if err != nil {
 		return out, err
 	}

@@ -14,21 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// RefusedError is the server's refusal of an object, with what can be done.
-type RefusedError struct {
-	Err error
-	// Advice says what can be done about it.
-	Advice string
-}
-
-func (e *RefusedError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the server's error.
-func (e *RefusedError) Unwrap() error { return e.Err }
-
-// Hint returns the advice.
-func (e *RefusedError) Hint() string { return e.Advice }
-
 // Explain adds to a refusal what the server does not say, where we can find it
 // out. The causes decide, never the text.
 func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
 // unstated explains a field that the server refuses and the manifest does not state: it
@@ -56,7 +57,7 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 		return ""
 	}
 	advice := cannotChange(fields, in.Item.GVK.Kind) + "; put the live value back into the manifest"
-	if holdsMore(in.Item.GVK.GroupKind()) || takesVolumes(in.Live) {
+	if convention.HoldsMore(in.Item.GVK.GroupKind()) || convention.TakesVolumes(in.Live) {
 		return advice + " (deleting it would delete what it holds)"
 	}
 	if !p.ValidAlone(ctx, server, in) {

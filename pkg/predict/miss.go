@@ -8,6 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
 // Miss is a choice that has no effect, most likely by a slip of the pen.
@@ -84,7 +85,7 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 	near := map[string]fieldpath.Path{}
 	for _, item := range items {
 		for _, s := range p.said(item) {
-			body := withoutStringData(item.Object).Object
+			body := convention.WithoutStringData(item.Object).Object
 			if _, stated := s.Path.Get(body); stated {
 				hit[s.text()] = true
 				continue

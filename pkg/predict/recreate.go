@@ -8,10 +8,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
 // RecreateAnnotation on an object, with the value "immutable", has it deleted and created
@@ -39,7 +39,7 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
 		return nil
 	}
-	if holdsMore(in.Item.GVK.GroupKind()) || takesVolumes(in.Live) {
+	if convention.HoldsMore(in.Item.GVK.GroupKind()) || convention.TakesVolumes(in.Live) {
 		return nil
 	}
 	fields := immutableFields(in, Causes(refusal))
@@ -66,7 +66,7 @@ func (p Predictor) checkRecreate(item plan.Item) error {
 	switch {
 	case annotated && value != whenImmutable:
 		return fmt.Errorf("%s: %s: annotation %s must be %q, not %q", item.Source, item.Ref, RecreateAnnotation, whenImmutable, value)
-	case !holdsMore(item.GVK.GroupKind()) || !p.recreates(item):
+	case !convention.HoldsMore(item.GVK.GroupKind()) || !p.recreates(item):
 		return nil
 	}
 	return &RefusedError{
@@ -76,25 +76,3 @@ func (p Predictor) checkRecreate(item plan.Item) error {
 }
 
 var errHoldsMore = errors.New("deleting it would delete what it holds")
-
-// holdsMore reports whether objects of the kind hold data, or objects of others, that go
-// with them.
-func holdsMore(kind schema.GroupKind) bool {
-	switch kind {
-	case schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "PersistentVolume"},
-		schema.GroupKind{Kind: "Namespace"}, schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
-		return true
-	default:
-		return false
-	}
-}
-
-// takesVolumes reports whether the claims of a StatefulSet go with it, and the data with
-// them: its retention policy says so.
-func takesVolumes(live *unstructured.Unstructured) bool {
-	if live.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
-		return false
-	}
-	whenDeleted, _, _ := unstructured.NestedString(live.Object, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted")
-	return whenDeleted == "Delete"
-}

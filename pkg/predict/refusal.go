@@ -14,6 +14,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
+// RefusedError is the server's refusal of an object, with what can be done.
+type RefusedError struct {
+	Err error
+	// Advice says what can be done about it.
+	Advice string
+}
+
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the server's error.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Hint returns the advice.
+func (e *RefusedError) Hint() string { return e.Advice }
+
 // ConflictsFromStatus returns the conflicts that the server answered to an apply, sorted by
 // path: each path once, with all its owners in the live object. Owners come from the
 // object's managed fields, never from the wording of a message; a path without an owner

@@ -1,4 +1,4 @@
-package predict
+package convention
 
 import (
 	"slices"
@@ -9,13 +9,11 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// meant is a field that something in the cluster is meant to set, whatever a manifest
+// Meant is a field that something in the cluster is meant to set, whatever a manifest
 // states there: a placeholder, mostly.
-type meant struct {
+type Meant struct {
 	kind schema.GroupKind
 	// field is the names on the way to it, without the keys of list items.
 	field string
@@ -28,11 +26,11 @@ type meant struct {
 // meantForOthers lists the fields whose owner is laid down by Kubernetes. Keep it
 // short: a field that is only often left to others, such as the replicas under an
 // autoscaler, is the user's to yield.
-func meantForOthers() []meant {
+func meantForOthers() []Meant {
 	admission := func(kind string) schema.GroupKind {
 		return schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: kind}
 	}
-	return []meant{
+	return []Meant{
 		// "The control plane overwrites any values that you manually specify in the
 		// rules field of an aggregate ClusterRole."
 		// https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
@@ -60,61 +58,26 @@ func meantForOthers() []meant {
 	}
 }
 
-// left returns what the item states and something in the cluster is meant to set and
-// has set, to another value. It is not contested, unless the user takes it by name.
-func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
-	rows := slices.DeleteFunc(meantForOthers(), func(m meant) bool { return !m.speaksOf(item) })
-	if len(rows) == 0 || live == nil {
-		return nil, nil
-	}
-	entries, err := managedfields.Entries(live)
-	if err != nil {
-		return nil, err
-	}
-	others := managedfields.Others(entries, p.Manager)
-	var out []managedfields.Conflict
-	for _, path := range fieldpath.StatedPaths(item.Object.Object) {
-		i := slices.IndexFunc(rows, func(m meant) bool { return m.field == fieldOf(path) })
-		if i < 0 || path.Same(item.Object.Object, live.Object) || p.takesByName(item, path) ||
-			slices.ContainsFunc(yielded, path.HasPrefix) {
-			continue
-		}
-		owners := managedfields.Owners(others, path)
-		if !rows[i].setBy(owners) || slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return slices.Contains(adopted, o) }) {
-			continue
-		}
-		c := managedfields.Conflict{Path: path, Owners: owners}
-		c.Yours, _ = path.Get(item.Object.Object)
-		c.Live, c.HasLive = path.Get(live.Object)
-		out = append(out, c)
-	}
-	return out, nil
+// MeantForOthers returns the fields of a manifest's kind whose owner is laid down by
+// Kubernetes, if the manifest is one that leaves them to it.
+func MeantForOthers(kind schema.GroupKind, manifest *unstructured.Unstructured) []Meant {
+	return slices.DeleteFunc(meantForOthers(), func(m Meant) bool { return !m.speaksOf(kind, manifest.Object) })
 }
 
-// leave returns the manifest without what other components are meant to set.
-func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*unstructured.Unstructured, error) {
-	if len(in.Left) == 0 {
-		return manifest, nil
-	}
-	paths := make([]fieldpath.Path, len(in.Left))
-	for i, c := range in.Left {
-		paths[i] = c.Path
-	}
-	without, _, err := yield.Paths(manifest, in.Live, p.Manager, paths, p.schemaOf(in.Item))
-	return without, err
-}
-
-func (m meant) speaksOf(item plan.Item) bool {
-	if m.kind != item.GVK.GroupKind() {
+func (m Meant) speaksOf(kind schema.GroupKind, manifest map[string]any) bool {
+	if m.kind != kind {
 		return false
 	}
-	_, stated := item.Object.Object[m.stated]
+	_, stated := manifest[m.stated]
 	return stated || m.stated == ""
 }
 
-// setBy reports whether owners of the field are who is meant to set it. People who use
+// Is reports whether the field is at a path.
+func (m Meant) Is(path fieldpath.Path) bool { return m.field == fieldOf(path) }
+
+// SetBy reports whether owners of the field are who is meant to set it. People who use
 // kubectl are not.
-func (m meant) setBy(owners []managedfields.Owner) bool {
+func (m Meant) SetBy(owners []managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
 		if m.by != "" {
 			return o.Manager == m.by

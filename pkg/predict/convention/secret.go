@@ -1,4 +1,4 @@
-package predict
+package convention
 
 import (
 	"encoding/base64"
@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// withoutStringData returns a Secret with what it states in stringData stated in
+// WithoutStringData returns a Secret with what it states in stringData stated in
 // data instead, which is what the server makes of it. As data it has an owner:
 // of stringData the server forgets that it ever was, so that two appliers would
 // overwrite each other without a conflict (edge case 12). Other objects, and
 // Secrets that the server would refuse, are returned as they are.
-func withoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured {
+func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return u
 	}

@@ -1,16 +1,14 @@
-package predict
+package convention
 
 import (
 	"maps"
 	"slices"
-	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
 // A union is a map of which one member is meant to be set. What the server filled in for
@@ -56,15 +54,15 @@ func podSpec(kind schema.GroupKind) fieldpath.Path {
 	}
 }
 
-// unions returns the unions of an item: its strategy, and each volume that it states.
-func unions(item plan.Item) []union {
-	all := strategies(item.GVK.GroupKind())
-	spec := podSpec(item.GVK.GroupKind())
+// unions returns the unions of a manifest: its strategy, and each volume that it states.
+func unions(kind schema.GroupKind, manifest map[string]any) []union {
+	all := strategies(kind)
+	spec := podSpec(kind)
 	if spec == nil {
 		return all
 	}
 	volumes := append(slices.Clip(spec), fieldpath.Field("volumes")...)
-	list, _ := volumes.Get(item.Object.Object)
+	list, _ := volumes.Get(manifest)
 	items, _ := list.([]any)
 	for _, v := range items {
 		volume, _ := v.(map[string]any)
@@ -75,20 +73,20 @@ func unions(item plan.Item) []union {
 	return all
 }
 
-// leftovers returns the members without owners that the live object has of unions for which
-// the manifest chooses another member.
-func leftovers(in *Prediction) ([]fieldpath.Path, error) {
-	all := unions(in.Item)
+// Leftovers returns the members without owners that the live object has of unions for which
+// the manifest chooses another member, by what of it is to be applied.
+func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstructured) ([]fieldpath.Path, error) {
+	all := unions(kind, manifest.Object)
 	if len(all) == 0 {
 		return nil, nil
 	}
-	entries, err := managedfields.Entries(in.Live)
+	entries, err := managedfields.Entries(live)
 	if err != nil {
 		return nil, err
 	}
 	var out []fieldpath.Path
 	for _, u := range all {
-		for _, name := range u.unmeant(in) {
+		for _, name := range u.unmeant(body.Object, live.Object) {
 			member := append(slices.Clip(u.path), fieldpath.Field(name)...)
 			if len(managedfields.HoldersOf(entries, member)) == 0 {
 				out = append(out, member)
@@ -100,11 +98,11 @@ func leftovers(in *Prediction) ([]fieldpath.Path, error) {
 
 // unmeant returns the members that the live object has and that are not the one that
 // the manifest means.
-func (u union) unmeant(in *Prediction) []string {
-	stated, live := mapAt(u.path, in.Body.Object), mapAt(u.path, in.Live.Object)
+func (u union) unmeant(body, live map[string]any) []string {
+	stated, there := mapAt(u.path, body), mapAt(u.path, live)
 	meant, says := stated[u.discriminator].(string)
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(live)) {
+	for _, name := range slices.Sorted(maps.Keys(there)) {
 		_, isStated := stated[name]
 		by, isMember := u.members[name]
 		switch {
@@ -122,17 +120,4 @@ func mapAt(p fieldpath.Path, object map[string]any) map[string]any {
 	v, _ := p.Get(object)
 	m, _ := v.(map[string]any)
 	return m
-}
-
-// waitsForLeftovers reports whether all that the server refuses lies in unions that
-// have leftovers.
-func waitsForLeftovers(in *Prediction, refusal error) bool {
-	causes := Causes(refusal)
-	return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
-		return !slices.ContainsFunc(in.Adoption.Claimed, func(member fieldpath.Path) bool {
-			// The server names list items by position, and so says no more than the list.
-			list, _, _ := strings.Cut(member[:len(member)-1].String(), "[")
-			return strings.HasPrefix("."+cause.Field, list)
-		})
-	})
 }

@@ -1,4 +1,4 @@
-package predict
+package convention
 
 import (
 	"maps"
@@ -37,7 +37,7 @@ func TestWithoutStringData(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := &unstructured.Unstructured{Object: tt.in}
 			before := in.DeepCopy()
-			if diff := cmp.Diff(tt.want, withoutStringData(in).Object); diff != "" {
+			if diff := cmp.Diff(tt.want, WithoutStringData(in).Object); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(before, in); diff != "" {

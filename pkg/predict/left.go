@@ -1,0 +1,57 @@
+package predict
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
+)
+
+// left returns what the item states and something in the cluster is meant to set and
+// has set, to another value. It is not contested, unless the user takes it by name.
+func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
+	rows := convention.MeantForOthers(item.GVK.GroupKind(), item.Object)
+	if len(rows) == 0 || live == nil {
+		return nil, nil
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return nil, err
+	}
+	others := managedfields.Others(entries, p.Manager)
+	var out []managedfields.Conflict
+	for _, path := range fieldpath.StatedPaths(item.Object.Object) {
+		i := slices.IndexFunc(rows, func(m convention.Meant) bool { return m.Is(path) })
+		if i < 0 || path.Same(item.Object.Object, live.Object) || p.takesByName(item, path) ||
+			slices.ContainsFunc(yielded, path.HasPrefix) {
+			continue
+		}
+		owners := managedfields.Owners(others, path)
+		if !rows[i].SetBy(owners) || slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return slices.Contains(adopted, o) }) {
+			continue
+		}
+		c := managedfields.Conflict{Path: path, Owners: owners}
+		c.Yours, _ = path.Get(item.Object.Object)
+		c.Live, c.HasLive = path.Get(live.Object)
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// leave returns the manifest without what other components are meant to set.
+func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*unstructured.Unstructured, error) {
+	if len(in.Left) == 0 {
+		return manifest, nil
+	}
+	paths := make([]fieldpath.Path, len(in.Left))
+	for i, c := range in.Left {
+		paths[i] = c.Path
+	}
+	without, _, err := yield.Paths(manifest, in.Live, p.Manager, paths, p.schemaOf(in.Item))
+	return without, err
+}
