@@ -197,6 +197,8 @@ func (m *Machine) heardReleasing(what Outcome, lease Record) {
 		m.stale, m.again = true, true
 	case m.moved == Read && what == Done && lease.Holder == m.me.Holder:
 		m.seen, m.stale = &lease, false
+	case m.moved == Read && what == Done:
+		m.state, m.freed = over, true // It worked the first time.
 	default:
 		m.state = over // Whatever is there runs out.
 	}

@@ -55,8 +55,8 @@ func (l *Locking) Hold(ctx context.Context, server Server, parent object.Ref, br
 	if err != nil {
 		return nil, err
 	}
-	l.store = &store{server: renewing, ref: LeaseOf(parent), set: parent.Resource()}
-	first := &store{server: server, ref: l.store.ref, set: l.store.set}
+	l.store = newStore(renewing, parent)
+	first := newStore(server, parent)
 	tell := func(held lock.HeldError) {
 		l.emit(event.Waiting{For: "the lock of " + parent.String() + ": " + held.Error(), Within: l.within})
 	}

@@ -50,6 +50,13 @@ type store struct {
 	set    string
 }
 
+// NewStore returns the Lease of the set with this parent.
+func NewStore(server Server, parent object.Ref) lock.Store { return newStore(server, parent) }
+
+func newStore(server Server, parent object.Ref) *store {
+	return &store{server: server, ref: LeaseOf(parent), set: parent.Resource()}
+}
+
 // Read implements lock.Store.
 func (s *store) Read(ctx context.Context) (lock.Record, error) {
 	live, err := s.server.Get(ctx, LeaseKind(), s.ref)

@@ -1,0 +1,118 @@
+package e2e_test
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// A run that was out of time is continued by the next one with one LIST, and nothing that
+// was written is written again.
+func TestContinued(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	const n = 40
+	ns, set := namespace(t, c), file(t, configMaps(n, 1, "1"))
+	configMaps := "/api/v1/namespaces/" + ns + "/configmaps"
+	// Half of them are never answered in time: the run is over with the others done.
+	hangs := func(r *http.Request) bool {
+		return r.Method == http.MethodPatch && regexp.MustCompile(`/cm-00[23]`).MatchString(r.URL.Path) && strings.HasPrefix(r.URL.Path, configMaps)
+	}
+	p.Fail(-1, hangs, cluster.Fault{Status: 503, Delay: time.Minute})
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=6s", "-o", "json").ends(t, 1).
+		says(t, "the run timed out after 6s (--timeout)")
+	p.Heal()
+	there := uids(t, c, ns)
+	if len(there) == 0 || len(there) == n {
+		t.Fatalf("%d of %d are there", len(there), n)
+	}
+	from := len(p.Requests())
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
+	var reads, again []string
+	wrote := 0
+	for _, r := range p.Requests()[from:] {
+		path, query, _ := strings.Cut(r.URI, "?")
+		name, ours := strings.CutPrefix(path, configMaps)
+		switch {
+		case !ours:
+		case r.Method == http.MethodGet:
+			reads = append(reads, r.URI)
+		case !isWrite(r.Method, query):
+			again = append(again, r.Method+" "+r.URI)
+		default:
+			wrote++
+			if _, done := there[strings.TrimPrefix(name, "/")]; done {
+				again = append(again, r.Method+" "+r.URI)
+			}
+		}
+	}
+	if len(reads) != 1 || wrote != n-len(there) || len(again) > 0 {
+		t.Errorf("reads %v, %d writes for %d objects, again %v", reads, wrote, n-len(there), again)
+	}
+}
+
+// A run that will not finish says so while it still goes on, and how far it will come.
+func TestTooLittleTime(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	// Each write takes a while, one after the other: no machine is so fast that it does them
+	// in a tenth of the time.
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Delay: 200 * time.Millisecond, Slow: true})
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1000, 1, "1")), "--concurrency=1", "--timeout=20s", "-o", "stream")
+	r.wait(t)
+	r.ends(t, 1)
+	said := regexp.MustCompile(`at this pace, about (\d+) of 1000 objects will be applied when the time is over in \d+s \(--timeout\)`).FindStringSubmatch(r.stdout.String())
+	if said == nil {
+		t.Fatalf("it says nothing: %s", r)
+	}
+	if forecast, _ := strconv.Atoi(said[1]); forecast >= 200 {
+		t.Errorf("%d were forecast, where 100 can be done at most", forecast)
+	}
+	lines := strings.Split(r.stdout.String(), "\n")
+	warned := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "at this pace") })
+	if rest := strings.Join(lines[warned:], "\n"); !strings.Contains(rest, `"action":"created"`) {
+		t.Errorf("it says so when all is over: %s", r)
+	}
+}
+
+// One id for all that a job calls: in the output, and at the beginning of each Audit-ID,
+// of which none is there twice.
+func TestRunIDOfAJob(t *testing.T) {
+	c := shared.Cluster(t)
+	ns, set := namespace(t, c), file(t, configMaps(3, 1, "1"))
+	id := "job-" + ns
+	for _, args := range [][]string{
+		{"apply", "-f", set, "-o", "json"}, {"apply", "-f", set, "-o", "json"}, {"wait", "-f", set, "-o", "json"}, {"delete", "-f", set, "-o", "json"},
+	} {
+		r := k8sconnect(t, c.KubeconfigPath, append(args, "-n", ns, "--run-id="+id)...).ends(t, 0)
+		if got := r.report(t).Run; got != id {
+			t.Errorf("%s: run %q", args[0], got)
+		}
+	}
+	events, err := c.AuditEvents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, verbs := map[string]string{}, map[string]bool{}
+	for _, e := range events {
+		if !strings.HasPrefix(e.AuditID, id+"-") {
+			continue
+		}
+		request := e.Verb + " " + e.RequestURI // A watch is there twice: when it begins and when it ends.
+		if other, twice := seen[e.AuditID]; twice && other != request {
+			t.Errorf("Audit-ID %s is that of %s and of %s", e.AuditID, other, request)
+		}
+		seen[e.AuditID] = request
+		verbs[e.UserAgent[strings.LastIndex(e.UserAgent, " ")+1:]] = true
+	}
+	if !verbs["apply"] || !verbs["wait"] || !verbs["delete"] {
+		t.Errorf("%d requests of verbs %v", len(seen), verbs)
+	}
+}
