@@ -40,6 +40,16 @@ type Server interface {
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
+// Journal notes what a run writes. Its methods are called from many goroutines.
+type Journal interface {
+	// Wrote notes a write that was accepted, or may have been: before is the object as it
+	// was looked at, nil where there was none, and after as the server answered, nil where
+	// no answer came.
+	Wrote(item plan.Item, before, after *unstructured.Unstructured)
+	// Removed notes that the object was deleted to be created anew, or may have been.
+	Removed(item plan.Item, before *unstructured.Unstructured)
+}
+
 // Engine carries out plans. Server and Emit are needed; one Engine is for one
 // run.
 type Engine struct {
@@ -65,6 +75,8 @@ type Engine struct {
 	// Remove deletes the object of the item that has the UID, and returns when it is gone,
 	// or an error if that cannot be said. It is needed where the Predictor recreates.
 	Remove func(ctx context.Context, item plan.Item, uid types.UID) error
+	// Journal notes what is written; nil where nobody wants to take it back.
+	Journal Journal
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 

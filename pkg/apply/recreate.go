@@ -24,6 +24,7 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 // the manifest. What has the name by then and is another object is left alone.
 func (e *Engine) recreate(ctx context.Context, t *target) {
 	e.emit(event.Waiting{Ref: t.Item.Ref, For: "it to be deleted, as " + t.anew.Reason})
+	e.removed(t)
 	if err := e.Remove(ctx, t.Item, t.anew.UID); err != nil {
 		e.fail(ctx, t.Item, &recreateError{err: err, advice: "it was not created anew; once it is gone, apply again"})
 		return

@@ -86,6 +86,7 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	live, readErr := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 	if readErr == nil {
 		if now, evaluateErr := e.Predictor.Evaluate(t.Item, live); evaluateErr == nil && now.Verdict == settle.Settled {
+			e.wrote(t, live, nil)
 			e.accepted(ctx, t, live)
 			return
 		}
@@ -119,7 +120,9 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		body = body.DeepCopy()
 		body.SetResourceVersion(version)
 	}
-	return e.Server.Apply(ctx, t.Item.Kind, body, how)
+	answer, err := e.Server.Apply(ctx, t.Item.Kind, body, how)
+	e.wrote(t, answer, err)
+	return answer, err
 }
 
 // transfer makes the adopted fields ours as far as that comes before the apply, and
@@ -129,7 +132,9 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 	if err != nil || fields == nil {
 		return t.Live, err
 	}
-	return e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, fields)
+	moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, fields)
+	e.wrote(t, moved, err)
+	return moved, err
 }
 
 // awaitsAccount reports whether the item is a pod in a namespace that this run has

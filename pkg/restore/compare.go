@@ -1,0 +1,214 @@
+package restore
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// world is an object before a run, after it, and now.
+type world struct {
+	before, after, live version
+	// known: what the run made of the object is known.
+	known bool
+	// touched are the paths that others have taken, or that we have lost, since.
+	touched *fieldpath.Set
+	// lost is what the run took from others.
+	lost []managedfields.Entry
+}
+
+// version is an object at one moment.
+type version struct {
+	object map[string]any
+	// ours is what the manager holds; entry is whose that is.
+	ours   *fieldpath.Set
+	entry  managedfields.Entry
+	others []managedfields.Entry
+	// unmanaged: nobody holds anything.
+	unmanaged bool
+}
+
+func versionOf(u *unstructured.Unstructured, manager string) (version, error) {
+	entries, err := managedfields.Entries(u)
+	if err != nil {
+		return version{}, err
+	}
+	entry, _ := managedfields.AppliedBy(entries, manager)
+	return version{
+		object: u.Object, ours: managedfields.Managed(entries, manager), entry: entry,
+		others: managedfields.Others(entries, manager), unmanaged: len(entries) == 0,
+	}, nil
+}
+
+// compare finds out who changed what since.
+func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, error) {
+	w := &world{known: n.After != nil, touched: fieldpath.NewSet()}
+	var err error
+	if w.before, err = versionOf(n.Before, manager); err != nil {
+		return nil, fmt.Errorf("as it was: %w", err)
+	}
+	if w.live, err = versionOf(live, manager); err != nil {
+		return nil, err
+	}
+	w.after = w.live
+	since := w.before // of which others' changes are told apart
+	if w.known {
+		if w.after, err = versionOf(n.After, manager); err != nil {
+			return nil, fmt.Errorf("as it was applied: %w", err)
+		}
+		since = w.after
+	}
+	for _, e := range w.live.others {
+		w.touched = w.touched.Union(e.Fields.Difference(since.holdings(e.Owner)))
+	}
+	w.touched = w.touched.Union(w.after.ours.Difference(w.live.ours))
+	for _, e := range w.before.others {
+		if e.Fields = e.Fields.Difference(w.after.holdings(e.Owner)); !e.Fields.Empty() {
+			w.lost = append(w.lost, e)
+		}
+	}
+	return w, nil
+}
+
+// holdings returns what an owner other than us holds in the version.
+func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
+	for _, e := range v.others {
+		if e.SameEntry(owner) {
+			return e.Fields
+		}
+	}
+	return fieldpath.NewSet()
+}
+
+// changed returns the paths that were not ours before the run, and that had a value: it took
+// them from others, or nobody owned them. They have to be stated on the way back, too: what
+// only we own goes when we do not state it.
+func (w *world) changed() *fieldpath.Set {
+	candidates := w.after.ours.Difference(w.before.ours)
+	for _, e := range w.lost {
+		candidates = candidates.Union(e.Fields)
+	}
+	out := fieldpath.NewSet()
+	fieldpath.Each(candidates, func(p fieldpath.Path) {
+		if _, was := p.Get(w.before.object); was {
+			fieldpath.Insert(out, p.Clone())
+		}
+	})
+	return out
+}
+
+// held returns the paths of a set that are not theirs. A container of which nothing is left
+// goes with what was in it, as it would mean all of it otherwise.
+func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	var inner []fieldpath.Path
+	fieldpath.Each(set, func(p fieldpath.Path) {
+		below := hasBelow(set, p)
+		switch {
+		case theirs(p, !below):
+		case below:
+			inner = append(inner, p.Clone())
+		default:
+			fieldpath.Insert(out, p.Clone())
+		}
+	})
+	for _, p := range inner {
+		if hasBelow(out, p) {
+			fieldpath.Insert(out, p)
+		}
+	}
+	return out
+}
+
+// around returns the containers that we hold now, with something of others in them, and that
+// the values do not state. Others would lose what is in them if we let go of the container.
+func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
+	var out []fieldpath.Path
+	fieldpath.Each(w.live.ours, func(p fieldpath.Path) {
+		if fieldpath.Holds(values, p) {
+			return
+		}
+		if slices.ContainsFunc(w.live.others, func(e managedfields.Entry) bool { return hasBelow(e.Fields, p) }) {
+			out = append(out, p.Clone())
+		}
+	})
+	return out
+}
+
+// hasBelow reports whether a set has a path below another one.
+func hasBelow(set *fieldpath.Set, p fieldpath.Path) bool {
+	for _, pe := range p {
+		child, below := fieldpath.Below(set, pe)
+		if !below {
+			return false
+		}
+		set = child
+	}
+	return true
+}
+
+// theirs reports whether others have changed a path since, so that it stays as they made it.
+// whole says that all that is at the path is meant, and not only that there is something.
+func (w *world) theirs(p fieldpath.Path, whole bool) bool {
+	switch {
+	case fieldpath.Has(w.touched, p), w.wentAbove(p):
+		return true
+	case !whole:
+		return false
+	default:
+		return hasBelow(w.touched, p) || w.known && !p.Same(w.after.object, w.live.object)
+	}
+}
+
+// unstatable is theirs for values: others own another one at the path, so that to state it
+// would be a conflict.
+func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
+	return w.theirs(p, whole) ||
+		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)
+}
+
+// wentAbove reports whether something that the path is in was removed since, or others have
+// put a value of another shape in its place.
+func (w *world) wentAbove(p fieldpath.Path) bool {
+	for i := 1; i < len(p); i++ {
+		above := p[:i]
+		was, _ := above.Get(w.after.object)
+		is, there := above.Get(w.live.object)
+		first, _ := above.Get(w.before.object)
+		switch {
+		case !there && above[i-1].FieldName != nil && !w.isHeld(above):
+			return false // It went as nothing was left in it.
+		case shapeOf(was) != shapeOf(is):
+			return true
+		case shapeOf(first) != shapeOf(is) && len(managedfields.HoldersOf(w.live.others, above)) > 0:
+			return true
+		case is == nil:
+			return false
+		}
+	}
+	return false
+}
+
+// isHeld reports whether anybody held the path itself after the run.
+func (w *world) isHeld(p fieldpath.Path) bool {
+	return fieldpath.Has(w.after.ours, p) ||
+		slices.ContainsFunc(w.after.others, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, p) })
+}
+
+// shapeOf tells maps, lists, other values and none apart.
+func shapeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "none"
+	case map[string]any:
+		return "map"
+	case []any:
+		return "list"
+	default:
+		return "value"
+	}
+}

@@ -1,0 +1,170 @@
+package restore
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Note is what a run noted of one object that it wrote.
+type Note struct {
+	Ref  object.Ref
+	Kind object.Kind
+	// Before is the object as it was before the run's first write; nil where there was none.
+	Before *unstructured.Unstructured
+	// After is the object as the run's last write left it; nil where that is unknown: no
+	// answer came, or the write was refused half-way.
+	After *unstructured.Unstructured
+	// Removed: the run deleted the object of Before, to create it anew or because it left
+	// the set.
+	Removed bool
+}
+
+// Do is what is to be done about an object.
+type Do string
+
+// What can be done.
+const (
+	// Nothing is to be done: the object is as it was.
+	Nothing Do = "nothing"
+	// Keep the object as it is: Why says why it cannot be put back.
+	Keep Do = "keep"
+	// Delete the object of that UID: the run created it.
+	Delete Do = "delete"
+	// Apply the Body to the object that is there.
+	Apply Do = "apply"
+	// Create the object from the Body, after that of the UID was deleted, if there is one.
+	Create Do = "create"
+)
+
+// Step says what to do about one object.
+type Step struct {
+	Do Do
+	// Why is set with Keep.
+	Why string
+	// UID of the object that is to be deleted.
+	UID types.UID
+	// Body is to be applied without force. With Apply it is bound to the version that was
+	// looked at.
+	Body *unstructured.Unstructured
+	// Left are the paths that others have changed since, and keep; sorted.
+	Left []fieldpath.Path
+
+	back owners
+}
+
+// Why an object is left as it is.
+const (
+	goneSince     = "others have deleted it since"
+	replacedSince = "others have replaced it since: another object has its name now"
+	unknownMaker  = "whether this run created it is unknown"
+	onItsWay      = "it is being deleted"
+	notRunAgain   = "it was recreated, and what has run is not run again"
+	notMadeAgain  = "it was deleted to be recreated, and what has run is not run again"
+)
+
+// Decide says what takes the run's writes of an object back. Live is the object as it is
+// now; nil where there is none.
+func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, error) {
+	switch {
+	case n.Before == nil && live == nil:
+		return Step{Do: Nothing}, nil
+	case n.Before == nil && n.After == nil:
+		return Step{Do: Keep, Why: unknownMaker}, nil
+	case n.Before == nil && live.GetUID() != n.After.GetUID():
+		return Step{Do: Keep, Why: replacedSince}, nil
+	case n.Before == nil:
+		return Step{Do: Delete, UID: live.GetUID()}, nil
+	case live != nil && live.GetUID() == n.Before.GetUID() && live.GetDeletionTimestamp() != nil:
+		return Step{Do: Keep, Why: onItsWay}, nil
+	case n.Removed:
+		return n.again(live, manager)
+	case live == nil:
+		return Step{Do: Keep, Why: goneSince}, nil
+	case live.GetUID() != n.Before.GetUID():
+		return Step{Do: Keep, Why: replacedSince}, nil
+	case live.GetResourceVersion() == n.Before.GetResourceVersion():
+		return Step{Do: Nothing}, nil
+	}
+	return n.putBack(live, manager)
+}
+
+// again creates an object that the run has deleted.
+func (n Note) again(live *unstructured.Unstructured, manager string) (Step, error) {
+	runs := n.Ref.GVK.Kind == "Job" && n.Ref.GVK.Group == "batch" || n.Ref.GVK.Kind == "Pod" && n.Ref.GVK.Group == ""
+	step := Step{Do: Create}
+	switch {
+	case live != nil && live.GetUID() == n.Before.GetUID():
+		return n.putBack(live, manager) // It was not deleted after all.
+	case live == nil && runs:
+		return Step{Do: Keep, Why: notMadeAgain}, nil
+	case live == nil:
+	case n.After == nil || live.GetUID() != n.After.GetUID():
+		return Step{Do: Keep, Why: replacedSince}, nil
+	case runs:
+		return Step{Do: Keep, Why: notRunAgain}, nil
+	default:
+		step.UID = live.GetUID()
+	}
+	entries, err := managedfields.Entries(n.Before)
+	if err != nil {
+		return Step{}, err
+	}
+	step.Body = n.body(managedfields.Managed(entries, manager))
+	return step, nil
+}
+
+// body states what a set holds of the object as it was.
+func (n Note) body(set *fieldpath.Set) *unstructured.Unstructured {
+	projection, _ := fieldpath.Clone(managedfields.Project(n.Before.Object, set)).(map[string]any)
+	body := &unstructured.Unstructured{Object: projection}
+	body.SetGroupVersionKind(n.Before.GroupVersionKind())
+	body.SetNamespace(n.Before.GetNamespace())
+	body.SetName(n.Before.GetName())
+	return body
+}
+
+// putBack gives an object that is still there its values and owners back.
+func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, error) {
+	w, err := n.compare(live, manager)
+	if err != nil {
+		return Step{}, err
+	}
+	values := w.held(w.before.ours.Union(w.changed()), w.unstatable)
+	step := Step{Do: Apply, Body: n.body(values), Left: w.left()}
+	for _, p := range w.around(values) {
+		stateEmpty(step.Body.Object, p, w.live.object)
+	}
+	step.Body.SetResourceVersion(live.GetResourceVersion())
+	step.back = owners{manager: manager, ours: w.held(w.before.ours, w.theirs), entry: w.before.entry, none: w.before.unmanaged}
+	for _, e := range w.lost {
+		if e.Fields = w.held(e.Fields, w.theirs); !e.Fields.Empty() {
+			step.back.others = append(step.back.others, e)
+		}
+	}
+	return step, nil
+}
+
+// left returns the paths that stay as others made them, although the run had changed them.
+func (w *world) left() []fieldpath.Path {
+	all := w.before.ours.Union(w.after.ours)
+	for _, e := range w.lost {
+		all = all.Union(e.Fields)
+	}
+	var left []fieldpath.Path
+	fieldpath.Each(all, func(p fieldpath.Path) {
+		if p.Same(w.before.object, w.live.object) || !w.theirs(p, !hasBelow(all, p)) {
+			return
+		}
+		if !slices.ContainsFunc(left, p.HasPrefix) {
+			left = append(left, p.Clone())
+		}
+	})
+	slices.SortFunc(left, fieldpath.Path.Compare)
+	return left
+}

@@ -1,0 +1,177 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// Server is what the engine needs of a cluster.
+type Server interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
+}
+
+// Engine takes back what a run wrote. Server, Remove and Emit are needed.
+type Engine struct {
+	Server Server
+	// Manager is who the run applied as.
+	Manager string
+	// Remove deletes the object of that UID, and returns when it is gone.
+	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID) error
+	// Emit is called for each event, one at a time.
+	Emit func(event.Event)
+
+	mu           sync.Mutex
+	kept, failed int
+}
+
+// IncompleteError says that not all objects are as they were. What each is was told by
+// events.
+type IncompleteError struct {
+	// Kept were left as they are, Failed could not be put back.
+	Kept, Failed int
+}
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("not everything could be taken back: %d left as it is, %d failed", e.Kept, e.Failed)
+}
+
+// attempts bounds how often one object is looked at anew because it changes meanwhile.
+const attempts = 5
+
+var errChanging = errors.New("the object changes faster than it can be read")
+
+// Run takes the groups back, one after the other. What fails holds nothing else back: the
+// more is as it was, the better. It returns an *IncompleteError where not all of it is.
+func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
+	for _, group := range groups {
+		const side = 32
+		var g errgroup.Group
+		g.SetLimit(side)
+		for _, n := range group {
+			g.Go(func() error {
+				e.restore(ctx, n)
+				return nil
+			})
+		}
+		_ = g.Wait() // What became of each is told by events.
+	}
+	if e.kept+e.failed > 0 {
+		return &IncompleteError{Kept: e.kept, Failed: e.failed}
+	}
+	return nil
+}
+
+// restore puts one object back, and reports what it is then.
+func (e *Engine) restore(ctx context.Context, n Note) {
+	for range attempts {
+		if ctx.Err() != nil {
+			e.fail(n, context.Cause(ctx))
+			return
+		}
+		live, err := e.live(ctx, n)
+		if err != nil {
+			e.fail(n, err)
+			return
+		}
+		step, err := Decide(n, live, e.Manager)
+		if err != nil {
+			e.fail(n, err)
+			return
+		}
+		out, err := e.carryOut(ctx, &n, live, step)
+		switch {
+		case err == nil:
+			out.Ref, out.Left = n.Ref, step.Left
+			e.report(out)
+			return
+		case !apierrors.IsConflict(err), isContested(err):
+			e.fail(n, err)
+			return
+		}
+	}
+	e.fail(n, errChanging)
+}
+
+// live reads the object as it is; nil if there is none.
+func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, error) {
+	live, err := e.Server.Get(ctx, n.Kind, n.Ref)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return live, err
+}
+
+// carryOut does what was decided. A conflict says that the object has changed meanwhile.
+func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstructured, step Step) (event.RolledBack, error) {
+	switch step.Do {
+	case Nothing:
+		if live == nil {
+			return event.RolledBack{Action: event.Gone}, nil
+		}
+		return event.RolledBack{Action: event.Restored}, nil
+	case Keep:
+		return event.RolledBack{Action: event.Kept, Reason: step.Why}, nil
+	case Delete:
+		return event.RolledBack{Action: event.Gone}, e.Remove(ctx, n.Kind, n.Ref, step.UID)
+	case Create:
+		if step.UID != "" {
+			if err := e.Remove(ctx, n.Kind, n.Ref, step.UID); err != nil {
+				return event.RolledBack{}, err
+			}
+		}
+		_, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
+		return event.RolledBack{Action: event.Restored, Reason: "as a new object, without what others had set in it"}, err
+	default:
+		return event.RolledBack{Action: event.Restored}, e.putBack(ctx, n, step)
+	}
+}
+
+// putBack gives the object its values back, and then everybody what they owned.
+func (e *Engine) putBack(ctx context.Context, n *Note, step Step) error {
+	answer, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
+	if err != nil {
+		return err
+	}
+	n.After = answer // That is what others' changes are told apart from, from now on.
+	fields, err := step.Owners(answer)
+	if err != nil || fields == nil {
+		return err
+	}
+	_, err = e.Server.SetManagedFields(ctx, n.Kind, answer, fields)
+	return err
+}
+
+// isContested reports whether the server refused because others own what would change.
+func isContested(err error) bool {
+	return apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
+}
+
+func (e *Engine) fail(n Note, err error) {
+	e.report(event.RolledBack{Ref: n.Ref, Action: event.Failed, Err: redact.Refusal(n.Ref, err)})
+}
+
+func (e *Engine) report(out event.RolledBack) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch out.Action { //nolint:exhaustive // the others went well
+	case event.Kept:
+		e.kept++
+	case event.Failed:
+		e.failed++
+	}
+	e.Emit(out)
+}

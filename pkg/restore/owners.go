@@ -1,0 +1,82 @@
+package restore
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// owners says who is to hold what once the values are back.
+type owners struct {
+	manager string
+	// ours is what we held before, entry as what.
+	ours  *fieldpath.Set
+	entry managedfields.Entry
+	// others get back what the run took from them.
+	others []managedfields.Entry
+	// none: the object had no managed fields, so that the server has entered all of it under
+	// a name of its own since.
+	none bool
+}
+
+// Owners returns the managed fields that give every owner back what it held before the run,
+// as far as nobody has taken it since. Answer is the object after the Body was applied. Nil
+// means that they are right as they are.
+func (s Step) Owners(answer *unstructured.Unstructured) ([]any, error) {
+	if s.Do != Apply {
+		return nil, nil
+	}
+	entries, err := managedfields.Entries(answer)
+	if err != nil {
+		return nil, err
+	}
+	var next []managedfields.Entry
+	if !s.back.ours.Empty() {
+		ours := s.back.entry
+		if now, there := managedfields.AppliedBy(entries, s.back.manager); there {
+			ours.Time = now.Time
+		}
+		ours.Fields = s.back.ours
+		next = append(next, ours)
+	}
+	given := make([]bool, len(s.back.others))
+	for _, e := range managedfields.Others(entries, s.back.manager) {
+		if s.back.none && e.Manager == managedfields.BeforeFirstApply {
+			continue
+		}
+		for i, back := range s.back.others {
+			if !e.SameEntry(back.Owner) {
+				continue
+			}
+			given[i] = true
+			if e.APIVersion == back.APIVersion { // Paths of two versions cannot be put together.
+				e.Fields = e.Fields.Union(back.Fields)
+			}
+		}
+		next = append(next, e)
+	}
+	for i, back := range s.back.others {
+		if !given[i] {
+			next = append(next, back)
+		}
+	}
+	if same(entries, next) {
+		return nil, nil
+	}
+	if len(next) == 0 {
+		return []any{map[string]any{}}, nil // That is how they are cleared.
+	}
+	return managedfields.Encode(next)
+}
+
+// same reports whether two lists of entries say the same.
+func same(a, b []managedfields.Entry) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(e managedfields.Entry) bool {
+		return !slices.ContainsFunc(b, func(other managedfields.Entry) bool {
+			return other.Equal(e.Owner) && other.Fields.Equals(e.Fields)
+		})
+	})
+}

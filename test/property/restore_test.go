@@ -1,0 +1,203 @@
+package property_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
+)
+
+// After the way back, every path that nobody else touched has the value and the owners that
+// it had before the run, and whatever others wrote since stays theirs. A run takes, adopts
+// and adds at random; others write after it, or do not.
+func TestRestored(t *testing.T) {
+	var back, others, taken, whole, refused int
+	cases := eachHistory(t, func(t *testing.T, h *history) {
+		p := predict.Predictor{Manager: us, Take: []predict.Choice{{}}}
+		if h.one(2) {
+			p.AdoptFrom = adopt.From{Always: []string{pick(h.random, "edit", "helm", "team-b")}}
+		}
+		before := h.get(t)
+		journal := &restore.Journal{}
+		plan := planOf(t, h.Server, h.manifest)
+		var did event.Applied
+		engine := apply.Engine{Server: h.Server, Predictor: p, Journal: journal, Emit: func(e event.Event) {
+			if a, ok := e.(event.Applied); ok {
+				did = a
+			}
+		}}
+		if err := engine.Run(t.Context(), plan); err != nil || did.Action == event.Unchanged && did.Sharing == nil {
+			return // Nothing was written, or half of it.
+		}
+		after := h.get(t)
+		if h.one(2) {
+			for range 1 + h.IntN(3) {
+				h.other(t)
+			}
+			others++
+		}
+		now := h.get(t)
+		if len(did.Taken)+len(did.Adopted) > 0 {
+			taken++
+		}
+		back++
+		end, err := h.restored(t, journal.Notes(plan))
+		if err != nil {
+			// Where others own an empty map or list that we filled, the server makes null of
+			// it and refuses that (structured-merge-diff): then nothing may have changed.
+			if refused++; !apierrors.IsInvalid(err) || !sameContent(now, end) || !sameOwners(now, end) {
+				t.Error(err)
+			}
+			return
+		}
+		w := judged{before: heldOf(t, before), after: heldOf(t, after), now: heldOf(t, now), end: heldOf(t, end)}
+		w.judge(t)
+		if sameContent(after, now) && sameOwners(after, now) {
+			whole++
+			if !sameOwners(before, end) {
+				t.Errorf("nobody else wrote, and the owners are\n%v\nand not\n%v", owned(end), owned(before))
+			}
+		}
+	})
+	t.Logf("%d ways back of %d histories, %d after others wrote, %d of what was taken, %d undisturbed, %d refused", back, cases, others, taken, whole, refused)
+	if cases >= 300 && (back < cases/4 || others < cases/10 || taken < cases/20 || whole < cases/10 || refused > back/10) {
+		t.Error("that is too little of something to prove anything")
+	}
+}
+
+// restored takes the notes back, and returns the object.
+func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructured.Unstructured, err error) {
+	t.Helper()
+	engine := restore.Engine{
+		Server: h.Server, Manager: us,
+		Remove: func(context.Context, object.Kind, object.Ref, types.UID) error {
+			return errors.New("it was there before")
+		},
+		Emit: func(e event.Event) {
+			if r, ok := e.(event.RolledBack); ok && r.Action != event.Restored {
+				err = cmp.Or(r.Err, errors.New(r.Reason))
+			}
+		},
+	}
+	if ran := engine.Run(t.Context(), notes); (ran != nil) != (err != nil) {
+		t.Errorf("it ends with %v, and said %v", ran, err)
+	}
+	end = h.get(t)
+	h.say("end", end.Object)
+	return end, err
+}
+
+// other is something that somebody else does to the object. The server may refuse it.
+func (h *history) other(t *testing.T) {
+	h.read(t, h.manifest.GroupVersionKind().Version)
+	who := pick(h.random, "edit", "helm", "team-b")
+	var err error
+	if h.one(2) {
+		next := &unstructured.Unstructured{Object: h.edit(h.Schema(), h.live.Object)}
+		_, err = h.Update(t.Context(), object.Kind{}, next, object.Write{Manager: who})
+		h.say("since, "+who+" updates", next.Object)
+	} else {
+		next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(h.edit(h.Schema(), h.manifest.Object))}
+		_, err = h.Apply(t.Context(), object.Kind{}, next, object.Write{Manager: who, Force: h.one(2)})
+		h.say("since, "+who+" applies", next.Object)
+	}
+	if err != nil {
+		h.steps = append(h.steps, "  refused: "+err.Error())
+	}
+}
+
+// held is an object with who holds which path of it, read without the code that is judged.
+type held struct {
+	object map[string]any
+	owners map[string][]string
+	paths  map[string]fieldpath.Path
+}
+
+func heldOf(t *testing.T, u *unstructured.Unstructured) held {
+	t.Helper()
+	out := held{object: u.Object, owners: map[string][]string{}, paths: map[string]fieldpath.Path{}}
+	for _, e := range u.GetManagedFields() {
+		var set smd.Set
+		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
+			t.Fatal(err)
+		}
+		set.Iterate(func(p smd.Path) {
+			key := p.String()
+			out.paths[key] = fieldpath.Path(p.Copy())
+			out.owners[key] = append(out.owners[key], ownerName(e))
+		})
+	}
+	for key := range out.owners {
+		slices.Sort(out.owners[key])
+	}
+	return out
+}
+
+func ownerName(e metav1.ManagedFieldsEntry) string {
+	return e.Manager + " " + string(e.Operation) + " " + e.Subresource
+}
+
+const ours = us + " Apply "
+
+// judged is an object at four moments: before the run, after it, when others had written,
+// and after the way back.
+type judged struct{ before, after, now, end held }
+
+func (w judged) judge(t *testing.T) {
+	t.Helper()
+	all := map[string]fieldpath.Path{}
+	for _, h := range []held{w.before, w.after, w.now, w.end} {
+		for key, p := range h.paths {
+			all[key] = p
+		}
+	}
+	// touched are the paths that others have changed since the run.
+	var touched []fieldpath.Path
+	for key, p := range all {
+		if !slices.Equal(w.after.owners[key], w.now.owners[key]) || !p.Same(w.after.object, w.now.object) {
+			touched = append(touched, p)
+		}
+	}
+	for key, p := range all {
+		isTouched := slices.ContainsFunc(touched, func(q fieldpath.Path) bool { return q.HasPrefix(p) || p.HasPrefix(q) })
+		if !isTouched {
+			if a, b := w.before.owners[key], w.end.owners[key]; !slices.Equal(a, b) {
+				t.Errorf("%s was held by %q, and is by %q", key, a, b)
+			}
+			a, _ := p.Get(w.before.object)
+			b, _ := p.Get(w.end.object)
+			if !p.Same(w.before.object, w.end.object) && !hollow(a) && !fieldpath.IsContainer(a) {
+				t.Errorf("%s was %v, and is %v", key, a, b)
+			}
+			continue
+		}
+		for _, owner := range w.now.owners[key] {
+			if owner == ours || owner == "before-first-apply Update " || slices.Contains(w.after.owners[key], owner) && p.Same(w.after.object, w.now.object) {
+				continue
+			}
+			if !slices.Contains(w.end.owners[key], owner) {
+				t.Errorf("%s has taken %s since, and lost it", owner, key)
+			}
+			if v, _ := p.Get(w.now.object); !fieldpath.IsContainer(v) && !p.Same(w.now.object, w.end.object) {
+				b, _ := p.Get(w.end.object)
+				t.Errorf("%s made %s %v since, and it is %v", owner, key, v, b)
+			}
+		}
+	}
+}
