@@ -18,6 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
 type applyFlags struct {
@@ -26,6 +27,7 @@ type applyFlags struct {
 	await       await.Flags
 	strict      verb.StrictFlags
 	dryRun      string
+	atomic      bool
 	goOn        bool
 	serverSide  bool
 	awaitKinds  time.Duration
@@ -34,10 +36,12 @@ type applyFlags struct {
 }
 
 type applyOptions struct {
-	input       input.Options
-	strict      verb.StrictFlags
-	engine      apply.Engine
-	awaited     await.Awaited
+	input   input.Options
+	strict  verb.StrictFlags
+	engine  apply.Engine
+	awaited await.Awaited
+	// journal is what may have to be taken back; nil without --atomic.
+	journal     *restore.Journal
 	concurrency int
 	// printed: the manifests are put in order and printed, and nothing else is done.
 	printed bool
@@ -76,6 +80,8 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	flags.await.Add(cmd)
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
+	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
+		"If not everything is applied, and ready with --wait, take back what this run wrote")
 	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
 		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
 	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
@@ -112,6 +118,13 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		out:         out,
 	}
 	var concurrencyErr, kindsErr, sideErr error
+	if f.atomic {
+		o.journal = &restore.Journal{}
+		o.engine.Journal = o.journal
+	}
+	if f.atomic && f.goOn {
+		sideErr = errors.New("--atomic and --continue-on-conflict exclude each other: a conflict is what --atomic takes everything back for")
+	}
 	if !f.serverSide {
 		sideErr = errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
 	}
@@ -161,5 +174,6 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	o.engine.Wait = o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print)
 	o.engine.Remove = remover{client, o.out.Print}.ofItem
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
-	return verb.Unfinished(o.engine.Run(ctx, p))
+	err = o.engine.Run(ctx, p)
+	return verb.Unfinished(o.rollBack(ctx, client, p, err))
 }

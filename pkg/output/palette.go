@@ -48,11 +48,11 @@ func (p Palette) Hue(n int) *color.Color { return p.hues[n%len(p.hues)] }
 // Action colours the word for what became of an object.
 func (p Palette) Action(a event.Action, text string) string {
 	switch a {
-	case event.Created, event.Create, event.Met:
+	case event.Created, event.Create, event.Met, event.Restored:
 		return p.good.Sprint(text)
 	case event.Configured, event.Update, event.Recreated, event.Recreate, event.Share, event.Pruned, event.Delete, event.Gone:
 		return p.Change.Sprint(text)
-	case event.InConflict, event.Failed, event.Unknown, event.Remains, event.TimedOut:
+	case event.InConflict, event.Failed, event.Unknown, event.Remains, event.TimedOut, event.Kept:
 		return p.bad.Sprint(text)
 	case event.Unchanged, event.Skipped, event.None, event.Absent, event.Unmet, event.Unselected:
 		return p.Faint.Sprint(text)

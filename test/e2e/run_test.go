@@ -103,6 +103,7 @@ type report struct {
 			Path   string
 			Owners []struct{ Manager string }
 		}
+		Rollback struct{ Action string }
 	}
 	Summary map[string]int
 }

@@ -18,6 +18,7 @@ import (
 // NewApply returns the document of an apply.
 func NewApply(b output.Base) output.Results {
 	waited := map[object.Key]*waitEntry{}
+	rolledBack := map[object.Key]*rollbackEntry{}
 	r := newResult[appliedObject](b, "ApplyResult")
 	r.Run, r.DryRun = &b.Run, b.DryRun
 	return &gathered[appliedObject]{
@@ -29,11 +30,14 @@ func NewApply(b output.Base) output.Results {
 				return e.Ref, &o
 			case event.Waited:
 				waited[e.Ref.Key()] = waitEntryOf(e)
+			case event.RolledBack:
+				rolledBack[e.Ref.Key()] = rollbackOf(e)
 			}
 			return object.Ref{}, nil
 		},
 		complete: func(o *appliedObject, ref object.Ref, t told) {
-			o.Warnings, o.Remarks, o.Wait = t.warnings, t.remarks, waited[ref.Key()]
+			o.Warnings, o.Remarks = t.warnings, t.remarks
+			o.Wait, o.Rollback = waited[ref.Key()], rolledBack[ref.Key()]
 		},
 		suite: func(r result[appliedObject]) junitSuite { return applySuite(r, b.State.InFlags()) },
 	}
@@ -58,6 +62,7 @@ type appliedObject struct {
 	Adopted   []string               `json:"adopted,omitempty"`
 	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
 	Wait      *waitEntry             `json:"wait,omitempty"`
+	Rollback  *rollbackEntry         `json:"rollback,omitempty"`
 }
 
 func appliedOf(a event.Applied) appliedObject {
@@ -93,7 +98,7 @@ func refusedOf(a event.Applied) []contestedPath {
 func applySuite(result result[appliedObject], named func(object.Ref) string) junitSuite {
 	suite := junitSuite{Name: "apply", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
-		c := newCase("apply", o.objectName, o.Source, slices.Concat(layout.Lines(o.Reason), o.Warnings, remarkTexts(o.Remarks)))
+		c := newCase("apply", o.objectName, o.Source, slices.Concat(layout.Lines(o.Reason), o.Warnings, remarkTexts(o.Remarks), o.Rollback.lines()))
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.InConflict:
 			c.Failure = contestedProblem(o, named(o.ref()))

@@ -81,6 +81,10 @@ func (s *stream) Take(e event.Event) {
 		s.write(streamLine{Type: "stalled", Object: stalledOf(e)})
 	case event.Waited:
 		s.write(streamLine{Type: "waited", Object: waitedOf(e)})
+	case event.RollingBack:
+		s.write(streamLine{Type: "rollingBack", Error: faultOf(e.Err), Total: &e.Objects, Within: e.Within.Seconds()})
+	case event.RolledBack:
+		s.write(streamLine{Type: "rolledBack", Object: rolledBack{nameOf(e.Ref), *rollbackOf(e)}})
 	case event.Warned:
 		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.Text})
 	case event.Remarked:

@@ -109,6 +109,8 @@ func (c *Reporter) Take(e event.Event) {
 		c.note(hooksText(e))
 	case event.Retrying:
 		c.retrying(e)
+	case event.RollingBack:
+		c.note("taking back what was written: " + text.Count(e.Objects, "object") + ", within " + e.Within.String() + "\n")
 	case event.Waiting:
 		c.waiting(e)
 	case event.Going:

@@ -23,9 +23,10 @@ type applyTable struct {
 	applied   output.PlanOrdered[event.Applied]
 	conflicts output.PlanOrdered[event.Applied]
 	unmet     output.PlanOrdered[event.Waited] // of what was waited for
-	contested map[int]bool                     // phases that have conflicts
-	changed   map[int]bool                     // phases in which something was written
-	written   bool                             // there are lines above
+	back      rollback
+	contested map[int]bool // phases that have conflicts
+	changed   map[int]bool // phases in which something was written
+	written   bool         // there are lines above
 	takeovers takeovers
 	left      leftOver
 }
@@ -39,6 +40,7 @@ func (t *applyTable) Take(e event.Event) {
 	if waited, ok := e.(event.Waited); ok && waited.Action != event.Met {
 		t.unmet.Add(t.State.Place(waited.Ref), waited)
 	}
+	t.back.take(t.State, e)
 	applied, ok := e.(event.Applied)
 	if !ok {
 		return
@@ -117,10 +119,11 @@ func (t *applyTable) Finish(context.Context) error {
 	for _, w := range t.unmet.Drain() {
 		waitedLine(t.Base, &b, w, actionWidth)
 	}
+	t.back.write(t, &b)
 	for _, line := range slices.Concat(t.takeovers.lines(t.DryRun), t.left.lines()) {
 		b.WriteString(line + "\n")
 	}
-	b.WriteString(applySummary(t.State, t.Options) + "\n")
+	b.WriteString(applySummary(t.State, t.Options) + t.back.summary() + "\n")
 	t.Screen.Result(b.String())
 	return nil
 }

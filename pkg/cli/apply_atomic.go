@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
+)
+
+const (
+	// wayBack bounds how long a run takes back what it wrote, hurriedBack where it was
+	// interrupted or out of time: whoever stops a program waits a little, and not long.
+	wayBack     = 10 * time.Minute
+	hurriedBack = time.Minute
+)
+
+// rollBack takes back what the run wrote if it failed and that was asked for. It returns
+// the run's error where all of it is as it was, and a plain no where it is not: what is
+// where has been told then.
+func (o *applyOptions) rollBack(ctx context.Context, client *cluster.Client, p *plan.Plan, failed error) error {
+	if failed == nil || o.journal == nil {
+		return failed
+	}
+	groups := o.journal.Notes(p)
+	written := 0
+	for _, g := range groups {
+		written += len(g)
+	}
+	if written == 0 {
+		return failed
+	}
+	most := wayBack
+	if until, limited := ctx.Deadline(); ctx.Err() != nil || limited && time.Until(until) < time.Second {
+		most = hurriedBack
+	}
+	o.out.Print(event.RollingBack{Err: failed, Objects: written, Within: most})
+	// An interrupt is why it is taken back, and not why that ends: a second one ends the
+	// program.
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, &backError{most})
+	defer cancel()
+	engine := restore.Engine{
+		Server: client, Manager: o.engine.Predictor.Manager,
+		Remove: remover{client, o.out.Print}.remove, Emit: o.out.Print,
+	}
+	if err := engine.Run(ctx, groups); err != nil {
+		return verb.ErrNo
+	}
+	return failed
+}
+
+// backError says that the time for the way back is over.
+type backError struct{ most time.Duration }
+
+func (e *backError) Error() string { return "the " + e.most.String() + " for taking it back are over" }

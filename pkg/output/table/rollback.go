@@ -1,0 +1,70 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// rollback is what became of the objects that a run took back; nothing for most runs.
+type rollback struct {
+	objects output.PlanOrdered[event.RolledBack]
+	tally   map[event.Action]int
+}
+
+func (r *rollback) take(s *output.State, e event.Event) {
+	back, ok := e.(event.RolledBack)
+	if !ok {
+		return
+	}
+	if r.tally == nil {
+		r.tally = map[event.Action]int{}
+	}
+	r.tally[back.Action]++
+	r.objects.Add(s.Place(back.Ref), back)
+}
+
+// write tells of each object what it is now.
+func (r *rollback) write(t *applyTable, b *strings.Builder) {
+	if len(r.tally) == 0 {
+		return
+	}
+	if t.written || b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString("Not everything went well, so this run took back what it had written:\n")
+	for _, back := range r.objects.Drain() {
+		said := phrase.Name(back.Ref)
+		switch {
+		case back.Action == event.Failed:
+			said += ": it is still as this run made it"
+		case back.Reason != "":
+			said += ": " + text.Printable(back.Reason)
+		}
+		room := layout.Within(t.Width, "    ")
+		details := layout.Wrap(phrase.ErrorLines(back.Err, room), room)
+		for _, path := range back.Left {
+			details = append(details, "left     "+text.Printable(path.String())+"  others have changed it since")
+		}
+		t.line(b, back.Action, said, details)
+	}
+}
+
+// summary counts, behind the summary of the apply.
+func (r *rollback) summary() string {
+	var parts []string
+	for _, action := range []event.Action{event.Restored, event.Gone, event.Kept, event.Failed} {
+		if n := r.tally[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, action))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; rolled back: " + strings.Join(parts, ", ")
+}

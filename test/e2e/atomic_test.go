@@ -1,0 +1,150 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// release is a set of two ConfigMaps and a Deployment. The second ConfigMap is there from
+// version 2 on, and of version 2 the Pods find no node.
+func release(version string) string {
+	set := `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: app}, data: {value: "VERSION", kept: "1"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}}
+    spec:
+      NODES
+      containers: [{name: app, image: "registry.example/app:VERSION"}]
+`
+	nodes := ""
+	if version != "1" {
+		set += "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: more}, data: {added: 'VERSION'}}\n"
+		nodes = "nodeSelector: {kubernetes.io/hostname: none}"
+	}
+	return strings.NewReplacer("VERSION", version, "NODES", nodes).Replace(set)
+}
+
+// state is what a set has come to: values, image and who owns what.
+func state(t *testing.T, c *cluster.Cluster, ns string) string {
+	t.Helper()
+	owners := func(object string) []string {
+		return slices.Sorted(slices.Values(strings.Fields(managers(t, c, ns, object))))
+	}
+	return kubectl(t, c, "get", "configmap/app", "-n", ns, "-o", "jsonpath={.data}") +
+		kubectl(t, c, "get", "deployment/app", "-n", ns, "-o", "jsonpath={.spec.template.spec.containers[0].image}{.spec.template.spec.nodeSelector}") +
+		fmt.Sprint(owners("configmap/app"), owners("deployment/app"))
+}
+
+// apply --wait --atomic: what does not become ready is taken back, with its values and its
+// owners, and what was created goes.
+func TestAtomicFailedWait(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1")), "--wait").ends(t, 0)
+	before := state(t, c, ns)
+	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--wait", "--atomic", "--timeout=10s").ends(t, 1).
+		says(t, "timeout     deployment.apps/app").
+		says(t, "taking back what was written: 3 objects, within 1m0s").
+		says(t, "restored    deployment.apps/app").
+		says(t, "restored    configmap/app").
+		says(t, "deleted     configmap/more").
+		says(t, "rolled back: 2 restored, 1 deleted")
+	if after := state(t, c, ns); after != before {
+		t.Errorf("it is\n%s\nand was\n%s\n%s", after, before, r)
+	}
+	if out := kubectl(t, c, "get", "configmap", "more", "-n", ns, "--ignore-not-found"); out != "" {
+		t.Errorf("what was created is still there: %s", out)
+	}
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0).says(t, "2 unchanged")
+}
+
+// A conflict in a later phase takes back what the phases before it wrote.
+func TestAtomicConflict(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0)
+	kubectl(t, c, "set", "image", "deployment/app", "-n", ns, "app=registry.example/app:hotfix", "--field-manager=alice")
+	out := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--atomic", "-o", "json").ends(t, 1)
+	for _, o := range out.report(t).Objects {
+		if want := map[string]string{"app ConfigMap": "restored", "more ConfigMap": "deleted"}[o.Name+" "+o.Kind]; o.Rollback.Action != want {
+			t.Errorf("%s %s: %q, want %q", o.Kind, o.Name, o.Rollback.Action, want)
+		}
+	}
+	if got := value(t, c, ns, "app"); got != "1" {
+		t.Errorf("the value is %s", got)
+	}
+}
+
+// What others have changed since the run wrote it stays theirs, and is named.
+func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0)
+	r := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(release("2"), `kept: "1"`, `kept: "2"`)), "--wait", "--atomic")
+	until(t, "the Deployment is written", func() bool {
+		return strings.Contains(kubectl(t, c, "get", "deployment/app", "-n", ns, "-o", "jsonpath={.spec}"), "app:2")
+	})
+	kubectl(t, c, "patch", "configmap/app", "-n", ns, "--field-manager=alice", "-p", `{"data":{"kept":"alice","hers":"1"}}`)
+	r.signal(t, syscall.SIGINT) // An interrupt takes back, too.
+	r.wait(t)
+	r.ends(t, 2).says(t, "restored    configmap/app").says(t, "left     .data.kept  others have changed it since").says(t, "error: interrupted")
+	if got := kubectl(t, c, "get", "configmap/app", "-n", ns, "-o", "jsonpath={.data}"); got != `{"hers":"1","kept":"alice","value":"1"}` {
+		t.Errorf("the data are %s", got)
+	}
+	if owners := managers(t, c, ns, "configmap/app"); !strings.Contains(owners, "alice") {
+		t.Errorf("the owners are %s", owners)
+	}
+}
+
+// Where the way back fails as well, it is said of each object what it is, and the exit
+// status is 1.
+func TestAtomicWayBackFails(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0)
+	var writes atomic.Int32
+	p.Fail(-1, func(r *http.Request) bool {
+		return r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/namespaces/"+ns+"/configmaps/app") &&
+			isWrite(r.Method, r.URL.RawQuery) && writes.Add(1) > 1
+	}, cluster.Fault{Status: http.StatusForbidden, Message: "admission webhook \"guard.example.com\" denied the request: frozen"})
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("2")), "--wait", "--atomic", "--timeout=5s").ends(t, 1).
+		says(t, "failed      configmap/app -n "+ns+": it is still as this run made it").
+		says(t, "frozen").
+		says(t, "restored    deployment.apps/app").
+		says(t, "rolled back: 1 restored, 1 deleted, 1 failed")
+	if got := value(t, c, ns, "app"); got != "2" {
+		t.Errorf("the value is %s, and it was said to be as the run made it", got)
+	}
+	if got := kubectl(t, c, "get", "deployment/app", "-n", ns, "-o", "jsonpath={.spec.template.spec.containers[0].image}"); got != "registry.example/app:1" {
+		t.Errorf("the image is %s", got)
+	}
+}
+
+// What the user took from others goes back to them, with its value; what was adopted, too.
+func TestAtomicGivesBack(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	kubectl(t, c, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(release("1"), `kept: "1"`, `kept: "1", old: "1"`)))
+	kubectl(t, c, "patch", "configmap/app", "-n", ns, "--field-manager=alice", "-p", `{"data":{"value":"alice"}}`)
+	before := state(t, c, ns)
+	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--take=all", "--wait", "--atomic", "--timeout=5s").ends(t, 1).
+		says(t, "restored    configmap/app")
+	if after := state(t, c, ns); after != before {
+		t.Errorf("it is\n%s\nand was\n%s\n%s", after, before, r)
+	}
+}
