@@ -1,0 +1,148 @@
+package history
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// mostText bounds what a run may be when it is unpacked: the Secrets may be anybody's.
+const mostText = 256 << 20
+
+// Decode reads the Secrets of a set's history, the newest run first. A run of which a part is
+// missing, or was changed, is a fault of its own, and does not keep the others from being
+// read.
+func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
+	byRun := map[string][]*unstructured.Unstructured{}
+	for _, u := range secrets {
+		id := u.GetAnnotations()[runNote]
+		if id == "" {
+			faults = append(faults, &FaultError{Run: u.GetName(), Err: errors.New("it does not say which run it is of")})
+			continue
+		}
+		byRun[id] = append(byRun[id], u)
+	}
+	for _, id := range slices.Sorted(maps.Keys(byRun)) {
+		run, err := decode(id, byRun[id])
+		if err != nil {
+			faults = append(faults, &FaultError{Run: id, Err: err})
+			continue
+		}
+		runs = append(runs, run)
+	}
+	slices.SortFunc(runs, newestFirst)
+	return runs, faults
+}
+
+func decode(id string, parts []*unstructured.Unstructured) (Run, error) {
+	notes := parts[0].GetAnnotations()
+	run := Run{ID: id, Who: notes[whoNote], Result: Result(notes[resultNote]), Input: notes[inputNote], TooLarge: notes[tooLarge] == "true"}
+	var err error
+	if run.Started, err = time.Parse(time.RFC3339Nano, notes[startedNote]); err != nil {
+		return run, fmt.Errorf("when it began: %w", err)
+	}
+	content, err := join(parts)
+	if err != nil || run.TooLarge {
+		return run, err
+	}
+	run.Objects, err = unpack(content)
+	return run, err
+}
+
+// join puts the parts of a run together.
+func join(secrets []*unstructured.Unstructured) ([]byte, error) {
+	parts := map[int][]byte{}
+	want, total := "", 0
+	for _, u := range secrets {
+		notes := u.GetAnnotations()
+		part, of, err := place(notes[partNote])
+		if err != nil {
+			return nil, err
+		}
+		text, _, _ := unstructured.NestedString(u.Object, "data", field)
+		if parts[part], err = base64.StdEncoding.DecodeString(text); err != nil {
+			return nil, fmt.Errorf("part %d: %w", part, err)
+		}
+		want, total = notes[sumNote], of
+	}
+	var content []byte
+	for i := range total {
+		part, there := parts[i+1]
+		if !there {
+			return nil, fmt.Errorf("part %d of %d is missing", i+1, total)
+		}
+		content = append(content, part...)
+	}
+	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != want {
+		return nil, errors.New("its parts are not those that were written")
+	}
+	return content, nil
+}
+
+func unpack(content []byte) ([]Object, error) {
+	r, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, mostText+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > mostText {
+		return nil, fmt.Errorf("it is larger than %d bytes", mostText)
+	}
+	var all []stored
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	objects := make([]Object, len(all))
+	for i, s := range all {
+		if objects[i] = (Object{Manifest: &unstructured.Unstructured{Object: s.Manifest}, Withheld: s.Withheld}); s.Manifest["kind"] == nil {
+			return nil, fmt.Errorf("object %d of it has no kind", i)
+		}
+	}
+	return objects, nil
+}
+
+// Excess returns the Secrets of runs that are more than so many, the oldest first. The newest
+// usable run and the one before it always stay: a way back leads to one of them. So does a run
+// that cannot be read, since nobody knows what it holds.
+func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
+	runs, _ := Decode(secrets)
+	stay := map[string]bool{}
+	usable := 0
+	for i, r := range runs {
+		if r.Usable() {
+			usable++
+		}
+		if i < keep || r.Usable() && usable <= 2 {
+			stay[r.ID] = true
+		}
+	}
+	readable := map[string]bool{}
+	for _, r := range runs {
+		readable[r.ID] = true
+	}
+	var excess []*unstructured.Unstructured
+	for _, u := range secrets {
+		id := u.GetAnnotations()[runNote]
+		if readable[id] && !stay[id] {
+			excess = append(excess, u)
+		}
+	}
+	slices.SortFunc(excess, func(a, b *unstructured.Unstructured) int {
+		return bytes.Compare([]byte(a.GetAnnotations()[startedNote]), []byte(b.GetAnnotations()[startedNote]))
+	})
+	return excess
+}

@@ -1,0 +1,117 @@
+package history
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+const (
+	// Label is on every Secret of the history, with the set that it is of.
+	Label = "k8sconnect.io/history-of"
+	// Type is the Secrets' type.
+	Type = "k8sconnect.io/history"
+
+	runNote     = "k8sconnect.io/run"
+	startedNote = "k8sconnect.io/started"
+	whoNote     = "k8sconnect.io/who"
+	resultNote  = "k8sconnect.io/result"
+	inputNote   = "k8sconnect.io/input"
+	partNote    = "k8sconnect.io/part" // N/M, from 1
+	sumNote     = "k8sconnect.io/sum"  // of all parts
+	tooLarge    = "k8sconnect.io/too-large"
+	field       = "objects"
+
+	// partSize is how much a Secret takes: the server's limit of 1 MiB is on the data as
+	// bytes, and its annotations are small.
+	partSize = 768 << 10
+	// mostParts bounds a run: 12 MiB compressed are far more than 10,000 objects.
+	mostParts = 16
+)
+
+// stored is an object as it is written.
+type stored struct {
+	Manifest map[string]any `json:"manifest"`
+	Withheld bool           `json:"withheld,omitempty"`
+}
+
+// Encode returns the Secrets that keep a run, to be applied beside the parent. A run that is
+// too large for them is kept without what it stated, and says so: see [Run.TooLarge].
+func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructured, error) {
+	var content []byte
+	if !run.TooLarge {
+		var err error
+		if content, err = compress(run.Objects); err != nil {
+			return nil, err
+		}
+		run.TooLarge = len(content) > partSize*mostParts
+	}
+	if run.TooLarge {
+		content = nil
+	}
+	sum := sha256.Sum256(content)
+	parts := max(1, (len(content)+partSize-1)/partSize)
+	secrets := make([]*unstructured.Unstructured, parts)
+	for i := range secrets {
+		notes := map[string]any{
+			runNote: run.ID, startedNote: run.Started.UTC().Format(time.RFC3339Nano), whoNote: run.Who,
+			resultNote: string(run.Result), inputNote: run.Input,
+			partNote: fmt.Sprintf("%d/%d", i+1, parts), sumNote: hex.EncodeToString(sum[:]),
+		}
+		if run.TooLarge {
+			notes[tooLarge] = "true"
+		}
+		part := content[min(i*partSize, len(content)):min((i+1)*partSize, len(content))]
+		secrets[i] = &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "type": Type,
+			"metadata": map[string]any{
+				"name":        fmt.Sprintf("%s.%s.%d", set, strings.ToLower(run.ID), i+1),
+				"labels":      map[string]any{Label: set},
+				"annotations": notes,
+			},
+			"data": map[string]any{field: base64.StdEncoding.EncodeToString(part)},
+		}}
+		secrets[i].SetNamespace(parent.Namespace)
+	}
+	return secrets, nil
+}
+
+func compress(objects []Object) ([]byte, error) {
+	all := make([]stored, len(objects))
+	for i, o := range objects {
+		all[i] = stored{Manifest: o.Manifest.Object, Withheld: o.Withheld}
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if err := json.NewEncoder(w).Encode(all); err != nil {
+		return nil, fmt.Errorf("keep what the run stated: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// place reads "2/3".
+func place(text string) (part, of int, err error) {
+	first, second, _ := strings.Cut(text, "/")
+	part, err = strconv.Atoi(first)
+	if err == nil {
+		of, err = strconv.Atoi(second)
+	}
+	if err != nil || part < 1 || of < part || of > mostParts {
+		return 0, 0, fmt.Errorf("%q is no part of anything", text)
+	}
+	return part, of, nil
+}

@@ -1,0 +1,49 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+var errNoneBefore error = &object.HintedError{
+	Err:    errors.New("the history has no earlier run that ended well"),
+	Advice: "apply the manifests that you want to go back to",
+}
+
+// UnknownRunError says that the history has no run of that id.
+type UnknownRunError struct {
+	ID string
+	// Known are the runs that a set can go back to, the newest first.
+	Known []string
+}
+
+func (e *UnknownRunError) Error() string { return "the history has no run " + e.ID }
+
+// Hint names the runs that there are.
+func (e *UnknownRunError) Hint() string {
+	if len(e.Known) == 0 {
+		return "there is none to go back to"
+	}
+	return "there are: " + strings.Join(e.Known, ", ")
+}
+
+// unusableError says that there is no way back to a run that the history has.
+type unusableError struct{ id, why string }
+
+func (e *unusableError) Error() string {
+	return fmt.Sprintf("there is no way back to run %s: %s", e.id, e.why)
+}
+
+// FaultError says that a run in the history cannot be read. The others can.
+type FaultError struct {
+	// Run is its id, or the name of the Secret that does not say one.
+	Run string
+	Err error
+}
+
+func (e *FaultError) Error() string { return fmt.Sprintf("run %s in the history: %v", e.Run, e.Err) }
+
+func (e *FaultError) Unwrap() error { return e.Err }

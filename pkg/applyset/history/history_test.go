@@ -1,0 +1,279 @@
+package history_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+const set = "applyset-0123456789abcdef"
+
+var (
+	parent = object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Namespace: "shop", Name: "web"}
+	begun  = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
+)
+
+// noise cannot be compressed.
+func noise(random *rand.Rand, n int) string {
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = byte(random.Uint32())
+	}
+	return base64.StdEncoding.EncodeToString(text)
+}
+
+func configMap(name, value string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "shop"},
+		"data": map[string]any{"value": value}, "count": int64(1) << 60,
+	}}
+}
+
+func secret(namespace string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+		"metadata": map[string]any{"name": "db", "namespace": namespace, "annotations": map[string]any{
+			"kubectl.kubernetes.io/last-applied-configuration": "canary",
+		}},
+		"data":       map[string]any{"password": "Y2FuYXJ5"},
+		"stringData": map[string]any{"token": "canary"},
+	}}
+}
+
+func runOf(id string, result history.Result, objects ...*unstructured.Unstructured) history.Run {
+	run := history.Run{ID: id, Started: begun, Who: "jane@laptop", Result: result, Input: "sha256:1", Objects: []history.Object{}}
+	for _, u := range objects {
+		run.Objects = append(run.Objects, history.ObjectOf(parent, u))
+	}
+	return run
+}
+
+func encode(t *testing.T, run history.Run) []*unstructured.Unstructured {
+	t.Helper()
+	secrets, err := history.Encode(parent, set, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secrets
+}
+
+// What was encoded is decoded as it was, whatever its size and the order of its parts, and no
+// Secret is larger than the server takes.
+func TestEncoded(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, size := range []int{0, 1, 1000, 700_000, 2_000_000} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			run := runOf("01J", history.Applied, configMap("a", noise(random, size)), configMap("b", "1"))
+			secrets := encode(t, run)
+			for _, u := range secrets {
+				const limit = 1 << 20
+				if text, err := json.Marshal(u.Object); err != nil || len(text)*3/4 > limit {
+					t.Errorf("a Secret of %d bytes, %v", len(text), err)
+				}
+				if u.GetNamespace() != "shop" || u.GetLabels()[history.Label] != set {
+					t.Errorf("it is not found beside the parent: %v", u.Object["metadata"])
+				}
+			}
+			if size > 1_000_000 && len(secrets) < 2 {
+				t.Errorf("%d Secrets", len(secrets))
+			}
+			random.Shuffle(len(secrets), func(i, j int) { secrets[i], secrets[j] = secrets[j], secrets[i] })
+			got, faults := history.Decode(secrets)
+			if !reflect.DeepEqual([]history.Run{run}, got) || len(faults) > 0 {
+				t.Errorf("%v\n%.2000v", faults, got)
+			}
+		})
+	}
+}
+
+// A run that is too large is kept without what it stated, and says so.
+func TestTooLarge(t *testing.T) {
+	run := runOf("01J", history.Applied, configMap("a", noise(rand.New(rand.NewPCG(1, 2)), 14<<20)))
+	secrets := encode(t, run)
+	got, faults := history.Decode(secrets)
+	if len(secrets) != 1 || len(got) != 1 || len(faults) > 0 || !got[0].TooLarge || got[0].Objects != nil || got[0].Usable() || got[0].Who != run.Who {
+		t.Errorf("%d Secrets, %v, %.300v", len(secrets), faults, got)
+	}
+	if _, err := history.To(got, "01j"); err == nil {
+		t.Error("there is a way back to it")
+	}
+}
+
+// A part that is missing, or that somebody changed, is told, and keeps no other run from being
+// read.
+func TestDamaged(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	whole := encode(t, runOf("01A", history.Applied, configMap("a", "1")))
+	for name, damage := range map[string]func(parts []*unstructured.Unstructured) []*unstructured.Unstructured{
+		"a part is missing": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured { return parts[1:] },
+		"the last part is missing": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
+			return parts[:len(parts)-1]
+		},
+		"parts are exchanged": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
+			parts[0].Object["data"], parts[1].Object["data"] = parts[1].Object["data"], parts[0].Object["data"]
+			return parts
+		},
+		"a part is empty": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
+			delete(parts[0].Object, "data")
+			return parts
+		},
+		"it says that it is part 1 of 99": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
+			return annotated(parts, "k8sconnect.io/part", "1/99")
+		},
+		"it does not say when it began": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
+			return annotated(parts, "k8sconnect.io/started", "yesterday")
+		},
+		"it does not say which run": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
+			return annotated(parts, "k8sconnect.io/run", "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts := damage(encode(t, runOf("01B", history.Applied, configMap("a", noise(random, 2_000_000)))))
+			got, faults := history.Decode(slices.Concat(parts, whole))
+			if len(got) != 1 || got[0].ID != "01A" || len(faults) == 0 {
+				t.Errorf("%d runs, %v", len(got), faults)
+			}
+			if excess := history.Excess(slices.Concat(parts, whole), 0); len(excess) > 0 {
+				t.Errorf("what cannot be read is thrown away: %d", len(excess))
+			}
+		})
+	}
+}
+
+func annotated(parts []*unstructured.Unstructured, key, value string) []*unstructured.Unstructured {
+	for _, u := range parts {
+		notes := u.GetAnnotations()
+		notes[key] = value
+		u.SetAnnotations(notes)
+	}
+	return parts
+}
+
+// The values of a Secret of another namespace, or beside a parent of none, are nowhere in what
+// is kept; those of the parent's own namespace are.
+func TestWithheld(t *testing.T) {
+	for name, test := range map[string]struct {
+		parent    string
+		namespace string
+		withheld  bool
+	}{
+		"of the parent's namespace":   {"shop", "shop", false},
+		"of another namespace":        {"shop", "bank", true},
+		"beside a parent of no place": {"", "shop", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			beside := parent
+			beside.Namespace = test.parent
+			before := secret(test.namespace)
+			o := history.ObjectOf(beside, before)
+			if o.Withheld != test.withheld || !cmp.Equal(before.Object, secret(test.namespace).Object) {
+				t.Errorf("withheld %v, and it is %v", o.Withheld, before.Object)
+			}
+			secrets, err := history.Encode(beside, set, history.Run{ID: "01J", Started: begun, Result: history.Applied, Objects: []history.Object{o}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := unpacked(t, secrets[0])
+			if has := strings.Contains(kept, "canary") || strings.Contains(kept, "Y2FuYXJ5"); has == test.withheld {
+				t.Errorf("kept is %s", kept)
+			}
+			if got, _ := history.Decode(secrets); got[0].Objects[0].Withheld != test.withheld {
+				t.Error("that it is withheld is not kept")
+			}
+		})
+	}
+}
+
+// unpacked is what a Secret of one part holds, read without the code that is tested.
+func unpacked(t *testing.T, u *unstructured.Unstructured) string {
+	t.Helper()
+	content, err := base64.StdEncoding.DecodeString(u.Object["data"].(map[string]any)["objects"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// past encodes runs, the oldest first: A is applied, F failed, R is running, B was rolled back.
+func past(t *testing.T, results string) []*unstructured.Unstructured {
+	t.Helper()
+	var all []*unstructured.Unstructured
+	for i, letter := range results {
+		result := map[rune]history.Result{'A': history.Applied, 'F': history.Failed, 'R': history.Running, 'B': history.RolledBack}[letter]
+		run := runOf(fmt.Sprint("run", i), result, configMap("a", fmt.Sprint(i)))
+		run.Started = begun.Add(time.Duration(i) * time.Minute)
+		all = append(all, encode(t, run)...)
+	}
+	return all
+}
+
+// The way back leads to the run before the newest that ended well; if the newest of all did
+// not, to the last that did.
+func TestTo(t *testing.T) {
+	for results, want := range map[string]string{
+		"": "", "A": "", "F": "", "AA": "run0", "AF": "run0", "AR": "run0", "AAF": "run1", "AFA": "run0", "FAB": "run1", "FF": "",
+	} {
+		runs, _ := history.Decode(past(t, results))
+		got, err := history.To(runs, "")
+		if got.ID != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %s %v, want %s", results, got.ID, err, want)
+		}
+	}
+	runs, _ := history.Decode(past(t, "AFA"))
+	if got, err := history.To(runs, "RUN2"); err != nil || got.ID != "run2" {
+		t.Errorf("%s %v", got.ID, err)
+	}
+	if _, err := history.To(runs, "run1"); err == nil {
+		t.Error("there is a way back to a run that failed")
+	}
+	if _, err := history.To(runs, "run9"); err == nil || !strings.Contains(err.(interface{ Hint() string }).Hint(), "run2, run0") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is more than so many goes, the oldest first, but never what a way back leads to.
+func TestExcess(t *testing.T) {
+	for _, test := range []struct {
+		results string
+		keep    int
+		want    []string
+	}{
+		{"AAAA", 10, nil},
+		{"AAAA", 3, []string{"run0"}},
+		{"AAAA", 0, []string{"run0", "run1"}},
+		{"AAFFFF", 2, []string{"run2", "run3"}},
+		{"AAAFFFF", 2, []string{"run0", "run3", "run4"}},
+	} {
+		var got []string
+		for _, u := range history.Excess(past(t, test.results), test.keep) {
+			got = append(got, u.GetAnnotations()["k8sconnect.io/run"])
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("of %s, keeping %d, %v go, want %v", test.results, test.keep, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package history
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Result is how a run ended.
+type Result string
+
+// The results.
+const (
+	// Running is the result of a run that has not ended, or was killed.
+	Running Result = "running"
+	// Applied runs stated all that they were given.
+	Applied Result = "applied"
+	// Failed runs did not; RolledBack ones took back what they had written.
+	Failed     Result = "failed"
+	RolledBack Result = "rolledBack"
+)
+
+// Run is one run of a set.
+type Run struct {
+	// ID is the run's, as in the server's audit log.
+	ID string
+	// Started is when it began, by the clock of the machine that it ran on.
+	Started time.Time
+	// Who ran it, as far as that is known.
+	Who    string
+	Result Result
+	// Input is a digest of what it was given.
+	Input string
+	// Objects are what it stated, each as it was sent. Nil with TooLarge.
+	Objects []Object
+	// TooLarge: what it stated did not fit, so that there is no way back to it.
+	TooLarge bool
+}
+
+// Object is one object as a run stated it.
+type Object struct {
+	Manifest *unstructured.Unstructured
+	// Withheld: it is a Secret of another namespace than the parent's, and its values are
+	// not kept.
+	Withheld bool
+}
+
+// Usable reports whether a set can go back to the run: it stated all that it was given, and
+// that was kept.
+func (r Run) Usable() bool { return r.Result == Applied && !r.TooLarge }
+
+// ObjectOf returns an object as it is kept beside a parent: a Secret of another namespace
+// without its values. The manifest is not changed.
+func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
+	u := manifest.DeepCopy()
+	isSecret := u.GroupVersionKind().GroupKind().String() == "Secret"
+	if !isSecret || parent.Namespace != "" && u.GetNamespace() == parent.Namespace {
+		return Object{Manifest: u}
+	}
+	withheld := false
+	for _, field := range []string{"data", "stringData"} {
+		if _, has := u.Object[field]; has {
+			delete(u.Object, field)
+			withheld = true
+		}
+	}
+	// kubectl's client-side apply keeps a copy of the values.
+	if notes := u.GetAnnotations(); notes[lastApplied] != "" {
+		delete(notes, lastApplied)
+		u.SetAnnotations(notes)
+	}
+	return Object{Manifest: u, Withheld: withheld}
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// newestFirst orders runs by when they began. Ids of runs that begin in one instant decide.
+func newestFirst(a, b Run) int {
+	if order := b.Started.Compare(a.Started); order != 0 {
+		return order
+	}
+	return strings.Compare(b.ID, a.ID)
+}
+
+// To returns the run that is meant: that with the id, or, without one, the last usable run
+// before the newest usable one. Runs are as Decode returns them.
+func To(runs []Run, id string) (Run, error) {
+	if id != "" {
+		i := slices.IndexFunc(runs, func(r Run) bool { return strings.EqualFold(r.ID, id) })
+		switch {
+		case i < 0:
+			return Run{}, &UnknownRunError{ID: id, Known: ids(runs)}
+		case runs[i].TooLarge:
+			return Run{}, &unusableError{id: id, why: "what it stated was too large to be kept"}
+		case !runs[i].Usable():
+			return Run{}, &unusableError{id: id, why: "it did not end well (" + string(runs[i].Result) + ")"}
+		}
+		return runs[i], nil
+	}
+	var usable []Run
+	for _, r := range runs {
+		if r.Usable() {
+			usable = append(usable, r)
+		}
+	}
+	// If the newest run of all did not end well, the way back leads to the last one that did.
+	switch newestEndedWell := len(runs) > 0 && runs[0].Usable(); {
+	case !newestEndedWell && len(usable) > 0:
+		return usable[0], nil
+	case len(usable) > 1:
+		return usable[1], nil
+	default:
+		return Run{}, errNoneBefore
+	}
+}
+
+func ids(runs []Run) []string {
+	var out []string
+	for _, r := range runs {
+		if r.Usable() {
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}
