@@ -59,6 +59,10 @@ type Engine struct {
 	// PastConflicts goes on past objects in conflict: what does not need them is
 	// written. Otherwise nothing is, from the first phase that has a conflict on.
 	PastConflicts bool
+	// Admit is asked about each object that exists, before anything is written of its
+	// phase: an error refuses the object, and holds back its phase and those after it as
+	// a conflict does. Nil admits all. It may be called side by side.
+	Admit func(item plan.Item, live *unstructured.Unstructured) error
 	// Objects asks for the objects themselves in the events.
 	Objects bool
 	// Namespace is what a kind that was not known when the plan was made needs to

@@ -58,6 +58,13 @@ func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructure
 		e.fail(ctx, item, predict.DeniedRead(item, err))
 		return nil
 	}
+	if live != nil && e.Admit != nil {
+		if err := e.Admit(item, live); err != nil {
+			e.done.bar()
+			e.fail(ctx, item, err)
+			return nil
+		}
+	}
 	p, err := e.predictor(item).Evaluate(item, live)
 	if err != nil {
 		e.fail(ctx, item, err)

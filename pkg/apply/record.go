@@ -14,6 +14,8 @@ import (
 type record struct {
 	mu      sync.Mutex
 	outcome Outcome
+	// barred: an object was refused by us, before anything of its phase was written.
+	barred  bool
 	actions map[object.Key]event.Action
 	// aliases are the keys by which the plan knows objects that have another one now.
 	aliases map[object.Key]object.Key
@@ -44,6 +46,20 @@ func (r *record) refused(unknown bool) {
 	} else {
 		r.outcome.Rejected++
 	}
+}
+
+// bar records that an object was refused by us.
+func (r *record) bar() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.barred = true
+}
+
+// isBarred reports whether an object was refused by us.
+func (r *record) isBarred() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.barred
 }
 
 // counts returns what kept the run from doing all it was asked to.

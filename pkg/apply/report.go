@@ -189,6 +189,9 @@ func (e *Engine) emit(ev event.Event) {
 var (
 	errPhaseBefore = errors.New("an earlier phase has conflicts")
 	errSamePhase   = errors.New("other objects of its phase have conflicts")
+
+	errRefusedBefore = errors.New("objects of an earlier phase belong to somebody else")
+	errRefusedBeside = errors.New("other objects of its phase belong to somebody else")
 )
 
 // mayBeWritten reports whether a write failed for want of an answer.

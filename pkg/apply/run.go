@@ -34,6 +34,9 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 			e.emit(event.PhaseStarted{Index: i})
 			if !e.phase(ctx, ph) {
 				blocked = errPhaseBefore
+				if e.done.isBarred() {
+					blocked = errRefusedBefore
+				}
 			}
 		case e.looking && ctx.Err() == nil:
 			e.emit(event.PhaseStarted{Index: i})
@@ -73,6 +76,10 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	case contested:
 		e.looking = true
 		e.holdBack(ctx, targets, errSamePhase)
+		return false
+	case e.done.isBarred() && !e.PastConflicts:
+		e.looking = true
+		e.holdBack(ctx, targets, errRefusedBeside)
 		return false
 	}
 	do := e.write

@@ -2,6 +2,7 @@ package applyset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,10 +23,8 @@ func ParseAllow(text string) (schema.GroupKind, error) {
 		if grouped && group != gk.Group {
 			continue
 		}
-		for _, name := range names[gk.Kind] {
-			if word == name {
-				return gk, nil
-			}
+		if slices.Contains(names[gk.Kind], word) {
+			return gk, nil
 		}
 	}
 	return schema.GroupKind{}, &object.HintedError{

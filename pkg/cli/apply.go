@@ -9,10 +9,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -25,6 +27,7 @@ type applyFlags struct {
 	input       input.Flags
 	choices     choices.Flags
 	await       await.Flags
+	set         sets.Flags
 	strict      verb.StrictFlags
 	dryRun      string
 	atomic      bool
@@ -41,7 +44,10 @@ type applyOptions struct {
 	engine  apply.Engine
 	awaited await.Awaited
 	// journal is what may have to be taken back; nil without --atomic.
-	journal     *restore.Journal
+	journal *restore.Journal
+	set     sets.Options
+	// ask asks a person whether to prune what looks like a mistake; nil where nobody is.
+	ask         func(context.Context, applyset.Decision, string) (bool, error)
 	concurrency int
 	// printed: the manifests are put in order and printed, and nothing else is done.
 	printed bool
@@ -68,6 +74,9 @@ each contested field is shown with both values, its owners, and the ways out.`,
   # See what would happen, as the server would do it
   kubectl k8sconnect apply -f web.yaml --dry-run=server
 
+  # Delete what left the folder since the last apply of the set
+  kubectl k8sconnect apply -f manifests/ --apply-set=shop --prune
+
   # Put manifests in order for a machine's configuration, without a server
   kubectl k8sconnect apply -f addons/ --dry-run=client -o manifests`,
 		Args:              verb.NoArgs,
@@ -78,6 +87,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	flags.input.Add(cmd)
 	flags.choices.Add(cmd.Flags())
 	flags.await.Add(cmd)
+	flags.set.Add(cmd.Flags(), true)
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
@@ -102,6 +112,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	input, inErr := f.input.ToOptions(in.Streams)
 	predictor, predictorErr := f.choices.ToPredictor()
 	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), await.IsUnattended(in.Streams))
+	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.PastConflicts = f.goOn
@@ -112,11 +123,14 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		strict:      f.strict,
 		engine:      apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: output.IsOfObjects(f.output)},
 		awaited:     awaited,
+		set:         set,
+		ask:         sets.Asking(in.Streams, out.Pause),
 		concurrency: f.concurrency,
 		printed:     f.output == output.Manifests,
 		run:         print.Run,
 		out:         out,
 	}
+	o.input.Files.Empty = set.Prune
 	var concurrencyErr, kindsErr, sideErr error
 	if f.atomic {
 		o.journal = &restore.Journal{}
@@ -131,13 +145,16 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	if f.output == output.Manifests && dryRun != object.DryRunClient {
 		dryRunErr = errors.Join(dryRunErr, errNothingApplied)
 	}
+	if f.output == output.Manifests && set.Name != "" {
+		setErr = errors.Join(setErr, errors.New("-o manifests and --apply-set exclude each other: the printed manifests are of no set"))
+	}
 	if f.concurrency < 0 {
 		concurrencyErr = errors.New("--concurrency must not be negative")
 	}
 	if f.awaitKinds < 0 {
 		kindsErr = errors.New("--await-kinds must not be negative")
 	}
-	return o, errors.Join(inErr, predictorErr, awaitedErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, predictorErr, awaitedErr, setErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -174,6 +191,9 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	o.engine.Wait = o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print)
 	o.engine.Remove = remover{client, o.out.Print}.ofItem
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
-	err = o.engine.Run(ctx, p)
-	return verb.Unfinished(o.rollBack(ctx, client, p, err))
+	run := func(ctx context.Context) error { return o.rollBack(ctx, client, p, o.engine.Run(ctx, p)) }
+	if o.set.Name != "" {
+		return verb.Unfinished(o.applySet(ctx, c, client, p, run))
+	}
+	return verb.Unfinished(run(ctx))
 }

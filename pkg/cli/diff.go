@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -24,6 +25,7 @@ type diffFlags struct {
 	input   input.Flags
 	choices choices.Flags
 	strict  verb.StrictFlags
+	set     sets.Flags
 	output  string
 }
 
@@ -31,6 +33,7 @@ type diffOptions struct {
 	input  input.Options
 	strict verb.StrictFlags
 	engine diff.Engine
+	set    sets.Options
 	run    string
 	out    *printer.Printer
 }
@@ -59,6 +62,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	cmd.Flags().SortFlags = false
 	flags.input.Add(cmd)
 	flags.choices.Add(cmd.Flags())
+	flags.set.Add(cmd.Flags(), false)
 	flags.strict.Add(cmd.Flags())
 	verb.OutputFlag(cmd, &flags.output)
 	return cmd
@@ -67,6 +71,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 	input, inErr := f.input.ToOptions(in.Streams)
 	predictor, predictorErr := f.choices.ToPredictor()
+	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	var externalErr error
 	print.External, externalErr = externalDiff(in.Streams)
@@ -75,10 +80,12 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 		input:  input,
 		strict: f.strict,
 		engine: diff.Engine{Predictor: predictor},
+		set:    set,
 		run:    print.Run,
 		out:    out,
 	}
-	return o, errors.Join(inErr, predictorErr, printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
+	o.input.Files.Empty = set.Prune
+	return o, errors.Join(inErr, predictorErr, setErr, printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // externalDiff returns the user's own diff program, nil if there is none.
@@ -120,5 +127,8 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	}
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	o.engine.Server, o.engine.Emit = client, o.out.Print
+	if o.set.Name != "" {
+		return o.diffSet(ctx, c, client, p)
+	}
 	return o.engine.Run(ctx, p)
 }

@@ -153,3 +153,13 @@ func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
 	return c.rest.Get().AbsPath(request.ResourcePath(kind, ref.Namespace, ref.Name)...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
+
+// Metadata lists what is selected and calls visit for the metadata of each object, which
+// is all that is sent of it. Where a page is too old to go on from, what was visited
+// already may be visited again.
+func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
+	return c.each(ctx, query{
+		kind: kind, sel: sel, metadata: true, visit: visit,
+		do: c.sender(object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}),
+	})
+}

@@ -49,6 +49,9 @@ func (e *UnknownError) Error() string {
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
+	// Admit is what an apply asks about each object that exists; what it refuses is warned
+	// of. Nil admits all.
+	Admit func(item plan.Item, live *unstructured.Unstructured) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
@@ -127,6 +130,11 @@ func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item,
 	e.mu.Lock()
 	e.known[item.Key()] = live != nil
 	e.mu.Unlock()
+	if live != nil && e.Admit != nil {
+		if err := e.Admit(item, live); err != nil {
+			e.emit(event.Warned{Ref: item.Ref, Text: "apply refuses it: " + err.Error()})
+		}
+	}
 	p, err := e.Predictor.Evaluate(item, live)
 	switch {
 	case err != nil:

@@ -24,7 +24,9 @@ const (
 	InConflict Action = "conflict"
 	Failed     Action = "failed"
 	Skipped    Action = "skipped"
-	Pruned     Action = "pruned"
+	// Pruned members of a set left the input, and are deleted; those that left it and stay
+	// are Kept.
+	Pruned Action = "pruned"
 	// Recreated objects were deleted, and created anew from the manifest.
 	Recreated Action = "recreated"
 )
@@ -112,6 +114,21 @@ type Applied struct {
 	Object *unstructured.Unstructured
 	// Sharing is set with Unchanged if the apply changed the owners of fields.
 	Sharing *managedfields.Sharing
+	// Departed: the object is not in the input, but is a member of the set that left it.
+	// Causes say why it does not go although it was deleted.
+	Departed bool
+	Causes   []Cause
+	// Joined is set if the object existed before, and became part of a set in this run.
+	Joined *Joined
+}
+
+// Joined says that an existing object became part of a set.
+type Joined struct {
+	// Set is its name: secret/shop.
+	Set string
+	// From are those who said until then that the object is theirs: "Helm release
+	// prod/web".
+	From []string
 }
 
 // Compared is the result of one object of a diff.
@@ -119,6 +136,8 @@ type Compared struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
+	// Departed: the object is not in the input, but is a member of the set that left it.
+	Departed bool
 	// Reason says why the action is Unknown or Recreate, or what was not checked.
 	Reason string
 	Err    error

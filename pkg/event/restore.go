@@ -11,7 +11,7 @@ import (
 const (
 	// Restored objects have the values and the owners back that they had.
 	Restored Action = "restored"
-	// Kept objects are left as they are: the Reason says why.
+	// Kept objects are left as they are: the Reason says why. A prune keeps some, too.
 	Kept Action = "kept"
 )
 

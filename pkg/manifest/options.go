@@ -30,6 +30,8 @@ type Options struct {
 	// SkipInvalid leaves faults in the content out of the error. A name that cannot be
 	// read stays an error.
 	SkipInvalid bool
+	// Empty lets an input be without a single object: for who means to have none.
+	Empty bool
 	// AsIs leaves objects as a server returned them, with what only it can have written:
 	// their status, for one. They are for looking at, not for writing.
 	AsIs bool

@@ -15,7 +15,7 @@ import (
 // cannot be read, then those of the content, in order. Many have a Hint() string. With
 // an error, Objects holds the sound objects, for callers that look for further faults
 // in them; Skipped and Warnings may be shown. An input without a single object is an
-// error too.
+// error too, unless it may be empty.
 //
 // When ctx ends, Read returns at once, even while standard input or a kustomization is
 // silent; the goroutine that reads it ends with the process. Otherwise it waits three
@@ -52,7 +52,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	if len(s.Objects) == 0 && s.unmatched > 0 {
 		return s.Result, &inputError{where: "-l " + o.Selector, text: "no object in the input matches"}
 	}
-	if len(s.Objects) == 0 {
+	if len(s.Objects) == 0 && !o.Empty {
 		return s.Result, errors.Join(append(s.Invalid, &inputError{text: "no Kubernetes object in the input"})...)
 	}
 	return s.Result, nil

@@ -6,7 +6,7 @@ import "github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 func ApplyActions() []event.Action {
 	return []event.Action{
 		event.Created, event.Configured, event.Recreated, event.Unchanged, event.InConflict,
-		event.Failed, event.Skipped, event.Pruned,
+		event.Failed, event.Skipped, event.Pruned, event.Kept,
 	}
 }
 

@@ -20,10 +20,12 @@ type State struct {
 	Current int // index into phases, -1 before the first
 	places  map[object.Key]Place
 	// Total is known once the run is planned; inPhase counts the results of the
-	// phase under way, done those of the run, tally what they are. What is pruned
-	// has left the plan and counts in the tally alone.
+	// phase under way, done those of the run, tally what they are. What left the input
+	// is not in the plan and counts in the tally alone; unpruned: some of it should be
+	// gone, and is not.
 	Total, inPhase, Done int
 	Tally                map[event.Action]int
+	unpruned             bool
 	// Sharing adds up the fields whose owners change and nothing else, sharers the
 	// objects that have some.
 	Sharing managedfields.Sharing
@@ -65,9 +67,17 @@ func (s *State) Take(e event.Event) {
 	case event.PhaseStarted:
 		s.Current, s.inPhase = e.Index, 0
 	case event.Applied:
+		if e.Departed {
+			s.departed(e.Action)
+			return
+		}
 		s.result(e.Ref, e.Action)
 		s.share(e.Sharing)
 	case event.Compared:
+		if e.Departed {
+			s.departed(e.Action)
+			return
+		}
 		s.result(e.Ref, e.Action)
 		s.share(e.Sharing)
 	case event.Deleted:
@@ -102,10 +112,15 @@ func (s *State) plan(e event.Planned) {
 func (s *State) result(ref object.Ref, action event.Action) {
 	s.Begun = true
 	s.Tally[action]++
-	if _, named := s.places[ref.Key()]; named || action != event.Pruned {
-		s.Done++
-		s.inPhase++
-	}
+	s.Done++
+	s.inPhase++
+}
+
+// departed counts an object that is not in the input.
+func (s *State) departed(action event.Action) {
+	s.Begun = true
+	s.Tally[action]++
+	s.unpruned = s.unpruned || (action == event.Failed || action == event.Skipped)
 }
 
 // share adds up fields whose owners change and whose values do not.
@@ -160,7 +175,7 @@ func (s *State) WentWrong() bool {
 	if s.Word.Text == "" {
 		return false
 	}
-	bad := s.Good() < s.Done || s.Done < s.Total
+	bad := s.unpruned || s.Good() < s.Done || s.Done < s.Total
 	for action, n := range s.Waited {
 		bad = bad || action != event.Met && n > 0
 	}

@@ -22,8 +22,10 @@ func ForeignHint(err error) string {
 		return "--dry-run=server shows what would be deleted; there are no prompts for single objects"
 	case "raw":
 		return "kubectl delete --raw sends a request to a path of the API server; no object is named by it"
-	case "prune", "prune-allowlist", "applyset":
-		return "leaving the manifests deletes nothing: delete it with kubectl k8sconnect delete TYPE/NAME"
+	case "prune-allowlist":
+		return "--apply-set=NAME --prune deletes what left the set, of every kind; --prune-allow=KIND adds the protected ones"
+	case "prune", "applyset":
+		return "sets belong to apply and diff: --apply-set=NAME --prune"
 	case "wait":
 		return "apply --wait waits for what it applied; for the rest, see: kubectl k8sconnect wait"
 	case "force":

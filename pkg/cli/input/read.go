@@ -74,6 +74,9 @@ func sayLeftOut(result manifest.Result, streams genericiooptions.IOStreams) {
 	}
 }
 
+// LeftOut reports whether something of the input was left out because it is at fault.
+func (o *Options) LeftOut() bool { return len(o.invalid) > 0 }
+
 // Incomplete is the end of a run that left something out: what it says of the rest,
 // or a no.
 func (o *Options) Incomplete(end error) error {

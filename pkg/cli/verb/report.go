@@ -74,7 +74,7 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 		return code
 	case errors.Is(err, ErrNo):
 		return ExitNo
-	case isLate(err):
+	case isLate(err), isRefused(err):
 		reportErrors(streams, say, err)
 		return ExitNo
 	case errors.Is(err, ErrUnknown):
@@ -106,6 +106,13 @@ func isLate(err error) bool {
 	}
 	nothing, ok := errors.AsType[*wait.NothingError](err)
 	return ok && nothing.Late
+}
+
+// isRefused reports whether we did not do what was asked because somebody has to confirm
+// it first: that is a no.
+func isRefused(err error) bool {
+	var refused interface{ Unconfirmed() bool }
+	return errors.As(err, &refused) && refused.Unconfirmed()
 }
 
 // reportErrors prints errors, one a line. A hint stands under the last of those

@@ -28,6 +28,23 @@ func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, err
 	return d.kindOfType(ctx, text, gvk)
 }
 
+// Preferred tells how the server serves a kind in the version that it prefers. The error
+// is a *NoTypeError if it serves the kind in none.
+func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
+	var gvk schema.GroupVersionKind
+	err := d.look(ctx, gk.String(), func(t catalogue) error {
+		mapping, err := t.mapper.RESTMappingWithContext(ctx, gk)
+		if err == nil {
+			gvk = mapping.GroupVersionKind
+		}
+		return err
+	})
+	if err != nil {
+		return object.Kind{}, err
+	}
+	return d.kindOfType(ctx, gk.String(), gvk)
+}
+
 // Resources is Resource for a TYPE that may also be a category, such as all: the
 // kinds that are in it.
 func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, error) {

@@ -61,6 +61,8 @@ type appliedObject struct {
 	Left      []contestedPath        `json:"left,omitempty"`
 	Adopted   []string               `json:"adopted,omitempty"`
 	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
+	Joined    *joinedEntry           `json:"joined,omitempty"`
+	Causes    []causeEntry           `json:"causes,omitempty"`
 	Wait      *waitEntry             `json:"wait,omitempty"`
 	Rollback  *rollbackEntry         `json:"rollback,omitempty"`
 }
@@ -81,7 +83,22 @@ func appliedOf(a event.Applied) appliedObject {
 		Conflicts:  refusedOf(a),
 		Yielded:    textsOf(a.Yielded),
 		Left:       contestedOf(a.Left),
+		Joined:     joinedOf(a.Joined),
+		Causes:     causesOf(a.Causes),
 	}
+}
+
+// joinedEntry says of an object that existed before that it became part of a set.
+type joinedEntry struct {
+	Set  string   `json:"set"`
+	From []string `json:"from,omitempty"`
+}
+
+func joinedOf(j *event.Joined) *joinedEntry {
+	if j == nil {
+		return nil
+	}
+	return &joinedEntry{Set: j.Set, From: j.From}
 }
 
 // refusedOf are the conflicts of an object, marked where taking one would be refused.
@@ -103,7 +120,7 @@ func applySuite(result result[appliedObject], named func(object.Ref) string) jun
 		case event.InConflict:
 			c.Failure = contestedProblem(o, named(o.ref()))
 		case event.Failed:
-			c.Failure = problem(o.Action, o.Error, nil)
+			c.Failure = problem(o.Action, o.Error, causeTexts(o.Causes))
 		case event.Skipped:
 			c.Skipped = problem(o.Action, o.Error, nil)
 		}

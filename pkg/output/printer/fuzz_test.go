@@ -170,7 +170,7 @@ func (s *seed) event() event.Event {
 
 func (s *seed) action() event.Action {
 	known := []event.Action{
-		event.Created, event.Configured, event.Unchanged, event.InConflict, event.Failed, event.Skipped, event.Pruned,
+		event.Created, event.Configured, event.Unchanged, event.InConflict, event.Failed, event.Skipped, event.Pruned, event.Kept,
 		event.Create, event.Update, event.Delete, event.None, event.Unknown, "another", "",
 	}
 	return known[s.number(len(known))]

@@ -21,7 +21,8 @@ func ForApply(o output.Options) (*Printer, error) {
 	if o.DryRun {
 		applied.Text = "checked"
 	}
-	return newPrinter(o, output.NewState(applied, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.NewState(applied, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
+		told.Explain() // of what is pruned
 		switch {
 		case b.Format == output.Manifests:
 			return noResults{}, nil

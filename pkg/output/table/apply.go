@@ -64,7 +64,7 @@ func (t *applyTable) Take(e event.Event) {
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.OnlyOwners
 	return !quiet || t.Verbose || t.State.Total <= oneScreen ||
-		a.Reason != "" || len(t.details(a, 0)) > 0
+		a.Reason != "" || a.Joined != nil || len(t.details(a, 0)) > 0
 }
 
 func (t *applyTable) Flush() {
@@ -149,6 +149,9 @@ func (t *applyTable) name(a event.Applied) string {
 	}
 	if a.Sharing != nil {
 		said += "  " + t.Paint.Faint.Sprint("("+text.Printable(a.Sharing.String())+")")
+	}
+	if a.Joined != nil {
+		said += "  " + t.Paint.Faint.Sprint("("+text.Printable(joined(a))+")")
 	}
 	if reason := strings.Join(layout.Lines(a.Reason), "; "); reason != "" {
 		said += ": " + reason

@@ -35,6 +35,7 @@ func (t *applyTable) details(a event.Applied, room int) []string {
 		}
 		return append(withCommas("from ", phrase.Owners(c.Owners, t.Now()), ":"), fromTo(c, room)...)
 	})...)
+	all = append(all, phrase.Causes(a.Causes)...)
 	all = append(all, paths("yielded", pathsOf(a.Yielded), most, room, nil)...)
 	if t.Verbose {
 		all = append(all, paths("left", changesLeft(a.Left), most, room, func(c managedfields.Change, _ int) []string {
@@ -45,6 +46,19 @@ func (t *applyTable) details(a event.Applied, room int) []string {
 		}
 	}
 	return all
+}
+
+// joined says that an object that existed before became part of a set.
+func joined(a event.Applied) string {
+	verb := "joined"
+	if a.DryRun {
+		verb = "would join"
+	}
+	said := verb + " " + a.Joined.Set
+	if len(a.Joined.From) > 0 {
+		said += ", taken from " + strings.Join(a.Joined.From, " and ")
+	}
+	return said
 }
 
 // paths lists changes of one sort, the first ones of them, one a line, the note of each

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// diffSet compares the plan as a set: it shows what would leave it, too.
+func (o *diffOptions) diffSet(ctx context.Context, c *connection.Connection, client *cluster.Client, p *plan.Plan) error {
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Emit: o.out.Print}
+	if err := o.set.Begin(ctx, run, p); err != nil {
+		return err
+	}
+	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.Take()...)
+	o.engine.Admit = run.Admit
+	compared := o.engine.Run(ctx, p)
+	if ctx.Err() != nil {
+		return compared
+	}
+	leaves := false
+	run.Delete = func(ctx context.Context, _ *sets.Set, doomed []applyset.Member) error {
+		leaves = true
+		return sets.Show(ctx, client, doomed, o.out.Print)
+	}
+	if err := run.Leaving(ctx); err != nil {
+		return err
+	}
+	if compared == nil && leaves {
+		return diff.ErrDiffers
+	}
+	return compared
+}

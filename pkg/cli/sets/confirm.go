@@ -1,0 +1,63 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// confirm returns nil if what was decided may be pruned. A dry run needs no confirmation,
+// and says what a run would need.
+func (r *Run) confirm(ctx context.Context) error {
+	d := r.shown
+	doubt, digest := d.Doubt(), d.Digest()
+	refusal := &UnconfirmedError{Doubt: doubt, Digest: digest}
+	switch {
+	case len(d.Doomed) == 0, r.options.digest == digest:
+		return nil
+	case r.options.digest != "":
+		refusal.Doubt = fmt.Sprintf("--confirm=%s is for something else: what would be pruned has changed since", r.options.digest)
+	case doubt == "", r.options.yes:
+		return nil
+	case r.Ask != nil && r.DryRun == object.DryRunNone:
+		yes, err := r.Ask(ctx, d, doubt)
+		if yes || err != nil {
+			return err
+		}
+		refusal.Declined = true
+	}
+	if r.DryRun != object.DryRunNone {
+		r.Emit(event.Warned{Text: refusal.Doubt + "; apply refuses that without --yes, or --confirm=" + digest})
+		return nil
+	}
+	for _, m := range d.Doomed {
+		r.Emit(event.Applied{Ref: m.Ref, Action: event.Skipped, Departed: true, Err: errUnconfirmed})
+	}
+	return refusal
+}
+
+var errUnconfirmed = errors.New("to be pruned, which nobody confirmed")
+
+// UnconfirmedError says that a prune looks like a mistake and nobody confirmed it, so that
+// nothing was done.
+type UnconfirmedError struct {
+	Doubt, Digest string
+	// Declined: somebody was asked, and said no.
+	Declined bool
+}
+
+func (e *UnconfirmedError) Error() string { return "nothing was done: " + e.Doubt }
+
+// Unconfirmed marks it as a refusal of ours.
+func (e *UnconfirmedError) Unconfirmed() bool { return true }
+
+// Hint says what to do about it.
+func (e *UnconfirmedError) Hint() string {
+	if e.Declined {
+		return ""
+	}
+	return "check the input and the name of the set; if it is meant, give --yes, or in CI --confirm=" + e.Digest
+}

@@ -1,0 +1,120 @@
+package sets
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// Flags are those of verbs that apply a set, or say what that would do.
+type Flags struct {
+	name    string
+	prune   bool
+	allow   []string
+	adopt   bool
+	confirm ConfirmFlags
+}
+
+// NameFlag is how a set is named on a command line, and SpelledByKubectl how kubectl
+// spells that.
+const (
+	NameFlag         = "apply-set"
+	SpelledByKubectl = "applyset"
+)
+
+// AddName adds the flag that names a set.
+func AddName(flags *pflag.FlagSet, name *string, usage string) {
+	flags.StringVar(name, NameFlag, "", usage)
+	flags.StringVar(name, SpelledByKubectl, "", usage)
+	_ = flags.MarkHidden(SpelledByKubectl) // It only fails for a flag that there is not.
+}
+
+// Add adds the flags. writes: the verb prunes, and does not only say what it would.
+func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
+	AddName(flags, &f.name, "[KIND[.GROUP]/]NAME of the set that the input is: its parent, a Secret by default")
+	flags.BoolVar(&f.prune, "prune", false, "Delete members of the set that are not in the input any more, once all of it is applied")
+	flags.StringSliceVar(&f.allow, "prune-allow", nil,
+		"Prune objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
+	flags.BoolVar(&f.adopt, "adopt", false, "Let objects join the set that belong to another set, a Helm release, or a Flux or Argo CD application")
+	if writes {
+		f.confirm.Add(flags)
+	}
+}
+
+// ConfirmFlags are those by which a prune is confirmed that looks like a mistake.
+type ConfirmFlags struct {
+	yes    bool
+	digest string
+}
+
+// Add adds the flags.
+func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.yes, "yes", false, "Prune without asking, even if the input is empty, has nothing in common with the set, or less than half of it")
+	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run or diff showed with this DIGEST; for CI")
+}
+
+// Options are what the flags mean. The zero value is no set.
+type Options struct {
+	// Name of the set; empty for none.
+	Name  string
+	Prune bool
+	adopt bool
+	allow []schema.GroupKind
+	yes   bool
+	// digest is what was confirmed, if it was.
+	digest string
+}
+
+// Take are the choices that come with --adopt: the label by which an object is part of
+// another set becomes ours.
+func (o Options) Take() []predict.Choice {
+	if !o.adopt {
+		return nil
+	}
+	label, err := predict.ParseChoices(`.metadata.labels["` + applyset.PartOfLabel + `"]`)
+	if err != nil {
+		return nil // It is a path, and always the same.
+	}
+	return label
+}
+
+// ToOptions reads what was typed. selected: only part of the input is meant.
+func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, error) {
+	o := Options{Name: f.name, Prune: f.prune, adopt: f.adopt, yes: f.confirm.yes, digest: f.confirm.digest}
+	var errs []error
+	if given(NameFlag) && given(SpelledByKubectl) {
+		errs = append(errs, errors.New("--"+NameFlag+" and --"+SpelledByKubectl+" are one flag: give one of them"))
+	}
+	if f.name != "" {
+		_, _, err := applyset.ParseName(f.name)
+		errs = append(errs, verb.FlagError("--"+NameFlag, err))
+	} else if given(NameFlag) || given(SpelledByKubectl) { // Perhaps a variable that is not set.
+		errs = append(errs, errors.New("--"+NameFlag+" names no set"))
+	}
+	for _, text := range f.allow {
+		gk, err := applyset.ParseAllow(text)
+		errs = append(errs, verb.FlagError("--prune-allow", err))
+		o.allow = append(o.allow, gk)
+	}
+	switch {
+	case f.name == "" && f.prune:
+		errs = append(errs, &object.HintedError{
+			Err:    errors.New("--prune needs a set, or nobody knows what left it"),
+			Advice: "name one with --apply-set=NAME, from the first apply on",
+		})
+	case f.name == "" && f.adopt:
+		errs = append(errs, errors.New("--adopt goes with --apply-set"))
+	case f.prune && selected:
+		errs = append(errs, errors.New("-l and --prune exclude each other: what does not match would count as gone"))
+	}
+	if !f.prune && (len(f.allow) > 0 || f.confirm.yes || f.confirm.digest != "") {
+		errs = append(errs, errors.New("--prune-allow, --yes and --confirm go with --prune"))
+	}
+	return o, errors.Join(errs...)
+}

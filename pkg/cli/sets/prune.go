@@ -1,0 +1,136 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// Reader reads the objects of one kind: see cluster.Client.Live.
+type Reader interface {
+	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
+}
+
+// Phases puts members into the order in which they are deleted, the reverse of that in
+// which they would be applied. Each is bound to its UID, and to being a member still when
+// its turn comes. Those that are gone meanwhile are left out.
+func Phases(ctx context.Context, reader Reader, set *Set, members []applyset.Member) ([]deletion.Phase, error) {
+	manifests, kinds, err := read(ctx, reader, members)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Build(manifests, plan.Options{Kinds: kinds})
+	if err != nil {
+		// They name each other in their annotations in a way that makes no order. What their
+		// kinds say does.
+		for _, m := range manifests {
+			m.Object.SetAnnotations(nil)
+		}
+		if p, err = plan.Build(manifests, plan.Options{Kinds: kinds}); err != nil {
+			return nil, err
+		}
+	}
+	known := map[object.Key]applyset.Member{}
+	for _, m := range members {
+		known[m.Ref.Key()] = m
+	}
+	phases := deletion.Reverse(p)
+	for _, ph := range phases {
+		for i := range ph.Sets {
+			ph.Sets[i].Selection.Labels = applyset.Selector(set.ID())
+			for j := range ph.Sets[i].Items {
+				item := &ph.Sets[i].Items[j]
+				item.UID = known[item.Ref.Key()].UID
+			}
+		}
+	}
+	return phases, nil
+}
+
+// read reads the members: their specs tell what they need of one another.
+func read(ctx context.Context, reader Reader, members []applyset.Member) ([]object.Manifest, map[schema.GroupVersionKind]object.Kind, error) {
+	kinds := map[schema.GroupVersionKind]object.Kind{}
+	refs := map[schema.GroupVersionKind][]object.Ref{}
+	for _, m := range members {
+		kinds[m.Ref.GVK] = m.Kind
+		refs[m.Ref.GVK] = append(refs[m.Ref.GVK], m.Ref)
+	}
+	var (
+		mu        sync.Mutex
+		wait      sync.WaitGroup
+		faults    []error
+		manifests []object.Manifest
+	)
+	for gvk, kind := range kinds {
+		wait.Go(func() {
+			reader.Live(ctx, kind, refs[gvk], func(_ int, live *unstructured.Unstructured, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					faults = append(faults, err)
+				} else if live != nil {
+					manifests = append(manifests, object.Manifest{Object: live})
+				}
+			})
+		})
+	}
+	wait.Wait()
+	return manifests, kinds, errors.Join(faults...)
+}
+
+// Timeout is how long a member may take to go: as with delete, long for what goes after
+// all that it holds.
+func Timeout(kind object.Kind) time.Duration {
+	const usual, long = 5 * time.Minute, 20 * time.Minute
+	switch kind.GVK.GroupKind().String() {
+	case "Namespace", "CustomResourceDefinition.apiextensions.k8s.io":
+		return long
+	}
+	return usual
+}
+
+// Pruned hands to emit what delete's engine tells, as results of an apply.
+func Pruned(emit func(event.Event)) func(event.Event) {
+	return func(e event.Event) {
+		switch e := e.(type) {
+		case event.Planned, event.PhaseStarted: // The plan is that of the apply.
+		case event.Deleted:
+			if a, told := prunedOf(e); told {
+				emit(a)
+			}
+		default:
+			emit(e)
+		}
+	}
+}
+
+var errRemains = errors.New("its deletion was accepted, and it is still there")
+
+// prunedOf is what became of a member; false for one that is not one any more.
+func prunedOf(d event.Deleted) (event.Applied, bool) {
+	a := event.Applied{Ref: d.Ref, DryRun: d.DryRun, Departed: true, Reason: d.Reason, Err: d.Err, Causes: d.Causes}
+	switch d.Action { //nolint:exhaustive // delete's engine tells these
+	case event.Absent:
+		return a, false
+	case event.Gone:
+		a.Action = event.Pruned
+	case event.Skipped:
+		a.Action = event.Skipped
+	default:
+		a.Action = event.Failed
+		if a.Err == nil {
+			a.Err = errRemains
+		}
+	}
+	return a, true
+}

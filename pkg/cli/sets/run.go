@@ -1,0 +1,362 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Run is one run over a set: an apply, or what says what that would do. Server, Namespace
+// and Emit are needed.
+type Run struct {
+	Server Server
+	// Namespace in which the parent is, if its kind has one.
+	Namespace string
+	DryRun    object.DryRun
+	// Manager is who applies the members.
+	Manager string
+	// Ask asks a person to confirm what is doomed, and why that is doubtful; nil where
+	// nobody is there.
+	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
+	// Delete deletes doomed members, by delete's engine, and returns nil once all of them
+	// are gone.
+	Delete func(ctx context.Context, set *Set, doomed []applyset.Member) error
+	// Emit is called for each event, one at a time.
+	Emit func(event.Event)
+	// Notes are annotations of ours on the parent, beside those of the specification.
+	Notes map[string]string
+
+	options Options
+	set     *Set
+	// input is what the plan has; shown what was decided before anything was written.
+	input []applyset.Input
+	shown applyset.Decision
+
+	mu     sync.Mutex
+	joined map[object.Key]*event.Joined
+	made   object.Key // a namespace that was created for the parent
+}
+
+// Begin finds the set and makes the plan's objects its members. Where that is asked for,
+// it lists who left, and has what looks like a mistake confirmed. Then it writes the
+// parent, so that its promise covers what was and what will be: nothing of the plan is
+// written before. A nil run is that of no set.
+func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
+	var err error
+	r.options = o
+	if r.set, err = Find(ctx, r.Server, o.Name, r.Namespace); err != nil {
+		return err
+	}
+	if err := r.check(p); err != nil {
+		return err
+	}
+	if err := r.label(p); err != nil {
+		return err
+	}
+	if o.Prune {
+		if r.shown, err = r.decide(ctx); err != nil {
+			return err
+		}
+		if err := r.confirm(ctx); err != nil {
+			return err
+		}
+	}
+	return r.grow(ctx, p)
+}
+
+// Set is the set of the run.
+func (r *Run) Set() *Set { return r.set }
+
+// check reports why the set cannot be written, or not with this input.
+func (r *Run) check(p *plan.Plan) error {
+	parent := r.set.Record.Parent
+	builtin := applyset.MayBeParent(parent.GVK.GroupKind())
+	switch {
+	case !r.set.Exists && !builtin:
+		return &object.HintedError{
+			Err:    fmt.Errorf("%s does not exist, and only a Secret or a ConfigMap is created as a parent", parent),
+			Advice: "create it first: what its spec has to say, only you know",
+		}
+	case r.set.Exists && builtin && r.set.Record.IsNew() && !r.options.adopt:
+		return &applyset.NotASetError{Parent: parent}
+	}
+	if err := r.set.Record.Check(); err != nil {
+		return err
+	}
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			if it.Key() == parent.Key() {
+				return &object.HintedError{
+					Err:    fmt.Errorf("%s: %s is the parent of the set, and cannot be one of its members", it.Source, it.Ref),
+					Advice: "leave it out of the input, or name the set differently",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// label makes the plan's objects members: the label is part of what is applied, so we own
+// it, and it goes with the object. What says that it belongs to another set is an error.
+func (r *Run) label(p *plan.Plan) error {
+	id := r.set.ID()
+	var faults []error
+	for _, ph := range p.Phases {
+		for i, it := range ph.Items {
+			if !listable(it.Kind) {
+				continue // It is answered, and not kept: nobody would find it.
+			}
+			if other := it.Object.GetLabels()[applyset.PartOfLabel]; other != "" && other != id {
+				faults = append(faults, &object.HintedError{
+					Err:    fmt.Errorf("%s: %s: its label %s says that it is part of another set", it.Source, it.Ref, applyset.PartOfLabel),
+					Advice: "leave the label out: who applies a set, sets it",
+				})
+				continue
+			}
+			ph.Items[i].Object = labelled(it.Object, id)
+			r.input = append(r.input, applyset.Input{Ref: it.Ref, Resource: it.Kind.Resource})
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// listable reports whether objects of a kind can be found again. Of a kind that is yet to
+// be served, that is assumed.
+func listable(kind object.Kind) bool {
+	if len(kind.Verbs) == 0 {
+		return true
+	}
+	for _, verb := range kind.Verbs {
+		if verb == "list" {
+			return true
+		}
+	}
+	return false
+}
+
+// labelled returns the object with the label of a member. What changes is copied, the rest
+// is shared.
+func labelled(u *unstructured.Unstructured, id string) *unstructured.Unstructured {
+	fields := maps.Clone(u.Object)
+	metadata, _ := fields["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	labels, _ := metadata["labels"].(map[string]any)
+	labels = maps.Clone(labels)
+	if labels == nil {
+		labels = map[string]any{}
+	}
+	labels[applyset.PartOfLabel] = id
+	metadata["labels"] = labels
+	fields["metadata"] = metadata
+	return &unstructured.Unstructured{Object: fields}
+}
+
+// decide lists the members, and decides who goes.
+func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
+	members, err := r.set.Members(ctx)
+	if err != nil {
+		return applyset.Decision{}, err
+	}
+	return applyset.Decide(applyset.Set{Parent: r.set.Record.Parent, Input: r.input, Allow: r.options.allow}, members), nil
+}
+
+// promise covers what the input needs.
+func (r *Run) promise() applyset.Promise {
+	refs := make([]object.Ref, len(r.input))
+	for i, in := range r.input {
+		refs[i] = in.Ref
+	}
+	return applyset.PromiseOf(refs)
+}
+
+// grow writes the parent with what it promised and what the input needs; a parent that
+// promises all that is left as it is.
+func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
+	want := r.set.Record.Promise.Union(r.promise())
+	if r.set.Exists && !r.set.Record.IsNew() && r.set.Record.Promise.Equal(want) && len(r.Notes) == 0 {
+		return nil
+	}
+	if r.DryRun == object.DryRunClient {
+		return nil
+	}
+	dryRun := r.DryRun == object.DryRunServer
+	err := r.set.Write(ctx, want, r.Notes, dryRun)
+	if !apierrors.IsNotFound(err) || r.set.Exists || !has(p, namespaceKey(r.Namespace)) {
+		return err
+	}
+	// The parent is to be in a namespace that the set itself brings. The namespace is no
+	// member before it is labelled, so the promise comes in time.
+	if dryRun {
+		return nil
+	}
+	if err := r.makeNamespace(ctx); err != nil {
+		return err
+	}
+	return r.set.Write(ctx, want, r.Notes, false)
+}
+
+func namespaceKey(name string) object.Key { return object.Key{Kind: "Namespace", Name: name} }
+
+func has(p *plan.Plan, key object.Key) bool {
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			if it.Key() == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// makeNamespace creates the parent's namespace, with nothing but its name.
+func (r *Run) makeNamespace(ctx context.Context) error {
+	kind, err := r.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetGroupVersionKind(kind.GVK)
+	u.SetName(r.Namespace)
+	_, err = r.Server.Apply(ctx, kind, u, object.Write{Manager: r.Manager})
+	if err == nil {
+		r.made = namespaceKey(r.Namespace)
+	}
+	return err
+}
+
+// Admit refuses an object that is there, belongs to somebody else, and is no member yet.
+func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
+	id := r.set.ID()
+	if live.GetLabels()[applyset.PartOfLabel] == id || item.Key() == r.made {
+		return nil
+	}
+	joined := &event.Joined{Set: r.set.Name()}
+	claims := applyset.Claims(live, id)
+	for _, c := range claims {
+		joined.From = append(joined.From, c.String())
+	}
+	if len(claims) > 0 && !r.options.adopt {
+		return &ClaimedError{Claims: claims}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.joined == nil {
+		r.joined = map[object.Key]*event.Joined{}
+	}
+	r.joined[item.Key()] = joined
+	return nil
+}
+
+// Mark adds to the engine's events what it does not know: of objects that were there,
+// that they joined the set.
+func (r *Run) Mark(e event.Event) event.Event {
+	if a, ok := e.(event.Applied); ok && (a.Action == event.Configured || a.Action == event.Unchanged) {
+		r.mu.Lock()
+		a.Joined = r.joined[a.Ref.Key()]
+		r.mu.Unlock()
+		if a.Ref.Key() == r.made {
+			a.Action = event.Created // By us, a moment before.
+		}
+		return a
+	}
+	return e
+}
+
+// ClaimedError says that an object belongs to somebody else.
+type ClaimedError struct{ Claims []applyset.Claim }
+
+func (e *ClaimedError) Error() string {
+	names := make([]string, len(e.Claims))
+	for i, c := range e.Claims {
+		names[i] = c.String()
+	}
+	return "it belongs to " + strings.Join(names, " and ") + " (" + e.Claims[0].Mark + ")"
+}
+
+// Hint says what to do about it.
+func (e *ClaimedError) Hint() string {
+	return "--adopt lets it join this set; stop the other one from applying it first, or both will go on changing it"
+}
+
+// End ends the run of which the apply ended so: it prunes what left the set and then
+// shrinks the promise, or says why it does not. leftOut: some of the input was left out.
+func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
+	if !r.options.Prune {
+		return applied
+	}
+	if why := r.whyNot(applied, leftOut); why != "" {
+		if n := len(r.shown.Doomed); n > 0 {
+			r.Emit(event.Warned{Text: fmt.Sprintf("nothing was pruned: %s; %s left the input and stay in %s", why, text.Count(n, "object"), r.set.Name())})
+		}
+		return applied
+	}
+	if r.DryRun != object.DryRunNone || !r.set.Exists {
+		return r.prune(ctx, r.shown)
+	}
+	if len(r.shown.Doomed)+len(r.shown.Kept) == 0 && r.left(r.shown).Equal(r.set.Record.Promise) {
+		return nil
+	}
+	// Who is a member is looked at once more: much may have changed since it was shown.
+	decided, err := r.decide(ctx)
+	if err != nil {
+		return err
+	}
+	now := decided.Within(r.shown)
+	if err := r.prune(ctx, now); err != nil {
+		return err
+	}
+	left := r.left(now)
+	if left.Equal(r.set.Record.Promise) {
+		return nil
+	}
+	if err := r.set.Write(ctx, left, r.Notes, false); err != nil {
+		return fmt.Errorf("what left is pruned, but %s still promises it: %w", r.set.Record.Parent, err)
+	}
+	return nil
+}
+
+// left is what the parent has to promise once what is doomed is gone.
+func (r *Run) left(d applyset.Decision) applyset.Promise {
+	p := r.promise().Union(d.Left())
+	if parent := r.set.Record.Parent; parent.Namespace != "" {
+		p = p.Union(applyset.Promise{Namespaces: []string{parent.Namespace}})
+	}
+	return p
+}
+
+// whyNot says why nothing may be pruned; empty if it may be.
+func (r *Run) whyNot(applied error, leftOut bool) string {
+	switch {
+	case applied != nil:
+		return "not everything was applied"
+	case leftOut:
+		return "some of the input was left out"
+	}
+	return ""
+}
+
+// prune tells of what is kept, and deletes what is doomed.
+func (r *Run) prune(ctx context.Context, d applyset.Decision) error {
+	for _, k := range d.Kept {
+		if k.Reason != applyset.Copied {
+			r.Emit(event.Applied{Ref: k.Ref, Action: event.Kept, Departed: true, DryRun: r.DryRun != object.DryRunNone, Reason: k.Text()})
+		}
+	}
+	if len(d.Doomed) == 0 {
+		return nil
+	}
+	return r.Delete(ctx, r.set, d.Doomed)
+}

@@ -1,0 +1,220 @@
+package sets
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Server is what is needed of a cluster.
+type Server interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	// Resource finds the kind that is meant by a TYPE as kubectl takes it, Preferred that
+	// of a group, Kind one in a version.
+	Resource(ctx context.Context, text string) (object.Kind, error)
+	Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error)
+	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
+	// Metadata lists what is selected, of each object the metadata alone.
+	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
+}
+
+// Set is a set as the cluster has it.
+type Set struct {
+	Server Server
+	// Kind of the parent.
+	Kind   object.Kind
+	Record applyset.Record
+	// Exists: the parent is there. Live is what it is then.
+	Exists bool
+	Live   *unstructured.Unstructured
+}
+
+// Find finds a set by its name, NAME or KIND[.GROUP]/NAME, in a namespace. One that does
+// not exist is no error.
+func Find(ctx context.Context, server Server, name, namespace string) (*Set, error) {
+	typ, name, err := applyset.ParseName(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{Server: server}
+	if typ == "" {
+		s.Kind, err = server.Kind(ctx, applyset.ParentKind())
+	} else {
+		s.Kind, err = server.Resource(ctx, typ)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ref := object.Ref{GVK: s.Kind.GVK, Name: name}
+	if s.Kind.Namespaced {
+		ref.Namespace = namespace
+	}
+	s.Record = applyset.Record{Parent: ref}
+	if ref.Namespace != "" {
+		s.Record.Promise.Namespaces = []string{ref.Namespace}
+	}
+	if err := s.mayBeParent(ctx); err != nil {
+		return nil, err
+	}
+	live, err := server.Get(ctx, s.Kind, ref)
+	switch {
+	case apierrors.IsNotFound(err):
+		return s, nil
+	case err != nil:
+		return nil, err
+	}
+	return s, s.read(ctx, live)
+}
+
+// read takes the parent for what it says.
+func (s *Set) read(ctx context.Context, live *unstructured.Unstructured) error {
+	s.Exists, s.Live, s.Record = true, live, applyset.Read(live)
+	var kinds []schema.GroupKind
+	for _, gr := range s.Record.Resources {
+		kind, err := s.Server.Resource(ctx, gr.String())
+		if isUnserved(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		kinds = append(kinds, kind.GVK.GroupKind())
+	}
+	s.Record = s.Record.Resolve(kinds)
+	return nil
+}
+
+// mayBeParent reports why objects of the parent's kind may be none.
+func (s *Set) mayBeParent(ctx context.Context) error {
+	if applyset.MayBeParent(s.Kind.GVK.GroupKind()) {
+		return nil
+	}
+	no := &object.HintedError{
+		Err:    fmt.Errorf("%s cannot be the parent of a set", s.Kind.GVK.GroupKind()),
+		Advice: "a Secret or a ConfigMap can, or a custom resource whose definition has the label " + applyset.ParentTypeLabel,
+	}
+	if s.Kind.GVK.Group == "" {
+		return no
+	}
+	crd, err := s.Server.Preferred(ctx, schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"})
+	if err != nil {
+		return err
+	}
+	definition, err := s.Server.Get(ctx, crd, object.Ref{GVK: crd.GVK, Name: s.Kind.GVR().GroupResource().String()})
+	if apierrors.IsNotFound(err) {
+		return no
+	}
+	if err != nil {
+		return fmt.Errorf("may %s be the parent of a set? %w", s.Kind.GVK.GroupKind(), err)
+	}
+	if _, allowed := definition.GetLabels()[applyset.ParentTypeLabel]; !allowed {
+		return no
+	}
+	return nil
+}
+
+// ID of the set.
+func (s *Set) ID() string { return applyset.ID(s.Record.Parent) }
+
+// Name is how the set is named: secret/shop.
+func (s *Set) Name() string { return s.Record.Parent.Resource() }
+
+// listing bounds the lists that are under way at once.
+const listing = 16
+
+// Members lists the members of the set: where its promise says that they may be, one LIST
+// for each kind if all namespaces may be listed or there is but one, and one for each
+// namespace otherwise. A kind that is not served any more has none; a kind of which that
+// cannot be told is an error.
+func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
+	var (
+		mu    sync.Mutex
+		found = map[object.Key]applyset.Member{}
+		group errgroup.Group
+	)
+	group.SetLimit(listing)
+	for _, gk := range s.Record.Promise.Kinds {
+		group.Go(func() error {
+			kind, err := s.Server.Preferred(ctx, gk)
+			if isUnserved(err) || err == nil && !slices.Contains(kind.Verbs, "list") {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			err = s.list(ctx, kind, func(u *unstructured.Unstructured) {
+				m := applyset.MemberOf(kind, u)
+				mu.Lock()
+				defer mu.Unlock()
+				found[m.Ref.Key()] = m
+			})
+			if isUnserved(err) {
+				return nil
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("members of %s: %w", s.Record.Parent, err)
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b applyset.Member) int { return a.Ref.Compare(b.Ref) }), nil
+}
+
+// list lists the members of one kind.
+func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructured.Unstructured)) error {
+	sel := object.Selection{Labels: applyset.Selector(s.ID())}
+	namespaces := s.Record.Promise.Namespaces
+	if !kind.Namespaced {
+		return s.Server.Metadata(ctx, kind, sel, visit)
+	}
+	if len(namespaces) > 1 {
+		err := s.Server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) {
+			if slices.Contains(namespaces, u.GetNamespace()) {
+				visit(u) // What was copied elsewhere, with its labels, is no member.
+			}
+		})
+		if !apierrors.IsForbidden(err) {
+			return err
+		}
+	}
+	for _, sel.Namespace = range namespaces {
+		if err := s.Server.Metadata(ctx, kind, sel, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isUnserved reports whether an error says, without a doubt, that a kind is not served.
+func isUnserved(err error) bool {
+	if err == nil || !meta.IsNoMatchError(err) {
+		return false
+	}
+	doubtful, ok := err.(interface{ Unwrap() error }) //nolint:errorlint // what the outermost error is about
+	return !ok || doubtful.Unwrap() == nil
+}
+
+// Write writes the parent with a promise, and annotations of ours.
+func (s *Set) Write(ctx context.Context, p applyset.Promise, ours map[string]string, dryRun bool) error {
+	body, err := applyset.Render(s.Record, p, ours)
+	if err != nil {
+		return err
+	}
+	live, err := s.Server.Apply(ctx, s.Kind, body, object.Write{Manager: applyset.Manager, Force: true, DryRun: dryRun})
+	if err != nil || dryRun {
+		return err
+	}
+	return s.read(ctx, live)
+}
