@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -25,7 +27,10 @@ func (o *applyOptions) rollBack(ctx context.Context, client *cluster.Client, p *
 	if failed == nil || o.journal == nil {
 		return failed
 	}
-	groups := o.journal.Notes(p)
+	groups, err := o.journal.Notes(p)
+	if err != nil {
+		return errors.Join(failed, fmt.Errorf("nothing is taken back: %w", err))
+	}
 	written := 0
 	for _, g := range groups {
 		written += len(g)

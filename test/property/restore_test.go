@@ -57,7 +57,11 @@ func TestRestored(t *testing.T) {
 			taken++
 		}
 		back++
-		end, err := h.restored(t, journal.Notes(plan))
+		notes, err := journal.Notes(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := h.restored(t, notes)
 		if err != nil {
 			// Where others own an empty map or list that we filled, the server makes null of
 			// it and refuses that (structured-merge-diff): then nothing may have changed.
