@@ -50,6 +50,9 @@ type Options struct {
 	//
 	// None of them is called by two goroutines at once.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration)
+	// OnPolling hears, once for each kind and namespace, that objects are read again and
+	// again instead of watched, because we may not do what verb says.
+	OnPolling func(kind object.Kind, namespace, verb string)
 }
 
 // Client talks to one API server on behalf of one run. It may be used from many
@@ -89,8 +92,24 @@ func New(o Options) (*Client, error) {
 		clock: clock,
 	}
 	c.Discovery = kinds.New(kinds.Options{Cache: cache, REST: client, Send: c.requests, Timeout: o.ServerTimeout, Get: c.Get})
-	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.NewlyServed}
+	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.NewlyServed, OnPolling: onPolling(&telling, o.OnPolling)}
 	return c, nil
+}
+
+// onPolling tells of each kind and namespace once.
+func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func(object.Kind, object.Selection, string) {
+	type place struct{ resource, namespace string }
+	told := map[place]bool{}
+	return func(kind object.Kind, sel object.Selection, verb string) {
+		telling.Lock()
+		defer telling.Unlock()
+		at := place{kind.GVR().GroupResource().String(), sel.Namespace}
+		if tell == nil || told[at] {
+			return
+		}
+		told[at] = true
+		tell(kind, sel.Namespace, verb)
+	}
 }
 
 // Now is the time as the server has it, which the times in its objects are compared with.

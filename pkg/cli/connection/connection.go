@@ -179,11 +179,27 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 		OnStall: func(ref object.Ref, since time.Time, within time.Duration) {
 			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is healthy", Since: since, Within: within})
 		},
+		OnPolling: func(kind object.Kind, namespace, verb string) {
+			emit(event.Warned{Text: lacks(kind, namespace, verb)})
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	return client, c.expectedCluster(ctx, client)
+}
+
+// lacks says that we may not list or watch objects, and what becomes of that.
+func lacks(kind object.Kind, namespace, verb string) string {
+	what := kind.GVR().GroupResource().String()
+	if kind.Namespaced && namespace != "" {
+		what += " in namespace " + namespace
+	}
+	how := "read one by one every few seconds"
+	if verb == "watch" {
+		how = "listed every few seconds"
+	}
+	return "you may not " + verb + " " + what + ": they are " + how + ", so changes are seen late"
 }
 
 // Patient returns the same connection for a run that outlives an outage of that length.

@@ -25,6 +25,9 @@ type Source struct {
 	Send *request.Sender
 	// NewlyServed: see [request.Request].
 	NewlyServed func(schema.GroupVersionKind) bool
+	// OnPolling hears that objects are read again and again, because we may not do what
+	// verb says, and nothing else can be done; nil if nobody does.
+	OnPolling func(kind object.Kind, sel object.Selection, verb string)
 }
 
 // Watch tells of the selected objects as they are, then as they change, until ctx
@@ -77,18 +80,18 @@ func (w *watching) run(ctx context.Context) error {
 		err := w.list(ctx)
 		switch {
 		case request.Denied(err) && w.sel.Name != "":
-			return w.poll(ctx, w.get)
+			return w.poll(ctx, w.get, "list")
 		case err != nil:
 			return err
 		}
 		if !slices.Contains(w.kind.Verbs, "watch") {
-			return w.poll(ctx, w.list)
+			return w.poll(ctx, w.list, "")
 		}
 		began := time.Now()
 		err = w.follow(ctx)
 		switch {
 		case request.Denied(err):
-			return w.poll(ctx, w.list)
+			return w.poll(ctx, w.list, "watch")
 		case !errors.Is(err, errTooOld):
 			return err
 		case time.Since(began) > quick:
@@ -141,8 +144,9 @@ func (w *watching) ref() object.Ref {
 }
 
 // poll reads again and again, the more rarely the longer it takes: it must not
-// become what keeps the server busy.
-func (w *watching) poll(ctx context.Context, read func(context.Context) error) error {
+// become what keeps the server busy. lacks is what we may not do; empty where that is not
+// why. It is told once it is seen that reading once was not enough.
+func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
 	const share = 10 // of the time may go into reading
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.3, Jitter: 0.1, Steps: 100, Cap: 3 * time.Second}
 	for {
@@ -152,6 +156,10 @@ func (w *watching) poll(ctx context.Context, read func(context.Context) error) e
 		}
 		if err := pause.For(ctx, max(pauses.Step(), share*time.Since(began))); err != nil {
 			return err
+		}
+		if lacks != "" && w.source.OnPolling != nil {
+			w.source.OnPolling(w.kind, w.sel, lacks)
+			lacks = ""
 		}
 	}
 }
