@@ -2,52 +2,10 @@ package deprecation
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
-
-// FieldNotice says that an object has a field that is deprecated.
-type FieldNotice struct {
-	// Path is where, in the notation of field ownership; items of lists without a
-	// name are numbered. It holds names, and no value.
-	Path string
-	// Value is what is deprecated at the path, if it is not the field itself: a term
-	// of Kubernetes, such as the name of a label, never a user's own.
-	Value string
-	// Since and Gone are the releases in which the field was deprecated and in which
-	// it lost its function; zero if unknown, or still to come.
-	Since, Gone Release
-	// Use is what to do instead, to be read after "use"; empty if there is nothing.
-	Use string
-	// spot is Path without numbers, and Value: the position in a list does not make
-	// it new.
-	spot string
-}
-
-// String returns one line without control characters, of at most [MaxText] bytes. A
-// path that is too long loses its middle.
-//
-//	.spec.volumes[name="logs"].flexVolume is deprecated since 1.23; use a CSI driver
-//	.spec.trafficDistribution: PreferClose is deprecated since 1.34; use PreferSameZone
-func (n FieldNotice) String() string {
-	var b strings.Builder
-	if n.Value != "" {
-		b.WriteString(": " + n.Value)
-	}
-	b.WriteString(" is deprecated")
-	if !n.Since.IsZero() {
-		b.WriteString(" since " + n.Since.String())
-	}
-	if !n.Gone.IsZero() {
-		b.WriteString(", without function since " + n.Gone.String())
-	}
-	if n.Use != "" {
-		b.WriteString("; use " + n.Use)
-	}
-	return line(shorten(n.Path, MaxText-b.Len()) + b.String())
-}
 
 // Fields returns the deprecated fields that an object of Kubernetes has set, for a
 // server of the given release: none that it has not deprecated yet, and only those
@@ -85,32 +43,6 @@ func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldN
 		had[n.spot] = true
 	}
 	return slices.DeleteFunc(found, func(n FieldNotice) bool { return had[n.spot] })
-}
-
-// rule is a deprecated field, and how to recognize it.
-type rule struct {
-	// path leads to it from the root of its rules; [] stands for each item of a list.
-	path string
-	// key is a key of the map at path; a trailing * stands for any rest.
-	key string
-	// value is the deprecated one; any, if empty.
-	value string
-	// labels: look for the deprecated labels of nodes, with their own releases and
-	// replacements.
-	labels bool
-	// unless are paths to its replacement: if one is set, the field is not reported,
-	// since the API server may have filled it in.
-	unless      []string
-	since, gone Release
-	use         string
-	// source says who deprecated it: a field of k8s.io/api, or another source.
-	source string
-}
-
-// ruleSet is the rules for what lies below a path.
-type ruleSet struct {
-	base  string
-	rules []rule
 }
 
 // rulesFor returns what to look for in a kind, at any of its versions.

@@ -125,3 +125,44 @@ func (n Notice) advice() string {
 	}
 	return n.Use.Version
 }
+
+// FieldNotice says that an object has a field that is deprecated.
+type FieldNotice struct {
+	// Path is where, in the notation of field ownership; items of lists without a
+	// name are numbered. It holds names, and no value.
+	Path string
+	// Value is what is deprecated at the path, if it is not the field itself: a term
+	// of Kubernetes, such as the name of a label, never a user's own.
+	Value string
+	// Since and Gone are the releases in which the field was deprecated and in which
+	// it lost its function; zero if unknown, or still to come.
+	Since, Gone Release
+	// Use is what to do instead, to be read after "use"; empty if there is nothing.
+	Use string
+	// spot is Path without numbers, and Value: the position in a list does not make
+	// it new.
+	spot string
+}
+
+// String returns one line without control characters, of at most [MaxText] bytes. A
+// path that is too long loses its middle.
+//
+//	.spec.volumes[name="logs"].flexVolume is deprecated since 1.23; use a CSI driver
+//	.spec.trafficDistribution: PreferClose is deprecated since 1.34; use PreferSameZone
+func (n FieldNotice) String() string {
+	var b strings.Builder
+	if n.Value != "" {
+		b.WriteString(": " + n.Value)
+	}
+	b.WriteString(" is deprecated")
+	if !n.Since.IsZero() {
+		b.WriteString(" since " + n.Since.String())
+	}
+	if !n.Gone.IsZero() {
+		b.WriteString(", without function since " + n.Gone.String())
+	}
+	if n.Use != "" {
+		b.WriteString("; use " + n.Use)
+	}
+	return line(shorten(n.Path, MaxText-b.Len()) + b.String())
+}

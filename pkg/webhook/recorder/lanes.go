@@ -12,17 +12,6 @@ type lanes struct {
 	turn int
 }
 
-// lane holds what is pending in one namespace.
-type lane struct {
-	namespace string
-	// line are the objects that are to be written, the one that is due first in front.
-	line waiting
-	// transitions of all its objects, including those that another replica writes.
-	transitions int
-	// served is the turn at which it was last served, or arrived.
-	served int
-}
-
 func newLanes() lanes { return lanes{of: map[string]*lane{}} }
 
 // lane returns the lane of a namespace.
@@ -117,37 +106,4 @@ func (l *lanes) fullest(size func(*lane) int) *lane {
 		}
 	}
 	return found
-}
-
-// waiting is a heap of objects by when they are due.
-type waiting []*pending
-
-func (l waiting) Len() int { return len(l) }
-
-func (l waiting) Less(i, j int) bool {
-	if !l[i].at.Equal(l[j].at) {
-		return l[i].at.Before(l[j].at)
-	}
-	return l[i].object.UID < l[j].object.UID
-}
-
-func (l waiting) Swap(i, j int) {
-	l[i], l[j] = l[j], l[i]
-	l[i].index, l[j].index = i, j
-}
-
-// Push implements heap.Interface.
-func (l *waiting) Push(x any) {
-	p := x.(*pending)
-	p.index = len(*l)
-	*l = append(*l, p)
-}
-
-// Pop implements heap.Interface.
-func (l *waiting) Pop() any {
-	last := len(*l) - 1
-	p := (*l)[last]
-	(*l)[last] = nil
-	*l = (*l)[:last]
-	return p
 }

@@ -4,46 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
-
-// pendingTransition is a transition that is not written yet.
-type pendingTransition struct {
-	ownership.Transition
-	ownership.Occasion
-	came    time.Time
-	entry   uint64 // see entryOf
-	settled func(ownership.Outcome)
-}
-
-// ours reports whether to write it without being the leader, as the replica with the
-// hint does.
-func (n pendingTransition) ours() bool { return n.User != "" }
-
-// loss is how many transitions of an object found no room, and the resource version
-// of the newest of them.
-type loss struct {
-	count   int
-	version string
-}
-
-func (l loss) and(other loss) loss {
-	sum := l.count + other.count
-	if l.count == 0 || object.Newer(other.version, l.version) {
-		l = other
-	}
-	l.count = sum
-	return l
-}
-
-// calls returns the call that reports the outcome.
-func (n pendingTransition) calls(o ownership.Outcome) func() {
-	if n.settled == nil {
-		return func() {}
-	}
-	return func() { n.settled(o) }
-}
 
 // pending is the unwritten state of one object, and how its last writes went.
 type pending struct {
@@ -139,4 +101,48 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// lane holds what is pending in one namespace.
+type lane struct {
+	namespace string
+	// line are the objects that are to be written, the one that is due first in front.
+	line waiting
+	// transitions of all its objects, including those that another replica writes.
+	transitions int
+	// served is the turn at which it was last served, or arrived.
+	served int
+}
+
+// waiting is a heap of objects by when they are due.
+type waiting []*pending
+
+func (l waiting) Len() int { return len(l) }
+
+func (l waiting) Less(i, j int) bool {
+	if !l[i].at.Equal(l[j].at) {
+		return l[i].at.Before(l[j].at)
+	}
+	return l[i].object.UID < l[j].object.UID
+}
+
+func (l waiting) Swap(i, j int) {
+	l[i], l[j] = l[j], l[i]
+	l[i].index, l[j].index = i, j
+}
+
+// Push implements heap.Interface.
+func (l *waiting) Push(x any) {
+	p := x.(*pending)
+	p.index = len(*l)
+	*l = append(*l, p)
+}
+
+// Pop implements heap.Interface.
+func (l *waiting) Pop() any {
+	last := len(*l) - 1
+	p := (*l)[last]
+	(*l)[last] = nil
+	*l = (*l)[:last]
+	return p
 }
