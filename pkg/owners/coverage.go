@@ -66,8 +66,8 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	return out
 }
 
-// of returns when the webhook watched objects of a kind in a namespace, or why it is not
-// known that it did. Of several webhooks, the one that has watched for longest counts.
+// of returns when the webhook watched objects of a kind in a namespace, or why that is not
+// known. If there are several webhooks, the one that has watched for longest counts.
 func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err
@@ -122,7 +122,7 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 		return n, false, nil
 	}
 	n.coverage.Until = checkpoint.Heard
-	for _, mark := range checkpoint.Resources { // Of a webhook that notes down no more, these are it.
+	for _, mark := range checkpoint.Resources { // An older webhook notes down no more than these.
 		if mark.Time.After(n.coverage.Until) {
 			n.coverage.Until = mark.Time
 		}

@@ -4,9 +4,9 @@
 //	engine := owners.Engine{Reader: client, History: true}
 //	err := engine.Run(ctx, refs, printer.Print)
 //
-// Who owns a field now is read off the object itself, its managed fields. Who
-// owned it before is read off the OwnershipRecord that the webhook keeps, where it
-// is installed: nothing in the object tells.
+// The managed fields of the object say who owns a field now. Who owned it before stands in
+// the OwnershipRecord that the webhook keeps, where it is installed: nothing in the object
+// says so.
 //
 // It changes nothing, and lays nothing out: what it found is one [event.Owned] for
 // each object.

@@ -16,18 +16,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// ErrHistoryUnknown says that of some object the history could not be told; its
-// [event.History] says why.
+// ErrHistoryUnknown says that the history of an object is not known; its [event.History]
+// says why.
 var ErrHistoryUnknown = errors.New("the history is not known")
 
 // Engine tells the owners of objects. Reader is needed.
 type Engine struct {
 	Reader Reader
-	// Path cuts down what is told to what lies at or below it; empty is all.
+	// Path limits the answer to what lies at or below it; empty is all.
 	Path fieldpath.Path
 	// Managers cut it down to the fields that one of these owns; nil is all.
 	Managers []string
-	// Status is told, too.
+	// Status includes the status.
 	Status bool
 	// History is asked for, too.
 	History bool
@@ -35,10 +35,9 @@ type Engine struct {
 	Now func() time.Time
 }
 
-// Run emits an [event.Owned] for each object, in their order. The error joins
-// those of the objects that could not be told: not there, not readable, or without
-// the path, which is a *[PathError]. It is [ErrHistoryUnknown] where nothing but
-// the history is missing.
+// Run emits an [event.Owned] for each object, in their order. The error joins those of the
+// objects that could not be shown: not there, not readable, or without the path, which is a
+// *[PathError]. It is [ErrHistoryUnknown] where nothing but the history is missing.
 func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
 	past := &past{reader: e.Reader, now: e.Now}
 	if past.now == nil {
@@ -72,7 +71,7 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 	return errors.Join(faults...)
 }
 
-// of tells the owners of an object's fields, or of those that were asked for.
+// of returns the owners of an object's fields, or of those that were asked for.
 func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
 	owned, err := of(u, e.Path)
 	if err != nil {
@@ -97,7 +96,7 @@ func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
 	return owned, nil
 }
 
-// of tells the owners of an object's fields, or of those at a path.
+// of returns the owners of an object's fields, or of those at a path.
 func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
@@ -126,8 +125,8 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	return owned, nil
 }
 
-// anyOwnable reports whether there is anything that somebody could own: an object that
-// has nothing but a name has no managed fields, and lacks none.
+// anyOwnable reports whether there is anything that could have an owner: an object that has
+// nothing but a name has no managed fields, and lacks none.
 func anyOwnable(fields []managedfields.Node) bool {
 	found := false
 	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })

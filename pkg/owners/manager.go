@@ -46,7 +46,7 @@ func (e *ManagerError) Hint() string {
 	return "those who do: " + strings.Join(e.Others, ", ")
 }
 
-// shares counts the fields of each owner, and those of nobody.
+// shares counts the fields of each owner, and those without one.
 func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	var out []event.Holding
 	count := func(o managedfields.Owner) {
@@ -79,9 +79,9 @@ func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	return out
 }
 
-// ownedBy returns the nodes that one of the managers owns, with what stands above
-// them. Of an item, the fields of its key remain, whoever owns them: without them it is
-// not known which one it is. Of a map or a list, it remains that it is there.
+// ownedBy returns the nodes that one of the managers owns, with what stands above them. An
+// item keeps the fields of its key, whatever their owner: they identify it. A map or a list
+// stays, empty if need be.
 func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range nodes {

@@ -68,8 +68,8 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 	return h
 }
 
-// record reads an object's record; without one, it is empty. It lies beside the
-// object, or where that has no namespace, in the webhook's, which nobody told us.
+// record reads an object's record; without one, it is empty. It lies beside the object, or,
+// for an object without a namespace, in the webhook's, which is not known here.
 func (p *past) record(ctx context.Context, u *unstructured.Unstructured) (ownership.Record, error) {
 	var record ownership.Record
 	var found *unstructured.Unstructured

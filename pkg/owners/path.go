@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// PathError says that an object has no such path, and that nobody owns it either.
+// PathError says that an object has no such path, and that it has no owner either.
 type PathError struct {
 	Path fieldpath.Path
 	// Nearest is the path that may have been meant; empty if none is near.

@@ -72,8 +72,8 @@ func unvouched(c event.Coverage, owned event.Owned) error {
 	return nil
 }
 
-// onlyStatus reports whether all that was asked for lies in the status, and nobody owns
-// any of it but by way of the subresource: what else is there is tracked.
+// onlyStatus reports whether all that was asked for lies in the status and is owned by way
+// of the subresource alone: the rest is tracked.
 func onlyStatus(owned event.Owned) bool {
 	asked := slices.Concat(owned.Fields, owned.Absent)
 	if len(asked) == 0 {
