@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// startGrace is how long a container may not be started for a reason that
-	// somebody else may yet remove: a registry that comes back, a ConfigMap that is
-	// created. The kubelet tries at 0, 10, 30 and 70 seconds.
+	// startGrace is how long a container may fail to start for a reason that may yet go
+	// away: a registry that comes back, a ConfigMap that is created. The kubelet tries at
+	// 0, 10, 30 and 70 seconds.
 	startGrace = time.Minute
 	// crashGrace and crashes say what persists of a crash loop. The kubelet waits 10
 	// seconds, then each time twice as long, up to 5 minutes, and starts over when

@@ -14,7 +14,7 @@ import (
 // ready: controllers try again, and what they miss may just be on its way.
 const errorGrace = 2 * time.Minute
 
-// conventions judges a kind that has no rule of its own by what its status says. That
+// conventions evaluate a kind that has no rule of its own by what its status says. That
 // nothing says otherwise does not make an object ready (edge case 48).
 func conventions(s *subject) Verdict {
 	said := s.said()
@@ -48,15 +48,15 @@ func conclude(s *subject, said []status.Statement) (Verdict, bool) {
 	}
 	well := worst(said, status.Good)
 	sums := keep(well, func(one status.Statement) bool {
-		// Who accepted an object has not done yet what it asks for.
+		// To accept an object is not to have done what it asks for.
 		return one.Sum && one.Condition && one.IsPositive() && one.Name != "Accepted" && one.Name != "Valid"
 	})
 	if len(sums) == 0 {
 		if old := keep(said, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0]), true
 		}
-		// Nothing sums the object up that nobody has to know: then all that is
-		// there has to be understood, and to agree.
+		// No condition sums the object up by convention: then everything there has to be
+		// understood, and to agree.
 		if doubt := worst(said, status.Odd, status.NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == status.Odd && len(well) == 0 {
 				return Verdict{}, false

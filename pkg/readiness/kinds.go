@@ -21,7 +21,7 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 	case "Job.batch":
 		return judgeJob
 	case "CronJob.batch":
-		return exists // Suspended or not: it is as somebody wants it, and nothing comes of it by itself.
+		return exists // Suspended or not: it is as its author wants it, and nothing comes of it by itself.
 	case "CertificateSigningRequest.certificates.k8s.io":
 		return judgeSigningRequest
 	case "HorizontalPodAutoscaler.autoscaling":

@@ -29,8 +29,8 @@ func judgeVolume(s *subject) Verdict {
 	return unmet("InProgress", "it is not available yet", s.values("status.phase")...)
 }
 
-// judgeService waits for the address of a load balancer, as Helm does and kstatus
-// does not: who applies one wants to reach it.
+// judgeService waits for the address of a load balancer, as Helm does and kstatus does not:
+// it was applied in order to be reached.
 func judgeService(s *subject) Verdict {
 	if s.text("spec.type") != "LoadBalancer" {
 		return met("it exists")

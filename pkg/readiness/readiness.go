@@ -66,8 +66,8 @@ func (r Rule) Evaluate(obj map[string]any, now time.Time) Verdict {
 	return r.EvaluateSince(obj, time.Time{}, now)
 }
 
-// EvaluateSince is Evaluate for whoever waits since began. An error that stood there
-// before that may have been mended just then, so that it has to last from then on.
+// EvaluateSince is Evaluate for a wait that began at a time. An error from before may have
+// been mended just then, so it has to last from then on.
 func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	if v, decided := Common(obj, now); decided {
 		return v
@@ -82,9 +82,9 @@ func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	return r.evaluate(s)
 }
 
-// Common judges what holds for every rule, also for one that is stated elsewhere: what
-// does not exist, is being deleted, or has a status of another generation is not ready.
-// It reports whether that decides.
+// Common evaluates what holds for every rule, including those stated elsewhere: what does
+// not exist, is being deleted, or has a status of another generation is not ready. It
+// reports whether that decides.
 func Common(obj map[string]any, now time.Time) (Verdict, bool) {
 	if obj == nil {
 		return unmet("Absent", "it does not exist"), true

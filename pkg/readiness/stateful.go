@@ -39,7 +39,7 @@ func statefulSetRevision(s *subject, want int64) Verdict {
 		s.values("status.readyReplicas", "spec.replicas", "status.updatedReplicas")...)
 }
 
-// onDelete tells of Pods that stay old until somebody deletes them.
+// onDelete reports Pods that stay old until they are deleted.
 func onDelete(old int64) string {
 	if old <= 0 {
 		return ""

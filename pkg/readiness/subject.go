@@ -12,7 +12,7 @@ import (
 type subject struct {
 	obj map[string]any
 	now time.Time
-	// began is when somebody began to wait; zero where nobody does.
+	// began is when the wait began; zero without one.
 	began      time.Time
 	generation int64
 	conditions []statusCondition
@@ -66,8 +66,8 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting judges what fails only when it has lasted for a while: soon is the
-// verdict until then. A time that nobody wrote down is long ago.
+// lasting judges what fails only when it has lasted for a while: soon is the verdict until
+// then. A time that was not written down is long ago.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {
 		return soon
@@ -90,8 +90,8 @@ func (s *subject) condition(kind string) statusCondition {
 	return statusCondition{kind: kind, path: "status.conditions"}
 }
 
-// specChanged is when somebody last wrote to the spec, as far as managedFields tell:
-// the API server gives no time where it was written by way of /scale.
+// specChanged is when the spec was last written, as far as managedFields tell: the API
+// server gives no time for a write through /scale.
 func specChanged(s *subject) time.Time {
 	var last time.Time
 	for _, entry := range s.maps("metadata.managedFields") {

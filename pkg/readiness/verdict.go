@@ -5,8 +5,7 @@ import "time"
 // Verdict is what a rule says of one version of one object.
 type Verdict struct {
 	Ready bool
-	// Failed is terminal: not ready, and not going to be unless somebody changes
-	// something.
+	// Failed is terminal: not ready, and it will not be until something is changed.
 	Failed bool
 	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string

@@ -90,7 +90,7 @@ func hasDeadline(s *subject) bool {
 	return set && seconds != math.MaxInt32
 }
 
-// judgeReplicaSet judges ReplicationControllers as well: their status is the same.
+// judgeReplicaSet serves ReplicationControllers as well: their status is the same.
 func judgeReplicaSet(s *subject) Verdict {
 	want, replicas, available := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.availableReplicas")
 	ready, labelled := s.count("status.readyReplicas"), s.count("status.fullyLabeledReplicas")
