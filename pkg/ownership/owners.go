@@ -59,8 +59,8 @@ func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
-// status is the subresource whose owners are not tracked: whoever writes a status
-// owns it, and it is written all the time.
+// status is the subresource whose owners are not tracked: every writer of a status owns it,
+// and it is written all the time.
 const status = "status"
 
 // Tracked is [Compact] without the owners through status.
