@@ -163,7 +163,7 @@ func (r *reader) error(path, within, name string, v any) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: cmp.Or(message, "set"), Meaning: Bad, Sum: false})
 }
 
-// stops reads what somebody wrote to stop the controller: spec.paused, spec.suspend, or an
+// stops reads what a user wrote to stop the controller: spec.paused, spec.suspend, or an
 // annotation such as crossplane.io/paused.
 func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)

@@ -99,8 +99,8 @@ func orBad(wrong bool, m Meaning) Meaning {
 	return m
 }
 
-// isStop reports whether a condition says that nobody tries any more. Failure is none: it
-// is how the operators that are made of Ansible call the run before the next one.
+// isStop reports whether a condition says that the controller has given up. Failure does
+// not: operators made with Ansible use it for the run before the next one.
 func isStop(kind string) bool {
 	words := split(kind)
 	last := words[len(words)-1]
@@ -120,7 +120,7 @@ func enough(n, of int64) Meaning {
 	case n < of:
 		return Working
 	case of == 0:
-		return Nothing // Nothing is wanted, or nobody has counted yet.
+		return Nothing // Nothing is wanted, or nothing was counted yet.
 	}
 	return Good
 }

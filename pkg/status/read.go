@@ -208,7 +208,7 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	if past := len(words) > 0 && isPast(words) && class != none; !s.Old && !past {
 		s.Meaning = r.meaning(class, negated, c)
 		if c.Status == "Unknown" && s.Meaning == Working && !s.Sum {
-			s.Meaning = NotYet // Of a part it may stay unknown.
+			s.Meaning = NotYet // A part may stay unknown.
 		}
 	}
 	r.out = append(r.out, s)

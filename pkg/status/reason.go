@@ -41,7 +41,7 @@ func isWanting(reason string) bool {
 		words[0] == "missing" || words[0] == "unable"
 }
 
-// isBenign reports whether the reason says that nobody wants it otherwise: BackupDisabled,
+// isBenign reports whether the reason says that this is as intended: BackupDisabled,
 // NotRequired.
 func isBenign(reason string) bool {
 	words := split(reason)

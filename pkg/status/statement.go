@@ -21,11 +21,11 @@ const (
 	// NotYet: something on the way is not done. It may be optional, so that it counts
 	// only where nothing says that the object is ready.
 	NotYet
-	// Odd: a word that nobody knows stands where the object sums itself up.
+	// Odd: an unknown word stands where the object sums itself up.
 	Odd
 	// Working: something is not as it should be yet, or is being changed.
 	Working
-	// Paused: somebody stopped it on purpose.
+	// Paused: it was stopped on purpose.
 	Paused
 	// Bad: something is wrong, and may come right by itself.
 	Bad
@@ -70,7 +70,7 @@ func (s Statement) String() string {
 	return said + s.Told()
 }
 
-// Told is what the statement says beside its value, to be put behind a sentence.
+// Told is what the statement says beside its value, to follow a sentence.
 func (s Statement) Told() string { return Told(s.Reason, s.Message) }
 
 // Told puts a reason and a message into the form in which they follow a sentence.

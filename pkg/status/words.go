@@ -22,7 +22,7 @@ const (
 	step
 	// working words say that something is not done yet: Pending, Updating.
 	working
-	// paused words say that somebody stopped it on purpose.
+	// paused words say that it was stopped on purpose.
 	paused
 	// bad words say that something is wrong.
 	bad
@@ -30,8 +30,8 @@ const (
 	neutral
 )
 
-// classOf looks a word up. This is the whole vocabulary; what is below judges by the
-// form of words and by where they stand.
+// classOf looks a word up. This is the whole vocabulary; below, the form and the place of
+// words decide.
 func classOf(word string) class {
 	switch word {
 	case "ready", "available", "healthy", "succeeded", "success", "successful", "complete", "completed",
