@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// BlindError says that nothing but errors came for so long that nobody can tell
-// what became of an object (edge case 57).
+// BlindError says that there were only errors for so long that the fate of an object is
+// unknown (edge case 57).
 type BlindError struct {
 	// For is how long, Failures how many they were.
 	For      time.Duration
@@ -41,8 +41,8 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add notes an error. When nothing else comes for as long as whoever looks is patient, it
-// gives up; lock guards the blindness.
+// add notes an error. When nothing else comes for as long as the view's Patience, it gives
+// up; lock guards the blindness.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

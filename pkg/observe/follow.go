@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// Follow tells of the objects, until ctx is done or nothing more is to be seen; it
-// returns why. tell is called once at a time. Objects that were not asked for may be
-// told of too, since one watch is for all of a namespace.
+// Follow reports the objects until ctx is done or nothing more can be seen, and returns
+// why. tell is called once at a time. Objects that were not asked for may be reported too,
+// since one watch is for all of a namespace.
 //
 // A view with Patience is given up with a *[BlindError], and a kind that is not served
 // is looked for twice: a server that is just starting may not know it yet.
@@ -52,7 +52,7 @@ func mayPass(err error) bool {
 		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)
 }
 
-// Look tells what is there, and returns nil once that is told.
+// Look reports what is there, and returns nil once that is done.
 func (v *View) Look(ctx context.Context, tell func(object.Change)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -72,7 +72,7 @@ func (v *View) Look(ctx context.Context, tell func(object.Change)) error {
 	return err
 }
 
-// isFirst reports whether no list was told yet, and somebody else is asked until one is.
+// isFirst reports whether no list has come yet, and First is asked until one does.
 func (v *View) isFirst() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

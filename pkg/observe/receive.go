@@ -24,7 +24,7 @@ func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tel
 		delete(v.known, keyOf(c.Object))
 	case object.Synced:
 		v.blind.end()
-		if !v.listed { // Later, what goes is told by name.
+		if !v.listed { // Later, the watch names what goes.
 			v.listed, v.seen = true, true
 			v.tellMissing(tell)
 		}

@@ -23,9 +23,9 @@ type Watcher interface {
 // change between two calls only.
 type View struct {
 	Server Watcher
-	// First is asked in the place of Server until the first list was told, and its error
-	// then ends the view: nobody is patient with a server that never answered. Nil where
-	// Server is asked from the beginning.
+	// First is asked instead of Server until the first list has come, and its error then
+	// ends the view: a server that never answered gets no patience. Nil asks Server from
+	// the beginning.
 	First Watcher
 	Kind  object.Kind
 	// Selection says which objects are seen, and of Names, where they are.
@@ -39,8 +39,8 @@ type View struct {
 	mu    sync.Mutex      // guards what follows
 	named map[string]bool // Names; nil for all
 	known map[types.NamespacedName]sighting
-	// watches counts the watches; listed: the first list of this one is told, seen: that of
-	// any.
+	// watches counts the watches; listed: the first list of this one has come; seen: that
+	// of any.
 	watches      int
 	listed, seen bool
 	blind        blindness
