@@ -35,7 +35,7 @@ type Cause struct {
 	// Container is the one that it is about; zero where it is about none, or where what
 	// that wrote tells nothing.
 	Container Container
-	// Log is the end of what Container wrote, line by line, where somebody asked for it.
+	// Log is the end of what Container wrote, line by line, where it was asked for.
 	Log []string
 }
 

@@ -34,7 +34,7 @@ type Judged struct {
 	Note string
 }
 
-// Stalled says why an object that is waited for does not get on, and again when that
+// Stalled says why an object that is waited for makes no progress, and again when that
 // changes. The wait goes on.
 type Stalled struct {
 	Ref object.Ref
