@@ -7,10 +7,10 @@
 //	r.Record(occurrence, func(o ownership.Outcome) { … }) // never blocks; the function is called when it is settled
 //	r.Lead(true)                       // from now on, also what nobody has a hint for
 //
-// A queue keeps what is not written yet: bounded, for each object, written at once
-// the first time, and ever more rarely where two owners fight. Records are never
-// overwritten, whoever wrote them: a write reads the record first, adds all that is
-// known of the object, and starts again if another write came between.
+// A queue keeps what is not written yet: bounded, for each object, written at once the
+// first time, and ever more rarely where two owners fight. Records are never overwritten,
+// whatever replica wrote them: a write reads the record first, adds all that is known of
+// the object, and starts again if another write came between.
 //
 // All replicas share one pace, and see what the others write, so that no two of them
 // spend it on the same object. Namespaces are served in turn.
