@@ -79,6 +79,14 @@ type availability struct {
 	gone *UnreachableError
 }
 
+// probe is one question to the server, for all who have it. away is there when
+// done is closed.
+type probe struct {
+	began time.Time
+	done  chan struct{}
+	away  bool
+}
+
 // search is one look for the server.
 type search struct {
 	began time.Time
@@ -267,4 +275,16 @@ func (o *availability) look(ctx context.Context, began time.Time) (wasAway bool,
 			return wasAway, err
 		}
 	}
+}
+
+// stallAfter bounds how long nothing may be heard of a request before the server is
+// asked whether it is there, and then of that: a server that takes requests and
+// never answers would otherwise be waited for as long as the longest request may
+// take.
+func (o *availability) stallAfter() time.Duration {
+	const longest, parts = 10 * time.Second, 4
+	if o.limit <= 0 {
+		return longest
+	}
+	return min(longest, o.limit/parts)
 }

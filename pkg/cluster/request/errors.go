@@ -164,21 +164,6 @@ func (e *wishError) Error() string {
 
 func (e *wishError) Unwrap() error { return e.err }
 
-// pageError says that a web page came where an API server should have answered.
-type pageError struct {
-	host string
-	code int
-}
-
-func (e *pageError) Error() string {
-	return fmt.Sprintf("%s answers with a web page (%d), not as an API server does", e.host, e.code)
-}
-
-// Hint says whose page it may be.
-func (e *pageError) Hint() string {
-	return "is it the login page of a proxy? Check HTTPS_PROXY and NO_PROXY, and the server's address in the kubeconfig"
-}
-
 // underwayError says that it is not known whether a write arrived: we stopped while
 // it was under way, or no answer to it could be had.
 type underwayError struct{ err error }

@@ -7,24 +7,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// stallAfter bounds how long nothing may be heard of a request before the server is
-// asked whether it is there, and then of that: a server that takes requests and
-// never answers would otherwise be waited for as long as the longest request may
-// take.
-func (o *availability) stallAfter() time.Duration {
-	const longest, parts = 10 * time.Second, 4
-	if o.limit <= 0 {
-		return longest
-	}
-	return min(longest, o.limit/parts)
-}
-
-// stalledError ends a request of which nothing was heard since then, while the
-// server did not answer another one either.
-type stalledError struct{ since time.Time }
-
-func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }
-
 // listen watches over a request that is under way, until ctx is done: where
 // nothing is heard of it for a while, and nothing of the server either, it is
 // ended. A server that is there may take its time, and that is told (edge case 91).
@@ -48,14 +30,6 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 			s.onStall(r.Ref, since, max(s.attempt, s.rest.Client.Timeout))
 		}
 	}
-}
-
-// probe is one question to the server, for all who have it. away is there when
-// done is closed.
-type probe struct {
-	began time.Time
-	done  chan struct{}
-	away  bool
 }
 
 // stalled asks whether the server is away.

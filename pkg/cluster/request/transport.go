@@ -2,12 +2,9 @@ package request
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"path"
 	"strconv"
@@ -18,51 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
-
-// attempt is one try of a request. The transport and the warnings find it in the
-// context.
-type attempt struct {
-	// about are the objects that the request concerns.
-	about []object.Ref
-	// quiet: its warnings are for nobody.
-	quiet bool
-	// retryAfter is what the server asks to wait; 0 where it asks nothing.
-	retryAfter time.Duration
-	// heard is when the request went out or something of its answer came in, in
-	// nanoseconds; 0 while it waits for credentials.
-	heard atomic.Int64
-	// wrote is set once something was sent that changes the cluster; nil where
-	// nobody asks.
-	wrote *atomic.Bool
-	// unguarded: the guard of the run is not asked about it.
-	unguarded bool
-}
-
-func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
-
-// quietSince returns when something was last heard of the request, and whether
-// it was sent at all.
-func (a *attempt) quietSince() (since time.Time, sent bool) {
-	nanos := a.heard.Load()
-	return time.Unix(0, nanos), nanos != 0
-}
-
-type attemptKey struct{}
-
-func withAttempt(ctx context.Context, a *attempt) context.Context {
-	return context.WithValue(ctx, attemptKey{}, a)
-}
-
-// attemptOf returns the attempt that ctx belongs to, an empty one for a request
-// that is nobody's, so that callers need not ask.
-func attemptOf(ctx context.Context) *attempt {
-	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
-		return a
-	}
-	return &attempt{}
-}
 
 // transport is the part of a request's way right above the connection, below
 // authentication. It numbers requests, and it takes from client-go what makes it
@@ -191,47 +144,6 @@ func (a *body) Read(p []byte) (int, error) {
 		err = asLost(a.ctx, err)
 	}
 	return n, err
-}
-
-// lostError says that no answer came, or not all of it. What broke a connection
-// often has no type in net/http and http2; where it broke is certain. It neither
-// shows nor unwraps its cause: client-go would know it, and try again.
-type lostError struct{ cause error }
-
-// Broken says that a connection was lost, and by what.
-func Broken(cause error) error { return &lostError{cause} }
-
-func (e *lostError) Error() string { return "no answer from the API server" }
-
-func asLost(ctx context.Context, err error) error {
-	_, silent := errors.AsType[*stalledError](context.Cause(ctx))
-	if !silent && ctx.Err() != nil || refused(err) {
-		return err
-	}
-	return &lostError{err}
-}
-
-// refused reports whether both sides spoke, and one declined: waiting changes
-// nothing about that.
-func refused(err error) bool {
-	var (
-		certificate *tls.CertificateVerificationError
-		authority   x509.UnknownAuthorityError
-		name        x509.HostnameError
-		invalid     x509.CertificateInvalidError
-		noTLS       tls.RecordHeaderError
-		address     *net.AddrError
-		op          *net.OpError
-	)
-	switch {
-	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid),
-		errors.As(err, &noTLS), errors.As(err, &address):
-		return true
-	case errors.As(err, &op):
-		return op.Op == "remote error" // crypto/tls's word for an alert of the server's
-	default:
-		return false
-	}
 }
 
 // BasePath returns what comes before every path on the server, for one behind a gateway:

@@ -1,0 +1,52 @@
+package request
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// attempt is one try of a request. The transport and the warnings find it in the
+// context.
+type attempt struct {
+	// about are the objects that the request concerns.
+	about []object.Ref
+	// quiet: its warnings are for nobody.
+	quiet bool
+	// retryAfter is what the server asks to wait; 0 where it asks nothing.
+	retryAfter time.Duration
+	// heard is when the request went out or something of its answer came in, in
+	// nanoseconds; 0 while it waits for credentials.
+	heard atomic.Int64
+	// wrote is set once something was sent that changes the cluster; nil where
+	// nobody asks.
+	wrote *atomic.Bool
+	// unguarded: the guard of the run is not asked about it.
+	unguarded bool
+}
+
+func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
+
+// quietSince returns when something was last heard of the request, and whether
+// it was sent at all.
+func (a *attempt) quietSince() (since time.Time, sent bool) {
+	nanos := a.heard.Load()
+	return time.Unix(0, nanos), nanos != 0
+}
+
+type attemptKey struct{}
+
+func withAttempt(ctx context.Context, a *attempt) context.Context {
+	return context.WithValue(ctx, attemptKey{}, a)
+}
+
+// attemptOf returns the attempt that ctx belongs to, an empty one for a request
+// that is nobody's, so that callers need not ask.
+func attemptOf(ctx context.Context) *attempt {
+	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
+		return a
+	}
+	return &attempt{}
+}
