@@ -77,15 +77,6 @@ func (c configuration) trusted(now time.Time) []*x509.Certificate {
 	return all
 }
 
-// bundle is the caBundle that the state calls for.
-func (s state) bundle() []byte {
-	var out []byte
-	for _, a := range s.authorities() {
-		out = append(out, encodeCertificate(a.cert)...)
-	}
-	return out
-}
-
 func contains(all []*x509.Certificate, cert *x509.Certificate) bool {
 	for _, one := range all {
 		if one.Equal(cert) {

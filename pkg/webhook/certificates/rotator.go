@@ -14,10 +14,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// requestTimeout is for one request. It is far shorter than any overlap should be,
-// so that no write is that late.
-const requestTimeout = 10 * time.Second
-
 // Options say whose certificate it is, and how long it lives.
 type Options struct {
 	// Secret is the name of the Secret that holds everything.
@@ -88,8 +84,8 @@ func (r *Rotator) Ready() bool {
 // failure on its own, and returns no error.
 func (r *Rotator) Run(ctx context.Context) error {
 	kick := make(chan struct{}, 1)
-	secrets := r.watch(ctx, r.store.secretWatch(), &corev1.Secret{}, kick)
-	configurations := r.watch(ctx, r.store.configurationWatch(), &admissionv1.ValidatingWebhookConfiguration{}, kick)
+	secrets := follow(ctx, r.store.secretWatch(), &corev1.Secret{}, kick, r.report)
+	configurations := follow(ctx, r.store.configurationWatch(), &admissionv1.ValidatingWebhookConfiguration{}, kick, r.report)
 	if !cache.WaitForCacheSync(ctx.Done(), secrets.HasSynced, configurations.HasSynced) {
 		return nil
 	}

@@ -44,6 +44,15 @@ func (s state) authorities() []*authority {
 	return all
 }
 
+// bundle is the caBundle that the state calls for.
+func (s state) bundle() []byte {
+	var out []byte
+	for _, a := range s.authorities() {
+		out = append(out, encodeCertificate(a.cert)...)
+	}
+	return out
+}
+
 func (s state) knows(cert *x509.Certificate) bool {
 	return slices.ContainsFunc(s.authorities(), func(a *authority) bool { return a.cert.Equal(cert) })
 }

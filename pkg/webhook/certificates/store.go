@@ -3,6 +3,7 @@ package certificates
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,10 @@ import (
 
 // Manager is the field manager that writes the caBundle of each entry and nothing else.
 const Manager = "k8sconnect-webhook-certificates"
+
+// requestTimeout is for one request. It is far shorter than any overlap should be,
+// so that no write is that late.
+const requestTimeout = 10 * time.Second
 
 // Secrets is the client of Secrets in the webhook's namespace.
 type Secrets interface {

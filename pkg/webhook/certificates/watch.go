@@ -38,8 +38,8 @@ func named(name string, o metav1.ListOptions) metav1.ListOptions {
 	return o
 }
 
-// watch follows one object, and kicks at each change.
-func (r *Rotator) watch(ctx context.Context, from cache.ListerWatcher, kind runtime.Object, kick chan<- struct{}) cache.SharedInformer {
+// follow follows one object, and kicks at each change. Failures are told to failed.
+func follow(ctx context.Context, from cache.ListerWatcher, kind runtime.Object, kick chan<- struct{}, failed func(context.Context, error)) cache.SharedInformer {
 	changed := func() {
 		select {
 		case kick <- struct{}{}:
@@ -53,7 +53,7 @@ func (r *Rotator) watch(ctx context.Context, from cache.ListerWatcher, kind runt
 		UpdateFunc: func(any, any) { changed() },
 		DeleteFunc: func(any) { changed() },
 	})
-	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) { r.report(ctx, err) })
+	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) { failed(ctx, err) })
 	go informer.RunWithContext(ctx)
 	return informer
 }
