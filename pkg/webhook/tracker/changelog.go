@@ -1,12 +1,24 @@
 package tracker
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
+
+// watched is a resource.
+type watched struct {
+	kind
+	memory
+	changelog
+	// missed is set when a list shows a change that was not seen.
+	missed bool
+	// refused is set while it may not be watched.
+	refused bool
+}
 
 // changelog is, for one resource, up to where it was seen, and what of that is not
 // settled.
@@ -26,15 +38,6 @@ type changelog struct {
 	// deferred is the open pending change of all that was left to the leader, and that no
 	// checkpoint of that leader has passed.
 	deferred *pendingChange
-}
-
-// position is a place in the history of a resource.
-type position struct {
-	Version string `json:"version"`
-	// Time before which nothing happened of what comes after the version. It is not when
-	// the version was seen, which may be long after: a gap that begins here must not begin
-	// too late.
-	Time time.Time `json:"time"`
 }
 
 // pendingChange is what one version of an object, or one list after a gap, leaves to be
@@ -82,13 +85,6 @@ func (l *changelog) advance(version string, happened time.Time) {
 		happened = latest(happened, l.newest.Time)
 	}
 	l.seen = position{version, latest(happened, l.at().Time)}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // at is up to where history is known.
@@ -149,4 +145,11 @@ func (l *changelog) postpone(m *pendingChange) {
 		return
 	}
 	l.deferred = m
+}
+
+func isSettled(m *pendingChange) bool { return m.settled }
+
+// without returns the pending changes of which drop does not hold.
+func without(changes []*pendingChange, drop func(*pendingChange) bool) []*pendingChange {
+	return slices.DeleteFunc(changes, drop)
 }

@@ -22,6 +22,15 @@ type Checkpoint struct {
 	Resources map[string]position `json:"resources"`
 }
 
+// position is a place in the history of a resource.
+type position struct {
+	Version string `json:"version"`
+	// Time before which nothing happened of what comes after the version. It is not when
+	// the version was seen, which may be long after: a gap that begins here must not begin
+	// too late.
+	Time time.Time `json:"time"`
+}
+
 // Coverage says of what time the history is known.
 type Coverage struct {
 	Since time.Time `json:"since"`
@@ -98,3 +107,10 @@ func (c *Coverage) LastGap() (end time.Time) {
 
 // between is how long all was known between a gap and the one before it.
 func (c *Coverage) between(i int) time.Duration { return c.Gaps[i].From.Sub(c.Gaps[i-1].To) }
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,9 +21,6 @@ const (
 	// discoverAgain, where a group could not be read.
 	discoverEvery = 10 * time.Minute
 	discoverAgain = 30 * time.Second
-	// goneAfter is for how long all answers have to lack a kind until it is gone. An answer
-	// may be wrong, and who forgets a kind forgets what was taken of it meanwhile.
-	goneAfter = 5 * time.Second
 )
 
 // errNotAll says that Kubernetes' own kinds are missing in what was found.
@@ -33,12 +29,6 @@ var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
 // settling is when to look for kinds after a definition changed: it takes the API
 // server a little to serve it.
 func settling() []time.Duration { return []time.Duration{2 * time.Second, 5 * time.Second} }
-
-// loop is the watch of one kind.
-type loop struct {
-	end  context.CancelFunc
-	done sync.WaitGroup
-}
 
 // discover finds the kinds that there are, now and whenever they may have changed,
 // and watches them.

@@ -3,7 +3,6 @@ package tracker
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,14 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/listwatch"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
 const (
-	// watchFor is how long a watch is asked to last.
-	watchFor = 5 * time.Minute
 	// refusedFor is how long to wait at most where a kind may not be watched.
 	refusedFor = 5 * time.Minute
 	// refusedFirst is how long to wait at first: an API server that has just started
@@ -29,13 +24,6 @@ const (
 	// steady is how long a watch has to last to be one that works.
 	steady = 5 * time.Second
 )
-
-// errTooOld: the server does not know any more what came after the version that
-// we have seen.
-var errTooOld = errors.New("the version to watch from is too old")
-
-// errUndone: the server's history ends before that version.
-var errUndone = errors.New("the server's history ends before this version")
 
 // follower sees all that happens to the objects of one kind.
 type follower struct {
@@ -163,30 +151,6 @@ func (f *follower) event(e watch.Event) error {
 	return nil
 }
 
-// present tells of an object that is there, unless its namespace is left out.
-func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
-	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
-		return
-	}
-	f.do(func(s *state) []*pendingChange { return s.see(f.watched, o, list, time.Now()) })
-}
-
-// undone reports whether the server's history ends before a version that was seen: a
-// watch from there would wait for ever, or take up another history (etcd was
-// restored from a backup).
-func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
-	at := time.Now()
-	page, err := f.opts.Metadata.Resource(f.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: f.selector()})
-	if err == nil {
-		err = versioned(page.ResourceVersion)
-	}
-	if err != nil {
-		return false, err
-	}
-	f.do(func(s *state) []*pendingChange { s.asked(f.watched, page.ResourceVersion, at); return nil })
-	return object.Newer(seen, page.ResourceVersion), nil
-}
-
 func (f *follower) position() position {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -235,8 +199,4 @@ func (f *follower) setRefused(refused bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.refused = refused
-}
-
-func tooOld(err error) bool {
-	return errors.Is(err, errTooOld) || errors.Is(err, errUndone) || listwatch.TooOld(err)
 }

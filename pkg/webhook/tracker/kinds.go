@@ -96,6 +96,10 @@ func hasOwn(found []*metav1.APIResourceList) bool {
 	return core && others
 }
 
+// goneAfter is for how long all answers have to lack a kind until it is gone. An answer
+// may be wrong, and who forgets a kind forgets what was taken of it meanwhile.
+const goneAfter = 5 * time.Second
+
 // absent has the kinds that were there, or that a checkpoint knows of, and that answers
 // lack; since when.
 type absent struct {

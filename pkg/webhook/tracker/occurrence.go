@@ -50,8 +50,3 @@ func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
 	}
 	return at
 }
-
-// without returns the pending changes of which drop does not hold.
-func without(changes []*pendingChange, drop func(*pendingChange) bool) []*pendingChange {
-	return slices.DeleteFunc(changes, drop)
-}

@@ -2,6 +2,8 @@ package tracker
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,18 +12,25 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/listwatch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 const (
-	// listsAtOnce is how many kinds are listed at the same time, so that a start is
-	// gentle to the API server and takes little memory.
-	listsAtOnce = 4
+	// watchFor is how long a watch is asked to last.
+	watchFor = 5 * time.Minute
 	// pageOf is how many objects are asked for at once, where they do not stream.
 	pageOf = 500
 	// streamSilence is how long a stream of all objects may pause before it counts
 	// as one that never ends.
 	streamSilence = 30 * time.Second
 )
+
+// errTooOld: the server does not know any more what came after the version that
+// we have seen.
+var errTooOld = errors.New("the version to watch from is too old")
+
+// errUndone: the server's history ends before that version.
+var errUndone = errors.New("the server's history ends before this version")
 
 // begin lists what is there, where nothing is known or what came since is lost. A
 // checkpoint is the better place to begin at: what happened since follows.
@@ -196,4 +205,32 @@ func (f *follower) selector() string {
 
 func misunderstood(err error) bool {
 	return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)
+}
+
+// present tells of an object that is there, unless its namespace is left out.
+func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
+	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
+		return
+	}
+	f.do(func(s *state) []*pendingChange { return s.see(f.watched, o, list, time.Now()) })
+}
+
+// undone reports whether the server's history ends before a version that was seen: a
+// watch from there would wait for ever, or take up another history (etcd was
+// restored from a backup).
+func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
+	at := time.Now()
+	page, err := f.opts.Metadata.Resource(f.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: f.selector()})
+	if err == nil {
+		err = versioned(page.ResourceVersion)
+	}
+	if err != nil {
+		return false, err
+	}
+	f.do(func(s *state) []*pendingChange { s.asked(f.watched, page.ResourceVersion, at); return nil })
+	return object.Newer(seen, page.ResourceVersion), nil
+}
+
+func tooOld(err error) bool {
+	return errors.Is(err, errTooOld) || errors.Is(err, errUndone) || listwatch.TooOld(err)
 }

@@ -42,17 +42,6 @@ type counts struct {
 	errors                   int
 }
 
-// watched is a resource.
-type watched struct {
-	kind
-	memory
-	changelog
-	// missed is set when a list shows a change that was not seen.
-	missed bool
-	// refused is set while it may not be watched.
-	refused bool
-}
-
 func newState(grace time.Duration) *state {
 	return &state{grace: grace, resources: map[schema.GroupResource]*watched{}, waitingOf: map[types.UID]int{}}
 }
@@ -299,5 +288,3 @@ func (s *state) backlog(now time.Time) *Backlog {
 	}
 	return &out
 }
-
-func isSettled(m *pendingChange) bool { return m.settled }

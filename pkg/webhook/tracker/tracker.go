@@ -72,6 +72,10 @@ type Options struct {
 // queuedHints is how many hints may wait to be looked at.
 const queuedHints = 4096
 
+// listsAtOnce is how many kinds are listed at the same time, so that a start is
+// gentle to the API server and takes little memory.
+const listsAtOnce = 4
+
 // Tracker tracks the owners of all objects of a cluster. It is a Prometheus
 // collector of its own metrics.
 type Tracker struct {
@@ -90,6 +94,12 @@ type Tracker struct {
 	loaded  Checkpoint
 	pending int       // kinds whose first list is still to come
 	gapped  time.Time // when the last gap ended that is declared
+}
+
+// loop is the watch of one kind.
+type loop struct {
+	end  context.CancelFunc
+	done sync.WaitGroup
 }
 
 // New returns a tracker that Run starts.
@@ -113,26 +123,6 @@ func New(opts Options) (*Tracker, error) {
 		state:   newState(opts.Grace),
 		loops:   map[schema.GroupResource]*loop{},
 	}, nil
-}
-
-// Run tracks until the context ends, lets the sink finish, and stores a last
-// checkpoint then, if it leads. What goes wrong meanwhile is logged, counted, and
-// tried again.
-func (t *Tracker) Run(ctx context.Context) error {
-	defer t.opts.Finish()
-	if err := t.load(ctx); err != nil {
-		return nil //nolint:nilerror // The context has ended: that is all that ends it.
-	}
-	var all sync.WaitGroup
-	all.Go(func() { t.discover(ctx) })
-	all.Go(func() { t.attend(ctx) })
-	all.Go(func() { t.keepCheckpoint(ctx) })
-	all.Wait()
-	t.stopAll()
-	t.do(func(s *state) []*pendingChange { return s.due(time.Now().Add(t.opts.Grace)) })
-	t.opts.Finish()
-	t.last(ctx)
-	return nil
 }
 
 // Hint tells what admission saw, and whether there was room for it. It never
@@ -171,28 +161,6 @@ func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion 
 		}
 	}
 	return ownership.Owners{}, "", false
-}
-
-// tick is how often to check whether something has waited long enough.
-const tick = 200 * time.Millisecond
-
-// attend looks at hints as they come, and at what has waited for one.
-func (t *Tracker) attend(ctx context.Context) {
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case h := <-t.queue:
-			t.queued.Add(-int64(h.Size()))
-			t.mu.Lock()
-			t.state.hint(h, time.Now())
-			t.mu.Unlock()
-		case <-ticker.C:
-			t.do(func(s *state) []*pendingChange { return s.due(time.Now()) })
-		}
-	}
 }
 
 // do tells the state something, and the sink what follows.
