@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -209,13 +208,4 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	}
 	o.engine.Source = await.Ruled{Source: o.engine.Source, Client: client, Rules: o.rules}
 	return o.engine.Run(ctx, awaited)
-}
-
-// within bounds what has to be known before the wait can begin.
-func (o *waitOptions) within(ctx context.Context, began time.Time, missing string) (context.Context, context.CancelFunc) {
-	if o.timeout <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithDeadlineCause(ctx, began.Add(o.timeout),
-		fmt.Errorf("timed out after %s before %s", o.timeout, missing))
 }

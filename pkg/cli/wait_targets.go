@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"time"
 
@@ -30,6 +31,15 @@ func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, cli
 		return o.planned(p), nil
 	}
 	return o.argued(ctx, c, client, began)
+}
+
+// within bounds what has to be known before the wait can begin.
+func (o *waitOptions) within(ctx context.Context, began time.Time, missing string) (context.Context, context.CancelFunc) {
+	if o.timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, began.Add(o.timeout),
+		fmt.Errorf("timed out after %s before %s", o.timeout, missing))
 }
 
 // planned are the objects of manifests.
