@@ -6,9 +6,9 @@ import "encoding/json"
 // it is read at autoscaling/v1, which has none (edge case 96).
 const autoscalerConditions = "autoscaling.alpha.kubernetes.io/conditions"
 
-// judgeAutoscaler is content with one that has nothing to do because its target is
+// evaluateAutoscaler is content with one that has nothing to do because its target is
 // scaled to zero.
-func judgeAutoscaler(s *subject) Verdict {
+func evaluateAutoscaler(s *subject) Verdict {
 	s = withConditionsOfV1(s)
 	able, active := s.condition("AbleToScale"), s.condition("ScalingActive")
 	switch {

@@ -35,7 +35,7 @@ func TestAutoscalerInEachVersion(t *testing.T) {
 						"metadata": map[string]any{"name": "h", "annotations": annotations}, "status": status,
 					}
 				}
-				judge := func(obj map[string]any) string {
+				evaluate := func(obj map[string]any) string {
 					u := parse(t, mustJSON(t, obj))
 					v := For(u.GroupVersionKind(), false).Evaluate(u.Object, noon())
 					if v.Ready {
@@ -43,8 +43,8 @@ func TestAutoscalerInEachVersion(t *testing.T) {
 					}
 					return inWords(v)
 				}
-				v2 := judge(autoscaler("v2", nil, map[string]any{"conditions": conditions}))
-				v1 := judge(autoscaler("v1", annotations, map[string]any{"currentReplicas": int64(1)}))
+				v2 := evaluate(autoscaler("v2", nil, map[string]any{"conditions": conditions}))
+				v1 := evaluate(autoscaler("v1", annotations, map[string]any{"currentReplicas": int64(1)}))
 				if v1 != v2 {
 					t.Errorf("AbleToScale %q, ScalingActive %q (%s): %s at v1, %s at v2", able, active, reason, v1, v2)
 				}

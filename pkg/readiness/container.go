@@ -22,13 +22,13 @@ const (
 	unknownGrace = 90 * time.Second
 )
 
-// judgeContainers finds the container that keeps a Pod from its start. One that has
+// evaluateContainers finds the container that keeps a Pod from its start. One that has
 // failed comes before one that may still.
-func judgeContainers(s *subject) (Verdict, bool) {
+func evaluateContainers(s *subject) (Verdict, bool) {
 	var first *Verdict
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
-			v, stuck := judgeContainer(s, list, c)
+			v, stuck := evaluateContainer(s, list, c)
 			if stuck && (first == nil || v.Failed && !first.Failed) {
 				first = &v
 			}
@@ -40,7 +40,7 @@ func judgeContainers(s *subject) (Verdict, bool) {
 	return *first, true
 }
 
-func judgeContainer(s *subject, list string, c map[string]any) (Verdict, bool) {
+func evaluateContainer(s *subject, list string, c map[string]any) (Verdict, bool) {
 	name, why := textAt(c, "name"), textAt(c, "state.waiting.reason")
 	path := "self." + list + `[name="` + name + `"]`
 	v := unmet(why, fmt.Sprintf("container %s does not start", name)+
@@ -49,7 +49,7 @@ func judgeContainer(s *subject, list string, c map[string]any) (Verdict, bool) {
 	crashed := timeAt(c, "lastState.terminated.finishedAt")
 	switch why {
 	case "CrashLoopBackOff":
-		return judgeCrashLoop(s, v, c, path), true
+		return evaluateCrashLoop(s, v, c, path), true
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName",
 		"CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 		return s.lasting(latest(podStart(s), s.condition("ContainersReady").when, crashed), startGrace, v), true
@@ -88,8 +88,8 @@ func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	return v
 }
 
-// judgeCrashLoop completes a verdict on a container that crashed.
-func judgeCrashLoop(s *subject, v Verdict, c map[string]any, path string) Verdict {
+// evaluateCrashLoop completes a verdict on a container that crashed.
+func evaluateCrashLoop(s *subject, v Verdict, c map[string]any, path string) Verdict {
 	restarts, _ := wholeAt(c, "restartCount")
 	v = crashOf(v, c, path)
 	crashed := timeAt(c, "lastState.terminated.finishedAt")

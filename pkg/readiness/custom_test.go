@@ -126,7 +126,7 @@ func TestReadyGateway(t *testing.T) {
 	})
 }
 
-// Whose schema is not asked for, is judged without: groups that end in k8s.io may
+// Whose schema is not asked for, is evaluated without: groups that end in k8s.io may
 // be of custom resources too.
 func TestNeedsSchema(t *testing.T) {
 	for gk, want := range map[schema.GroupKind]bool{

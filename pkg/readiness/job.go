@@ -2,8 +2,8 @@ package readiness
 
 import "fmt"
 
-// judgeJob calls a Job ready when it has completed. One that runs is not.
-func judgeJob(s *subject) Verdict {
+// evaluateJob calls a Job ready when it has completed. One that runs is not.
+func evaluateJob(s *subject) Verdict {
 	tally := fmt.Sprintf("Pods: %d succeeded, %d failed, %d running", s.count("status.succeeded"), s.count("status.failed"), s.count("status.active"))
 	counts := s.values("status.succeeded", "status.failed", "status.active")
 	for _, kind := range []string{"Failed", "FailureTarget"} {
@@ -27,9 +27,9 @@ func judgeJob(s *subject) Verdict {
 	return unmet("InProgress", "it still runs: "+tally, counts...)
 }
 
-// judgeRun is Tekton's convention for what runs once: Succeeded is Unknown while it
+// evaluateRun is Tekton's convention for what runs once: Succeeded is Unknown while it
 // runs, and False is the end.
-func judgeRun(s *subject) Verdict {
+func evaluateRun(s *subject) Verdict {
 	c := s.condition("Succeeded")
 	if c.is("False") {
 		return failed("Failed", "it has failed"+c.told(), c.value())

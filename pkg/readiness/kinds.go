@@ -19,21 +19,21 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 	}
 	switch gk.String() {
 	case "Job.batch":
-		return judgeJob
+		return evaluateJob
 	case "CronJob.batch":
 		return exists // Suspended or not: it is as its author wants it, and nothing comes of it by itself.
 	case "CertificateSigningRequest.certificates.k8s.io":
-		return judgeSigningRequest
+		return evaluateSigningRequest
 	case "HorizontalPodAutoscaler.autoscaling":
-		return judgeAutoscaler
+		return evaluateAutoscaler
 	case "PodDisruptionBudget.policy":
-		return judgeDisruptionBudget
+		return evaluateDisruptionBudget
 	case "CustomResourceDefinition.apiextensions.k8s.io":
-		return judgeDefinition
+		return evaluateDefinition
 	case "APIService.apiregistration.k8s.io":
 		return needs("Available")
 	case "TaskRun.tekton.dev", "PipelineRun.tekton.dev", "CustomRun.tekton.dev":
-		return judgeRun
+		return evaluateRun
 	}
 	return nil
 }
@@ -41,17 +41,17 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 func coreRule(kind string) func(*subject) Verdict {
 	switch kind {
 	case "Pod":
-		return judgePod
+		return evaluatePod
 	case "ReplicationController":
-		return judgeReplicaSet
+		return evaluateReplicaSet
 	case "PersistentVolumeClaim":
-		return judgeClaim
+		return evaluateClaim
 	case "PersistentVolume":
-		return judgeVolume
+		return evaluateVolume
 	case "Service":
-		return judgeService
+		return evaluateService
 	case "Namespace":
-		return judgeNamespace
+		return evaluateNamespace
 	case "Node":
 		return needs("Ready")
 	}
@@ -61,13 +61,13 @@ func coreRule(kind string) func(*subject) Verdict {
 func appsRule(kind string) func(*subject) Verdict {
 	switch kind {
 	case "Deployment":
-		return judgeDeployment
+		return evaluateDeployment
 	case "ReplicaSet":
-		return judgeReplicaSet
+		return evaluateReplicaSet
 	case "StatefulSet":
-		return judgeStatefulSet
+		return evaluateStatefulSet
 	case "DaemonSet":
-		return judgeDaemonSet
+		return evaluateDaemonSet
 	}
 	return nil
 }
@@ -75,11 +75,11 @@ func appsRule(kind string) func(*subject) Verdict {
 func gatewayRule(kind string) func(*subject) Verdict {
 	switch {
 	case kind == "Gateway":
-		return unopposed(judgeGateway)
+		return unopposed(evaluateGateway)
 	case kind == "GatewayClass":
 		return unopposed(needs("Accepted"))
 	case strings.HasSuffix(kind, "Route"):
-		return unopposed(judgeRoute)
+		return unopposed(evaluateRoute)
 	}
 	return nil
 }

@@ -2,9 +2,9 @@ package readiness
 
 import "fmt"
 
-// judgeClaim does not know the storage class: a claim of one that waits for the
+// evaluateClaim does not know the storage class: a claim of one that waits for the
 // first consumer is Pending, and not ready, until a Pod uses it.
-func judgeClaim(s *subject) Verdict {
+func evaluateClaim(s *subject) Verdict {
 	switch phase := s.text("status.phase"); phase {
 	case "Bound":
 		return met("it is bound", s.values("status.phase", "spec.volumeName")...)
@@ -18,7 +18,7 @@ func judgeClaim(s *subject) Verdict {
 	}
 }
 
-func judgeVolume(s *subject) Verdict {
+func evaluateVolume(s *subject) Verdict {
 	phase := s.text("status.phase")
 	switch phase {
 	case "Failed":
@@ -29,9 +29,9 @@ func judgeVolume(s *subject) Verdict {
 	return unmet("InProgress", "it is not available yet", s.values("status.phase")...)
 }
 
-// judgeService waits for the address of a load balancer, as Helm does and kstatus does not:
+// evaluateService waits for the address of a load balancer, as Helm does and kstatus does not:
 // it was applied in order to be reached.
-func judgeService(s *subject) Verdict {
+func evaluateService(s *subject) Verdict {
 	if s.text("spec.type") != "LoadBalancer" {
 		return met("it exists")
 	}
@@ -47,8 +47,8 @@ func judgeService(s *subject) Verdict {
 
 func exists(*subject) Verdict { return met("it exists") }
 
-// judgeSigningRequest waits for the certificate, which is what a request is for.
-func judgeSigningRequest(s *subject) Verdict {
+// evaluateSigningRequest waits for the certificate, which is what a request is for.
+func evaluateSigningRequest(s *subject) Verdict {
 	for _, kind := range []string{"Denied", "Failed"} {
 		if c := s.condition(kind); c.is("True") {
 			return failed(kind, "its condition "+kind+" is True"+c.told(), c.value())
@@ -63,16 +63,16 @@ func judgeSigningRequest(s *subject) Verdict {
 	return unmet("InProgress", "nobody has approved it yet", s.values("status.certificate")...)
 }
 
-func judgeNamespace(s *subject) Verdict {
+func evaluateNamespace(s *subject) Verdict {
 	if s.text("status.phase") == "Active" {
 		return met("it is active", s.values("status.phase")...)
 	}
 	return unmet("InProgress", "it is not active", s.values("status.phase")...)
 }
 
-// judgeDisruptionBudget asks that the controller has counted. How many disruptions
+// evaluateDisruptionBudget asks that the controller has counted. How many disruptions
 // it allows does not matter: none is an answer too.
-func judgeDisruptionBudget(s *subject) Verdict {
+func evaluateDisruptionBudget(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}
@@ -82,7 +82,7 @@ func judgeDisruptionBudget(s *subject) Verdict {
 	return met(fmt.Sprintf("disruptions allowed: %d", s.count("status.disruptionsAllowed")), s.values("status.disruptionsAllowed")...)
 }
 
-func judgeDefinition(s *subject) Verdict {
+func evaluateDefinition(s *subject) Verdict {
 	if c := s.condition("NamesAccepted"); c.is("False") {
 		return failed("NamesNotAccepted", "its names are not accepted"+c.told(), c.value())
 	}
@@ -93,17 +93,17 @@ func judgeDefinition(s *subject) Verdict {
 	return unmet("InProgress", "it is not established yet"+c.told(), c.value())
 }
 
-// judgeGateway knows the conditions of the API's first versions too.
-func judgeGateway(s *subject) Verdict {
+// evaluateGateway knows the conditions of the API's first versions too.
+func evaluateGateway(s *subject) Verdict {
 	if !s.condition("Programmed").there() && s.condition("Ready").there() {
 		return needs("Ready")(s)
 	}
 	return needs("Accepted", "Programmed")(s)
 }
 
-// judgeRoute asks that each gateway that has answered accepts the route, and finds
+// evaluateRoute asks that each gateway that has answered accepts the route, and finds
 // what it refers to if it looks for that.
-func judgeRoute(s *subject) Verdict {
+func evaluateRoute(s *subject) Verdict {
 	parents := s.maps("status.parents")
 	if len(parents) == 0 {
 		return unmet("NoStatus", "no gateway has answered yet", s.values("status.parents")...)

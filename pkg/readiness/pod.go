@@ -9,7 +9,7 @@ import (
 // Pods are while their volumes and nodes come. It is kstatus's ScheduleWindow.
 const scheduleGrace = 15 * time.Second
 
-func judgePod(s *subject) Verdict {
+func evaluatePod(s *subject) Verdict {
 	phase, ready := s.text("status.phase"), s.condition("Ready")
 	switch {
 	case phase == "":
@@ -21,11 +21,11 @@ func judgePod(s *subject) Verdict {
 	case ready.is("True"):
 		return met("it is ready", ready.value())
 	}
-	if v, stuck := judgeContainers(s); stuck {
+	if v, stuck := evaluateContainers(s); stuck {
 		return v
 	}
 	if c := s.condition("PodScheduled"); c.is("False") {
-		return judgeUnscheduled(s, c)
+		return evaluateUnscheduled(s, c)
 	}
 	all := s.maps("status.containerStatuses")
 	up := 0
@@ -51,7 +51,7 @@ func podSaid(s *subject) string {
 	return statusCondition{reason: s.text("status.reason"), message: s.text("status.message")}.told()
 }
 
-func judgeUnscheduled(s *subject, c statusCondition) Verdict {
+func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
 	v := unmet(c.reason, "it has no node"+c.told(), append(s.values("status.phase"), c.value())...)
 	if c.reason == "" {
 		v.Reason = "InProgress"

@@ -2,7 +2,7 @@ package readiness
 
 import "testing"
 
-// The Pods are judged at noon.
+// The Pods are evaluated at noon.
 func TestReadyPod(t *testing.T) {
 	pod := func(status string) string {
 		return `{apiVersion: v1, kind: Pod, metadata: {name: p, creationTimestamp: "2026-01-01T11:00:00Z"}, status: {` + status + `}}`

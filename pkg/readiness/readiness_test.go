@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// noon is when the objects of the tests are judged, unless a test says otherwise.
+// noon is when the objects of the tests are evaluated, unless a test says otherwise.
 func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
 // readyCase is an object and the verdict on it.
@@ -19,7 +19,7 @@ type readyCase struct {
 	object string
 	// noStatus: the kind has none.
 	noStatus bool
-	// timeless judges without a time.
+	// timeless evaluates without a time.
 	timeless bool
 	want     string
 	// rests are the values, one a line; not compared where empty.

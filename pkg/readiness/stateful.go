@@ -2,9 +2,9 @@ package readiness
 
 import "fmt"
 
-// judgeStatefulSet asks for all replicas, available, and of those that the update
+// evaluateStatefulSet asks for all replicas, available, and of those that the update
 // strategy replaces by itself, that they are up to date.
-func judgeStatefulSet(s *subject) Verdict {
+func evaluateStatefulSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}
@@ -55,9 +55,9 @@ func heldBack(n int64) string {
 	return fmt.Sprintf("; the partition keeps %d old", n)
 }
 
-// judgeDaemonSet is content with no Pod where no node is meant to run one
+// evaluateDaemonSet is content with no Pod where no node is meant to run one
 // (edge case 52).
-func judgeDaemonSet(s *subject) Verdict {
+func evaluateDaemonSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}

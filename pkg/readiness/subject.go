@@ -66,7 +66,7 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting judges what fails only when it has lasted for a while: soon is the verdict until
+// lasting evaluates what fails only when it has lasted for a while: soon is the verdict until
 // then. A time that was not written down is long ago.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {

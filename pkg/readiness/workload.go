@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// judgeDeployment asks for what "kubectl rollout status" asks for, and that the
+// evaluateDeployment asks for what "kubectl rollout status" asks for, and that the
 // controller has noticed it.
-func judgeDeployment(s *subject) Verdict {
+func evaluateDeployment(s *subject) Verdict {
 	want, paused := s.wanted("spec.replicas"), s.yes("spec.paused")
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -90,8 +90,8 @@ func hasDeadline(s *subject) bool {
 	return set && seconds != math.MaxInt32
 }
 
-// judgeReplicaSet serves ReplicationControllers as well: their status is the same.
-func judgeReplicaSet(s *subject) Verdict {
+// evaluateReplicaSet serves ReplicationControllers as well: their status is the same.
+func evaluateReplicaSet(s *subject) Verdict {
 	want, replicas, available := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.availableReplicas")
 	ready, labelled := s.count("status.readyReplicas"), s.count("status.fullyLabeledReplicas")
 	if _, seen := s.whole("status.observedGeneration"); !seen {
