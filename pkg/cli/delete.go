@@ -96,7 +96,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout,
 		"How long an object may take to go away; 20m for namespaces and definitions, unless given. 0 is unlimited")
-	flags.StringSliceVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
+	flags.StringArrayVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
 	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why when nothing moves")
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is given")
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")

@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/limit"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
@@ -24,6 +25,7 @@ import (
 type waitFlags struct {
 	target     target.Flags
 	hang       await.HangFlags
+	times      await.TimesFlag
 	conditions []string
 	any        bool
 	failOn     []string
@@ -40,6 +42,7 @@ type waitOptions struct {
 	goal    *wait.Goal
 	engine  wait.Engine
 	hanging await.Hanging
+	limits  limit.Limits
 	timeout time.Duration
 	run     string
 	out     *printer.Printer
@@ -100,6 +103,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in all; 0 checks once, a negative value waits without limit")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")
+	f.times.Add(cmd)
 	f.readiness.Add(flags)
 	flags.StringVar(&f.explain, "explain-ready", "", "KIND of which to print when its objects are ready, and where that rule comes from; waits for nothing")
 	flags.BoolVar(&f.local, "local", false, "Judge the objects as they stand in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
@@ -120,6 +124,7 @@ func waitFormats() []string {
 func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 	targets, targetsErr := f.target.ToTargets(in.Args, in.Streams)
 	goal, goalErr := f.toGoal()
+	limits, limitsErr := f.times.ToLimits(goal.For)
 	hanging, hangErr := f.hang.ToHanging(in.Cmd.Flags(), false)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	out, outErr := printer.ForWait(print)
@@ -130,6 +135,7 @@ func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 		targets: targets,
 		goal:    goal,
 		hanging: hanging,
+		limits:  limits,
 		engine:  wait.Engine{Timeout: f.timeout, Objects: output.WantsObjects(f.output)},
 		timeout: f.timeout,
 		run:     print.Run,
@@ -144,7 +150,10 @@ func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 			existenceErr = errors.New("--existence-timeout must not be negative")
 		}
 	}
-	return o, errors.Join(targetsErr, goalErr, existenceErr, hangErr, printErr, verb.FlagError("-o", outErr), rulesErr,
+	if f.times.Given() && f.timeout == 0 {
+		limitsErr = errors.Join(limitsErr, errors.New("--timeout-for means nothing with --timeout=0, which checks once"))
+	}
+	return o, errors.Join(targetsErr, goalErr, existenceErr, limitsErr, hangErr, printErr, verb.FlagError("-o", outErr), rulesErr,
 		f.checkLocal(in.Cmd.Flags().Changed), in.Check())
 }
 
@@ -202,6 +211,7 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	}
 	o.engine.Source, o.engine.Emit = client, o.out.Print
 	o.hanging.Onto(&o.engine, client, c.Vault.Text)
+	await.Bound(&o.engine, o.limits, awaited, o.out.Print)
 	o.engine.Absent = target.WhyAbsent(client)
 	if o.waitsFor(condition.Delete) {
 		o.engine.Source = doubting{client, awaited}

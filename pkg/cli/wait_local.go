@@ -82,7 +82,7 @@ func (f *waitFlags) checkLocal(changed func(string) bool) error {
 		return &object.HintedError{Err: errors.New("--local judges objects in files, and no file is named"), Advice: "give -f FILENAME, or -f - for standard input"}
 	}
 	var idle []string
-	for _, name := range []string{"timeout", "existence-timeout"} {
+	for _, name := range []string{"timeout", "timeout-for", "existence-timeout"} {
 		if changed(name) {
 			idle = append(idle, "--"+name)
 		}

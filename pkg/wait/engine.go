@@ -50,9 +50,13 @@ type Target struct {
 // Engine waits. Source and Emit are needed; one Engine is for one run.
 type Engine struct {
 	Source Source
-	// Timeout bounds the whole; 0 looks once, and less than 0 is as long as it
-	// takes.
+	// Timeout bounds the whole, as far as Limits say nothing else; 0 looks once, and less
+	// than 0 is as long as it takes.
 	Timeout time.Duration
+	// Limits are times of their own that kinds and conditions have; nil if none has. Most
+	// bounds those as well; 0 does not.
+	Limits Limits
+	Most   time.Duration
 	// Existence bounds how long an object, or its kind, may be absent where its
 	// goal needs it there; nil is as long as Timeout, and then a selector that
 	// matches nothing is an error.

@@ -20,6 +20,9 @@ func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructure
 		r.emit(event.Warned{Ref: it.ref, Text: "was replaced by another object of its name during the wait"})
 	}
 	it.known, it.absent, it.uid = true, time.Time{}, u.GetUID()
+	if it.appeared.IsZero() {
+		it.appeared = r.now()
+	}
 	if r.Objects {
 		it.whole = u
 	}
@@ -65,6 +68,7 @@ func (r *run) evaluate(ctx context.Context, it *item) {
 		return
 	}
 	it.verdict = it.view.compiled[it.goal].evaluate(ctx, it.live, r.now())
+	end, late := r.outOfTime(it)
 	switch v := it.verdict; {
 	case v.met:
 		r.end(it, event.Met)
@@ -74,6 +78,8 @@ func (r *run) evaluate(ctx context.Context, it *item) {
 		it.note = notThere(it)
 		r.end(it, event.TimedOut)
 		r.stop = true
+	case late:
+		r.expire(ctx, it, end)
 	default:
 		r.again(it)
 		r.dirty(it)
@@ -82,16 +88,32 @@ func (r *run) evaluate(ctx context.Context, it *item) {
 
 // absentTooLong reports whether the object had the time to come that it was given.
 func (r *run) absentTooLong(it *item) bool {
-	return it.live == nil && r.Existence != nil && r.now().Sub(it.absent) >= *r.Existence
+	return it.live == nil && r.existence(it) != nil && r.now().Sub(it.absent) >= *r.existence(it)
+}
+
+// existence is how long an object may be absent for all to go on; nil for no bound.
+func (r *run) existence(it *item) *time.Duration {
+	if r.Limits != nil {
+		if _, own := r.Limits.Existence(it.view.kind); own {
+			return nil
+		}
+	}
+	return r.Existence
 }
 
 // again has the object evaluated again when time alone may change the verdict.
 func (r *run) again(it *item) {
 	after := it.verdict.recheck
-	if it.live == nil && r.Existence != nil {
-		if left := *r.Existence - r.now().Sub(it.absent); after == 0 || left < after {
+	sooner := func(left time.Duration) {
+		if after == 0 || left < after {
 			after = left
 		}
+	}
+	if existence := r.existence(it); it.live == nil && existence != nil {
+		sooner(*existence - r.now().Sub(it.absent))
+	}
+	if d := r.dueOf(it); !d.at.IsZero() && (d.note != "" || r.overtime) {
+		sooner(max(time.Millisecond, d.at.Sub(r.now())))
 	}
 	if it.timer != nil {
 		it.timer.Stop()

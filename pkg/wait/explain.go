@@ -169,6 +169,11 @@ func (r *run) lasts(it *item, h *hang) {
 	}
 }
 
+// knows reports whether what was answered last of an object will do as the last answer.
+func (r *run) knows(h *hang) bool {
+	return !h.asked.IsZero() && !h.outdated() && r.now().Sub(h.asked) <= recent
+}
+
 // explainAll adds the causes to the results of objects that are not met. For an object that
 // has not moved since, what is known will do; the others are explained once more, but not
 // for long after an interrupt.
@@ -191,7 +196,7 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 			results[i].Causes = h.causes
 		}
 		ended := results[i].Action == event.Failed || results[i].Action == event.TimedOut
-		known := h != nil && !h.asked.IsZero() && !h.outdated() && (interrupted || r.now().Sub(h.asked) <= recent)
+		known := h != nil && (r.knows(h) || interrupted && !h.asked.IsZero() && !h.outdated())
 		switch {
 		case (ended || interrupted) && !known && len(ask) < lastAsked:
 			ask = append(ask, i)

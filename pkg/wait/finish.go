@@ -33,6 +33,9 @@ func (r *run) finish(ctx context.Context) error {
 			continue
 		}
 		result := r.settle(ctx, it, after)
+		if it.late != nil {
+			result = *it.late
+		}
 		switch result.Action {
 		case event.Failed:
 			outcome.Failed++
@@ -41,7 +44,9 @@ func (r *run) finish(ctx context.Context) error {
 		default:
 			outcome.Late++
 		}
-		late, results = append(late, it), append(results, result)
+		if !it.lateTold {
+			late, results = append(late, it), append(results, result)
+		}
 	}
 	r.explainAll(ctx, late, results)
 	r.whyAbsent(ctx, late, results)
@@ -75,7 +80,7 @@ func (r *run) settle(ctx context.Context, it *item, after time.Duration) event.W
 	case ctx.Err() != nil:
 	case unknown != nil:
 		result.Action, result.Err = event.Unknown, redact.Refusal(it.ref, unknown)
-	case r.timedOut || r.looking:
+	case r.timedOut || r.looking || it.expired:
 		result.Action = event.TimedOut
 	}
 	return result

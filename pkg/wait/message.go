@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -23,6 +24,9 @@ type message struct {
 	why  string
 	// explained is what came of asking why objects hang.
 	explained *explained
+	// late items were out of time, and causes say what holds each.
+	late   []*item
+	causes [][]event.Cause
 	// err is the end of the view.
 	err error
 }

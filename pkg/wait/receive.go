@@ -21,6 +21,8 @@ func (r *run) receive(ctx context.Context, m message) []*view {
 		r.evaluateAll(ctx, v)
 	case m.explained != nil:
 		r.explained(*m.explained)
+	case m.late != nil:
+		r.lateExplained(m.late, m.causes)
 	case m.item != nil:
 		r.absentFor(m.item, m.why)
 	case m.gone:

@@ -30,7 +30,11 @@ func (r *run) plan() {
 	for _, it := range r.items {
 		phase.Refs = append(phase.Refs, it.ref)
 	}
-	r.emit(event.Planned{Phases: []event.Phase{phase}, Within: max(0, r.Timeout)})
+	within := max(0, r.Timeout)
+	if r.Limits != nil { // It may be more.
+		within = 0
+	}
+	r.emit(event.Planned{Phases: []event.Phase{phase}, Within: within})
 	r.emit(event.PhaseStarted{})
 }
 
@@ -67,10 +71,17 @@ func (r *run) follow(ctx context.Context) {
 			r.tellMissing(ctx, watches)
 		case <-existence: // There may be nothing left to wait for.
 		case <-deadline:
-			r.timedOut = true
-			return
+			left := r.timeUp(ctx)
+			if left == 0 {
+				r.timedOut = true
+				return
+			}
+			deadline = time.After(left)
 		case <-ctx.Done():
 			return
+		}
+		if len(r.expired) > 0 && !r.finished() { // Else they are told with the rest.
+			r.tellExpired(ctx, watches)
 		}
 	}
 }

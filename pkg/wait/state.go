@@ -42,6 +42,10 @@ type run struct {
 	timedOut bool
 	// looking: only what is there now counts.
 	looking bool
+	// overtime: the time of the whole wait is over, and there are objects with more.
+	overtime bool
+	// expired items are out of time, and nobody was told yet.
+	expired []*item
 
 	// stalls decides when to ask why objects hang; hangs holds what is known of that.
 	stalls *stall.Schedule[*item]
@@ -183,9 +187,10 @@ type item struct {
 	live map[string]any
 	// uid is that of the object that was last there.
 	uid types.UID
-	// absent is since when it is not there; zero while it is.
-	absent time.Time
-	note   string
+	// absent is since when it is not there; zero while it is. appeared is when it was there
+	// first; zero until then.
+	absent, appeared time.Time
+	note             string
 	// why it may not be there.
 	why string
 
@@ -198,6 +203,10 @@ type item struct {
 	// done: it has its result, which is action.
 	done   bool
 	action event.Action
+	// expired: it was out of time while the wait went on; late is its result, and lateTold
+	// that it was told.
+	expired, lateTold bool
+	late              *event.Waited
 	// timer has it evaluated again after a while.
 	timer *time.Timer
 }

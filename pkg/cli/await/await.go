@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/limit"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
@@ -28,6 +29,7 @@ type Flags struct {
 	wait      bool
 	waitFor   []string
 	readiness RulesFlag
+	times     TimesFlag
 }
 
 // Awaited is what they mean.
@@ -37,8 +39,9 @@ type Awaited struct {
 	ready *wait.Goal
 	own   []ownGoal
 	rules *condition.Rules
-	// hanging is what becomes of objects that do not get there.
+	// hanging is what becomes of objects that do not get there, limits how long they may take.
 	hanging Hanging
+	limits  limit.Limits
 }
 
 // ownGoal is what is waited for of some objects instead of readiness.
@@ -55,6 +58,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.BoolVar(&f.wait, "wait", false, "Wait until everything applied is ready, and before each phase until its prerequisites are")
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
 		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
+	f.times.Add(cmd)
 	f.readiness.Add(flags)
 	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off")
 }
@@ -79,7 +83,26 @@ func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error
 	if a.ready != nil {
 		Stating(rules, false, a.ready.For)
 	}
+	limits, err := f.times.ToLimits(a.conditions())
+	if a.limits = limits; f.times.Given() && a.ready == nil && len(a.own) == 0 {
+		err = errors.New("--timeout-for goes with --wait or --wait-for: nothing is waited for")
+	}
+	errs = append(errs, err)
 	return a, errors.Join(errs...)
+}
+
+// conditions are all that are waited for.
+func (a Awaited) conditions() []condition.Spec {
+	var all []condition.Spec
+	if a.ready != nil {
+		all = append(all, a.ready.For...)
+	}
+	for _, own := range a.own {
+		if own.goal != nil {
+			all = append(all, own.goal.For...)
+		}
+	}
+	return all
 }
 
 // ParseConditions reads the values of a flag.
@@ -197,8 +220,16 @@ func (a Awaited) Gate(patient context.Context, client *cluster.Client, until tim
 		a.hanging.Onto(&engine, client, mask)
 		if !until.IsZero() {
 			engine.Timeout = max(time.Millisecond, time.Until(until))
+			engine.Most = engine.Timeout
 		}
-		emit(event.Waiting{For: text.Count(len(targets), "object") + " to be ready", Within: engine.Timeout})
+		if len(a.limits) > 0 {
+			engine.Limits = a.limits
+		}
+		within := engine.Timeout
+		if engine.Limits != nil { // It may be more.
+			within = engine.Most
+		}
+		emit(event.Waiting{For: text.Count(len(targets), "object") + " to be ready", Within: within})
 		return engine.Run(patient, targets)
 	}
 }
