@@ -1,12 +1,16 @@
 package output
 
-import "io"
+import (
+	"fmt"
+	"io"
+	"strings"
+)
 
 // Screen keeps results, notes and the status line from running into each other
 // where they share a terminal.
 type Screen struct {
 	out, err io.Writer
-	drawn    bool
+	rows     int   // that the status takes; 0 while it is away
 	Failure  error // the first of writing a result
 }
 
@@ -38,21 +42,44 @@ func (w noteWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Draw replaces the status line.
-func (s *Screen) Draw(line string) {
+// Draw replaces the status, which is the line at the bottom and those above it that are
+// given. None may be wider than the terminal.
+func (s *Screen) Draw(line string, above ...string) {
 	if line == "" {
 		s.Clear()
 		return
 	}
-	// Back to the first column, the line, and whatever was there before it goes.
-	_, _ = io.WriteString(s.err, "\r"+line+"\x1b[K")
-	s.drawn = true
+	if s.rows > len(above)+1 { // What has fewer lines now would leave some of before.
+		s.Clear()
+	}
+	var b strings.Builder
+	b.WriteString(s.top())
+	for _, one := range above {
+		b.WriteString(one + "\x1b[K\n")
+	}
+	// Whatever was there before the line goes.
+	b.WriteString(line + "\x1b[K")
+	_, _ = io.WriteString(s.err, b.String())
+	s.rows = len(above) + 1
 }
 
-// Clear takes the status line away.
+// Clear takes the status away.
 func (s *Screen) Clear() {
-	if s.drawn {
-		_, _ = io.WriteString(s.err, "\r\x1b[K")
-		s.drawn = false
+	if s.rows == 0 {
+		return
 	}
+	rest := "\x1b[K"
+	if s.rows > 1 {
+		rest = "\x1b[J" // to the end of the screen
+	}
+	_, _ = io.WriteString(s.err, s.top()+rest)
+	s.rows = 0
+}
+
+// top goes back to the first column of the first line of the status.
+func (s *Screen) top() string {
+	if s.rows < 2 {
+		return "\r"
+	}
+	return fmt.Sprintf("\r\x1b[%dA", s.rows-1)
 }

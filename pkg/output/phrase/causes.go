@@ -1,6 +1,7 @@
 package phrase
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,9 @@ func SameCause(a, b []event.Cause) bool {
 	}
 	return a[0].BlockedBy != (object.Ref{}) || a[0].Message == b[0].Message
 }
+
+// SameTexts reports whether two lists tell the same to people.
+func SameTexts(a, b []event.Cause) bool { return slices.Equal(Causes(a), Causes(b)) }
 
 // TerminatingFor says how long an object has been going.
 func TerminatingFor(since, now time.Time) string {

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +39,7 @@ type terminal struct {
 	lines  []string
 	line   []rune
 	column int
+	below  [][]rune // what stands below the line that is written to
 	frames []string // the line at the bottom, after each write that left one
 }
 
@@ -49,6 +52,20 @@ func (t *terminal) Write(text []byte) (int, error) {
 			t.line, rest = t.line[:t.column], after
 			continue
 		}
+		if after, ok := strings.CutPrefix(rest, "\x1b[J"); ok {
+			t.line, t.below, rest = t.line[:t.column], nil, after
+			continue
+		}
+		if up := regexp.MustCompile("^\x1b\\[([0-9]+)A").FindStringSubmatch(rest); up != nil {
+			rest = rest[len(up[0]):]
+			n, _ := strconv.Atoi(up[1])
+			for range n {
+				last := len(t.lines) - 1
+				t.below = append([][]rune{t.line}, t.below...)
+				t.line, t.lines = []rune(t.lines[last]), t.lines[:last]
+			}
+			continue
+		}
 		r := []rune(rest)[0]
 		rest = rest[len(string(r)):]
 		switch r {
@@ -57,6 +74,9 @@ func (t *terminal) Write(text []byte) (int, error) {
 		case '\n':
 			t.lines = append(t.lines, string(t.line))
 			t.line, t.column = nil, 0
+			if len(t.below) > 0 {
+				t.line, t.below = t.below[0], t.below[1:]
+			}
 		case '\x1b':
 			return 0, errors.New("an escape sequence that nobody expects")
 		default:

@@ -23,15 +23,16 @@ func ForApply(o output.Options) (*Printer, error) {
 	}
 	return newPrinter(o, output.NewState(applied, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain() // of what is pruned
+		asTable := referring(o, b.Format, told, table.NewApply)
 		switch {
 		case b.Format == output.Manifests:
 			return noResults{}, nil
 		case output.IsOfObjects(b.Format):
-			return document.NewAppliedObjects(b, table.NewApply(b.Beside()))
+			return document.NewAppliedObjects(b, asTable(b.Beside()))
 		case b.Format == output.Name:
-			return document.NewAppliedNames(b, table.NewApply(b.Beside())), nil
+			return document.NewAppliedNames(b, asTable(b.Beside())), nil
 		default:
-			return report(b, table.NewApply, document.NewApply, output.ApplyActions()), nil
+			return report(b, asTable, document.NewApply, output.ApplyActions()), nil
 		}
 	})
 }
@@ -57,7 +58,8 @@ func ForDiff(o output.Options) (*Printer, error) {
 // what is wrong with the template.
 func ForWait(o output.Options) (*Printer, error) {
 	met := output.Word{Text: "met", Good: []event.Action{event.Met}, Awaited: true}
-	return newPrinter(o, output.NewState(met, true), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.NewState(met, true), func(b output.Base, told *progress.Reporter) (output.Results, error) {
+		unmet := referring(o, b.Format, told, table.NewUnmet)
 		switch b.Format {
 		case output.YAML:
 			b.Format = output.Objects
@@ -66,13 +68,36 @@ func ForWait(o output.Options) (*Printer, error) {
 		}
 		switch {
 		case output.IsOfObjects(b.Format):
-			return document.NewMetObjects(b, table.NewUnmet(b.Beside()))
+			return document.NewMetObjects(b, unmet(b.Beside()))
 		case b.Format == output.Name:
-			return document.NewMetNames(b, table.NewUnmet(b.Beside())), nil
+			return document.NewMetNames(b, unmet(b.Beside())), nil
 		default:
-			return report(b, table.NewWait, document.NewWait, output.WaitActions()), nil
+			return report(b, referring(o, b.Format, told, table.NewWait), document.NewWait, output.WaitActions()), nil
 		}
 	})
+}
+
+// referring makes tables that do not tell the causes of an object again which stand on the
+// same terminal. A log, which is read from its end, has them with the result.
+func referring(o output.Options, format string, told *progress.Reporter, table func(output.Base) output.Results) func(output.Base) output.Results {
+	onTerminal := o.Progress && (o.Width != nil || format != output.Table && format != "")
+	if !onTerminal {
+		return table
+	}
+	return func(b output.Base) output.Results { return &referred{table(b), told} }
+}
+
+// referred are results that leave out what was told while it was waited for.
+type referred struct {
+	output.Results
+	told *progress.Reporter
+}
+
+func (r *referred) Take(e event.Event) {
+	if w, ok := e.(event.Waited); ok {
+		e = r.told.Refer(w)
+	}
+	r.Results.Take(e)
 }
 
 // ForDelete returns a printer for the events of a delete. The error names a format

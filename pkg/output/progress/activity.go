@@ -38,10 +38,10 @@ type task struct {
 	news string
 }
 
-// lack is what an object lacks, and when it was heard.
+// lack is what an object lacks, when it was heard, and when there was something first.
 type lack struct {
 	event.Judged
-	news int
+	news, first int
 }
 
 func newActivity(s *output.State) *activity {
@@ -74,7 +74,11 @@ func (a *activity) take(e event.Event, now time.Time) {
 		a.ends(e.Ref)
 	case event.Judged:
 		a.news++
-		a.lacking[e.Ref.Key()] = lack{e, a.news}
+		first := a.news
+		if before, known := a.lacking[e.Ref.Key()]; known {
+			first = before.first
+		}
+		a.lacking[e.Ref.Key()] = lack{e, a.news, first}
 	case event.Waited:
 		delete(a.lacking, e.Ref.Key())
 		if a.state.Waits {

@@ -285,6 +285,26 @@ func (c *Reporter) announce() {
 	c.say(fmt.Sprintf("%s: %s", title(c.state), text.Count(phase.Total, "object")))
 }
 
+// Refer replaces what was told of an object while it was waited for by a word that it was:
+// its result need not tell it again right below.
+func (c *Reporter) Refer(w event.Waited) event.Waited {
+	told := false
+	for _, e := range c.told {
+		if e.Ref.Key() == w.Ref.Key() {
+			told = phrase.SameTexts(e.Causes, w.Causes) // The last time counts.
+		}
+	}
+	if !told || len(w.Causes) == 0 {
+		return w
+	}
+	causes := w.Causes
+	w.Causes = nil
+	for _, cause := range causes {
+		w.Causes = append(w.Causes, event.Cause{Code: cause.Code, Message: "see above", Next: cause.Next})
+	}
+	return w
+}
+
 // Tick brings the status line up to date, or in a log says how far the run is when
 // nothing was said for a while. Nothing else tells that: so what ends is never
 // announced as going on, or as finished, right above its result.
@@ -294,7 +314,8 @@ func (c *Reporter) Tick() {
 		c.blocked = nil // What it was about has ended, and nobody said so.
 	}
 	if c.redraws() {
-		c.screen.Draw(c.statusLine.line(c.activity, c.blocked, now))
+		line, above := c.statusLine.lines(c.activity, c.blocked, now)
+		c.screen.Draw(line, above...)
 		return
 	}
 	if now.Sub(c.last) < every {
