@@ -30,11 +30,11 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
-		return err
+		return perhapsGone(err)
 	}
 	phases, err := o.phases(ctx, c, client)
 	if err != nil {
-		return err
+		return perhapsGone(err)
 	}
 	for _, text := range o.warnings {
 		o.out.Print(event.Warned{Text: text})
@@ -49,6 +49,21 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 		o.engine.Explainer = &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry(), Now: client.Now}}
 	}
 	return o.engine.Run(ctx, phases)
+}
+
+// perhapsGone adds to the error of a server that was never there what that may mean for a
+// delete. It is no answer: an address may be wrong, or a network down.
+func perhapsGone(err error) error {
+	var unreachable interface{ Unreachable() bool }
+	if !errors.As(err, &unreachable) || !unreachable.Unreachable() {
+		return err
+	}
+	advice := "if the cluster itself is gone, so is all that was in it, and nothing is left to delete"
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) && hinted.Hint() != "" {
+		advice = hinted.Hint() + "; " + advice
+	}
+	return &object.HintedError{Err: err, Advice: advice}
 }
 
 // toleratedOutage is how long a delete that is under way lets an API server be away.
