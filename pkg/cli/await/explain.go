@@ -32,7 +32,8 @@ type Explanation struct {
 func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
 	if err != nil {
-		fmt.Fprintf(in.Streams.ErrOut, "the server was not asked, so that annotations of a definition are not looked at: %s\n", layout.Plain(err.Error()))
+		width, _ := verb.Terminal(in.Streams.ErrOut)
+		fmt.Fprintln(in.Streams.ErrOut, layout.Fit("the server was not asked, so that annotations of a definition are not looked at: ", err.Error(), width))
 		gk = knownKind(o.Kind, o.Rules)
 	}
 	explainRule(in.Streams.Out, gk, o.Rules, err == nil)
@@ -95,6 +96,7 @@ func shortNames() map[string]string {
 // explainRule prints the rule of a kind. Where no server was asked, a kind without a group
 // may be a custom resource as well.
 func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Rules, asked bool) {
+	width, _ := verb.Terminal(out)
 	fmt.Fprintln(out, layout.Plain(gk.String()))
 	about, own := readiness.About(gk)
 	from := "the conventions for kinds without a rule of their own"
@@ -108,7 +110,7 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Rules, ask
 	rule, stated := rules.Of(gk)
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(out, "  %-8s %s\n", name, layout.Plain(strings.Join(strings.Fields(text), " ")))
+			fmt.Fprintln(out, layout.Fit(fmt.Sprintf("  %-8s ", name), strings.Join(strings.Fields(text), " "), width))
 		}
 	}
 	if stated {

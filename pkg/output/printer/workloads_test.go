@@ -57,16 +57,16 @@ func TestWorkloadLines(t *testing.T) {
 		"waiting 0/3  deployment.apps/web -n prod (1s of 5m): 1 of 6 replicas is up to date",
 		"  deployment.apps/web -n prod        1 of 6 replicas is up to date\n" +
 			"  statefulset.apps/database -n prod  0 of 3 replicas are ready\n" +
-			"waiting 0/3  waiting for 2 objects (2s of 5m)",
+			"waiting 0/3  (2s of 5m)",
 		"  deployment.apps/web -n prod        1 of 6 replicas is up to date\n" +
 			"  statefulset.apps/database -n prod  0 of 3 replicas are ready\n" +
-			"waiting 0/3  waiting for 3 objects (3s of 5m): configmap/settings -n prod: no news (self…",
+			"waiting 0/3  (3s of 5m): configmap/settings -n prod: no news (self.status.availableRepli…",
 		"  deployment.apps/web -n prod        4 of 6 replicas are available\n" +
 			"  statefulset.apps/database -n prod  0 of 3 replicas are ready\n" +
-			"waiting 0/3  waiting for 3 objects (4s of 5m): configmap/settings -n prod: no news (self…",
+			"waiting 0/3  (4s of 5m): configmap/settings -n prod: no news (self.status.availableRepli…",
 		"  deployment.apps/web -n prod        4 of 6 replicas are available\n" +
 			"  statefulset.apps/database -n prod  0 of 3 replicas are ready\n" +
-			"waiting 1/3  waiting for 2 objects (5s of 5m)",
+			"waiting 1/3  (5s of 5m)",
 	}
 	if diff := cmp.Diff(want, screens[:min(len(screens), len(want))]); diff != "" {
 		t.Error(diff)

@@ -67,13 +67,16 @@ func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line s
 		above = append(above, layout.Cut("  "+layout.Pad(layout.Cut(phrase.Name(w.Ref), names), names)+"  "+replicas(w.Judged), width))
 	}
 	p.what, p.lacks, p.others = "waiting for "+text.Count(len(a.lacking), "object"), "", ""
+	if a.state.Waits { // The line begins with that.
+		p.what = ""
+	}
 	if other, ok := a.latestBut(shown); ok {
 		p.lacks = phrase.Name(other.Ref) + ": " + shortly(other)
 		if more := len(a.lacking) - len(shown) - 1; more > 0 {
 			p.others = fmt.Sprintf(", +%d", more)
 		}
 	}
-	return layout.Cut(strings.TrimSpace(held(a.state)+"  "+p.line(now)), width), above
+	return layout.Cut(strings.TrimSpace(held(a.state)+"  "+strings.TrimSpace(p.line(now))), width), above
 }
 
 // latestBut is the object of which there was news last, of those that have no line.
