@@ -1,0 +1,196 @@
+package stories_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// platform is what the team manages: an operator, objects of a kind that it installs later,
+// and the settings and the entrance of their shop.
+const platform = `
+{apiVersion: v1, kind: Namespace, metadata: {name: platform}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: operator, namespace: platform}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: platform-operator}
+rules: [{apiGroups: [platform.example.com], resources: ["*"], verbs: ["*"]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: platform-operator}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: platform-operator}
+subjects: [{kind: ServiceAccount, name: operator, namespace: platform}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: operator, namespace: platform}
+spec:
+  selector: {matchLabels: {app: operator}}
+  template:
+    metadata: {labels: {app: operator}}
+    spec: {serviceAccountName: operator, containers: [{name: manager, image: "registry.example/operator:1"}]}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: platform}, data: {mode: fast}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: platform}
+spec: {type: LoadBalancer, selector: {app: web}, ports: [{port: 80}]}
+`
+
+// database is what the operator installs. Its first version is deprecated.
+const database = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: databases.platform.example.com}
+spec:
+  group: platform.example.com
+  scope: Namespaced
+  names: {kind: Database, plural: databases, singular: database}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    deprecated: true
+    deprecationWarning: platform.example.com/v1 Database is deprecated
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+func databases(namespace string, n int, finalizers string) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "---\n{apiVersion: platform.example.com/v1, kind: Database, metadata: {name: db-%d, namespace: %s, finalizers: [%s]}}\n", i, namespace, finalizers)
+	}
+	return text.String()
+}
+
+// kubectl is somebody else: another team, a cloud, the operator.
+func kubectl(t *testing.T, c *cluster.Cluster, stdin string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...)
+	var out, warnings bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &warnings
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, &warnings)
+	}
+	return out.String()
+}
+
+// Story 1, the provider: a team that manages a cluster from code.
+func TestProvider(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	requests, err := c.HTTPProxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(requests.Close)
+	kubeconfig, err := c.Kubeconfig(requests.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // Stories share a cluster, and nothing of this one stays.
+		_ = exec.Command(c.Binary("kubectl"), "--kubeconfig", c.KubeconfigPath, "delete", "--ignore-not-found", "--wait=false",
+			"namespace/platform", "namespace/tenants", "namespace/crowded", "customresourcedefinition/databases.platform.example.com",
+			"clusterrole/platform-operator", "clusterrolebinding/platform-operator").Run()
+	})
+
+	// One run brings the operator, and objects whose kind it installs once it runs. Each of
+	// them is deprecated, and each has its warning.
+	const many = 7
+	all := platform + databases("platform", many, "")
+	r := start(t, kubeconfig, all, "apply", "-f", "-", "--server-timeout=10m")
+	r.hears(t, "waiting for Database to be served, which deployment.apps/operator -n platform")
+	until(t, "the operator runs", func() bool {
+		return kubectl(t, c, "", "get", "deployment/operator", "-n", "platform", "-o", "jsonpath={.status.readyReplicas}") == "1"
+	}, r.stderr.String)
+	kubectl(t, c, database, "apply", "-f", "-")
+	r.ends(t, 0)
+	says(t, r.stdout.String(), fmt.Sprintf("%d created", 7+many))
+	for i := range many {
+		says(t, r.stderr.String(), fmt.Sprintf("warning: database.platform.example.com/db-%d -n platform: platform.example.com/v1 Database is deprecated", i))
+	}
+
+	// The address of the load balancer comes from the call that waits for it.
+	r = start(t, kubeconfig, "", "wait", "svc/web", "-n", "platform", "--timeout=30m",
+		"--for=has(self.status.loadBalancer.ingress)", "-o", "jsonpath={.status.loadBalancer.ingress[0].ip}")
+	kubectl(t, c, "", "patch", "service/web", "-n", "platform", "--subresource=status", "-p", `{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.7"}]}}}`)
+	if got := r.ends(t, 0).stdout.String(); got != "192.0.2.7\n" {
+		t.Errorf("the address is %q", got)
+	}
+
+	// What others add is no difference, and the tool knows whose it is.
+	kubectl(t, c, "", "annotate", "configmap/settings", "-n", "platform", "--field-manager=audit-team", "audit=2026")
+	if got := call(t, 0, kubeconfig, all, "diff", "-f", "-").stdout.String(); strings.Contains(got, "audit") {
+		t.Errorf("the diff shows what others manage: %s", got)
+	}
+	says(t, call(t, 0, kubeconfig, "", "owners", "configmap/settings", "-n", "platform").stdout.String(), "audit-team", "k8sconnect")
+
+	// Existing and being ready have separate times; what is out of its own ends, with what it
+	// lacks.
+	r = call(t, 1, kubeconfig, "", "wait", "databases/db-0", "databases/planned", "-n", "platform", "--for=condition=Ready",
+		"--timeout=30m", "--timeout-for=create=1s", "--timeout-for=condition=Ready=2s")
+	says(t, r.stdout.String(), "database.platform.example.com/db-0 -n platform: not met within 2s", "not condition=Ready",
+		"database.platform.example.com/planned -n platform: does not exist; did not exist within 1s")
+
+	// An error of the API is seen when it happens, not when the time is over.
+	requests.Fail(-1, cluster.Path("GET", "/api/v1/namespaces/platform/configmaps"), cluster.Fault{Status: http.StatusInternalServerError, Message: "etcd leader lost"})
+	r = start(t, kubeconfig, "", "wait", "configmap/settings", "-n", "platform", "--for=jsonpath={.data.mode}=fast", "--timeout=30m", "--server-timeout=20m")
+	r.hears(t, "etcd leader lost")
+	requests.Heal()
+	r.ends(t, 0)
+
+	// A namespace with much in it is slow, and nobody is told that it is stuck.
+	var crowd strings.Builder
+	crowd.WriteString("{apiVersion: v1, kind: Namespace, metadata: {name: crowded}}\n")
+	for i := range 400 {
+		fmt.Fprintf(&crowd, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c-%d, namespace: crowded}}\n", i)
+	}
+	says(t, call(t, 0, kubeconfig, crowd.String(), "apply", "-f", "-").stdout.String(), "401 created")
+	if said := call(t, 0, kubeconfig, "", "delete", "namespace/crowded", "--timeout=30m").stderr.String(); strings.Contains(said, "still there") {
+		t.Errorf("a namespace that goes is told to be stuck: %s", said)
+	}
+
+	// One with a finalizer whose operator is scaled to zero is stuck, and is told why.
+	const finalizer = "platform.example.com/clean-up"
+	call(t, 0, kubeconfig, "{apiVersion: v1, kind: Namespace, metadata: {name: tenants}}\n"+databases("tenants", 1, finalizer), "apply", "-f", "-")
+	kubectl(t, c, "", "scale", "deployment/operator", "-n", "platform", "--replicas=0")
+	r = start(t, kubeconfig, "", "delete", "namespace/tenants", "--timeout=30m", "--stuck-after=2s")
+	r.hears(t, "FinalizerControllerScaledDown")
+	r.hears(t, "kubectl scale deployment.apps/operator -n platform --replicas=1")
+
+	// The finalizer is removed on request, and only then: not by the teardown that waits for
+	// it, and not without a word that names it.
+	until(t, "the namespace controller has come to it", func() bool {
+		return kubectl(t, c, "", "get", "databases/db-0", "-n", "tenants", "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
+	}, r.stderr.String)
+	call(t, 2, kubeconfig, "", "delete", "databases/db-0", "-n", "tenants", "--remove-finalizer="+finalizer)
+	if got := kubectl(t, c, "", "get", "databases/db-0", "-n", "tenants", "-o", "jsonpath={.metadata.finalizers}"); !strings.Contains(got, finalizer) {
+		t.Fatalf("nobody asked for it, and the finalizers are %s", got)
+	}
+	call(t, 0, kubeconfig, "", "delete", "databases/db-0", "-n", "tenants", "--remove-finalizer="+finalizer, "--yes")
+	r.ends(t, 0)
+	says(t, r.stdout.String(), "namespace/tenants")
+
+	// The teardown when the cluster is gone already is an answer, soon, and no success.
+	gone, err := cluster.NewProxy(requests.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nowhere, err := c.Kubeconfig(gone.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	says(t, call(t, 2, nowhere, all, "delete", "-f", "-", "--server-timeout=2s").stderr.String(),
+		"the API server cannot be reached", "if the cluster itself is gone", "nothing is left to delete")
+}

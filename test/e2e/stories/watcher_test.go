@@ -1,0 +1,191 @@
+package stories_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// told is a line of a stream.
+type told struct {
+	Type, Text string
+	Object     struct{ Name, Result, Reason string }
+}
+
+// stream are the lines that a run has told so far, of one type and about one object; both
+// may be empty for any.
+func (r *run) stream(t *testing.T, typ, name string) []told {
+	t.Helper()
+	var lines []told
+	said := bufio.NewScanner(strings.NewReader(r.stdout.String()))
+	said.Buffer(nil, 1<<20)
+	for said.Scan() {
+		var one told
+		if err := json.Unmarshal(said.Bytes(), &one); err != nil {
+			continue // It is being written.
+		}
+		if (typ == "" || one.Type == typ) && (name == "" || one.Object.Name == name) {
+			lines = append(lines, one)
+		}
+	}
+	return lines
+}
+
+// Story 5, the watcher: a controller author who builds on the watch layer.
+func TestWatcher(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	requests, err := c.HTTPProxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(requests.Close)
+	kubeconfig, err := c.Kubeconfig(requests.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := c.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1 // A burst is one.
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, c, "", "create", "namespace", "watched")
+	settings := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("watched")
+	set := func(name, key, value string) {
+		t.Helper()
+		patch := []byte(fmt.Sprintf(`{"data":{%q:%q}}`, key, value))
+		if _, err := settings.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// Four hundred objects without a generation, twenty megabytes together.
+	const many, each = 400, 50_000
+	var text strings.Builder
+	for i := range many {
+		fmt.Fprintf(&text, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c-%d, namespace: watched, labels: {watched: 'yes'}}, data: {n: '0', much: %s}}\n", i, strings.Repeat("x", each))
+	}
+	call(t, 0, kubeconfig, text.String(), "apply", "-f", "-")
+
+	// They are followed by one list and one watch. The first time, the server hangs up, and
+	// the next time it has forgotten where it was: both are survived.
+	watch := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
+	requests.Fail(1, watch, cluster.Fault{})
+	requests.Fail(1, watch, cluster.Fault{Status: http.StatusGone})
+	r := start(t, kubeconfig, "", "wait", "configmap", "-l", "watched=yes", "-n", "watched",
+		"--for=self.data.n == 'done'", "-o", "stream", "--timeout=30m")
+	watching := func() bool {
+		n := 0
+		for _, one := range requests.Requests() {
+			if strings.Contains(one.URI, "watch=true") && strings.Contains(one.URI, "watched") && one.Status == http.StatusOK {
+				n++
+			}
+		}
+		return n > 0
+	}
+	until(t, "it watches", watching, r.stderr.String)
+	until(t, "it has told of all", func() bool { return len(r.stream(t, "judged", "")) >= many }, r.stderr.String)
+
+	// What was there is told once, however often it had to be listed: a change is a change.
+	if n, m := len(r.stream(t, "awaited", "")), len(r.stream(t, "judged", "")); n != many || m != many {
+		t.Errorf("%d objects are told of, and %d times how they are; there are %d, and none has changed", n, m, many)
+	}
+
+	// A burst of fifty changes to one object is told about once a second, and its last state
+	// is never lost.
+	began := time.Now()
+	for i := range 50 {
+		set("c-0", "n", strconv.Itoa(i+1))
+	}
+	until(t, "the last of them is told", func() bool { return strings.Contains(r.stdout.String(), `"self.data.n":"50"`) }, r.stderr.String)
+	if n, most := len(r.stream(t, "judged", "c-0"))-1, int(time.Since(began).Seconds())+2; n > most {
+		t.Errorf("a burst of fifty changes is %d lines in %s", n, time.Since(began))
+	}
+
+	// An object that is not the one that was there is told apart by its UID.
+	named := start(t, kubeconfig, "", "wait", "configmap/c-1", "-n", "watched", "--for=self.data.n == 'done'", "-o", "stream", "--timeout=30m")
+	until(t, "it knows the object", func() bool { return len(named.stream(t, "judged", "c-1")) > 0 }, named.stderr.String)
+	kubectl(t, c, "", "delete", "configmap/c-1", "-n", "watched")
+	kubectl(t, c, "", "create", "configmap", "c-1", "-n", "watched", "--from-literal=n=done")
+	named.ends(t, 0)
+	says(t, named.stdout.String(), "was replaced by another object of its name", `"reason":"replaced during the wait"`)
+
+	// Fields select.
+	says(t, call(t, 0, kubeconfig, "", "wait", "configmap", "--field-selector=metadata.name=c-1", "-n", "watched", "--for=self.data.n == 'done'").stdout.String(), "1 met")
+
+	// Nothing is missed: all get done, and the one that went does not count.
+	for i := many - 1; i > 0; i-- {
+		if i != 1 {
+			set("c-"+strconv.Itoa(i), "n", "done")
+		}
+	}
+	peak := highWater(t, r)
+	set("c-0", "n", "done")
+	r.ends(t, 0)
+	if n := len(r.stream(t, "waited", "")); n != many {
+		t.Errorf("%d objects have a result, not %d", n, many)
+	}
+	const bound = 150
+	if peak > bound {
+		t.Errorf("%d MB for %d MB of objects, want at most %d", peak, many*each>>20, bound)
+	}
+	t.Logf("%d MB", peak)
+
+	// Permissions are checked before, not after: who may not watch is told what that means,
+	// and who may not even get is not kept waiting.
+	for user, verbs := range map[string]string{"lister": "get,list", "getter": "get"} {
+		kubectl(t, c, "", "create", "role", user, "-n", "watched", "--resource=configmaps", "--verb="+verbs)
+		kubectl(t, c, "", "create", "rolebinding", user, "-n", "watched", "--role="+user, "--user="+user)
+	}
+	for user, says := range map[string]string{
+		"lister": "you may not watch configmaps in namespace watched: they are listed every few seconds",
+		"getter": "you may not list configmaps in namespace watched: they are read one by one every few seconds",
+	} {
+		kubectl(t, c, "", "create", "configmap", "of-"+user, "-n", "watched")
+		theirs, err := c.KubeconfigFor(user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := start(t, theirs, "", "wait", "configmap/of-"+user, "-n", "watched", "--for=jsonpath={.data.n}=done", "--timeout=30m")
+		r.hears(t, says)
+		set("of-"+user, "n", "done")
+		if r.ends(t, 0); strings.Count(r.stderr.String(), "you may not") != 1 {
+			t.Errorf("it is not one line: %s", &r.stderr)
+		}
+	}
+	nobody, err := c.KubeconfigFor("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, call(t, 2, nobody, "", "wait", "configmap/c-0", "-n", "watched", "--for=create", "--timeout=30m").stdout.String(), "forbidden")
+}
+
+// highWater is the most that a run had resident so far, in MB; 0 where that is not known.
+func highWater(t *testing.T, r *run) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	value, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	kb, _ := strconv.Atoi(value)
+	return kb >> 10
+}
