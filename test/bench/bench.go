@@ -106,7 +106,7 @@ func (b *bench) warm(ctx context.Context, l *lab, who contender) error {
 			return err
 		}
 		for _, work := range allWorks() {
-			if !does(who.tools[0], work) || work == workReady || work == workStuck || work == workNamespace && !l.controllers {
+			if !does(who.tools[0], work) || work == workReady || work == workStuck || work == workStalled || work == workNamespace && !l.controllers {
 				continue
 			}
 			if work == workWait && l.controllers {
@@ -242,6 +242,11 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 			return measured{}, err
 		}
 	}
+	if work == workStalled {
+		if err := p.becomeStalled(ctx); err != nil {
+			return measured{}, err
+		}
+	}
 	before, err := p.versions(ctx)
 	if err != nil {
 		return measured{}, err
@@ -276,6 +281,11 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 	}
 	if m.Exit != exitOf(work) {
 		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(p.lab.log()))}
+	}
+	if work == workStalled {
+		if m.Seconds, err = p.firstCause(); err != nil {
+			return m, err
+		}
 	}
 	if work == workCreate {
 		if err := p.settle(ctx); err != nil {
@@ -313,7 +323,7 @@ func (b *bench) check(ctx context.Context, p *plot, work string, before versions
 
 // exitOf is the exit status of a tool that did a work right.
 func exitOf(work string) int {
-	if work == workStuck {
+	if work == workStuck || work == workStalled {
 		return 1 // Something is.
 	}
 	return 0

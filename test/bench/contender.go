@@ -26,6 +26,8 @@ const (
 	// with controllers.
 	workNamespace = "delete namespace"
 	workStuck     = "stuck" // -A, of what a webhook that is down keeps from going
+	// workStalled waits for objects of which some hang: until the first cause is told.
+	workStalled = "first cause"
 )
 
 // The tools, as the table calls them.
@@ -52,7 +54,7 @@ func does(tool, work string) bool {
 		return tool != toolLook
 	case workWait:
 		return tool != toolPatch
-	case workStuck:
+	case workStuck, workStalled:
 		return tool == toolPlugin
 	case workNamespace, workReady:
 		return tool != toolLook && tool != toolPatch
@@ -86,6 +88,8 @@ func (p *plot) commandLine(program, work string, flags ...string) ([]string, err
 		argv[1], flags = "delete", nil
 	case workWait:
 		return p.waitLine(program, p.sample.condition), nil
+	case workStalled:
+		return []string{program, "wait", p.sample.kind, "--all", "-n", p.namespace, "--timeout=" + stalledFor, "--fail-on-cause=", "-o", "stream"}, nil
 	case workReady:
 		return p.waitLine(program, "condition=Available"), nil
 	case workDiff:

@@ -22,8 +22,8 @@ type options struct {
 	sets        []string
 	tools       []string // contenders; all if empty
 	repetitions int
-	// survey: measure what is stuck, too.
-	survey bool
+	// survey: measure what is stuck, too, and stalled: what hangs while it is waited for.
+	survey, stalled bool
 	// all: leave out nothing that tells nothing new.
 	all bool
 	// setRepetitions is for real sets: each takes a control plane of its own.
@@ -90,7 +90,8 @@ func parse(args []string) (options, error) {
 	var err error
 	o.works, o.kinds, o.tools, o.sets = list(*works), list(*kinds), list(*tools), list(*sets)
 	// What is named is measured, and nothing else.
-	o.survey = slices.Contains(o.works, workStuck) && (given["work"] || !given["kind"] && !given["count"] && !given["set"])
+	named := given["work"] || !given["kind"] && !given["count"] && !given["set"]
+	o.survey, o.stalled = named && slices.Contains(o.works, workStuck), named && slices.Contains(o.works, workStalled)
 	if slices.Equal(o.sets, []string{"none"}) {
 		o.sets = nil
 	}

@@ -21,7 +21,7 @@ type cell struct {
 func (c cell) String() string { return fmt.Sprintf("%s, %s", c.sample.title, c.rtt) }
 
 func allWorks() []string {
-	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace, workStuck}
+	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace, workStuck, workStalled}
 }
 
 func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
@@ -94,6 +94,13 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 			return nil, err
 		}
 		cells = append(cells, stuck...)
+	}
+	if o.stalled {
+		stalled, err := stalledCells(dir, o)
+		if err != nil {
+			return nil, err
+		}
+		cells = append(cells, stalled...)
 	}
 	samples, err := realSamples(dir, o.sets, note)
 	for _, s := range samples {

@@ -34,6 +34,8 @@ type sample struct {
 	// they are deleted.
 	defines bool
 	held    int
+	// stalled is how many of its objects hang while the others are ready.
+	stalled int
 }
 
 // The manifests are as people write them: no protocol beside a port, no
