@@ -70,7 +70,7 @@ func (s *Screen) Clear() {
 	}
 	rest := "\x1b[K"
 	if s.rows > 1 {
-		rest = "\x1b[J" // to the end of the screen
+		rest = "\x1b[J" + rest // to the end of the screen
 	}
 	_, _ = io.WriteString(s.err, s.top()+rest)
 	s.rows = 0

@@ -57,6 +57,10 @@ func TestScreen(t *testing.T) {
 	if got, want := docs.Plain(lines), []string{"ared x", "100%", "over"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	above := "a\nfirst\x1b[K\nlive line\x1b[K\r\x1b[1Asecond\x1b[K\nline\x1b[K\r\x1b[1A\x1b[J\x1b[Kover\n"
+	if got, want := docs.Plain(docs.Screen(above)), []string{"a", "over"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if s := lines[0][1]; s.Text != "red" || s.Color != 2 {
 		t.Errorf("%+v", s)
 	}

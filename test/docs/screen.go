@@ -23,19 +23,19 @@ type cell struct {
 }
 
 // Screen returns the lines that a terminal shows after it was sent this. It knows what
-// command line programs use: going back to the start of a line, erasing its rest,
-// colours.
+// command line programs use: going back to the start of a line and up, erasing what
+// follows, colours.
 func Screen(sent string) [][]Span {
-	var lines [][]Span
-	var row []cell
+	rows := [][]cell{nil}
 	var style Style
-	column := 0
+	line, column := 0, 0
 	runes := []rune(sent)
 	for i := 0; i < len(runes); i++ {
 		switch r := runes[i]; r {
 		case '\n':
-			lines = append(lines, spans(row))
-			row, column = nil, 0
+			if line, column = line+1, 0; line == len(rows) {
+				rows = append(rows, nil)
+			}
 		case '\r':
 			column = 0
 		case '\b':
@@ -53,20 +53,30 @@ func Screen(sent string) [][]Span {
 			switch runes[end] {
 			case 'm':
 				style = style.with(arguments)
+			case 'A':
+				n, _ := strconv.Atoi(arguments)
+				line = max(0, line-max(1, n))
+			case 'J':
+				rows = rows[:line+1]
+				rows[line] = rows[line][:min(column, len(rows[line]))]
 			case 'K':
-				row = row[:min(column, len(row))]
+				rows[line] = rows[line][:min(column, len(rows[line]))]
 			}
 			i = end
 		default:
-			for len(row) <= column {
-				row = append(row, cell{r: ' '})
+			for len(rows[line]) <= column {
+				rows[line] = append(rows[line], cell{r: ' '})
 			}
-			row[column] = cell{Style: style, r: r}
+			rows[line][column] = cell{Style: style, r: r}
 			column++
 		}
 	}
-	if len(row) > 0 {
-		lines = append(lines, spans(row))
+	if last := len(rows) - 1; len(rows[last]) == 0 {
+		rows = rows[:last]
+	}
+	lines := make([][]Span, len(rows))
+	for i, row := range rows {
+		lines[i] = spans(row)
 	}
 	return lines
 }
