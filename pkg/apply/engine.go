@@ -81,6 +81,10 @@ type Engine struct {
 	Remove func(ctx context.Context, item plan.Item, uid types.UID) error
 	// Journal notes what is written; nil where nobody wants to take it back.
 	Journal Journal
+	// Seen is told of each object that was evaluated: how it is, nil where it is not there,
+	// how it was or would be made, and whether that changes it. It may be called from many
+	// goroutines; nil if nobody wants to know.
+	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 

@@ -78,6 +78,7 @@ func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructure
 		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it is deleted with it"})
 	}
 	if p.Verdict == settle.Settled {
+		e.seen(item, live, live, false)
 		e.finish(event.Applied{
 			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,
 			Yielded: p.Yielded, Left: p.Left, Object: e.shown(live),

@@ -98,6 +98,7 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 		}
 	}
 	e.warnOfRewriting(t, answer)
+	e.seen(t.Item, t.Live, answer, out.Action != event.Unchanged)
 	e.finish(out)
 }
 
@@ -198,4 +199,11 @@ var (
 func mayBeWritten(err error) bool {
 	var underway interface{ MayBeWritten() bool }
 	return errors.As(err, &underway) && underway.MayBeWritten()
+}
+
+// seen tells of an object that was evaluated.
+func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
+	if e.Seen != nil && after != nil {
+		e.Seen(item, before, after, changes)
+	}
 }

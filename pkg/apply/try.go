@@ -14,6 +14,7 @@ func (e *Engine) try(ctx context.Context, t *target) {
 	if t.Live == nil {
 		if e.done.created(t.Item) {
 			out.Reason = unchecked(t.Item)
+			e.seen(t.Item, nil, t.Item.Object, true)
 			e.finish(out)
 			return
 		}

@@ -16,6 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -188,12 +190,27 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	}
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	until, _ := ctx.Deadline()
-	o.engine.Wait = o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print)
+	foresight := newForesight(o.out.Print)
+	o.engine.Seen = foresight.see
+	o.engine.Wait = foresight.before(o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print), p)
 	o.engine.Remove = remover{client, o.out.Print}.ofItem
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
-	run := func(ctx context.Context) error { return o.rollBack(ctx, client, p, o.engine.Run(ctx, p)) }
+	run := func(ctx context.Context) error {
+		err := o.engine.Run(ctx, p)
+		foresight.tell(ctx, p, o.asked(client))
+		return o.rollBack(ctx, client, p, err)
+	}
 	if o.set.Name != "" {
 		return verb.Unfinished(o.applySet(ctx, c, client, p, run))
 	}
 	return verb.Unfinished(run(ctx))
+}
+
+// asked is whom to ask about what will not work: nobody for a real apply, which has to be
+// done rather than discussed; what the set alone shows is told all the same.
+func (o *applyOptions) asked(client *cluster.Client) diagnose.Reader {
+	if o.engine.DryRun == object.DryRunServer {
+		return client.NoRetry()
+	}
+	return nil
 }

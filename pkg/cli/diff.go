@@ -127,8 +127,15 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	}
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	o.engine.Server, o.engine.Emit = client, o.out.Print
-	if o.set.Name != "" {
-		return o.diffSet(ctx, c, client, p)
+	foresight := newForesight(o.out.Print)
+	o.engine.Seen = foresight.see
+	run := func(ctx context.Context) error {
+		err := o.engine.Run(ctx, p)
+		foresight.tell(ctx, p, client.NoRetry())
+		return err
 	}
-	return o.engine.Run(ctx, p)
+	if o.set.Name != "" {
+		return o.diffSet(ctx, c, client, p, run)
+	}
+	return run(ctx)
 }

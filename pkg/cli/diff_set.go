@@ -12,8 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// diffSet compares the plan as a set: it shows what would leave it, too.
-func (o *diffOptions) diffSet(ctx context.Context, c *connection.Connection, client *cluster.Client, p *plan.Plan) error {
+// diffSet compares the plan as a set, by compare: it shows what would leave it, too.
+func (o *diffOptions) diffSet(
+	ctx context.Context, c *connection.Connection, client *cluster.Client, p *plan.Plan, compare func(context.Context) error,
+) error {
 	namespace, _, err := c.Namespace()
 	if err != nil {
 		return err
@@ -24,7 +26,7 @@ func (o *diffOptions) diffSet(ctx context.Context, c *connection.Connection, cli
 	}
 	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.Take()...)
 	o.engine.Admit = run.Admit
-	compared := o.engine.Run(ctx, p)
+	compared := compare(ctx)
 	if ctx.Err() != nil {
 		return compared
 	}

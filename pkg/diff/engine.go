@@ -52,6 +52,10 @@ type Engine struct {
 	// Admit is what an apply asks about each object that exists; what it refuses is warned
 	// of. Nil admits all.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
+	// Seen is told of each object that was compared: how it is, nil where it is not there,
+	// how it would be, and whether that changes it. It may be called from many goroutines;
+	// nil if nobody wants to know.
+	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
@@ -179,7 +183,14 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 		return
 	}
 	e.nearMisses(p)
+	e.seen(p.Item, p.Live, p.Answer, compared.Action == event.Create || compared.Action == event.Update)
 	e.compared(compared)
+}
+
+func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
+	if e.Seen != nil && after != nil {
+		e.Seen(item, before, after, changes)
+	}
 }
 
 // nearMisses tells of choices that were meant for a conflict and do not reach it.
@@ -238,6 +249,7 @@ func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) e
 // uncheckedCreate reports an object that would be created, but of which the
 // server cannot be asked (edge case 38).
 func (e *Engine) uncheckedCreate(item plan.Item, why string) {
+	e.seen(item, nil, item.Object, true)
 	_, after := redact.Pair(item.Ref, nil, item.Object.Object)
 	e.compared(event.Compared{
 		Ref: item.Ref, Source: item.Source, Action: event.Create, After: after,

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/preflight"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// foresight gathers what a run changes, and tells what of it will not work.
+type foresight struct {
+	emit func(event.Event)
+
+	mu      sync.Mutex
+	changed map[object.Key]preflight.Object
+	told    map[event.Remarked]bool
+}
+
+func newForesight(emit func(event.Event)) *foresight {
+	return &foresight{emit: emit, changed: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
+}
+
+// see takes in what an engine made of one object.
+func (f *foresight) see(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if changes && preflight.Needs(item.Ref) {
+		f.changed[item.Key()] = preflight.Object{Ref: item.Ref, Changes: true, Before: before, After: after}
+	}
+}
+
+// tell tells of the objects that were seen so far, each remark once. Without a reader,
+// nothing is asked.
+func (f *foresight) tell(ctx context.Context, p *plan.Plan, reader diagnose.Reader) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if ctx.Err() != nil || len(f.changed) == 0 {
+		return
+	}
+	var objects []preflight.Object
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			o, changed := f.changed[item.Key()]
+			if !changed {
+				o = preflight.Object{Ref: item.Ref, After: item.Object}
+			}
+			objects = append(objects, o)
+		}
+	}
+	for _, r := range preflight.Foresee(ctx, reader, objects) {
+		if !f.told[r] {
+			f.told[r] = true
+			f.emit(r)
+		}
+	}
+}
+
+// before tells what is known by then before the run waits for what it has applied.
+func (f *foresight) before(wait func(context.Context, []plan.Item) error, p *plan.Plan) func(context.Context, []plan.Item) error {
+	if wait == nil {
+		return nil
+	}
+	return func(ctx context.Context, applied []plan.Item) error {
+		f.tell(ctx, p, nil)
+		return wait(ctx, applied)
+	}
+}

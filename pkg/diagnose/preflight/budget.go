@@ -1,0 +1,167 @@
+package preflight
+
+import (
+	"fmt"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// budgets tells of PodDisruptionBudgets that allow no eviction, however well all Pods are:
+// nodes with such Pods cannot be drained.
+func (v *view) budgets() []event.Remarked {
+	var out []event.Remarked
+	for _, o := range v.set.objects {
+		if !isBudget(o.Ref) || !o.Changes {
+			continue
+		}
+		if b, ok := typedAs[policyv1.PodDisruptionBudget](o.After); ok {
+			out = append(out, v.budget(o.Ref, b, false)...)
+		}
+	}
+	for _, namespace := range v.scaled() {
+		live, _ := v.List(schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}, namespace)
+		for _, u := range live {
+			b, ok := typedAs[policyv1.PodDisruptionBudget](u)
+			ref := object.RefOf(u)
+			if known := v.set.find(ref); ok && (known == nil || !known.Changes) {
+				out = append(out, v.budget(ref, b, true)...)
+			}
+		}
+	}
+	return out
+}
+
+func isBudget(ref object.Ref) bool {
+	return ref.GVK.Group == "policy" && ref.GVK.Version == "v1" && ref.GVK.Kind == "PodDisruptionBudget"
+}
+
+// scaled returns the namespaces in which something comes to have fewer Pods, or is new.
+func (v *view) scaled() []string {
+	var all []string
+	for namespace, templates := range v.set.templates {
+		for _, t := range templates {
+			if t.of.Changes && podsOf(t.of.After) > 0 && (t.of.Before == nil || podsOf(t.of.After) < podsOf(t.of.Before)) {
+				all = append(all, namespace)
+				break
+			}
+		}
+	}
+	return sortedTexts(all)
+}
+
+// budget tells of one budget. scaled: it stays as it is, and what it selects changes.
+func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bool) []event.Remarked {
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil || b.Spec.Selector == nil {
+		return nil
+	}
+	if most := b.Spec.MaxUnavailable; most != nil {
+		if n, err := intstr.GetScaledValueFromIntOrPercent(most, 100, true); scaled || err != nil || n > 0 {
+			return nil
+		}
+		return []event.Remarked{blocked(ref, ".spec.maxUnavailable", "maxUnavailable is "+most.String()+": no Pod that it selects may ever be evicted")}
+	}
+	least := b.Spec.MinAvailable
+	if least == nil {
+		return nil
+	}
+	if n, err := intstr.GetScaledValueFromIntOrPercent(least, 100, true); least.Type == intstr.String && err == nil && n >= 100 {
+		if scaled {
+			return nil
+		}
+		return []event.Remarked{blocked(ref, ".spec.minAvailable", "minAvailable is "+least.String()+": no Pod that it selects may ever be evicted")}
+	}
+	pods, of, known := v.selected(ref.Namespace, selector)
+	if !known || pods == 0 {
+		return nil
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(least, int(pods), true)
+	if err != nil || int64(n) < pods {
+		return nil
+	}
+	r := blocked(ref, ".spec.minAvailable", fmt.Sprintf("minAvailable is %s, and %s has %s: none of them may ever be evicted",
+		least, text.Excerpt(of.Ref.Resource()), text.Count(int(pods), "Pod")))
+	if scaled {
+		r.Ref, r.Path = of.Ref, ".spec.replicas"
+		r.Text = "PodDisruptionBudget " + text.Excerpt(ref.Name) + ": " + r.Text
+	}
+	return []event.Remarked{r}
+}
+
+func blocked(ref object.Ref, path, said string) event.Remarked {
+	return event.Remarked{
+		Ref: ref, Code: "EvictionBlocked", Path: path,
+		Text: said + ", and a node with one of them cannot be drained",
+		Hint: "set maxUnavailable: 1, or more replicas than minAvailable",
+	}
+}
+
+// selected returns how many Pods a selector means, and whose they are. That is known only if
+// they are of one workload of the set, which nobody else scales.
+func (v *view) selected(namespace string, selector labels.Selector) (int64, *Object, bool) {
+	var of *Object
+	for _, t := range v.set.templates[namespace] {
+		if !selector.Matches(labels.Set(t.labels)) {
+			continue
+		}
+		if of != nil || !t.of.Changes || podsOf(t.of.After) == 0 {
+			return 0, nil, false
+		}
+		of = t.of
+	}
+	if of == nil || v.set.hasCustom(namespace) || !v.isAlone(of, selector) || v.mayScale(of) {
+		return 0, nil, false
+	}
+	return podsOf(of.After), of, true
+}
+
+// isAlone reports whether it is known that no other Deployment or StatefulSet of the
+// cluster has Pods that the selector means.
+func (v *view) isAlone(of *Object, selector labels.Selector) bool {
+	for _, kind := range []string{"Deployment", "StatefulSet"} {
+		live, sure := v.List(apps(kind), of.Ref.Namespace)
+		if !sure {
+			return false
+		}
+		for _, u := range live {
+			t, ok := templateOf(u)
+			if ok && object.RefOf(u).Key() != of.Ref.Key() && selector.Matches(labels.Set(t.labels)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mayScale reports whether somebody scales the object, or it is not known that nobody does.
+func (v *view) mayScale(of *Object) bool {
+	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
+	live, sure := v.List(gvk, of.Ref.Namespace)
+	if !sure {
+		return true
+	}
+	for _, o := range v.set.of(gvk.Group, gvk.Kind, of.Ref.Namespace) {
+		live = append(live, o.After)
+	}
+	for _, u := range live {
+		if targets(u, of.Ref) {
+			return true
+		}
+	}
+	return false
+}
+
+func targets(scaler *unstructured.Unstructured, ref object.Ref) bool {
+	return diagnose.Text(scaler, "spec", "scaleTargetRef", "name") == ref.Name &&
+		diagnose.Text(scaler, "spec", "scaleTargetRef", "kind") == ref.GVK.Kind
+}

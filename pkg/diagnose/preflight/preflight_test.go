@@ -1,0 +1,415 @@
+package preflight_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/preflight"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// forecast is a set, and what is told of it in a cluster.
+type forecast struct {
+	// set and cluster are YAML documents. What is in both, and the same, does not change.
+	set, cluster string
+	// unread are kinds that may not be read.
+	unread []string
+	// unasked: there is no reader.
+	unasked bool
+	// want are the remarks, each as "Code object path"; none is silence.
+	want []string
+	// says has to be in the first of them.
+	says string
+}
+
+func (f forecast) foresee(t *testing.T) ([]event.Remarked, *diagnosetest.Memory) {
+	t.Helper()
+	m := &diagnosetest.Memory{Answers: diagnosetest.Answers{Failing: map[string]error{}}}
+	if f.cluster != "" {
+		m.Objects = diagnosetest.Read(t, f.cluster)
+	}
+	for _, kind := range f.unread {
+		m.Failing[kind] = diagnosetest.Forbidden(kind)
+	}
+	var reader diagnose.Reader = m
+	if f.unasked {
+		reader = nil
+	}
+	return preflight.Foresee(t.Context(), reader, changesOf(diagnosetest.Read(t, f.set), m.Objects)), m
+}
+
+// changesOf are the objects of a set by what is there already.
+func changesOf(set, live []*unstructured.Unstructured) []preflight.Object {
+	var objects []preflight.Object
+	for _, u := range set {
+		o := preflight.Object{Ref: object.RefOf(u), After: u, Changes: true}
+		for _, there := range live {
+			if object.RefOf(there) == o.Ref {
+				status := there.Object["status"]
+				same := there.DeepCopy()
+				delete(same.Object, "status")
+				o.Before, o.Changes = there, !reflect.DeepEqual(same.Object, u.Object)
+				if status != nil && o.Changes {
+					o.After = u.DeepCopy() // As the server answers: with the status that is there.
+					o.After.Object["status"] = status
+				}
+			}
+		}
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+func (f forecast) run(t *testing.T) {
+	t.Helper()
+	remarks, _ := f.foresee(t)
+	var got []string
+	for _, r := range remarks {
+		got = append(got, strings.TrimSpace(r.Code+" "+r.Ref.String()+" "+r.Path))
+		if strings.ContainsAny(r.Text+r.Hint, "\n\r\x1b") || r.Text == "" || r.Hint == "" {
+			t.Errorf("not fit for a line, or without a hint: %+v", r)
+		}
+	}
+	if diff := cmp.Diff(f.want, got); diff != "" {
+		t.Fatalf("remarks (-want +got):\n%s%v", diff, remarks)
+	}
+	if len(remarks) > 0 && !strings.Contains(remarks[0].Text+" / "+remarks[0].Hint, f.says) {
+		t.Errorf("says %q / %q, want %q", remarks[0].Text, remarks[0].Hint, f.says)
+	}
+}
+
+func forecasts(t *testing.T, all map[string]forecast) {
+	t.Helper()
+	for name, f := range all {
+		t.Run(name, func(t *testing.T) { f.run(t) })
+	}
+}
+
+// web is a Deployment with this in the spec of its Pods.
+func web(spec string) string { return workload("Deployment", "web", 1, spec) }
+
+func workload(kind, name string, replicas int, spec string) string {
+	return strings.NewReplacer("KIND", kind, "NAME", name, "REPLICAS", string(rune('0'+replicas)), "SPEC", spec).Replace(
+		`{apiVersion: apps/v1, kind: KIND, metadata: {name: NAME, namespace: prod}, spec: {replicas: REPLICAS,
+  selector: {matchLabels: {app: NAME}}, template: {metadata: {labels: {app: NAME}}, spec: {SPEC}}}}`)
+}
+
+const namedOfSpec = ".spec.template.spec"
+
+func TestReferences(t *testing.T) {
+	secretEnv := `containers: [{name: app, image: a, env: [{name: KEY, valueFrom: {secretKeyRef: {name: keys, key: token}}}]}]`
+	configEnv := `containers: [{name: app, image: a, envFrom: [{configMapRef: {name: settings}}]}]`
+	keyed := `containers: [{name: app, image: a, env: [{name: MODE, valueFrom: {configMapKeyRef: {name: settings, key: mode}}}]}]`
+	const keys = `{apiVersion: v1, kind: Secret, metadata: {name: keys, namespace: prod}, data: {token: eA==}}`
+	const lacking = `{apiVersion: v1, kind: Secret, metadata: {name: keys, namespace: prod}, data: {tokens: eA==}}`
+	secretMissing := []string{`SecretMissing deployment.apps/web -n prod ` + namedOfSpec + `.containers[name="app"].env[name="KEY"].valueFrom.secretKeyRef`}
+	keyMissing := []string{strings.Replace(secretMissing[0], "SecretMissing", "SecretKeyMissing", 1)}
+	forecasts(t, map[string]forecast{
+		"a Secret that is not there": {set: web(secretEnv), want: secretMissing, says: "Secret keys does not exist, and nothing in this set creates it"},
+		"one that is":                {set: web(secretEnv), cluster: keys},
+		"one of the set":             {set: keys + "\n---\n" + web(secretEnv)},
+		"in another namespace":       {set: web(secretEnv), cluster: strings.Replace(keys, "prod", "test", 1), want: secretMissing},
+		"one that may not be read":   {set: web(secretEnv), unread: []string{"Secret"}},
+		"nobody is asked":            {set: web(secretEnv), unasked: true},
+		"optional":                   {set: web(strings.Replace(secretEnv, "key: token", "key: token, optional: true", 1))},
+		"without the key":            {set: web(secretEnv), cluster: lacking, want: keyMissing, says: "did you mean tokens?"},
+		"of the set, without the key, nobody is asked":   {set: lacking + "\n---\n" + web(secretEnv), unasked: true, want: keyMissing},
+		"empty, for somebody to fill":                    {set: web(secretEnv), cluster: strings.Replace(keys, ", data: {token: eA==}", "", 1)},
+		"of the set and empty":                           {set: strings.Replace(keys, ", data: {token: eA==}", "", 1) + "\n---\n" + web(secretEnv)},
+		"made by a controller, which may add keys":       {set: web(secretEnv), cluster: strings.Replace(lacking, "name: keys", "name: keys, ownerReferences: [{apiVersion: a/v1, kind: K, name: k, uid: u}]", 1)},
+		"nothing changes":                                {set: web(secretEnv), cluster: web(secretEnv)},
+		"nothing of the Pods changes":                    {set: web(secretEnv), cluster: strings.Replace(web(secretEnv), "replicas: 1", "replicas: 2", 1)},
+		"a certificate brings it":                        {set: web(secretEnv) + "\n---\n{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: c, namespace: prod}, spec: {secretName: keys}}"},
+		"an operator names it after its object":          {set: web(strings.ReplaceAll(secretEnv, "name: keys", "name: pg-app")) + "\n---\n{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: pg, namespace: prod}}"},
+		"an Ingress has it issued":                       {set: web(secretEnv) + "\n---\n{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i, namespace: prod}, spec: {tls: [{secretName: keys}]}}"},
+		"a Job is told to make it":                       {set: web(secretEnv) + "\n---\n{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod}, spec: {template: {spec: {containers: [{name: c, image: a, args: [--secret-name=keys]}]}}}}"},
+		"an annotation has it made":                      {set: web(secretEnv) + "\n---\n{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod, annotations: {serving-cert: keys}}, spec: {}}"},
+		"a Role is about it":                             {set: web(secretEnv) + "\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: prod}, rules: [{apiGroups: [''], resources: [secrets], resourceNames: [keys], verbs: [update]}]}"},
+		"a program may make Secrets":                     {set: web(secretEnv) + "\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: prod}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get, create]}]}"},
+		"a program may read Secrets":                     {set: web(secretEnv) + "\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: prod}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]}", want: secretMissing},
+		"a custom resource that is about something else": {set: web(secretEnv) + "\n---\n{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: c, namespace: prod}, spec: {secretName: keys-tls}}", want: secretMissing},
+		"a second Deployment needs it, which brings nothing": {
+			set: web(secretEnv) + "\n---\n" + workload("Deployment", "api", 1, secretEnv), want: secretMissing, says: "1 more object of this set needs it",
+		},
+		"a ConfigMap as environment": {set: web(configEnv), want: []string{"ConfigMapMissing deployment.apps/web -n prod " + namedOfSpec + `.containers[name="app"].envFrom`}},
+		"a key of a ConfigMap": {
+			set: web(keyed), cluster: `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: prod}, data: {node: x}}`,
+			want: []string{"ConfigMapKeyMissing deployment.apps/web -n prod " + namedOfSpec + `.containers[name="app"].env[name="MODE"].valueFrom.configMapKeyRef`},
+		},
+		"binary data has keys too":              {set: web(keyed), cluster: `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: prod}, binaryData: {mode: eA==}}`},
+		"a ConfigMap that every namespace gets": {set: web(`containers: [{name: app, image: a}], volumes: [{name: ca, configMap: {name: kube-root-ca.crt}}]`)},
+		"volumes": {
+			set: web(`containers: [{name: app, image: a}], volumes: [{name: a, secret: {secretName: one}}, {name: b, projected: {sources: [{configMap: {name: two}}, {secret: {name: three, optional: true}}]}}, {name: c, persistentVolumeClaim: {claimName: four}}]`),
+			want: []string{
+				"SecretMissing deployment.apps/web -n prod " + namedOfSpec + `.volumes[name="a"].secret`,
+				"ConfigMapMissing deployment.apps/web -n prod " + namedOfSpec + `.volumes[name="b"].projected.sources`,
+				"ClaimMissing deployment.apps/web -n prod " + namedOfSpec + `.volumes[name="c"].persistentVolumeClaim`,
+			},
+		},
+		"a volume takes one key": {
+			set: web(`containers: [{name: app, image: a}], volumes: [{name: a, secret: {secretName: keys, items: [{key: ca.crt, path: ca}]}}]`), cluster: keys,
+			want: []string{"SecretKeyMissing deployment.apps/web -n prod " + namedOfSpec + `.volumes[name="a"].secret`},
+		},
+		"a CronJob": {
+			set:  `{apiVersion: batch/v1, kind: CronJob, metadata: {name: night, namespace: prod}, spec: {jobTemplate: {spec: {template: {spec: {` + secretEnv + `}}}}}}`,
+			want: []string{`SecretMissing cronjob.batch/night -n prod .spec.jobTemplate.spec.template.spec.containers[name="app"].env[name="KEY"].valueFrom.secretKeyRef`},
+		},
+		"an account":            {set: web("serviceAccountName: robot, containers: []"), want: []string{"ServiceAccountMissing deployment.apps/web -n prod " + namedOfSpec + ".serviceAccountName"}},
+		"an account of the set": {set: web("serviceAccountName: robot, containers: []") + "\n---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot, namespace: prod}}"},
+		"credentials for a registry": {
+			set:  web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: registry.example/app:1}]"),
+			want: []string{"PullSecretMissing deployment.apps/web -n prod " + namedOfSpec + ".imagePullSecrets"},
+		},
+		"one of two is there":      {set: web("imagePullSecrets: [{name: reg}, {name: keys}], containers: [{name: app, image: registry.example/app:1}]"), cluster: keys},
+		"a registry for everybody": {set: web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: ghcr.io/app:1}, {name: b, image: nginx}]")},
+		"the account has credentials": {
+			set:     web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: registry.example/app:1}]"),
+			cluster: `{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: prod}, imagePullSecrets: [{name: x}]}`,
+		},
+	})
+}
+
+func TestVariables(t *testing.T) {
+	told := func(at string) []string {
+		return []string{"VariableUndefined deployment.apps/web -n prod " + namedOfSpec + at}
+	}
+	app := func(rest string) string { return web(`containers: [{name: app, image: a, ` + rest + `}]`) }
+	forecasts(t, map[string]forecast{
+		"an argument":              {set: app(`args: [--name=$(POD_NAME)]`), unasked: true, want: told(`.containers[name="app"].args`), says: "{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}"},
+		"a command":                {set: app(`command: [run, $(REGION)]`), want: told(`.containers[name="app"].command`), says: "define REGION"},
+		"the value of another":     {set: app(`env: [{name: URL, value: 'http://$(POD_IP):80'}]`), want: told(`.containers[name="app"].env[name="URL"].value`)},
+		"an init container":        {set: web(`initContainers: [{name: i, image: a, args: [$(NODE_NAME)]}], containers: []`), want: told(`.initContainers[name="i"].args`)},
+		"it is defined":            {set: app(`args: [$(POD_NAME)], env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]`)},
+		"in another container":     {set: web(`containers: [{name: a, image: a, env: [{name: REGION, value: x}]}, {name: b, image: a, args: [$(REGION)]}]`), want: told(`.containers[name="b"].args`)},
+		"it is escaped":            {set: app(`args: [$$(POD_NAME)]`)},
+		"a command of a shell":     {set: app(`command: [sh, -c, 'echo $(date) $(hostname -f)']`)},
+		"a script":                 {set: app(`command: [sh, -c, "make \\\n  X=$(CURDIR)"]`)},
+		"it may come from envFrom": {set: app(`args: [$(MODE)], envFrom: [{configMapRef: {name: c, optional: true}}]`)},
+		"one of a Service":         {set: app(`args: [$(DB_SERVICE_HOST), $(DB_PORT), $(KUBERNETES_SERVICE_PORT), $(DB_PORT_5432_TCP_ADDR)]`)},
+		"once for each":            {set: app(`args: [$(POD_NAME), $(POD_NAME)]`), want: told(`.containers[name="app"].args`)},
+		"it was so before":         {set: strings.Replace(app(`args: [$(POD_NAME)]`), "replicas: 1", "replicas: 2", 1), cluster: app(`args: [$(POD_NAME)]`)},
+	})
+}
+
+func TestVolumes(t *testing.T) {
+	db := func(image, more string) string {
+		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: db, namespace: prod}, spec: {replicas: 1, ` + more + `selector: {matchLabels: {app: db}},
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: db, image: ` + image + `}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}}}}`
+	}
+	runs := func(replicas string) string {
+		return strings.TrimSuffix(db("old", ""), "}") + ", status: {replicas: " + replicas + ", readyReplicas: " + replicas + "}}"
+	}
+	claim := func(mode string) string {
+		return "\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: prod}, spec: {accessModes: [" + mode + "]}}"
+	}
+	forecasts(t, map[string]forecast{
+		"ReadWriteOnce":               {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}, says: "strategy: {type: Recreate}"},
+		"ReadWriteOncePod":            {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOncePod"), want: []string{"VolumeDeadlock deployment.apps/db -n prod .spec.strategy"}},
+		"the claim is of the set":     {set: db("new", "") + claim("ReadWriteOnce"), cluster: runs("1") + claim("ReadWriteOnce"), unasked: true, want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}},
+		"Recreate":                    {set: db("new", "strategy: {type: Recreate}, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"the old one goes first":      {set: db("new", "strategy: {rollingUpdate: {maxUnavailable: 1}}, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"for many nodes":              {set: db("new", ""), cluster: runs("1") + claim("ReadWriteMany")},
+		"the first rollout":           {set: db("new", ""), cluster: strings.TrimPrefix(claim("ReadWriteOnce"), "\n---\n")},
+		"no Pod has it":               {set: db("new", ""), cluster: runs("0") + claim("ReadWriteOnce")},
+		"it is shared, and works":     {set: strings.Replace(db("new", ""), "replicas: 1", "replicas: 2", 1), cluster: runs("2") + claim("ReadWriteOnce")},
+		"nothing of the Pods changes": {set: db("old", "paused: false, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"paused":                      {set: db("new", "paused: true, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"claims may not be read":      {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), unread: []string{"PersistentVolumeClaim"}},
+		"two Pods, one may have it": {
+			set: strings.Replace(db("new", ""), "replicas: 1", "replicas: 2", 1), cluster: strings.TrimPrefix(claim("ReadWriteOncePod"), "\n---\n"),
+			want: []string{"VolumeInUse deployment.apps/db -n prod .spec.replicas"},
+		},
+		"a StatefulSet": {set: strings.Replace(db("new", ""), "Deployment", "StatefulSet", 1), cluster: strings.Replace(runs("1"), "Deployment", "StatefulSet", 1) + claim("ReadWriteOnce")},
+	})
+}
+
+func TestQuotas(t *testing.T) {
+	quota := func(hard, used, more string) string {
+		return "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {" + hard + "}" + more + "}, status: {hard: {" + hard + "}, used: {" + used + "}}}"
+	}
+	asks := func(what string) string { return `containers: [{name: app, image: a, resources: {` + what + `}}]` }
+	const resources = namedOfSpec + `.containers[name="app"].resources`
+	forecasts(t, map[string]forecast{
+		"cpu": {
+			set: workload("Deployment", "web", 3, asks("requests: {cpu: 500m}")), cluster: quota("requests.cpu: '2'", "requests.cpu: '1'", ""),
+			want: []string{"QuotaExceeded deployment.apps/web -n prod " + resources}, says: "its 3 new Pods need 1500m of requests.cpu; ResourceQuota q of namespace prod has 1 of 2 left",
+		},
+		"it is enough":             {set: workload("Deployment", "web", 2, asks("requests: {cpu: 500m}")), cluster: quota("requests.cpu: '2'", "requests.cpu: '1'", "")},
+		"limits count as requests": {set: workload("Deployment", "web", 3, asks("limits: {cpu: 500m}")), cluster: quota("cpu: '1'", "", ""), want: []string{"QuotaExceeded deployment.apps/web -n prod " + resources}},
+		"Pods":                     {set: workload("StatefulSet", "db", 3, asks("")), cluster: quota("pods: '2'", "", ""), want: []string{"QuotaExceeded statefulset.apps/db -n prod .spec"}},
+		"two together": {
+			set: workload("Deployment", "a", 2, asks("")) + "\n---\n" + workload("Deployment", "b", 2, asks("")), cluster: quota("pods: '3'", "", ""),
+			want: []string{"QuotaExceeded deployment.apps/b -n prod .spec"}, says: "has 3 of 3 left, and objects before it in this set take 2",
+		},
+		"what is there is counted":    {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks(""))},
+		"what is added is too much":   {set: workload("Deployment", "web", 4, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
+		"a rollout needs one more":    {set: web(asks("requests: {cpu: '1'}")), cluster: quota("pods: '1'", "pods: '1'", "") + "\n---\n" + web(asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
+		"for some Pods only":          {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ", scopes: [BestEffort]")},
+		"not enforced yet":            {set: workload("Deployment", "web", 3, asks("")), cluster: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}`},
+		"may not be read":             {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), unread: []string{"ResourceQuota"}},
+		"of the set, nobody is asked": {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), unasked: true, want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
+		"the set raises it":           {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 5}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", "")},
+		"a suspended Job":             {set: `{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod}, spec: {suspend: true, parallelism: 9, template: {spec: {containers: []}}}}`, cluster: quota("pods: '1'", "", "")},
+		"resources are not stated": {
+			set: web(asks("")), cluster: quota("limits.memory: 1Gi", "", ""),
+			want: []string{"QuotaNeedsResources deployment.apps/web -n prod " + resources + ".limits"},
+		},
+		"a LimitRange states them":    {set: web(asks("")), cluster: quota("limits.memory: 1Gi", "", "") + "\n---\n{apiVersion: v1, kind: LimitRange, metadata: {name: l, namespace: prod}, spec: {limits: []}}"},
+		"LimitRanges may not be read": {set: web(asks("")), cluster: quota("limits.memory: 1Gi", "", ""), unread: []string{"LimitRange"}},
+		"a DaemonSet":                 {set: workload("DaemonSet", "d", 1, asks("")), cluster: quota("pods: '0'", "", "")},
+	})
+}
+
+func TestBudgets(t *testing.T) {
+	budget := func(allows string) string {
+		return "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: prod}, spec: {" + allows + ", selector: {matchLabels: {app: web}}}}"
+	}
+	two := workload("Deployment", "web", 2, "containers: []")
+	const hpa = "\n---\n{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: prod}, spec: {scaleTargetRef: {kind: Deployment, name: web}}}"
+	told := func(field string) []string {
+		return []string{"EvictionBlocked poddisruptionbudget.policy/b -n prod .spec." + field}
+	}
+	forecasts(t, map[string]forecast{
+		"no Pod may go":               {set: budget("maxUnavailable: 0"), unasked: true, want: told("maxUnavailable")},
+		"0%":                          {set: budget("maxUnavailable: 0%"), want: told("maxUnavailable")},
+		"all of them have to stay":    {set: budget("minAvailable: 100%"), want: told("minAvailable")},
+		"one may":                     {set: budget("maxUnavailable: 1") + "\n---\n" + two},
+		"as many as there are":        {set: budget("minAvailable: 2") + "\n---\n" + two, want: told("minAvailable"), says: "deployment.apps/web has 2 Pods"},
+		"fewer than there are":        {set: budget("minAvailable: 1") + "\n---\n" + two},
+		"it is scaled by somebody":    {set: budget("minAvailable: 2") + "\n---\n" + two + hpa},
+		"in the cluster":              {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.TrimPrefix(hpa, "\n---\n")},
+		"whether may not be read":     {set: budget("minAvailable: 2") + "\n---\n" + two, unread: []string{"HorizontalPodAutoscaler"}},
+		"others have such Pods":       {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.Replace(two, "metadata: {name: web", "metadata: {name: other", 1)},
+		"of nobody in the set":        {set: budget("minAvailable: 2")},
+		"there are less than before":  {set: two, cluster: budget("minAvailable: 2") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1), want: []string{"EvictionBlocked deployment.apps/web -n prod .spec.replicas"}},
+		"it was so before":            {set: two, cluster: budget("maxUnavailable: 0") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1)},
+		"somebody else may make Pods": {set: budget("minAvailable: 2") + "\n---\n" + two + "\n---\n{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: s, namespace: prod}}"},
+	})
+}
+
+func TestServices(t *testing.T) {
+	service := func(selector, ports string) string {
+		return "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {selector: {" + selector + "}, ports: [" + ports + "]}}"
+	}
+	const spec = `containers: [{name: app, image: a, ports: [{name: http, containerPort: 8080}]}]`
+	pod := func(ports, owner string) string {
+		return `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: prod, labels: {app: web}` + owner + `}, spec: {containers: [{name: c, image: a, ports: [` + ports + `]}]}}`
+	}
+	nothing := []string{"SelectorMatchesNothing service/s -n prod .spec.selector"}
+	noPort := []string{`TargetPortMissing service/s -n prod .spec.ports[port=80,protocol="TCP"].targetPort`}
+	forecasts(t, map[string]forecast{
+		"of the set":                    {set: service("app: web", "{port: 80}") + "\n---\n" + web(spec)},
+		"another label":                 {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), want: nothing, says: "app=web"},
+		"nobody is asked":               {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), unasked: true},
+		"of the cluster":                {set: service("app: web", "{port: 80}"), cluster: pod("", "")},
+		"of one that is scaled to 0":    {set: service("app: web", "{port: 80}"), cluster: workload("Deployment", "web", 0, spec)},
+		"Pods may not be read":          {set: service("app: wep", "{port: 80}"), unread: []string{"Pod"}},
+		"Deployments may not be read":   {set: service("app: wep", "{port: 80}"), unread: []string{"Deployment"}},
+		"an operator makes them":        {set: service("app: wep", "{port: 80}") + "\n---\n{apiVersion: example.com/v1, kind: Database, metadata: {name: d, namespace: prod}}"},
+		"it selects nothing on purpose": {set: "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {ports: [{port: 80}]}}"},
+		"a name elsewhere":              {set: "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {type: ExternalName, selector: {a: b}, externalName: x}}"},
+		"the labels of the Pods change": {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), cluster: service("app: wep", "{port: 80}"), want: nothing},
+		"nothing changes":               {set: service("app: wep", "{port: 80}"), cluster: service("app: wep", "{port: 80}")},
+		"a port by its name":            {set: service("app: web", "{port: 80, targetPort: http}") + "\n---\n" + web(spec)},
+		"that nobody has":               {set: service("app: web", "{port: 80, targetPort: htpp}") + "\n---\n" + web(spec), want: noPort, says: "did you mean http?"},
+		"by its number":                 {set: service("app: web", "{port: 80, targetPort: 9090}") + "\n---\n" + web(spec)},
+		"one of two has it":             {set: service("tier: x", "{port: 80, targetPort: grpc}") + "\n---\n" + strings.ReplaceAll(strings.Replace(web(spec), "app: web", "tier: x", 2), "http", "grpc") + "\n---\n" + strings.Replace(workload("Deployment", "b", 1, spec), "app: b", "tier: x", 2)},
+		"a Pod of others has it":        {set: service("app: web", "{port: 80, targetPort: grpc}") + "\n---\n" + web(spec), cluster: pod("{name: grpc, containerPort: 1}", "")},
+		"the old Pods have it": {
+			set:     service("app: web", "{port: 80, targetPort: grpc}") + "\n---\n" + web(spec),
+			cluster: pod("{name: grpc, containerPort: 1}", ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-abc, uid: u}]"), want: noPort,
+		},
+	})
+}
+
+// A set in which nothing changes, or nothing that is looked at, asks nothing; what is asked
+// for does not grow with the objects.
+func TestRequests(t *testing.T) {
+	const spec = `containers: [{name: app, image: a, envFrom: [{configMapRef: {name: settings}}]}]`
+	config := "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: prod}, data: {a: b}}"
+	for name, c := range map[string]struct {
+		forecast
+		most int
+	}{
+		"nothing changes":    {forecast{set: web(spec), cluster: web(spec)}, 0},
+		"only a ConfigMap":   {forecast{set: config}, 0},
+		"nobody is asked":    {forecast{set: web(spec), unasked: true}, 0},
+		"one Deployment":     {forecast{set: web(spec) + "\n---\n" + config}, 2}, // quotas and budgets of the namespace
+		"with what it needs": {forecast{set: web(spec)}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, m := c.foresee(t)
+			if asked := m.Asked(); len(asked) > c.most {
+				t.Errorf("%d requests, want %d at most: %q", len(asked), c.most, asked)
+			}
+		})
+	}
+	var many []string
+	for i := range 9 {
+		many = append(many, workload("Deployment", "web-"+string(rune('a'+i)), 1, strings.ReplaceAll(spec, "settings", "settings-"+string(rune('a'+i)))))
+	}
+	_, m := forecast{set: strings.Join(many, "\n---\n")}.foresee(t)
+	if asked := m.Asked(); len(asked) > 12 {
+		t.Errorf("%d requests for 9 Deployments: %q", len(asked), asked)
+	}
+}
+
+// What real projects publish works once it is applied to an empty cluster. What is told of
+// it is what their documentation says has to be there before, or an example that is only a part.
+func TestRealManifests(t *testing.T) {
+	dir := os.Getenv("CORPUS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "..", "shared", "corpus")
+	}
+	folders, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(folders) == 0 {
+		t.Skip("no corpus of real manifests here; set CORPUS")
+	}
+	sets := map[string][]*unstructured.Unstructured{}
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if ext := filepath.Ext(path); err != nil || d.IsDir() || ext != ".yaml" && ext != ".yml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		set, _, _ := strings.Cut(strings.TrimPrefix(path, dir+"/"), "/")
+		for doc := range strings.SplitSeq("\n"+string(text), "\n---") {
+			var u unstructured.Unstructured
+			if yaml.Unmarshal([]byte(doc), &u.Object) == nil && u.GetName() != "" {
+				if u.GetNamespace() == "" {
+					u.SetNamespace("default")
+				}
+				sets[set] = append(sets[set], &u)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for name, set := range sets {
+		for _, r := range preflight.Foresee(t.Context(), &diagnosetest.Memory{}, changesOf(set, nil)) {
+			got = append(got, name+": "+r.Code+" "+r.Ref.String())
+			t.Logf("%s: %s: %s: %s: %s (%s)", name, r.Code, r.Ref, r.Path, r.Text, r.Hint)
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"deprecated: ClaimMissing replicationcontroller/server -n default",
+		"hcloud-csi: SecretMissing deployment.apps/hcloud-csi-controller -n kube-system",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("remarks (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,283 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// need is something without which a container does not start.
+type need struct {
+	ref object.Ref
+	// key is the one of it that is needed; empty where it is needed as a whole.
+	key string
+	// path is the field that says so.
+	path string
+}
+
+// references tells of Secrets, ConfigMaps and claims that Pods need, that are not there, and
+// that nothing in the set brings.
+func (v *view) references() []event.Remarked {
+	type lack struct {
+		ref object.Ref
+		key string
+	}
+	var order []lack
+	found, more := map[lack]event.Remarked{}, map[lack]map[object.Key]bool{}
+	for _, t := range v.set.fresh() {
+		for _, n := range t.needs() {
+			r, lacking := v.lacking(t, n)
+			if !lacking {
+				continue
+			}
+			l := lack{n.ref, n.key}
+			if strings.HasSuffix(r.Code, "Missing") && !strings.HasSuffix(r.Code, "KeyMissing") {
+				l.key = ""
+			}
+			if _, told := found[l]; !told {
+				found[l], more[l] = r, map[object.Key]bool{}
+				order = append(order, l)
+			} else if t.of.Ref != found[l].Ref {
+				more[l][t.of.Ref.Key()] = true
+			}
+		}
+	}
+	var out []event.Remarked
+	for _, l := range order {
+		r := found[l]
+		r.Text += others(len(more[l]), "object", "need")
+		out = append(out, r)
+	}
+	return out
+}
+
+// lacking tells what a template needs and will not find.
+func (v *view) lacking(t template, n need) (event.Remarked, bool) {
+	kind := n.ref.GVK.Kind
+	r := event.Remarked{Ref: t.of.Ref, Path: n.path}
+	there, sure := v.exists(n.ref)
+	switch {
+	case !sure, isMadeForAll(n.ref), v.set.mayBring(n.ref, t.of):
+		return r, false
+	case !there && kind == "PersistentVolumeClaim":
+		r.Code = "ClaimMissing"
+		r.Text = fmt.Sprintf("PersistentVolumeClaim %s does not exist, and nothing in this set creates it: its Pods get no node until it is there", text.Excerpt(n.ref.Name))
+		r.Hint = "put the claim into the set, or correct the name"
+		return r, true
+	case !there:
+		r.Code = kind + "Missing"
+		r.Text = fmt.Sprintf("%s %s does not exist, and nothing in this set creates it: the containers that need it do not start until it is there", kind, text.Excerpt(n.ref.Name))
+		r.Hint = fmt.Sprintf("put the %s into the set, correct the name, or set optional: true", kind)
+		return r, true
+	case n.key == "":
+		return r, false
+	}
+	keys, sure := v.keys(n.ref)
+	if _, has := keys[n.key]; !sure || has || len(keys) == 0 { // An empty one is there to be filled.
+		return r, false
+	}
+	r.Code = kind + "KeyMissing"
+	r.Text = fmt.Sprintf("%s %s has no key %s: the containers that need it do not start", kind, text.Excerpt(n.ref.Name), text.Excerpt(n.key))
+	r.Hint = fmt.Sprintf("add the key to the %s, or correct its name", kind)
+	if near := text.Nearest(n.key, names(keys)); near != "" {
+		r.Hint = "did you mean " + near + "?"
+	}
+	return r, true
+}
+
+// keys returns those of a Secret or a ConfigMap, as they will be.
+func (v *view) keys(ref object.Ref) (map[string]bool, bool) {
+	o := v.set.find(ref)
+	switch {
+	case o == nil, !o.Changes:
+		u, sure := v.Get(ref.GVK, ref.Namespace, ref.Name)
+		if u == nil || isFilledByOthers(u) {
+			return nil, false
+		}
+		keys := keysOf(u)
+		if o != nil {
+			for key := range keysOf(o.After) {
+				keys[key] = true
+			}
+		}
+		return keys, sure
+	case isFilledByOthers(o.After):
+		return nil, false
+	default:
+		return keysOf(o.After), true
+	}
+}
+
+func keysOf(u *unstructured.Unstructured) map[string]bool {
+	keys := map[string]bool{}
+	for _, field := range []string{"data", "stringData", "binaryData"} {
+		values, _ := u.Object[field].(map[string]any)
+		for key := range values {
+			keys[key] = true
+		}
+	}
+	return keys
+}
+
+// needs returns what the containers of the template do not start without.
+func (t template) needs() []need {
+	var all []need
+	add := func(kind, name, key, path string, optional *bool) {
+		if name != "" && (optional == nil || !*optional) {
+			all = append(all, need{refOf(core(kind), t.of.Ref.Namespace, name), key, t.path + path})
+		}
+	}
+	for _, vol := range t.spec.Volumes {
+		at := fmt.Sprintf(".volumes[name=%q]", vol.Name)
+		switch {
+		case vol.Secret != nil:
+			ofItems(vol.Secret.Items, func(key string) { add("Secret", vol.Secret.SecretName, key, at+".secret", vol.Secret.Optional) })
+		case vol.ConfigMap != nil:
+			ofItems(vol.ConfigMap.Items, func(key string) { add("ConfigMap", vol.ConfigMap.Name, key, at+".configMap", vol.ConfigMap.Optional) })
+		case vol.Projected != nil:
+			for _, source := range vol.Projected.Sources {
+				if from := source.Secret; from != nil {
+					ofItems(from.Items, func(key string) { add("Secret", from.Name, key, at+".projected.sources", from.Optional) })
+				}
+				if from := source.ConfigMap; from != nil {
+					ofItems(from.Items, func(key string) { add("ConfigMap", from.Name, key, at+".projected.sources", from.Optional) })
+				}
+			}
+		case vol.PersistentVolumeClaim != nil:
+			add("PersistentVolumeClaim", vol.PersistentVolumeClaim.ClaimName, "", at+".persistentVolumeClaim", nil)
+		}
+	}
+	t.each(func(c corev1.Container, at string) {
+		for _, from := range c.EnvFrom {
+			if from.SecretRef != nil {
+				add("Secret", from.SecretRef.Name, "", at+".envFrom", from.SecretRef.Optional)
+			}
+			if from.ConfigMapRef != nil {
+				add("ConfigMap", from.ConfigMapRef.Name, "", at+".envFrom", from.ConfigMapRef.Optional)
+			}
+		}
+		for _, env := range c.Env {
+			at := fmt.Sprintf("%s.env[name=%q].valueFrom", at, env.Name)
+			switch from := env.ValueFrom; {
+			case from == nil:
+			case from.SecretKeyRef != nil:
+				add("Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Key, at+".secretKeyRef", from.SecretKeyRef.Optional)
+			case from.ConfigMapKeyRef != nil:
+				add("ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key, at+".configMapKeyRef", from.ConfigMapKeyRef.Optional)
+			}
+		}
+	})
+	return all
+}
+
+// each calls visit for each container and where it stands below the spec.
+func (t template) each(visit func(c corev1.Container, at string)) {
+	for _, c := range t.spec.InitContainers {
+		visit(c, fmt.Sprintf(".initContainers[name=%q]", c.Name))
+	}
+	for _, c := range t.spec.Containers {
+		visit(c, fmt.Sprintf(".containers[name=%q]", c.Name))
+	}
+}
+
+// ofItems calls visit for each key that a volume takes, or with "" for all there are.
+func ofItems(items []corev1.KeyToPath, visit func(key string)) {
+	if len(items) == 0 {
+		visit("")
+	}
+	for _, item := range items {
+		visit(item.Key)
+	}
+}
+
+// accounts tells of ServiceAccounts without which no Pod is created.
+func (v *view) accounts() []event.Remarked {
+	var out []event.Remarked
+	told := map[object.Key]bool{}
+	for _, t := range v.set.fresh() {
+		name := t.spec.ServiceAccountName
+		ref := refOf(core("ServiceAccount"), t.of.Ref.Namespace, name)
+		if name == "" || name == "default" || told[ref.Key()] {
+			continue
+		}
+		if there, sure := v.exists(ref); !sure || there || v.set.mayBring(ref, t.of) {
+			continue
+		}
+		told[ref.Key()] = true
+		out = append(out, event.Remarked{
+			Ref: t.of.Ref, Code: "ServiceAccountMissing", Path: t.path + ".serviceAccountName",
+			Text: fmt.Sprintf("ServiceAccount %s does not exist, and nothing in this set creates it: no Pod is created until it is there", text.Excerpt(name)),
+			Hint: "put the ServiceAccount into the set, or correct the name",
+		})
+	}
+	return out
+}
+
+// pullSecrets tells of Secrets for a registry of one's own of which none is there. An image
+// is pulled without them all the same, which a registry for everybody allows: there it is
+// silent.
+func (v *view) pullSecrets() []event.Remarked {
+	var out []event.Remarked
+	told := map[object.Key]bool{}
+	for _, t := range v.set.fresh() {
+		registry := privateRegistry(t.spec)
+		if registry == "" || len(t.spec.ImagePullSecrets) == 0 || v.accountPulls(t) {
+			continue
+		}
+		first := refOf(core("Secret"), t.of.Ref.Namespace, t.spec.ImagePullSecrets[0].Name)
+		missing := first.Name != "" && !told[first.Key()]
+		for _, secret := range t.spec.ImagePullSecrets {
+			ref := refOf(core("Secret"), t.of.Ref.Namespace, secret.Name)
+			there, sure := v.exists(ref)
+			missing = missing && sure && !there && !v.set.mayBring(ref, t.of)
+		}
+		if missing {
+			told[first.Key()] = true
+			out = append(out, event.Remarked{
+				Ref: t.of.Ref, Code: "PullSecretMissing", Path: t.path + ".imagePullSecrets",
+				Text: fmt.Sprintf("Secret %s does not exist, and nothing in this set creates it: images of %s are pulled without credentials", text.Excerpt(first.Name), text.Excerpt(registry)),
+				Hint: "put the Secret into the set, or create it: kubectl create secret docker-registry",
+			})
+		}
+	}
+	return out
+}
+
+// accountPulls reports whether the ServiceAccount of the Pods has, or may have, credentials
+// of its own.
+func (v *view) accountPulls(t template) bool {
+	name := t.spec.ServiceAccountName
+	if name == "" {
+		name = "default"
+	}
+	ref := refOf(core("ServiceAccount"), t.of.Ref.Namespace, name)
+	if o := v.set.find(ref); o != nil {
+		return len(diagnose.Items(o.After, "imagePullSecrets")) > 0
+	}
+	u, sure := v.Get(ref.GVK, ref.Namespace, ref.Name)
+	return !sure || len(diagnose.Items(u, "imagePullSecrets")) > 0
+}
+
+// privateRegistry returns the first registry of the Pod's images that is not known to serve
+// everybody; empty if there is none.
+func privateRegistry(spec *corev1.PodSpec) string {
+	for _, c := range spec.Containers {
+		host, _, named := strings.Cut(c.Image, "/")
+		if !named || !strings.ContainsAny(host, ".:") && host != "localhost" {
+			continue // Docker Hub.
+		}
+		switch host {
+		case "docker.io", "index.docker.io", "quay.io", "ghcr.io", "gcr.io", "registry.k8s.io", "k8s.gcr.io", "public.ecr.aws", "mcr.microsoft.com":
+		default:
+			return host
+		}
+	}
+	return ""
+}

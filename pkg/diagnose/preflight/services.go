@@ -1,0 +1,196 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// services tells of Services behind which there will be no Pod, or none with the port. A
+// Service that stays as it is is looked at where Pods of its namespace change.
+func (v *view) services() []event.Remarked {
+	var out []event.Remarked
+	for i := range v.set.objects {
+		o := &v.set.objects[i]
+		if o.Ref.GVK != core("Service") || !o.Changes && !v.set.changesPods(o.Ref.Namespace) {
+			continue
+		}
+		s, ok := typedAs[corev1.Service](o.After)
+		if !ok || len(s.Spec.Selector) == 0 || s.Spec.Type == corev1.ServiceTypeExternalName {
+			continue
+		}
+		if r, ok := v.service(o, s); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// changesPods reports whether a template of the namespace changes.
+func (s *set) changesPods(namespace string) bool {
+	return slices.ContainsFunc(s.templates[namespace], func(t template) bool { return t.of.Changes })
+}
+
+// hasCustom reports whether the set has an object for an operator that may make Pods in the
+// namespace.
+func (s *set) hasCustom(namespace string) bool {
+	return slices.ContainsFunc(s.objects, func(o Object) bool {
+		return isCustom(o.Ref.GVK.Group) && (o.Ref.Namespace == namespace || o.Ref.Namespace == "")
+	})
+}
+
+func (v *view) service(o *Object, s *corev1.Service) (event.Remarked, bool) {
+	selector := labels.SelectorFromSet(s.Spec.Selector)
+	var matching []template
+	for _, t := range v.set.templates[o.Ref.Namespace] {
+		if selector.Matches(labels.Set(t.labels)) {
+			matching = append(matching, t)
+		}
+	}
+	if v.set.hasCustom(o.Ref.Namespace) {
+		return event.Remarked{}, false
+	}
+	if len(matching) == 0 {
+		return v.selectsNothing(o, s, selector)
+	}
+	return v.lacksPort(o, s, selector, matching)
+}
+
+func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Selector) (event.Remarked, bool) {
+	if pods, sure := v.podsBy(o.Ref.Namespace, selector); !sure || len(pods) > 0 {
+		return event.Remarked{}, false
+	}
+	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
+		live, sure := v.List(apps(kind), o.Ref.Namespace)
+		if !sure || slices.ContainsFunc(live, func(u *unstructured.Unstructured) bool {
+			t, ok := templateOf(u)
+			return !ok || selector.Matches(labels.Set(t.labels)) && v.set.find(object.RefOf(u)) == nil
+		}) {
+			return event.Remarked{}, false
+		}
+	}
+	r := event.Remarked{
+		Ref: o.Ref, Code: "SelectorMatchesNothing", Path: ".spec.selector",
+		Text: fmt.Sprintf("matches no Pod (%s), neither of this set nor of the cluster: nobody answers at the Service", text.Excerpt(selector.String())),
+		Hint: "give the Pods' template these labels, or correct the selector",
+	}
+	if near := v.nearestLabels(o.Ref.Namespace, s.Spec.Selector); near != "" {
+		r.Hint = near
+	}
+	return r, true
+}
+
+// nearestLabels names the template of the set that has most of the labels.
+func (v *view) nearestLabels(namespace string, selector map[string]string) string {
+	for _, t := range v.set.templates[namespace] {
+		var differing []string
+		for key, want := range selector {
+			if has, ok := t.labels[key]; ok && has != want && text.Similar(want, has) {
+				differing = append(differing, fmt.Sprintf("%s has %s=%s", t.of.Ref.Resource(), key, has))
+			} else if has != want {
+				differing = append(differing, "", "")
+			}
+		}
+		if len(differing) == 1 {
+			return "did you mean another label? The template of " + text.Excerpt(differing[0])
+		}
+	}
+	return ""
+}
+
+// lacksPort tells of a target port by a name that no container has.
+func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector, matching []template) (event.Remarked, bool) {
+	for _, port := range s.Spec.Ports {
+		name := port.TargetPort.StrVal
+		if port.TargetPort.Type != intstr.String || name == "" {
+			continue
+		}
+		if slices.ContainsFunc(matching, func(t template) bool { return hasPort(t.spec, name) }) {
+			continue
+		}
+		pods, sure := v.podsBy(o.Ref.Namespace, selector)
+		if !sure || slices.ContainsFunc(pods, func(u *unstructured.Unstructured) bool { return !isOf(u, matching) }) {
+			continue
+		}
+		r := event.Remarked{
+			Ref: o.Ref, Code: "TargetPortMissing", Path: fmt.Sprintf(".spec.ports[port=%d,protocol=%q].targetPort", port.Port, protocol(port)),
+			Text: fmt.Sprintf("no container of the Pods that the Service selects has a port named %s: nobody answers at port %d", text.Excerpt(name), port.Port),
+			Hint: "name a port of the container so, or give its number",
+		}
+		if near := text.Nearest(name, ports(matching)); near != "" {
+			r.Hint = "did you mean " + near + "?"
+		}
+		return r, true
+	}
+	return event.Remarked{}, false
+}
+
+func protocol(port corev1.ServicePort) corev1.Protocol {
+	if port.Protocol == "" {
+		return corev1.ProtocolTCP
+	}
+	return port.Protocol
+}
+
+func hasPort(spec *corev1.PodSpec, name string) bool {
+	return slices.ContainsFunc(slices.Concat(spec.InitContainers, spec.Containers), func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == name })
+	})
+}
+
+func ports(templates []template) []string {
+	var names []string
+	for _, t := range templates {
+		for _, c := range t.spec.Containers {
+			for _, p := range c.Ports {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
+}
+
+// isOf reports whether a Pod of the cluster is one of the templates', so that it goes, or has
+// the same ports.
+func isOf(pod *unstructured.Unstructured, templates []template) bool {
+	owner := pod.GetOwnerReferences()
+	for _, t := range templates {
+		ref := t.of.Ref
+		switch {
+		case len(owner) == 0:
+			if ref.GVK.Kind == "Pod" && ref.Name == pod.GetName() {
+				return true
+			}
+		case ref.GVK.Kind == "Deployment" && owner[0].Kind == "ReplicaSet":
+			if rest, ok := strings.CutPrefix(owner[0].Name, ref.Name+"-"); ok && !strings.Contains(rest, "-") {
+				return true
+			}
+		case owner[0].Kind == ref.GVK.Kind && owner[0].Name == ref.Name:
+			return true
+		}
+	}
+	return false
+}
+
+// podsBy returns the Pods of the cluster that a selector means.
+func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructured.Unstructured, bool) {
+	a, sure := v.Collect(diagnose.Question{
+		Verb: diagnose.List, GVK: core("Pod"), Namespace: namespace, Labels: selector.String(), Kept: "what preflight tells Pods by",
+	}, diagnose.Matching(func(*unstructured.Unstructured) bool { return true }))
+	return a.Objects, sure
+}
+
+func sortedTexts(texts []string) []string {
+	slices.Sort(texts)
+	return texts
+}

@@ -1,0 +1,166 @@
+package preflight
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Object is one object of a set.
+type Object struct {
+	Ref object.Ref
+	// Changes reports whether it is created or changed.
+	Changes bool
+	// Before is the object as it is; nil where it is not there, or nothing changes.
+	Before *unstructured.Unstructured
+	// After is the object as it would be. Of one that does not change it is the manifest,
+	// which may leave out what others own.
+	After *unstructured.Unstructured
+}
+
+// Concerns reports whether the change of an object of the kind can be a reason for a remark.
+func Concerns(ref object.Ref) bool {
+	switch gk := ref.GVK.GroupKind(); gk.Group {
+	case "":
+		return slices.Contains([]string{"Pod", "ReplicationController", "Service", "ResourceQuota"}, gk.Kind)
+	case "apps":
+		return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"}, gk.Kind)
+	case "batch":
+		return slices.Contains([]string{"Job", "CronJob"}, gk.Kind)
+	case "policy":
+		return gk.Kind == "PodDisruptionBudget"
+	}
+	return false
+}
+
+// Needs reports whether what becomes of an object of the kind is worth knowing: it concerns,
+// or others refer to it.
+func Needs(ref object.Ref) bool {
+	return Concerns(ref) || ref.GVK.Group == "" &&
+		slices.Contains([]string{"Secret", "ConfigMap", "PersistentVolumeClaim", "ServiceAccount", "LimitRange"}, ref.GVK.Kind)
+}
+
+// set is what is known of the objects without asking.
+type set struct {
+	objects []Object
+	index   map[object.Key]*Object
+	// templates of Pods, by the namespace, in the order of the set.
+	templates map[string][]template
+}
+
+func newSet(objects []Object) *set {
+	s := &set{objects: objects, index: map[object.Key]*Object{}, templates: map[string][]template{}}
+	for i := range objects {
+		o := &objects[i]
+		s.index[o.Ref.Key()] = o
+		if t, ok := templateOf(o.After); ok {
+			t.of = o
+			s.templates[o.Ref.Namespace] = append(s.templates[o.Ref.Namespace], t)
+		}
+	}
+	return s
+}
+
+// find returns an object of the set, nil if it is not part of it.
+func (s *set) find(ref object.Ref) *Object { return s.index[ref.Key()] }
+
+// of returns the objects of a kind in a namespace.
+func (s *set) of(group, kind, namespace string) []*Object {
+	var found []*Object
+	for i := range s.objects {
+		o := &s.objects[i]
+		if o.Ref.GVK.Group == group && o.Ref.GVK.Kind == kind && o.Ref.Namespace == namespace {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// template is a template of Pods in an object, or a Pod itself.
+type template struct {
+	of *Object
+	// path is where its spec stands.
+	path   string
+	labels map[string]string
+	spec   *corev1.PodSpec
+}
+
+func templateOf(u *unstructured.Unstructured) (template, bool) {
+	if u == nil {
+		return template{}, false
+	}
+	at := templatePath(object.RefOf(u))
+	if at == nil {
+		return template{}, false
+	}
+	value, found, err := unstructured.NestedFieldNoCopy(u.Object, at...)
+	fields, isMap := value.(map[string]any)
+	if len(at) == 0 {
+		fields, found, isMap = u.Object, true, true
+	}
+	if !found || err != nil || !isMap {
+		return template{}, false
+	}
+	var typed struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+		Spec corev1.PodSpec `json:"spec"`
+	}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &typed) != nil {
+		return template{}, false
+	}
+	t := template{labels: typed.Metadata.Labels, spec: &typed.Spec}
+	for _, name := range at {
+		t.path += "." + name
+	}
+	t.path += ".spec"
+	return t, true
+}
+
+// templatePath is where objects of a kind have their template; nil if they have none.
+func templatePath(ref object.Ref) []string {
+	switch gk := ref.GVK.GroupKind(); gk.Group + "/" + gk.Kind {
+	case "/Pod":
+		return []string{}
+	case "/ReplicationController", "apps/Deployment", "apps/StatefulSet", "apps/DaemonSet", "apps/ReplicaSet", "batch/Job":
+		return []string{"spec", "template"}
+	case "batch/CronJob":
+		return []string{"spec", "jobTemplate", "spec", "template"}
+	}
+	return nil
+}
+
+// starts reports whether Pods will be made from the template that are not the same as before.
+func (t template) starts() bool {
+	if !t.of.Changes {
+		return false
+	}
+	before, was := templateOf(t.of.Before)
+	return !was || !equality.Semantic.DeepEqual(before.spec, t.spec)
+}
+
+// fresh returns the templates of which Pods will be made.
+func (s *set) fresh() []template {
+	var found []template
+	for _, o := range s.objects {
+		for _, t := range s.templates[o.Ref.Namespace] {
+			if t.of.Ref == o.Ref && t.starts() {
+				found = append(found, t)
+			}
+		}
+	}
+	return found
+}
+
+// typedAs is the object as the struct of its kind.
+func typedAs[T any](u *unstructured.Unstructured) (*T, bool) {
+	t, ok := diagnose.As[T](u)
+	return &t, ok
+}

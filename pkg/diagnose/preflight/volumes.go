@@ -1,0 +1,128 @@
+package preflight
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// volumes tells of rollouts that start a second Pod while the first one has a volume that
+// is for one Pod or one node.
+func (v *view) volumes() []event.Remarked {
+	var out []event.Remarked
+	for _, t := range v.set.fresh() {
+		d, ok := deploymentOf(t.of.After)
+		if !ok {
+			continue
+		}
+		for _, vol := range t.spec.Volumes {
+			if vol.PersistentVolumeClaim == nil {
+				continue
+			}
+			name := vol.PersistentVolumeClaim.ClaimName
+			r := event.Remarked{Ref: t.of.Ref}
+			if v.contends(&r, t, d, name, v.accessMode(t.of.Ref.Namespace, name)) {
+				out = append(out, r)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func deploymentOf(u *unstructured.Unstructured) (*appsv1.Deployment, bool) {
+	if u == nil || u.GroupVersionKind() != apps("Deployment") {
+		return nil, false
+	}
+	return typedAs[appsv1.Deployment](u)
+}
+
+// contends fills in the remark where Pods of the Deployment will be in each other's way.
+func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, claim string, mode corev1.PersistentVolumeAccessMode) bool {
+	if mode == corev1.ReadWriteOncePod && replicas(d.Spec.Replicas) > 1 {
+		r.Code, r.Path = "VolumeInUse", ".spec.replicas"
+		r.Text = fmt.Sprintf("PersistentVolumeClaim %s is ReadWriteOncePod: of %d Pods, one gets it, and the others get no node", text.Excerpt(claim), replicas(d.Spec.Replicas))
+		r.Hint = "set replicas to 1, or give each Pod a claim of its own with a StatefulSet"
+		return true
+	}
+	before, was := deploymentOf(t.of.Before)
+	if !was || mode == "" || !holds(before, claim) || d.Spec.Paused || replicas(d.Spec.Replicas) == 0 || !startsFirst(d) {
+		return false
+	}
+	r.Path = ".spec.strategy"
+	r.Hint = "set strategy: {type: Recreate}, which ends the old Pod first"
+	if mode == corev1.ReadWriteOncePod {
+		r.Code = "VolumeDeadlock"
+		r.Text = fmt.Sprintf("this rollout will wait for itself: the new Pod waits for PersistentVolumeClaim %s (ReadWriteOncePod) that the old one has, and RollingUpdate keeps the old one until the new one is ready", text.Excerpt(claim))
+		return true
+	}
+	if before.Status.ReadyReplicas > 1 {
+		return false // Pods of one node share it, and that works.
+	}
+	r.Code = "VolumeShared"
+	r.Text = fmt.Sprintf("this rollout starts the new Pod while the old one has PersistentVolumeClaim %s (ReadWriteOnce): on another node it waits for the volume and the rollout never ends, on the same node both write to it", text.Excerpt(claim))
+	return true
+}
+
+// holds reports whether Pods of the Deployment have the claim now.
+func holds(d *appsv1.Deployment, claim string) bool {
+	if d.Status.Replicas == 0 {
+		return false
+	}
+	for _, vol := range d.Spec.Template.Spec.Volumes {
+		if vol.PersistentVolumeClaim != nil && vol.PersistentVolumeClaim.ClaimName == claim {
+			return true
+		}
+	}
+	return false
+}
+
+// startsFirst reports whether a rollout starts a new Pod before an old one ends.
+func startsFirst(d *appsv1.Deployment) bool {
+	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		return false
+	}
+	most := intstr.FromString("25%")
+	if rolling := d.Spec.Strategy.RollingUpdate; rolling != nil && rolling.MaxUnavailable != nil {
+		most = *rolling.MaxUnavailable
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&most, replicas(d.Spec.Replicas), false)
+	return err == nil && n == 0
+}
+
+func replicas(stated *int32) int {
+	if stated == nil {
+		return 1
+	}
+	return int(*stated)
+}
+
+// accessMode returns the mode of a claim that is for one node or one Pod, or "".
+func (v *view) accessMode(namespace, claim string) corev1.PersistentVolumeAccessMode {
+	ref := refOf(core("PersistentVolumeClaim"), namespace, claim)
+	var u *unstructured.Unstructured
+	if o := v.set.find(ref); o != nil {
+		u = o.After
+	} else if u, _ = v.Get(ref.GVK, namespace, claim); u == nil {
+		return ""
+	}
+	pvc, ok := typedAs[corev1.PersistentVolumeClaim](u)
+	if !ok {
+		return ""
+	}
+	for _, mode := range pvc.Spec.AccessModes {
+		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
+			return ""
+		}
+	}
+	if len(pvc.Spec.AccessModes) == 0 {
+		return ""
+	}
+	return pvc.Spec.AccessModes[0]
+}

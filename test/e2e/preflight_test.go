@@ -1,0 +1,60 @@
+package e2e_test
+
+import (
+	"regexp"
+	"testing"
+)
+
+// What will not work is asked about where something changes, once for a namespace; a set
+// in which nothing does asks nothing more.
+func TestPreflightAsksLittle(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	const spec = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: NAME}}
+  template: {metadata: {labels: {app: NAME}}, spec: {containers: [{name: app, image: "registry.example/web:1.0.0", envFrom: [{configMapRef: {name: NAME}}]}]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: NAME}
+spec: {selector: {app: NAME}, ports: [{port: 80}]}
+---
+`
+	set := ""
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		set += regexp.MustCompile("NAME").ReplaceAllString(spec, name)
+	}
+	manifests := file(t, set)
+	besides := func(from int) []string {
+		var asked []string
+		for _, r := range p.Requests()[from:] {
+			if regexp.MustCompile("quotas|budgets|autoscalers|/pods|/secrets|claims|limitranges|serviceaccounts|/configmaps|statefulsets|daemonsets").MatchString(r.URI) {
+				asked = append(asked, r.Method+" "+r.URI)
+			}
+		}
+		return asked
+	}
+	from := len(p.Requests())
+	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", manifests).ends(t, 1).says(t, "ConfigMap a does not exist")
+	if asked := besides(from); len(asked) == 0 || len(asked) > 10 { // quotas, budgets, and one or a few for the ConfigMaps
+		t.Errorf("%d requests for what will not work: %q", len(asked), asked)
+	}
+	from = len(p.Requests())
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", manifests).ends(t, 0).says(t, "12 created")
+	if asked := besides(from); len(asked) > 0 {
+		t.Errorf("a real apply asks %q", asked)
+	}
+	from = len(p.Requests())
+	for _, verb := range [][]string{{"diff"}, {"apply"}, {"apply", "--dry-run=server"}} {
+		k8sconnect(t, kubeconfig, append(verb, "-n", ns, "-f", manifests)...).ends(t, 0)
+	}
+	if asked := besides(from); len(asked) > 0 {
+		t.Errorf("nothing changes, and it asks %q", asked)
+	}
+}
