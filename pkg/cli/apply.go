@@ -198,6 +198,9 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	run := func(ctx context.Context) error {
 		err := o.engine.Run(ctx, p)
 		foresight.tell(ctx, p, o.asked(client))
+		if o.engine.DryRun == object.DryRunNone {
+			foresight.tellKept(ctx)
+		}
 		return o.rollBack(ctx, client, p, err)
 	}
 	if o.set.Name != "" {

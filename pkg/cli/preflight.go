@@ -20,6 +20,10 @@ type foresight struct {
 	mu      sync.Mutex
 	changed map[object.Key]preflight.Object
 	told    map[event.Remarked]bool
+	// kept are objects that did not change and may lack an image that was pushed; others
+	// changed, whatever they are.
+	kept   []preflight.Kept
+	others bool
 }
 
 func newForesight(emit func(event.Event)) *foresight {
@@ -30,6 +34,12 @@ func newForesight(emit func(event.Event)) *foresight {
 func (f *foresight) see(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.others = f.others || changes
+	if !changes {
+		if kept, ok := preflight.KeptImage(after); ok {
+			f.kept = append(f.kept, kept)
+		}
+	}
 	if changes && preflight.Needs(item.Ref) {
 		f.changed[item.Key()] = preflight.Object{Ref: item.Ref, Changes: true, Before: before, After: after}
 	}
@@ -69,5 +79,17 @@ func (f *foresight) before(wait func(context.Context, []plan.Item) error, p *pla
 	return func(ctx context.Context, applied []plan.Item) error {
 		f.tell(ctx, p, nil)
 		return wait(ctx, applied)
+	}
+}
+
+// tellKept tells, once a run, of images that may be others by now than those that Pods have.
+func (f *foresight) tellKept(ctx context.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	if r, ok := preflight.ImagesMayBeOld(f.kept, !f.others); ok {
+		f.emit(r)
 	}
 }
