@@ -129,7 +129,11 @@ func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) erro
 		refs[i] = object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
 	}
 	o.engine.Reader, o.engine.Now = target.ExplainingReader{Client: client}, client.Now
-	err = o.engine.Run(ctx, refs, o.out.Print)
+	running := &running{emit: o.out.Print}
+	err = o.engine.Run(ctx, refs, running.take)
+	if len(o.engine.Path) == 0 && len(o.engine.Managers) == 0 {
+		running.tell(ctx, client.NoRetry())
+	}
 	if errors.Is(err, owners.ErrHistoryUnknown) && faults == nil && len(verb.Flatten(err)) == 1 {
 		return verb.ErrUnknown // The result says why.
 	}

@@ -209,7 +209,8 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	if o.timeout > 0 {
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
-	o.engine.Source, o.engine.Emit = client, o.out.Print
+	running := &running{emit: o.out.Print}
+	o.engine.Source, o.engine.Emit = client, running.take
 	o.hanging.Onto(&o.engine, client, c.Vault.Text)
 	await.Bound(&o.engine, o.limits, awaited, o.out.Print)
 	o.engine.Absent = target.WhyAbsent(client)
@@ -217,5 +218,7 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 		o.engine.Source = doubting{client, awaited}
 	}
 	o.engine.Source = await.Ruled{Source: o.engine.Source, Client: client, Rules: o.rules}
-	return o.engine.Run(ctx, awaited)
+	err = o.engine.Run(ctx, awaited)
+	running.tell(ctx, client.NoRetry())
+	return err
 }

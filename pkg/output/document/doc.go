@@ -25,6 +25,7 @@
 //	awaited       object: it is waited for, too
 //	judged        object, with its conditions: how far it is; again when that changes
 //	waited        object: as in the objects of a WaitResult, without warnings
+//	runs          object, images: as in the objects of a WaitResult
 //	warned        object, text; no object where the run as a whole is meant
 //	remarked      object, remark {code, path, message, hint}: what will not work; no object
 //	              where the run as a whole is meant

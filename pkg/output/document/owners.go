@@ -26,6 +26,8 @@ type ownedObject struct {
 	// Managers are the owners of the whole object, with how many fields each has.
 	Managers []managerEntry `json:"managers,omitempty"`
 	Fields   []ownedField   `json:"fields"`
+	// Images are those that the Pods of a workload run.
+	Images []imageEntry `json:"images,omitempty"`
 	// History is left out where nobody asked for it, and where it is not known.
 	History  *[]transitionEntry `json:"history,omitempty"`
 	Dropped  int                `json:"historyDropped,omitempty"`
@@ -92,8 +94,15 @@ type ownersDocument struct {
 func NewOwners(b output.Base) output.Results { return &ownersDocument{Base: b} }
 
 func (d *ownersDocument) Take(e event.Event) {
-	if o, ok := e.(event.Owned); ok {
-		d.objects = append(d.objects, ownedOf(o))
+	switch e := e.(type) {
+	case event.Owned:
+		d.objects = append(d.objects, ownedOf(e))
+	case event.Runs:
+		for i := range d.objects {
+			if d.objects[i].objectName == nameOf(e.Ref) {
+				d.objects[i].Images = imagesOf(e)
+			}
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ type streamLine struct {
 	Done        *int          `json:"done,omitempty"`
 	Total       *int          `json:"total,omitempty"`
 	Root        *rootEntry    `json:"root,omitempty"`
+	Images      []imageEntry  `json:"images,omitempty"`
 	Remark      *remarkEntry  `json:"remark,omitempty"`
 	For         string        `json:"for,omitempty"`
 	Error       *fault        `json:"error,omitempty"`
@@ -87,6 +88,8 @@ func (s *stream) Take(e event.Event) {
 		s.write(streamLine{Type: "rolledBack", Object: rolledBack{nameOf(e.Ref), *rollbackOf(e)}})
 	case event.Warned:
 		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.Text})
+	case event.Runs:
+		s.write(streamLine{Type: "runs", Object: nameOf(e.Ref), Images: imagesOf(e)})
 	case event.Remarked:
 		remark := remarkOf(e)
 		s.write(streamLine{Type: "remarked", Object: objectOrNil(e.Ref), Remark: &remark})

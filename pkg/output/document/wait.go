@@ -13,9 +13,13 @@ import (
 
 // NewWait returns the document of a wait.
 func NewWait(b output.Base) output.Results {
+	images := map[object.Key][]imageEntry{}
 	return &gathered[waitedObject]{
 		Base: b, result: newResult[waitedObject](b, "WaitResult"), actions: output.WaitActions(), warnings: warnings{},
 		of: func(e event.Event) (object.Ref, *waitedObject) {
+			if runs, ok := e.(event.Runs); ok {
+				images[runs.Ref.Key()] = imagesOf(runs)
+			}
 			waited, ok := e.(event.Waited)
 			if !ok {
 				return object.Ref{}, nil
@@ -23,8 +27,10 @@ func NewWait(b output.Base) output.Results {
 			o := waitedOf(waited)
 			return waited.Ref, &o
 		},
-		complete: func(o *waitedObject, _ object.Ref, t told) { o.Warnings = t.warnings },
-		suite:    waitSuite,
+		complete: func(o *waitedObject, ref object.Ref, t told) {
+			o.Warnings, o.Remarks, o.Images = t.warnings, t.remarks, images[ref.Key()]
+		},
+		suite: waitSuite,
 	}
 }
 
@@ -33,7 +39,7 @@ func NewWait(b output.Base) output.Results {
 func waitSuite(result result[waitedObject]) junitSuite {
 	suite := junitSuite{Name: "wait", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
-		c := newCase("wait", o.objectName, "", append(layout.Lines(o.Reason), o.Warnings...))
+		c := newCase("wait", o.objectName, "", slices.Concat(layout.Lines(o.Reason), o.Warnings, remarkTexts(o.Remarks)))
 		details := append(conditionTexts(o.Conditions), causeTexts(o.Causes)...)
 		switch o.Result { //nolint:exhaustive // all others went well
 		case event.Failed, event.TimedOut:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/encode"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
@@ -25,18 +26,33 @@ const unownable = "-"
 type ownersTable struct {
 	output.Base
 	texts []string
+	// places are those of the objects among the texts.
+	places map[object.Key]int
 	// hues are the colours of the managers, by when they first turned up.
 	hues map[string]int
 }
 
 // NewTable returns what a person reads of owners.
 func NewTable(b output.Base) output.Results {
-	return &ownersTable{Base: b, hues: map[string]int{}}
+	return &ownersTable{Base: b, hues: map[string]int{}, places: map[object.Key]int{}}
 }
 
 func (t *ownersTable) Take(e event.Event) {
-	if o, ok := e.(event.Owned); ok {
-		t.texts = append(t.texts, t.object(o))
+	switch e := e.(type) {
+	case event.Owned:
+		t.places[e.Ref.Key()] = len(t.texts)
+		t.texts = append(t.texts, t.object(e))
+	case event.Runs:
+		if place, shown := t.places[e.Ref.Key()]; shown {
+			var b strings.Builder
+			b.WriteString("\n")
+			var lines []string
+			for _, i := range e.Images {
+				lines = append(lines, phrase.Image(i, t.Now()))
+			}
+			layout.Below(&b, lines, "", t.Width)
+			t.texts[place] += b.String()
+		}
 	}
 }
 

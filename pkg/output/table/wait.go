@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
@@ -18,17 +19,26 @@ type waitTable struct {
 	waited output.PlanOrdered[event.Waited]
 	// quiet: what was met is told in another way.
 	quiet bool
+	// runs are the images of workloads.
+	runs map[object.Key][]event.Image
 }
 
 // NewWait returns the table of a wait.
-func NewWait(b output.Base) output.Results { return &waitTable{Base: b} }
+func NewWait(b output.Base) output.Results {
+	return &waitTable{Base: b, runs: map[object.Key][]event.Image{}}
+}
 
 // NewUnmet returns the table of what was not met.
-func NewUnmet(b output.Base) output.Results { return &waitTable{Base: b, quiet: true} }
+func NewUnmet(b output.Base) output.Results {
+	return &waitTable{Base: b, quiet: true, runs: map[object.Key][]event.Image{}}
+}
 
 func (t *waitTable) Take(e event.Event) {
-	if w, ok := e.(event.Waited); ok {
-		t.waited.Add(t.State.Place(w.Ref), w)
+	switch e := e.(type) {
+	case event.Waited:
+		t.waited.Add(t.State.Place(e.Ref), e)
+	case event.Runs:
+		t.runs[e.Ref.Key()] = e.Images
 	}
 }
 
@@ -44,6 +54,7 @@ func (t *waitTable) Finish(context.Context) error {
 			bad = append(bad, w)
 		case !t.quiet && (listed || w.Note != ""):
 			waitedLine(t.Base, &b, w, len(event.TimedOut))
+			layout.Below(&b, imageLines(t.Base, t.runs[w.Ref.Key()]), "    ", t.Width)
 		}
 	}
 	for _, w := range bad {
@@ -52,6 +63,15 @@ func (t *waitTable) Finish(context.Context) error {
 	b.WriteString(waitSummary(t.State) + "\n")
 	t.Screen.Result(b.String())
 	return nil
+}
+
+// imageLines say which images the Pods of a workload run.
+func imageLines(b output.Base, images []event.Image) []string {
+	var lines []string
+	for _, i := range images {
+		lines = append(lines, phrase.Image(i, b.Now()))
+	}
+	return lines
 }
 
 // waitedLine writes an object, and what it lacks. width is that of the first column.

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// running passes events on, keeps the workloads among their results, and tells at the end
+// which images their Pods run.
+type running struct {
+	emit func(event.Event)
+
+	mu   sync.Mutex
+	refs []object.Ref
+}
+
+func (r *running) take(e event.Event) {
+	var ref object.Ref
+	switch e := e.(type) {
+	case event.Waited:
+		if e.Action == event.Met {
+			ref = e.Ref
+		}
+	case event.Owned:
+		ref = e.Ref
+	}
+	if unready.HasPods(ref) {
+		r.mu.Lock()
+		r.refs = append(r.refs, ref)
+		r.mu.Unlock()
+	}
+	r.emit(e)
+}
+
+// tell asks which images they run. What cannot be read is not told.
+func (r *running) tell(ctx context.Context, reader diagnose.Reader) {
+	r.mu.Lock()
+	refs := slices.Clone(r.refs)
+	r.mu.Unlock()
+	if ctx.Err() != nil || len(refs) == 0 {
+		return
+	}
+	slices.SortFunc(refs, object.Ref.Compare)
+	for _, runs := range unready.Running(ctx, reader, refs) {
+		r.emit(runs)
+		if remark, differ := unready.DifferingImages(runs); differ {
+			r.emit(remark)
+		}
+	}
+}

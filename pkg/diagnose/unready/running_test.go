@@ -1,0 +1,90 @@
+package unready_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// running is a Pod that runs an image.
+func runningPod(name, node, image, id, more string) string {
+	return fmt.Sprintf(`
+---
+{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: prod, uid: %s, labels: {app: web}%s}, spec: {nodeName: %s, containers: [{name: app, image: %q, imagePullPolicy: IfNotPresent}]},
+  status: {containerStatuses: [{name: app, image: x, ready: true, imageID: %q, state: {running: {startedAt: "2026-01-01T11:00:00Z"}}}]}}`, name, name, more, node, image, id)
+}
+
+const (
+	oneDigest   = "registry.example/web@sha256:1111111111111111111111111111111111111111111111111111111111111111"
+	otherDigest = "registry.example/web@sha256:2222222222222222222222222222222222222222222222222222222222222222"
+)
+
+// What the Pods of a workload run is told by what their nodes say, and that they differ
+// although all are ready.
+func TestRunning(t *testing.T) {
+	const workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {selector: {matchLabels: {app: web}},
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "web:dev"}]}}}}`
+	for name, c := range map[string]struct {
+		pods    string
+		want    []string
+		differs bool
+	}{
+		"one image":              {runningPod("a", "n1", "web:dev", oneDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 a b"}, false},
+		"two under one name":     {runningPod("a", "n1", "web:dev", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, "") + runningPod("c", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b c", "app sha256:2222 a"}, true},
+		"of an older template":   {runningPod("a", "n1", "web:old", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
+		"on its way out":         {runningPod("a", "n1", "web:dev", otherDigest, `, deletionTimestamp: "2026-01-01T11:00:00Z"`) + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
+		"counted by the runtime": {runningPod("a", "n1", "web:dev", "sha256:3333", "") + runningPod("b", "n2", "web:dev", "sha256:4444", ""), []string{"app sha256:3333 a", "app sha256:4444 b"}, false},
+		"the node does not say":  {runningPod("a", "n1", "web:dev", "", ""), nil, false},
+		"no Pods":                {"", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, workload+c.pods)}
+			ref := object.RefOf(m.Objects[0])
+			var got []string
+			differs := false
+			for _, runs := range unready.Running(t.Context(), m, []object.Ref{ref}) {
+				for _, i := range runs.Images {
+					id := i.ID[strings.LastIndex(i.ID, "@")+1:]
+					line := i.Container + " " + id[:min(len(id), len("sha256:1111"))]
+					for _, p := range i.Pods {
+						line += " " + p.Name
+					}
+					got = append(got, line)
+				}
+				_, differs = unready.DifferingImages(runs)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || differs != c.differs {
+				t.Errorf("differ: %v (-want +got):\n%s", differs, diff)
+			}
+			if asked := m.Asked(); len(asked) != 2 {
+				t.Errorf("asked %q", asked)
+			}
+		})
+	}
+}
+
+// However many workloads there are, few are asked about; what may not be read is not told.
+func TestRunningAsksLittle(t *testing.T) {
+	m := &diagnosetest.Memory{}
+	refs := slices.Repeat([]object.Ref{{GVK: named("Deployment.apps/prod/web").GVK, Namespace: "prod", Name: "web"}}, 300)
+	for i := range refs {
+		refs[i].Name += fmt.Sprint(i)
+	}
+	if runs := unready.Running(t.Context(), m, refs); runs != nil {
+		t.Errorf("%v of workloads that are gone", runs)
+	}
+	if asked := m.Asked(); len(asked) > unready.MostRunning {
+		t.Errorf("%d requests", len(asked))
+	}
+	m = &diagnosetest.Memory{Answers: diagnosetest.Answers{Failing: map[string]error{"Deployment": diagnosetest.Forbidden("Deployment")}}}
+	if runs := unready.Running(t.Context(), m, refs[:1]); runs != nil {
+		t.Errorf("%v of what may not be read", runs)
+	}
+}
