@@ -19,7 +19,7 @@ func isFinal(reason string) bool {
 	switch words[last] {
 	case "failed", "failure", "failures", "error", "errors", "errored", "invalid", "denied", "forbidden", "rejected",
 		"unauthorized", "exceeded", "crashed", "conflict", "unsupported", "misconfigured", "broken", "refused", "expired",
-		"aborted", "fatal", "panic", "failing", "crashloopbackoff", "violation", "violated", "disallowed":
+		"aborted", "fatal", "panic", "failing", "crashloopbackoff", "violation", "violations", "violated", "disallowed":
 		return true
 	}
 	switch words[0] {
@@ -37,7 +37,7 @@ func isWanting(reason string) bool {
 		return false
 	}
 	last := words[len(words)-1]
-	return slices.Contains([]string{"notfound", "missing", "timeout", "timedout", "unreachable", "unavailable", "unhealthy", "degraded", "backoff"}, last) ||
+	return slices.Contains([]string{"notfound", "missing", "timeout", "timedout", "unreachable", "unavailable", "unhealthy", "degraded", "backoff", "unschedulable"}, last) ||
 		words[0] == "missing" || words[0] == "unable"
 }
 

@@ -85,6 +85,18 @@ func Told(reason, message string) string {
 	return said
 }
 
+// Complains reports whether the statement says what is wrong, and not only that it is not
+// well yet: Available is False because of MinimumReplicasUnavailable while a rollout goes on
+// as it should.
+func (s Statement) Complains() bool {
+	if s.Old || s.Meaning != Bad && s.Meaning != Failed {
+		return false
+	}
+	name, reason := split(s.Name), split(s.Reason)
+	restated := s.Condition && len(name) > 0 && len(reason) > 0 && reason[len(reason)-1] == "un"+name[len(name)-1]
+	return s.Meaning == Failed || !restated
+}
+
 // IsPositive reports whether the name is one that is good where it is true, such as Ready.
 func (s Statement) IsPositive() bool {
 	c, negated := nameClass(split(s.Name))

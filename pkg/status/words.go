@@ -37,7 +37,7 @@ func classOf(word string) class {
 	case "ready", "available", "healthy", "succeeded", "success", "successful", "complete", "completed",
 		"established", "programmed", "synced", "synchronized", "reconciled", "bound", "online", "operational",
 		"ok", "okay", "green", "deployed", "installed", "valid", "stable", "up", "serving", "normal", "resolved",
-		"accepted", "issued", "finished", "done", "reachable", "optimal", "realized", "satisfied", "succeed", "insync", "uptodate", "clean":
+		"structural", "accepted", "issued", "finished", "done", "reachable", "optimal", "realized", "satisfied", "succeed", "insync", "uptodate", "clean":
 		return good
 	case "running", "active":
 		return runs

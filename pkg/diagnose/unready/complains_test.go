@@ -1,0 +1,76 @@
+package unready_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
+)
+
+// What readiness calls ready does not complain, and what it calls failed does: hundreds of
+// statuses that were written for readiness, none of them for this.
+func TestComplainsAsReadinessJudges(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "readiness", "testdata", "statuses*.yaml"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("no statuses: %v", err)
+	}
+	checked := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cases []struct {
+			Of, Want string
+			// Table: a rule of the kind judges, not what the status says by itself.
+			Table  bool
+			Object map[string]any
+		}
+		if err := yaml.Unmarshal(text, &cases); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			if c.Table || c.Want != "ready" && c.Want != "failed" {
+				continue
+			}
+			checked++
+			if got := unready.Complains(&unstructured.Unstructured{Object: c.Object}); got != (c.Want == "failed") {
+				t.Errorf("%s is %s, and complains: %v: %v", c.Of, c.Want, got, c.Object["status"])
+			}
+		}
+	}
+	if checked < 200 {
+		t.Errorf("only %d statuses", checked)
+	}
+}
+
+// What is on its way does not complain yet.
+func TestComplains(t *testing.T) {
+	for said, want := range map[string]bool{
+		`conditions: [{type: Available, status: "False", reason: MinimumReplicasUnavailable}, {type: Progressing, status: "True", reason: ReplicaSetUpdated}]`: false,
+		`conditions: [{type: Ready, status: "False", reason: ContainersNotReady}]`:                                                                             false,
+		`conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded}]`:                                                                 true,
+		`conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate}]`:                                                                           true,
+		`conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]`:                                                                           true,
+		`conditions: [{type: NonStructuralSchema, status: "True", reason: Violations}]`:                                                                        true,
+		`conditions: [{type: NamesAccepted, status: "False", reason: KindConflict}]`:                                                                           true,
+		`conditions: [{type: Ready, status: "False", reason: SecretNotFound}]`:                                                                                 true,
+		`conditions: [{type: Ready, status: "False", reason: Failed, observedGeneration: 1}]`:                                                                  false,
+		`phase: Pending`: false,
+		`phase: Failed`:  true,
+		`containerStatuses: [{state: {waiting: {reason: ImagePullBackOff}}}]`:  true,
+		`containerStatuses: [{state: {waiting: {reason: ContainerCreating}}}]`: false,
+	} {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte("{kind: Thing, metadata: {generation: 2}, status: {"+said+"}}"), &object); err != nil {
+			t.Fatal(err)
+		}
+		if got := unready.Complains(&unstructured.Unstructured{Object: object}); got != want {
+			t.Errorf("%s complains: %v", said, got)
+		}
+	}
+}
