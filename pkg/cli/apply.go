@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -27,6 +28,7 @@ import (
 
 type applyFlags struct {
 	input       input.Flags
+	lock        locking.Flags
 	choices     choices.Flags
 	await       await.Flags
 	set         sets.Flags
@@ -51,6 +53,9 @@ type applyOptions struct {
 	// ask asks a person whether to prune what looks like a mistake; nil where nobody is.
 	ask         func(context.Context, applyset.Decision, string) (bool, error)
 	concurrency int
+	// lock is that of the set; nil if none is changed.
+	lock       *locking.Locking
+	lockWithin time.Duration
 	// printed: the manifests are put in order and printed, and nothing else is done.
 	printed bool
 	run     string
@@ -90,6 +95,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	flags.choices.Add(cmd.Flags())
 	flags.await.Add(cmd)
 	flags.set.Add(cmd.Flags(), true)
+	flags.lock.Add(cmd.Flags())
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
@@ -115,6 +121,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	predictor, predictorErr := f.choices.ToPredictor()
 	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), await.IsUnattended(in.Streams))
 	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
+	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, set.Name != "")
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.PastConflicts = f.goOn
@@ -126,6 +133,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		engine:      apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: output.IsOfObjects(f.output)},
 		awaited:     awaited,
 		set:         set,
+		lockWithin:  within,
 		ask:         sets.Asking(in.Streams, out.Pause),
 		concurrency: f.concurrency,
 		printed:     f.output == output.Manifests,
@@ -156,7 +164,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	if f.awaitKinds < 0 {
 		kindsErr = errors.New("--await-kinds must not be negative")
 	}
-	return o, errors.Join(inErr, predictorErr, awaitedErr, setErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, predictorErr, awaitedErr, setErr, lockErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -177,6 +185,9 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 // work does the run, telling the printer of it. ctx ends with the run's --timeout,
 // patient does not.
 func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection) error {
+	if o.set.Name != "" && o.engine.DryRun == object.DryRunNone {
+		o.lock = locking.New(c, o.run, o.lockWithin, o.out.Print)
+	}
 	client, err := c.Connect(ctx, o.run, o.concurrency, o.out.Print)
 	if err != nil {
 		return err

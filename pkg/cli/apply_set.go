@@ -5,6 +5,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
@@ -24,20 +25,48 @@ func (o *applyOptions) applySet(
 	if err != nil {
 		return err
 	}
+	var told locking.Tally
+	o.engine.Emit = told.Counting(o.engine.Emit)
+	emit := o.engine.Emit
 	run := &sets.Run{
 		Server: client, Namespace: namespace, DryRun: o.engine.DryRun, Manager: o.engine.Predictor.Manager,
-		Ask: o.ask, Emit: o.out.Print,
+		Ask: o.ask, Emit: emit,
 		Delete: func(ctx context.Context, set *sets.Set, doomed []applyset.Member) error {
 			phases, err := sets.Phases(ctx, client, set, doomed)
 			if err != nil {
 				return err
 			}
-			return deleteMembers(ctx, c, o.run, client, o.engine.DryRun, sets.Pruned(o.out.Print), phases)
+			return deleteMembers(ctx, c, o.run, client, o.engine.DryRun, sets.Pruned(emit), phases)
 		},
+	}
+	held := ctx
+	if o.lock != nil {
+		run.Lock = func(ctx context.Context, parent object.Ref, brings func(context.Context) error) (err error) {
+			held, err = o.lock.Hold(ctx, client, parent, brings)
+			return err
+		}
+		defer o.lock.Release(ctx)
 	}
 	if err := o.set.Begin(ctx, run, p); err != nil {
 		return err
 	}
+	return o.lock.Tell(held, run.Set().Live, members(p), &told, func(ctx context.Context) error {
+		return o.runSet(ctx, run, apply)
+	})
+}
+
+// members counts the objects of a plan.
+func members(p *plan.Plan) int {
+	n := 0
+	for _, ph := range p.Phases {
+		n += len(ph.Items)
+	}
+	return n
+}
+
+// runSet applies the members and prunes what left. ctx ends when the lock of the set is
+// lost.
+func (o *applyOptions) runSet(ctx context.Context, run *sets.Run, apply func(context.Context) error) error {
 	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.Take()...)
 	emit := o.engine.Emit
 	o.engine.Admit, o.engine.Emit = run.Admit, func(e event.Event) { emit(run.Mark(e)) }

@@ -16,6 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // events tells the cluster of a run, by Events of the set's parent: one at its start and
@@ -30,23 +31,22 @@ type events struct {
 // patience bounds an Event: it is news, and nothing waits for it.
 const patience = 3 * time.Second
 
-// Started tells that the run has begun, once the parent is there.
-func (l *Locking) Started(ctx context.Context, parent *unstructured.Unstructured, objects int) {
-	l.events.send(ctx, parent, corev1.EventTypeNormal, "RunStarted", fmt.Sprintf("%d objects", objects))
-}
-
-// Ended tells how the run ended, before the lock is given back. err is nil if it did what
-// it was asked to; counts are its results.
-func (l *Locking) Ended(ctx context.Context, parent *unstructured.Unstructured, err error, counts string) {
-	if l.events == nil {
-		return // It has not begun.
+// Tell has a run done, and tells the cluster of its start and its end, before the lock is
+// given back. parent is the set's, as it is; objects is how many there are. Without a lock
+// it tells nothing.
+func (l *Locking) Tell(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
+	if l == nil || l.events == nil {
+		return do(ctx)
 	}
+	l.events.send(ctx, parent, corev1.EventTypeNormal, "RunStarted", text.Count(objects, "object"))
+	err := do(ctx)
 	if err == nil {
-		l.events.send(ctx, parent, corev1.EventTypeNormal, "RunSucceeded", counts)
-		return
+		l.events.send(ctx, parent, corev1.EventTypeNormal, "RunSucceeded", counts.String())
+		return nil
 	}
 	why := l.connection.Vault.Text(err.Error())
-	l.events.send(ctx, parent, corev1.EventTypeWarning, "RunFailed", strings.TrimPrefix(counts+"; "+why, "; "))
+	l.events.send(ctx, parent, corev1.EventTypeWarning, "RunFailed", strings.TrimPrefix(counts.String()+"; "+why, "; "))
+	return err
 }
 
 // send writes an Event, if that is permitted: one that cannot be written is no fault of

@@ -20,11 +20,11 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 }
 
 // Within is how long to wait. named: a set is named, which alone has a lock.
-func (f *Flags) Within(given, named bool) (time.Duration, error) {
+func (f *Flags) Within(given func(flag string) bool, named bool) (time.Duration, error) {
 	switch {
 	case f.timeout < 0:
 		return 0, errors.New("--" + timeoutFlag + " must not be negative")
-	case given && !named:
+	case given(timeoutFlag) && !named:
 		return 0, errors.New("--" + timeoutFlag + " goes with --apply-set: without a set there is no lock")
 	}
 	return f.timeout, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -62,7 +63,7 @@ func (l *Locking) Hold(ctx context.Context, server Server, parent object.Ref, br
 	}
 	held, err := l.lock.Acquire(ctx, first, l.store, l.within, tell)
 	if brings != nil && isNoNamespace(err) {
-		if err := brings(ctx); err != nil {
+		if err := brings(request.Unguarded(ctx)); err != nil {
 			return nil, err
 		}
 		held, err = l.lock.Acquire(ctx, first, l.store, l.within, tell)

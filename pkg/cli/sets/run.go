@@ -34,6 +34,9 @@ type Run struct {
 	// Delete deletes doomed members, by delete's engine, and returns nil once all of them
 	// are gone.
 	Delete func(ctx context.Context, set *Set, doomed []applyset.Member) error
+	// Lock is called before anything of the set is read that decides something; nil where
+	// nothing is written. brings makes the namespace of the parent, where the plan has it.
+	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 	// Notes are annotations of ours on the parent, beside those of the specification.
@@ -60,6 +63,9 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	if r.set, err = Find(ctx, r.Server, o.Name, r.Namespace); err != nil {
 		return err
 	}
+	if err := r.lock(ctx, p); err != nil {
+		return err
+	}
 	if err := r.check(p); err != nil {
 		return err
 	}
@@ -75,6 +81,28 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 		}
 	}
 	return r.grow(ctx, p)
+}
+
+// lock locks the set, and reads it once more: another run may have changed it meanwhile.
+func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
+	if r.Lock == nil {
+		return nil
+	}
+	var brings func(context.Context) error
+	if has(p, namespaceKey(r.set.Record.Parent.Namespace)) {
+		brings = r.makeNamespace
+	}
+	if err := r.Lock(ctx, r.set.Record.Parent, brings); err != nil {
+		return err
+	}
+	live, err := r.Server.Get(ctx, r.set.Kind, r.set.Record.Parent)
+	switch {
+	case apierrors.IsNotFound(err) && !r.set.Exists:
+		return nil
+	case err != nil:
+		return err
+	}
+	return r.set.read(ctx, live)
 }
 
 // Set is the set of the run.

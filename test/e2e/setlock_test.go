@@ -1,0 +1,213 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// values returns the value of each ConfigMap of a set, by name.
+func values(t *testing.T, c *cluster.Cluster, ns string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	const each = `jsonpath={range .items[*]}{.metadata.name} {.data.value}{"\n"}{end}`
+	for line := range strings.Lines(kubectl(t, c, "get", "configmap", "-n", ns, "-o", each)) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasPrefix(name, "cm-") {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// lease returns the name of the only Lease of a namespace.
+func lease(t *testing.T, c *cluster.Cluster, ns string) string {
+	t.Helper()
+	return strings.TrimSpace(kubectl(t, c, "get", "leases", "-n", ns, "-o", "jsonpath={.items[*].metadata.name}"))
+}
+
+// applySet are the arguments of a run of the set of these tests.
+func applySet(ns, set string, more ...string) []string {
+	return append([]string{"apply", "-n", ns, "-f", set, "--apply-set=shop", "--prune"}, more...)
+}
+
+// Two runs of one set at once: the second one says who has the lock, or waits, and then
+// everything is as it says, and not a mixture (edge case 104).
+func TestTwoRunsOfASet(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	const n = 60
+	one, two := file(t, configMaps(n, 1, "one")), file(t, configMaps(n, 1, "two"))
+	// The first run is in the middle of its work until the server has got to one object.
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0030"), cluster.Fault{Status: http.StatusServiceUnavailable})
+	first := start(t, kubeconfig, applySet(ns, one, "--run-id=first", "--server-timeout=10m")...)
+	until(t, "most are there", func() bool { return len(uids(t, c, ns)) > n/2 })
+
+	r := k8sconnect(t, c.KubeconfigPath, applySet(ns, two, "--lock-timeout=0")...).ends(t, 1)
+	r.says(t, "the set is locked by ").says(t, "run first, since ").says(t, "--lock-timeout")
+	for name, value := range values(t, c, ns) {
+		if value != "one" {
+			t.Errorf("%s is %s: the second run has written without the lock", name, value)
+		}
+	}
+	second := start(t, c.KubeconfigPath, applySet(ns, two, "--lock-timeout=5m")...)
+	p.Heal()
+	first.wait(t)
+	first.ends(t, 0)
+	second.wait(t)
+	second.ends(t, 0).says(t, fmt.Sprintf("%d configured", n))
+	for name, value := range values(t, c, ns) {
+		if value != "two" {
+			t.Errorf("%s is %s", name, value)
+		}
+	}
+	if holder := kubectl(t, c, "get", "lease", lease(t, c, ns), "-n", ns, "-o", "jsonpath={.spec.holderIdentity}"); holder != "" {
+		t.Errorf("the lock is still held by %s", holder)
+	}
+}
+
+// A run whose lock is taken away writes nothing from then on, says so, and ends with 1.
+func TestRunThatLosesItsLock(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns, set := namespace(t, c), file(t, configMaps(60, 1, "1"))
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Delay: 500 * time.Millisecond, Slow: true})
+	r := start(t, kubeconfig, applySet(ns, set, "--concurrency=1")...)
+	until(t, "it writes", func() bool { return len(uids(t, c, ns)) > 0 })
+	kubectl(t, c, "patch", "lease", lease(t, c, ns), "-n", ns, "--type=merge", "-p", `{"spec":{"holderIdentity":"somebody"}}`)
+	r.wait(t)
+	r.ends(t, 1).says(t, "the lock of the set was lost: somebody took it over").says(t, "skipped")
+	there := len(uids(t, c, ns))
+	if there == 0 || there == 60 {
+		t.Errorf("%d of 60 are there", there)
+	}
+	if got := kubectl(t, c, "get", "lease", lease(t, c, ns), "-n", ns, "-o", "jsonpath={.spec.holderIdentity}"); got != "somebody" {
+		t.Errorf("the lock of somebody else is %q", got)
+	}
+}
+
+// Without a set there is no lock, and no request more; with one, the lock costs three, the
+// Events two.
+func TestWhatALockCosts(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns, set := namespace(t, c), file(t, configMaps(5, 1, "1"))
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
+	leases, events := "/apis/coordination.k8s.io/", "/api/v1/namespaces/"+ns+"/events"
+	if n := p.Count("", leases) + p.Count("", events); n != 0 {
+		t.Errorf("%d requests for a lock without a set", n)
+	}
+	k8sconnect(t, kubeconfig, applySet(ns, set, "--dry-run=server")...).ends(t, 0)
+	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", set, "--apply-set=shop")
+	if n := p.Count("", leases) + p.Count("", events); n != 0 {
+		t.Errorf("%d requests for a lock of a dry run", n)
+	}
+	k8sconnect(t, kubeconfig, applySet(ns, set, "--run-id=job-1")...).ends(t, 0)
+	gets, created, patched := p.Count("GET", leases), p.Count("POST", leases), p.Count("PATCH", leases)
+	if gets != 1 || created != 1 || patched < 1 || p.Count("POST", events) != 2 {
+		t.Errorf("Lease: %d reads, %d created, %d changed; %d Events", gets, created, patched, p.Count("POST", events))
+	}
+	told := kubectl(t, c, "get", "events", "-n", ns, "--field-selector=involvedObject.kind=Secret,involvedObject.name=shop",
+		"-o", `jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}`)
+	for _, want := range []string{"RunStarted: apply, run job-1, by ", ": 5 objects\n", "RunSucceeded: apply, run job-1, by "} {
+		if !strings.Contains(told, want) {
+			t.Errorf("no Event says %q: %s", want, told)
+		}
+	}
+}
+
+// Killed at any request and started again with the same input, a run of a set comes to the
+// end of one clean run: nothing is created twice, and nothing that left the set stays
+// (edge case 36). Every request is tried by make test-long, some of them by every run.
+func TestSetKilledAtEachRequest(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	const n, left = 60, 20
+	// The second input has changed what stays, and has as many new objects as left it.
+	before := configMaps(n, 1, "1")
+	after := configMaps(n+left, 1, "2")
+	for i := range left {
+		after = without(after, fmt.Sprintf("cm-%04d", i))
+	}
+	first, second := file(t, before), file(t, after)
+
+	clean := func(t *testing.T, ns string) { k8sconnect(t, c.KubeconfigPath, applySet(ns, first)...).ends(t, 0) }
+	promise := func(t *testing.T, ns string) string {
+		t.Helper()
+		return kubectl(t, c, "get", "secret/shop", "-n", ns, "-o", "jsonpath={.metadata.annotations}")
+	}
+	ns := namespace(t, c)
+	clean(t, ns)
+	from := len(p.Requests())
+	k8sconnect(t, kubeconfig, applySet(ns, second, "--concurrency=4")...).ends(t, 0)
+	requests, want, promised := len(p.Requests())-from, values(t, c, ns), promise(t, ns)
+	if len(want) != n {
+		t.Fatalf("a clean run ends with %d objects", len(want))
+	}
+	every := max(1, requests/6)
+	if os.Getenv("TEST_LONG") != "" {
+		every = 1
+	}
+	for at := 1; at <= requests; at += every {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			ns := namespace(t, c)
+			clean(t, ns)
+			var mu sync.Mutex
+			seen, reached := 0, make(chan struct{})
+			p.Fail(-1, func(*http.Request) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				if seen++; seen == at {
+					close(reached)
+				}
+				return seen >= at
+			}, cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
+			r := start(t, kubeconfig, applySet(ns, second, "--concurrency=4")...)
+			over := make(chan struct{})
+			go func() { _ = r.cmd.Wait(); close(over) }()
+			select {
+			case <-reached:
+			case <-over: // It had fewer requests this time.
+			}
+			_ = r.cmd.Process.Signal(syscall.SIGKILL) // It may be over.
+			<-over
+			p.Heal()
+			there := uids(t, c, ns)
+			if name := lease(t, c, ns); name != "" {
+				// The lock of a dead run is free after half a minute; here it is known to be dead.
+				kubectl(t, c, "delete", "lease", name, "-n", ns)
+			}
+			k8sconnect(t, c.KubeconfigPath, applySet(ns, second)...).ends(t, 0)
+			now := uids(t, c, ns)
+			live := values(t, c, ns)
+			for name, value := range want {
+				if got := live[name]; got != value {
+					t.Errorf("%s is %q, want %q", name, got, value)
+				}
+				if uid := there[name]; uid != "" && uid != now[name] {
+					t.Errorf("%s was created twice", name)
+				}
+			}
+			if len(now) != len(want) {
+				t.Errorf("%d objects, want %d", len(now), len(want))
+			}
+			if got := promise(t, ns); got != promised {
+				t.Errorf("the parent says %s, want %s", got, promised)
+			}
+		})
+	}
+}
+
+// without takes a ConfigMap out of a set.
+func without(set, name string) string {
+	docs := strings.Split(set, "---\n")
+	return strings.Join(slices.DeleteFunc(docs, func(doc string) bool { return strings.Contains(doc, "name: "+name+"}") }), "---\n")
+}
