@@ -1,0 +1,197 @@
+package stories_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// function is an operator that runs in a function: it is handed the wanted state of one
+// tenant, has little time, and may be killed at any moment.
+type function struct {
+	*cluster.Cluster
+	requests   *cluster.HTTPProxy
+	kubeconfig string
+	namespace  string
+}
+
+func newFunction(t *testing.T) *function {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	requests, err := c.HTTPProxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(requests.Close)
+	kubeconfig, err := c.Kubeconfig(requests.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &function{c, requests, kubeconfig, fmt.Sprintf("tenant-%x", time.Now().UnixNano())}
+	f.kubectl(t, "create", "namespace", f.namespace)
+	return f
+}
+
+func (f *function) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), f.Binary("kubectl"), append(args, "--kubeconfig", f.KubeconfigPath)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// state is what a tenant wants: so many databases, each of them with that value.
+func state(from, to int, value string) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: db-%02d}\ndata: {value: %q}\n", i, value)
+	}
+	return b.String()
+}
+
+// databases returns the value and the UID of each that is there.
+func (f *function) databases(t *testing.T) (values, uids map[string]string) {
+	t.Helper()
+	var list struct {
+		Items []struct {
+			Metadata struct{ Name, UID string }
+			Data     struct{ Value string }
+		}
+	}
+	if err := json.Unmarshal([]byte(f.kubectl(t, "get", "configmaps", "-n", f.namespace, "-o", "json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	values, uids = map[string]string{}, map[string]string{}
+	for _, item := range list.Items {
+		if strings.HasPrefix(item.Metadata.Name, "db-") {
+			values[item.Metadata.Name], uids[item.Metadata.Name] = item.Data.Value, item.Metadata.UID
+		}
+	}
+	return values, uids
+}
+
+// has fails the test unless exactly these are there, with that value.
+func (f *function) has(t *testing.T, from, to int, value string) {
+	t.Helper()
+	values, _ := f.databases(t)
+	if len(values) != to-from {
+		t.Errorf("%d databases, want %d", len(values), to-from)
+	}
+	for i := from; i < to; i++ {
+		if name := fmt.Sprintf("db-%02d", i); values[name] != value {
+			t.Errorf("%s is %q, want %q", name, values[name], value)
+		}
+	}
+}
+
+// apply are the arguments of one call of the function for a message of the queue.
+func (f *function) apply(message string, more ...string) []string {
+	return append([]string{"apply", "-n", f.namespace, "-f", "-", "--apply-set=tenant", "--prune", "--run-id=" + message}, more...)
+}
+
+// paths of the writes of a database.
+func (f *function) writes(name string) cluster.Match {
+	return cluster.Path(http.MethodPatch, "/api/v1/namespaces/"+f.namespace+"/configmaps/"+name)
+}
+
+// Story 2, the function: an operator that runs in a function of at most fifteen minutes,
+// killed at any moment, started again from a queue, sometimes twice at once.
+func TestFunction(t *testing.T) {
+	f := newFunction(t)
+	const n = 40
+
+	// The first message is worked off, step by step for whoever follows.
+	r := call(t, 0, f.kubeconfig, state(0, n, "1"), f.apply("message-1", "-o", "stream")...)
+	says(t, r.stdout.String(), `"type":"planned","run":"message-1"`, `"action":"created"`, `"type":"finished"`)
+	f.has(t, 0, n, "1")
+	_, first := f.databases(t)
+
+	// The second one is killed in the middle. The queue hands it out again, and as the
+	// timeouts of queues are what they are, twice at once: one call of them has the lock,
+	// the other one waits. The lock of the dead one is taken over.
+	f.requests.Fail(-1, f.writes("db-2"), cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
+	dead := start(t, f.kubeconfig, state(10, n+10, "2"), f.apply("message-2")...)
+	until(t, "the dead one has come half-way", func() bool {
+		values, _ := f.databases(t)
+		return values["db-12"] == "2" && values["db-45"] == "2"
+	}, dead.stderr.String)
+	if err := dead.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = dead.cmd.Wait()
+	f.requests.Heal()
+	_, before := f.databases(t)
+	refused := call(t, 1, f.kubeconfig, state(10, n+10, "2"), f.apply("message-2", "--lock-timeout=0")...)
+	says(t, refused.stderr.String(), "the set is locked by ", "run message-2, since ", "--lock-timeout")
+	twins := []*run{
+		start(t, f.kubeconfig, state(10, n+10, "2"), f.apply("message-2", "--lock-timeout=10m")...),
+		start(t, f.kubeconfig, state(10, n+10, "2"), f.apply("message-2", "--lock-timeout=10m")...),
+	}
+	var done sync.WaitGroup
+	for _, twin := range twins {
+		done.Go(func() { _ = twin.cmd.Wait() })
+	}
+	done.Wait()
+	for _, twin := range twins {
+		if code := twin.cmd.ProcessState.ExitCode(); code != 0 {
+			t.Fatalf("exit status %d\n%s%s", code, twin.stdout.String(), twin.stderr.String())
+		}
+	}
+
+	// The same end state as of one clean run: nothing is made twice, nothing leaks.
+	f.has(t, 10, n+10, "2")
+	_, after := f.databases(t)
+	for name, uid := range before {
+		if now, stays := after[name]; stays && now != uid {
+			t.Errorf("%s was made anew", name)
+		}
+	}
+	if after["db-39"] != first["db-39"] {
+		t.Error("a database that stayed was made anew")
+	}
+
+	// A message for which the time does not suffice: the run stops cleanly, says what is
+	// left, and the next one goes on with that.
+	f.requests.Fail(-1, f.writes("db-3"), cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
+	r = call(t, 1, f.kubeconfig, state(10, n+10, "3"), f.apply("message-3", "--timeout=15s")...)
+	says(t, r.stderr.String(), "the run timed out after 15s (--timeout)", "it continues where it stopped")
+	says(t, r.stdout.String(), "skipped")
+	f.requests.Heal()
+	from := len(f.requests.Requests())
+	call(t, 0, f.kubeconfig, state(10, n+10, "3"), f.apply("message-3", "--lock-timeout=5m")...)
+	for _, r := range f.requests.Requests()[from:] {
+		if r.Method == http.MethodPatch && strings.Contains(r.URI, "/configmaps/db-4") {
+			t.Errorf("what was written is written again: %s", r.URI)
+		}
+	}
+	f.has(t, 10, n+10, "3")
+
+	// A message that fails half-way is taken back.
+	f.requests.Fail(-1, f.writes("db-30"), cluster.Fault{Status: http.StatusForbidden})
+	call(t, 1, f.kubeconfig, state(10, n+10, "4"), f.apply("message-4", "--atomic")...)
+	f.requests.Heal()
+	f.has(t, 10, n+10, "3")
+
+	// Who did what and when is found by the id of the message: in the Events of the tenant,
+	// and in the lock.
+	told := f.kubectl(t, "get", "events", "-n", f.namespace, "--field-selector=involvedObject.name=tenant",
+		"-o", `jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}`)
+	for _, want := range []string{"RunSucceeded: apply, run message-1, by ", "RunSucceeded: apply, run message-2, by ", "RunFailed: apply, run message-3, by ", "RunFailed: apply, run message-4, by "} {
+		if !strings.Contains(told, want) {
+			t.Errorf("no Event says %q:\n%s", want, told)
+		}
+	}
+	lease := f.kubectl(t, "get", "leases", "-n", f.namespace, "-o", `jsonpath={.items[*].metadata.annotations.k8sconnect\.io/run}`)
+	if strings.TrimSpace(lease) != "message-4" {
+		t.Errorf("the lock was last held by run %q", lease)
+	}
+}
