@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -210,4 +213,37 @@ func TestSetKilledAtEachRequest(t *testing.T) {
 func without(set, name string) string {
 	docs := strings.Split(set, "---\n")
 	return strings.Join(slices.DeleteFunc(docs, func(doc string) bool { return strings.Contains(doc, "name: "+name+"}") }), "---\n")
+}
+
+// The rights that docs/rbac.md names for the lock are enough, without Events; without them
+// it says which are missing, and writes nothing.
+func TestRightsOfALock(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns, set := namespace(t, c), file(t, configMaps(2, 1, "1"))
+	const user = "locker"
+	kubeconfig := as(t, c, user, ns)
+	role := func(leases ...string) rbacv1.Role {
+		r := rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "k8sconnect-" + user}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"configmaps", "secrets"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
+		}}
+		if len(leases) > 0 {
+			r.Rules = append(r.Rules, rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: leases})
+		}
+		return r
+	}
+	grant(t, c, role(), ns, user)
+	k8sconnect(t, kubeconfig, applySet(ns, set)...).ends(t, 2).
+		says(t, "cannot lock the set").says(t, "needs get, create and patch on leases.coordination.k8s.io in namespace "+ns)
+	if n := len(uids(t, c, ns)); n != 0 {
+		t.Errorf("%d objects were written without the lock", n)
+	}
+	grant(t, c, role("get", "create", "patch"), ns, user)
+	until(t, "it may lock", func() bool {
+		return kubectlCommand(t, c, "auth", "can-i", "patch", "leases.coordination.k8s.io", "-n", ns, "--as="+user).Run() == nil
+	})
+	r := k8sconnect(t, kubeconfig, applySet(ns, set)...).ends(t, 0)
+	if said := r.stdout.String() + r.stderr.String(); strings.Contains(said, "forbidden") || strings.Contains(said, "event") {
+		t.Errorf("it complains: %s", r)
+	}
 }
