@@ -1,18 +1,6 @@
 package lock
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"time"
-)
-
-// Name returns the name of the Lease of a set. The id of a set has capital letters and
-// underscores, which no name of an object may have: the name is the digest of the id.
-func Name(set string) string {
-	const enough = 16 // bytes, so that no two sets of a namespace ever share one
-	sum := sha256.Sum256([]byte(set))
-	return "applyset-" + hex.EncodeToString(sum[:enough])
-}
+import "time"
 
 // Record is what a Lease says.
 type Record struct {
