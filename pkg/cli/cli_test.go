@@ -50,6 +50,8 @@ func TestHelp(t *testing.T) {
 		"wait":               {"wait", "--help"},
 		"stuck":              {"stuck", "--help"},
 		"owners":             {"owners", "--help"},
+		"sets":               {"sets", "--help"},
+		"sets-delete":        {"sets", "delete", "--help"},
 		"version":            {"version", "-h"},
 		"completion":         {"completion"},
 		"completion-kubectl": {"completion", "kubectl", "--help"},

@@ -27,6 +27,7 @@ type ownersFlags struct {
 	status   bool
 	history  bool
 	output   string
+	set      target.Flags // the flag for a set alone
 }
 
 type ownersOptions struct {
@@ -68,6 +69,7 @@ Exit status: 0 shown, 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only what this field manager owns, including the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "The status, too; -o yaml and -o json always have it")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
+	flags.set.AddSet(cmd)
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json")
 	help.Words(cmd, "output", output.Table, output.YAML, output.JSON)
 	help.Words(cmd, "path")
@@ -79,7 +81,12 @@ func (f *ownersFlags) toOptions(in verb.Invocation) (*ownersOptions, error) {
 	o := &ownersOptions{engine: owners.Engine{
 		Managers: f.managers, Status: f.status || f.output != output.Table, History: f.history,
 	}}
-	targetsErr := o.name(in.Args)
+	var targetsErr error
+	if f.set.Set != "" {
+		o.targets, targetsErr = f.set.ToTargets(in.Args, in.Streams)
+	} else {
+		targetsErr = o.name(in.Args)
+	}
 	var pathErr error
 	if f.path != "" {
 		o.engine.Path, pathErr = fieldpath.ParsePath(f.path)

@@ -103,6 +103,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		newOwners(c, streams),
 		newDelete(c, streams),
 		newStuck(c, streams),
+		newSets(c, streams),
 		newWait(c, streams),
 		newVersion(c, streams),
 	)

@@ -17,6 +17,7 @@ import (
 type stuckFlags struct {
 	allNamespaces bool
 	selector      string
+	set           target.Flags // the flag for a set alone
 	output        string
 }
 
@@ -51,17 +52,22 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces, and objects without one")
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
+	flags.set.AddSet(cmd)
 	verb.OutputFlag(cmd, &flags.output)
 	return cmd
 }
 
 func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
-	o := &stuckOptions{everything: len(in.Args) == 0}
+	o := &stuckOptions{everything: len(in.Args) == 0 && f.set.Set == ""}
 	var targetsErr error
-	if o.everything {
+	switch {
+	case f.set.Set != "":
+		f.set.AllNamespaces, f.set.Selector = f.allNamespaces, f.selector
+		o.targets, targetsErr = f.set.ToTargets(in.Args, in.Streams)
+	case o.everything:
 		o.targets = target.Targets{Labels: f.selector, Everywhere: f.allNamespaces}
 		targetsErr = checkSelector(f.selector)
-	} else {
+	default:
 		// A TYPE alone is all of it: to look at more than was meant does no harm.
 		all := target.Flags{AllNamespaces: f.allNamespaces, All: f.selector == "" && !namesOne(in.Args)}
 		all.Selector = f.selector

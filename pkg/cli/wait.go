@@ -95,6 +95,7 @@ Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
 
 func (f *waitFlags) add(cmd *cobra.Command) {
 	f.target.Add(cmd)
+	f.target.AddSet(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.conditions, "for", nil,
 		"What to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
@@ -169,7 +170,7 @@ func (f *waitFlags) toGoal() (*wait.Goal, error) {
 
 func (f *waitFlags) toExplanation(in verb.Invocation) (*await.Explanation, error) {
 	rules, err := f.readiness.ToRules()
-	if len(in.Args) > 0 || len(f.target.Filenames) > 0 || f.target.Kustomize != "" {
+	if len(in.Args) > 0 || f.target.Set != "" || len(f.target.Filenames) > 0 || f.target.Kustomize != "" {
 		err = errors.Join(err, errors.New("--explain-ready KIND goes without objects"))
 	}
 	return &await.Explanation{Kind: f.explain, Rules: rules}, errors.Join(err, in.Check())

@@ -10,7 +10,9 @@ const (
 	KYAML  = "kyaml"
 	Name   = "name"
 	Stream = "stream"
-	JUnit  = "junit"
+	// Wide is a table with more columns, of sets.
+	Wide  = "wide"
+	JUnit = "junit"
 )
 
 // Formats of the objects themselves, not of a report about them. The last two are

@@ -82,7 +82,7 @@ func (s *State) Take(e event.Event) {
 		s.share(e.Sharing)
 	case event.Deleted:
 		s.result(e.Ref, e.Action)
-	case event.Owned:
+	case event.Owned, event.Set:
 		s.Begun = true
 	case event.LeftOut:
 		s.LeftOut = append(s.LeftOut, e.Err)

@@ -29,7 +29,7 @@ func Asking(streams genericiooptions.IOStreams, pause func(func())) func(context
 			if more := len(d.Doomed) - shown; more > 0 {
 				fmt.Fprintf(streams.ErrOut, "  and %d more\n", more)
 			}
-			fmt.Fprintf(streams.ErrOut, "Really? %s. Apply, and prune them? (yes/no): ", layout.Plain(doubt))
+			fmt.Fprintf(streams.ErrOut, "%s. Go on, and delete them? (yes/no): ", layout.Plain(doubt))
 			go func() {
 				line, _ := bufio.NewReader(streams.In).ReadString('\n') // No answer is no.
 				answer <- strings.ToLower(strings.TrimSpace(line))

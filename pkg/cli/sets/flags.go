@@ -1,7 +1,9 @@
 package sets
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Flags are those of verbs that apply a set, or say what that would do.
@@ -59,6 +62,47 @@ func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run or diff showed with this DIGEST; for CI")
 }
 
+// Confirm returns nil if all of a set may be deleted. A dry run needs no confirmation.
+func (f *ConfirmFlags) Confirm(
+	ctx context.Context, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
+) error {
+	digest := d.Digest()
+	const shown = 10
+	names := make([]string, len(d.Doomed))
+	for i, m := range d.Doomed {
+		names[i] = m.Ref.String()
+	}
+	doubt := fmt.Sprintf("%s of the set would be deleted: %s", text.Count(len(d.Doomed), "object"), text.List(names, shown))
+	refusal := &UnconfirmedError{Doubt: doubt, Digest: digest}
+	switch {
+	case len(d.Doomed) == 0, dryRun != object.DryRunNone, f.digest == digest:
+		return nil
+	case f.digest != "":
+		refusal.Doubt = fmt.Sprintf("--confirm=%s is for something else: what would be deleted has changed since", f.digest)
+	case f.yes:
+		return nil
+	case ask != nil:
+		yes, err := ask(ctx, d, refusal.Doubt)
+		if yes || err != nil {
+			return err
+		}
+		refusal.Declined = true
+	}
+	return refusal
+}
+
+// Allowed reads kinds that may be pruned although they are protected.
+func Allowed(texts []string) ([]schema.GroupKind, error) {
+	var all []schema.GroupKind
+	var errs []error
+	for _, text := range texts {
+		gk, err := applyset.ParseAllow(text)
+		errs = append(errs, verb.FlagError("--prune-allow", err))
+		all = append(all, gk)
+	}
+	return all, errors.Join(errs...)
+}
+
 // Options are what the flags mean. The zero value is no set.
 type Options struct {
 	// Name of the set; empty for none.
@@ -97,11 +141,9 @@ func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, erro
 	} else if given(NameFlag) || given(SpelledByKubectl) { // Perhaps a variable that is not set.
 		errs = append(errs, errors.New("--"+NameFlag+" names no set"))
 	}
-	for _, text := range f.allow {
-		gk, err := applyset.ParseAllow(text)
-		errs = append(errs, verb.FlagError("--prune-allow", err))
-		o.allow = append(o.allow, gk)
-	}
+	var allowErr error
+	o.allow, allowErr = Allowed(f.allow)
+	errs = append(errs, allowErr)
 	switch {
 	case f.name == "" && f.prune:
 		errs = append(errs, &object.HintedError{

@@ -3,9 +3,11 @@ package target
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -25,6 +27,9 @@ func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client 
 	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
+	}
+	if t.Set != "" {
+		return members(ctx, client, t.Set, namespace)
 	}
 	var (
 		found  []Target
@@ -53,6 +58,26 @@ func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client 
 		}
 	}
 	return once(found), errors.Join(faults...)
+}
+
+// members are those of a set.
+func members(ctx context.Context, client *cluster.Client, name, namespace string) ([]Target, error) {
+	set, err := sets.Must(ctx, client, name, namespace)
+	if err != nil {
+		return nil, err
+	}
+	all, err := set.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("the set %s has no members", set.Record.Parent)
+	}
+	found := make([]Target, len(all))
+	for i, m := range all {
+		found[i] = Target{m.Kind, object.Selection{Namespace: m.Ref.Namespace, Name: m.Ref.Name}}
+	}
+	return found, nil
 }
 
 // Scope is the namespace in which to look for objects of the kind.

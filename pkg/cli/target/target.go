@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -24,6 +26,14 @@ type Flags struct {
 	All           bool
 	AllNamespaces bool
 	Fields        string
+	// Set is the name of a set whose members are meant; empty for none.
+	Set string
+}
+
+// AddSet adds the flag by which the members of a set are meant.
+func (f *Flags) AddSet(cmd *cobra.Command) {
+	sets.AddName(cmd.Flags(), &f.Set, "The members of this set, [KIND[.GROUP]/]NAME, in the place of a TYPE")
+	help.Words(cmd, sets.NameFlag)
 }
 
 // Add adds the flags to a command's.
@@ -51,6 +61,8 @@ type Targets struct {
 	// Everywhere: in all namespaces.
 	Everywhere bool
 
+	// Set is the name of a set whose members are meant; empty for none.
+	Set string
 	// InFiles: the objects are those of the manifests, read with Files.
 	InFiles bool
 	Files   input.Options
@@ -63,6 +75,9 @@ func (t Named) String() string { return t.Type + "/" + t.Name }
 
 // ToTargets reads flags and arguments. Its rules are kubectl's.
 func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Targets, error) {
+	if f.Set != "" {
+		return f.toSet(args)
+	}
 	if len(f.Filenames) > 0 || f.Kustomize != "" {
 		return f.toFiles(args, streams)
 	}
@@ -108,6 +123,15 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 		}
 	}
 	return t, nil
+}
+
+// toSet is for the members of a set.
+func (f *Flags) toSet(args []string) (Targets, error) {
+	if len(args)+len(f.Filenames) > 0 || f.Kustomize != "" || f.Selector != "" || f.Fields != "" || f.All || f.AllNamespaces {
+		return Targets{}, errors.New("--" + sets.NameFlag + " means the members of a set, and nothing beside them")
+	}
+	_, _, err := applyset.ParseName(f.Set)
+	return Targets{Set: f.Set}, err
 }
 
 func (f *Flags) toFiles(args []string, streams genericiooptions.IOStreams) (Targets, error) {

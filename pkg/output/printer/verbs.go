@@ -148,6 +148,26 @@ func ForOwners(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForSets returns a printer for sets; members: for one, with a line for each member. The
+// error names a format that there is not.
+func ForSets(o output.Options, members bool) (*Printer, error) {
+	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		switch b.Format {
+		case output.JSON, output.YAML, output.KYAML:
+			return document.NewSets(b), nil
+		case output.Name:
+			return table.NewSetNames(b, members), nil
+		case output.Table, output.Wide:
+			if members {
+				return table.NewMembers(b), nil
+			}
+			return table.NewSets(b), nil
+		default:
+			return nil, nil
+		}
+	})
+}
+
 // report returns the results of a verb as a table or as a document, and nil for a format
 // that is neither.
 func report(b output.Base, asTable, asDocument func(output.Base) output.Results, actions []event.Action) output.Results {

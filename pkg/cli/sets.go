@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+)
+
+type setsFlags struct {
+	allNamespaces bool
+	output        string
+}
+
+type setsOptions struct {
+	// name of one set; empty for all.
+	name       string
+	everywhere bool
+	run        string
+	out        *printer.Printer
+}
+
+func newSets(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var flags setsFlags
+	cmd := &cobra.Command{
+		Use:   "sets [[KIND[.GROUP]/]NAME]",
+		Short: "List the sets of a namespace, or the members of one",
+		Long: `List the sets that apply --apply-set or kubectl apply --applyset made, with how
+many members each has, whether they are ready, and who holds its lock. With a
+NAME, the members of that set.
+
+Exit status: 0 listed, 2 could not tell.`,
+		Example: `  # The sets of the cluster
+  kubectl k8sconnect sets -A
+
+  # Its members, and which of them are not ready
+  kubectl k8sconnect sets shop -n shop`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              verb.Runner(c, streams, flags.toOptions),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "The sets of all namespaces, and those whose parent has none")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, wide, json, yaml, kyaml or name")
+	help.Words(cmd, "output", output.Table, output.Wide, output.JSON, output.YAML, output.KYAML, output.Name)
+	cmd.AddCommand(newSetsDelete(c, streams))
+	return cmd
+}
+
+func (f *setsFlags) toOptions(in verb.Invocation) (*setsOptions, error) {
+	o := &setsOptions{everywhere: f.allNamespaces}
+	var nameErr error
+	if len(in.Args) == 1 {
+		o.name = in.Args[0]
+		_, _, nameErr = applyset.ParseName(o.name)
+		if f.allNamespaces {
+			nameErr = errors.Join(nameErr, errors.New("-A goes without a NAME: a set is in one namespace"))
+		}
+	}
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	o.run = print.Run
+	var outErr error
+	o.out, outErr = printer.ForSets(print, o.name != "")
+	return o, errors.Join(nameErr, printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+func (o *setsOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	err := o.work(ctx, in.Connection)
+	return verb.Finish(err, o.out.Close(ctx))
+}
+
+// work lists, and tells the printer.
+func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error {
+	const pace = 0 // as the server allows
+	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	if o.name != "" {
+		set, err := sets.Must(ctx, client, o.name, namespace)
+		if err != nil {
+			return err
+		}
+		told := tellOf(ctx, client, set)
+		o.out.Print(told)
+		return told.Err
+	}
+	if o.everywhere {
+		namespace = ""
+	}
+	all, err := sets.All(ctx, client, namespace)
+	faults := []error{err}
+	if err == nil {
+		o.out.Print(event.Planned{}) // That there is none is an answer.
+	}
+	for _, set := range all {
+		told := tellOf(ctx, client, set)
+		o.out.Print(told)
+		faults = append(faults, told.Err)
+	}
+	return errors.Join(faults...)
+}
+
+// tellOf finds out about a set: its members, whether they are ready, and who holds its
+// lock.
+func tellOf(ctx context.Context, client *cluster.Client, set *sets.Set) event.Set {
+	r := set.Record
+	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check(), Lock: lockOf(ctx, client, r.Parent)}
+	for _, gk := range r.Promise.Kinds {
+		told.Kinds = append(told.Kinds, gk.String())
+	}
+	members, err := set.Members(ctx)
+	if err != nil {
+		told.Err = err
+		return told
+	}
+	told.Members = judge(ctx, client, members)
+	return told
+}
+
+// judge says which members are ready. What may not be read is unknown.
+func judge(ctx context.Context, client *cluster.Client, members []applyset.Member) []event.Member {
+	judged := make([]event.Member, len(members))
+	groups := map[schema.GroupVersionKind][]int{}
+	for i, m := range members {
+		judged[i].Ref = m.Ref
+		groups[m.Ref.GVK] = append(groups[m.Ref.GVK], i)
+	}
+	for gvk, group := range groups {
+		refs := make([]object.Ref, len(group))
+		for i, at := range group {
+			refs[i] = members[at].Ref
+		}
+		rule := readiness.For(gvk, false)
+		client.Live(ctx, members[group[0]].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+			m := &judged[group[i]]
+			if err != nil {
+				m.Reason = err.Error()
+				return
+			}
+			var content map[string]any
+			if live != nil {
+				content = live.Object
+			}
+			verdict := rule.Evaluate(content, client.Now())
+			m.Judged, m.Ready = true, verdict.Ready
+			if !verdict.Ready {
+				m.Reason = verdict.Message
+			}
+		})
+	}
+	return judged
+}
+
+// lockOf says who holds the lock of a set; nil for nobody, or where nobody may tell.
+func lockOf(ctx context.Context, client *cluster.Client, parent object.Ref) *event.Lock {
+	lease, err := client.Get(ctx, locking.LeaseKind(), locking.LeaseOf(parent))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return &event.Lock{Holder: fmt.Sprintf("unknown (%s)", apierrors.ReasonForError(err))}
+	}
+	text := func(field string) string {
+		value, _, _ := unstructured.NestedString(lease.Object, "spec", field)
+		return value
+	}
+	if text("holderIdentity") == "" {
+		return nil
+	}
+	l := &event.Lock{Holder: text("holderIdentity")}
+	l.Since, _ = time.Parse(time.RFC3339Nano, text("acquireTime"))
+	l.Renewed, _ = time.Parse(time.RFC3339Nano, text("renewTime"))
+	return l
+}

@@ -1,0 +1,105 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Must is Find for a set that has to exist.
+func Must(ctx context.Context, server Server, name, namespace string) (*Set, error) {
+	s, err := Find(ctx, server, name, namespace)
+	switch {
+	case err != nil:
+		return nil, err
+	case !s.Exists:
+		return nil, &object.HintedError{
+			Err:    fmt.Errorf("there is no set %s", s.Record.Parent),
+			Advice: "see: kubectl k8sconnect sets -A",
+		}
+	case s.Record.ID != s.ID():
+		return nil, &object.HintedError{
+			Err:    fmt.Errorf("%s is no set", s.Record.Parent),
+			Advice: "see: kubectl k8sconnect sets -A",
+		}
+	}
+	return s, nil
+}
+
+// All lists the sets of a namespace, and with an empty one those of all namespaces and of
+// none. Parents of a kind that may not be listed are left out, and the error says so; the
+// sets are returned nevertheless.
+func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
+	kinds, err := parents(ctx, server)
+	faults := []error{err}
+	var all []*Set
+	for _, kind := range kinds {
+		sel := object.Selection{Namespace: namespace, Labels: applyset.IDLabel}
+		if !kind.Namespaced {
+			if namespace != "" {
+				continue
+			}
+			sel.Namespace = ""
+		}
+		var found []*unstructured.Unstructured
+		err := server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) { found = append(found, u) })
+		if err != nil && !isUnserved(err) {
+			faults = append(faults, fmt.Errorf("sets whose parent is a %s: %w", kind.GVK.GroupKind(), err))
+		}
+		for _, u := range found {
+			u.SetGroupVersionKind(kind.GVK)
+			s := &Set{Server: server, Kind: kind}
+			if err := s.read(ctx, u); err != nil {
+				faults = append(faults, err)
+				continue
+			}
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Set) int { return a.Record.Parent.Compare(b.Record.Parent) })
+	return slices.CompactFunc(all, func(a, b *Set) bool { return a.Record.Parent == b.Record.Parent }), errors.Join(faults...)
+}
+
+// parents are the kinds of which objects may be parents. Who may not see definitions sees
+// the sets that need none.
+func parents(ctx context.Context, server Server) ([]object.Kind, error) {
+	var kinds []object.Kind
+	for _, name := range []string{"Secret", "ConfigMap"} {
+		kind, err := server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: name})
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, kind)
+	}
+	crd, err := server.Preferred(ctx, schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"})
+	if err != nil {
+		return kinds, err
+	}
+	var types []string
+	err = server.Metadata(ctx, crd, object.Selection{Labels: applyset.ParentTypeLabel}, func(u *unstructured.Unstructured) {
+		types = append(types, u.GetName())
+	})
+	if apierrors.IsForbidden(err) {
+		return kinds, nil
+	}
+	faults := []error{err}
+	for _, name := range types { // RESOURCE.GROUP
+		kind, err := server.Resource(ctx, name)
+		if isUnserved(err) {
+			continue
+		}
+		faults = append(faults, err)
+		if err == nil {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, errors.Join(faults...)
+}

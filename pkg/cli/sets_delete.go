@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+type setsDeleteFlags struct {
+	allow   []string
+	confirm sets.ConfirmFlags
+	dryRun  string
+	output  string
+}
+
+type setsDeleteOptions struct {
+	name    string
+	allow   []schema.GroupKind
+	confirm sets.ConfirmFlags
+	dryRun  object.DryRun
+	ask     func(context.Context, applyset.Decision, string) (bool, error)
+	run     string
+	out     *printer.Printer
+}
+
+func newSetsDelete(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var flags setsDeleteFlags
+	cmd := &cobra.Command{
+		Use:   "delete [KIND[.GROUP]/]NAME",
+		Short: "Delete all members of a set, and then its parent",
+		Long: `Delete the members of a set in the reverse of the order in which they are
+applied, and its parent when all of them are gone. What a prune would keep is
+kept, and the parent with it.
+
+Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
+		Example: `  # All of the shop
+  kubectl k8sconnect sets delete shop -n shop --yes`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              verb.Runner(c, streams, flags.toOptions),
+	}
+	cmd.Flags().SortFlags = false
+	flags.confirm.Add(cmd.Flags())
+	cmd.Flags().StringSliceVar(&flags.allow, "prune-allow", nil,
+		"Delete objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
+	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
+	verb.OutputFlag(cmd, &flags.output)
+	return cmd
+}
+
+func (f *setsDeleteFlags) toOptions(in verb.Invocation) (*setsDeleteOptions, error) {
+	_, _, nameErr := applyset.ParseName(in.Args[0])
+	allow, allowErr := sets.Allowed(f.allow)
+	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	print.DryRun = dryRun != object.DryRunNone
+	out, outErr := printer.ForDelete(print)
+	o := &setsDeleteOptions{
+		name: in.Args[0], allow: allow, confirm: f.confirm, dryRun: dryRun,
+		ask: sets.Asking(in.Streams, out.Pause), run: print.Run, out: out,
+	}
+	return o, errors.Join(nameErr, allowErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+func (o *setsDeleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	err := o.work(ctx, in.Connection)
+	return verb.Finish(err, o.out.Close(ctx))
+}
+
+// work deletes the set, telling the printer of it.
+func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) error {
+	const pace = 0 // as the server allows
+	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return err
+	}
+	set, err := sets.Must(ctx, client, o.name, namespace)
+	if err != nil {
+		return err
+	}
+	if err := set.Record.Check(); err != nil {
+		return err
+	}
+	members, err := set.Members(ctx)
+	if err != nil {
+		return err
+	}
+	decision := applyset.Decide(applyset.Set{Parent: set.Record.Parent, Allow: o.allow}, members)
+	if err := o.confirm.Confirm(ctx, decision, o.dryRun, o.ask); err != nil {
+		return err
+	}
+	kept := 0
+	for _, k := range decision.Kept {
+		if k.Reason != applyset.Copied {
+			kept++
+			o.out.Print(event.Warned{Ref: k.Ref, Text: "is kept: " + k.Text()})
+		}
+	}
+	phases, err := sets.Phases(ctx, client, set, decision.Doomed)
+	if err != nil {
+		return err
+	}
+	if kept == 0 {
+		parent := deletion.Item{Ref: set.Record.Parent, UID: set.Live.GetUID()}
+		phases = append(phases, deletion.Phase{Name: "parent", Sets: []deletion.Set{{
+			Kind: set.Kind, Selection: object.Selection{Namespace: parent.Ref.Namespace}, Items: []deletion.Item{parent},
+		}}})
+	}
+	if err := deleteMembers(ctx, c, o.run, client, o.dryRun, o.out.Print, phases); err != nil {
+		return err
+	}
+	if kept > 0 {
+		o.out.Print(event.Warned{Text: fmt.Sprintf("%s stays, as it has %s that are kept", set.Record.Parent, text.Count(kept, "member"))})
+		return verb.ErrNo
+	}
+	return nil
+}

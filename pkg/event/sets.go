@@ -1,0 +1,42 @@
+package event
+
+import (
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Set is one set: the result of sets.
+type Set struct {
+	// Ref is its parent.
+	Ref object.Ref
+	ID  string
+	// Tooling is who writes it, as NAME/VERSION.
+	Tooling string
+	// Kinds and Namespaces are where its members may be.
+	Kinds, Namespaces []string
+	// Members that it has; nil if they were not asked for, or Err says why that is unknown.
+	Members []Member
+	Err     error
+	// Fault is why we cannot apply to it; nil if we can.
+	Fault error
+	// Lock is who holds it; nil for nobody.
+	Lock *Lock
+}
+
+// Member is a member of a set.
+type Member struct {
+	Ref object.Ref
+	// Ready is set if Judged is; Reason says why it is not, or why that is unknown.
+	Ready, Judged bool
+	Reason        string
+}
+
+// Lock is who holds the lock of a set.
+type Lock struct {
+	Holder string
+	// Since it is held, and Renewed last, by the holder's clock; zero if unknown.
+	Since, Renewed time.Time
+}
+
+func (Set) event() {}

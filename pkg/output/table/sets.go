@@ -1,0 +1,169 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// setsTable is what a person reads of sets: one line each, and below a set that was named
+// its members.
+type setsTable struct {
+	output.Base
+	// wide has the ids, kinds and tools; members has a line for each member.
+	wide, members bool
+	sets          []event.Set
+}
+
+// NewSets returns the table of sets: a line for each of them.
+func NewSets(b output.Base) output.Results { return &setsTable{Base: b, wide: b.Format == output.Wide} }
+
+// NewMembers returns the table of one set: a line for each member.
+func NewMembers(b output.Base) output.Results {
+	return &setsTable{Base: b, wide: b.Format == output.Wide, members: true}
+}
+
+func (t *setsTable) Take(e event.Event) {
+	if s, ok := e.(event.Set); ok {
+		t.sets = append(t.sets, s)
+	}
+}
+
+func (t *setsTable) Flush() {}
+
+func (t *setsTable) Finish(context.Context) error {
+	if len(t.sets) == 0 {
+		t.Screen.Note("no set found\n")
+		return nil
+	}
+	head := []string{"SET", "NAMESPACE", "MEMBERS", "READY", "LOCK"}
+	if t.wide {
+		head = append(head, "KINDS", "NAMESPACES", "TOOL", "ID")
+	}
+	rows := [][]string{head}
+	for _, s := range t.sets {
+		rows = append(rows, t.row(s))
+	}
+	var b strings.Builder
+	b.WriteString(aligned(rows))
+	for _, s := range t.sets {
+		if t.members && s.Err == nil {
+			b.WriteString("\n" + t.memberLines(s))
+		}
+		for _, err := range []error{s.Err, s.Fault} {
+			if err != nil {
+				layout.Below(&b, append([]string{phrase.Name(s.Ref)}, phrase.ErrorLines(err, layout.Columns(t.Width))...), "", t.Width)
+			}
+		}
+	}
+	t.Screen.Result(b.String())
+	return nil
+}
+
+func (t *setsTable) row(s event.Set) []string {
+	members, ready := strconv.Itoa(len(s.Members)), readyOf(s)
+	if s.Err != nil {
+		members, ready = "?", "?"
+	}
+	held := "free"
+	if s.Lock != nil {
+		held = text.Printable(s.Lock.Holder)
+		if !s.Lock.Since.IsZero() {
+			held += " since " + phrase.Stamp(s.Lock.Since)
+		}
+	}
+	row := []string{text.Printable(s.Ref.Resource()), text.Printable(s.Ref.Namespace), members, ready, held}
+	if t.wide {
+		row = append(row, text.Printable(strings.Join(s.Kinds, ",")), text.Printable(strings.Join(s.Namespaces, ",")), text.Printable(s.Tooling), s.ID)
+	}
+	return row
+}
+
+// readyOf says how many of the members are ready: 3/4.
+func readyOf(s event.Set) string {
+	ready := 0
+	for _, m := range s.Members {
+		if m.Ready {
+			ready++
+		}
+	}
+	if slices.ContainsFunc(s.Members, func(m event.Member) bool { return !m.Judged }) {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d", ready, len(s.Members))
+}
+
+func (t *setsTable) memberLines(s event.Set) string {
+	var b strings.Builder
+	for _, m := range s.Members {
+		said := "ready"
+		switch {
+		case !m.Judged:
+			said = "unknown"
+		case !m.Ready:
+			said = "not ready"
+		}
+		line := layout.Pad(said, len("not ready")) + "  " + phrase.Name(m.Ref)
+		if reason := strings.Join(layout.Lines(m.Reason), "; "); reason != "" {
+			line += ": " + reason
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// aligned writes rows in columns.
+func aligned(rows [][]string) string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], layout.Cells(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(layout.Pad(cell, widths[i]) + "   ")
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// setNames writes the names of sets, or of the members of one, as kubectl -o name does.
+type setNames struct {
+	output.Base
+	members bool
+}
+
+// NewSetNames returns the names of sets; members: those of the members.
+func NewSetNames(b output.Base, members bool) output.Results { return &setNames{b, members} }
+
+func (t *setNames) Take(e event.Event) {
+	s, ok := e.(event.Set)
+	switch {
+	case !ok:
+	case !t.members:
+		t.Screen.Result(text.Printable(s.Ref.Resource()) + "\n")
+	default:
+		for _, m := range s.Members {
+			t.Screen.Result(text.Printable(m.Ref.Resource()) + "\n")
+		}
+	}
+}
+
+func (t *setNames) Flush() {}
+
+func (t *setNames) Finish(context.Context) error { return nil }
