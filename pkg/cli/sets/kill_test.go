@@ -1,0 +1,180 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// world is a model of a cluster: names, labels and one parent. It merges no fields; who
+// merges is not what is tested here.
+type world struct {
+	parent  *unstructured.Unstructured
+	members map[object.Key]string // whose each object is
+	calls   int
+	killAt  int // 0 for never
+	t       *testing.T
+}
+
+var errKilled = errors.New("killed")
+
+// step is a moment at which the run may be killed, and at which the promise has to hold.
+func (w *world) step() error {
+	w.calls++
+	if w.calls == w.killAt {
+		return errKilled
+	}
+	notes := map[string]string{}
+	if w.parent != nil {
+		notes = w.parent.GetAnnotations()
+	}
+	for key, owner := range w.members {
+		kinds := "," + notes["applyset.kubernetes.io/contains-group-kinds"] + ","
+		spaces := ",home," + notes["applyset.kubernetes.io/additional-namespaces"] + ","
+		if owner == "us" && (!strings.Contains(kinds, ","+key.Kind+",") || !strings.Contains(spaces, ","+key.Namespace+",")) {
+			w.t.Fatalf("%v is a member where nobody looks: kinds %s namespaces %s", key, kinds, spaces)
+		}
+	}
+	return nil
+}
+
+func kindOf(gvk schema.GroupVersionKind) object.Kind {
+	return object.Kind{GVK: gvk, Resource: strings.ToLower(gvk.Kind) + "s", Namespaced: true, Verbs: []string{"get", "list"}}
+}
+
+func (w *world) Get(context.Context, object.Kind, object.Ref) (*unstructured.Unstructured, error) {
+	if err := w.step(); err != nil {
+		return nil, err
+	}
+	if w.parent == nil {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "set")
+	}
+	return w.parent.DeepCopy(), nil
+}
+
+func (w *world) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructured, _ object.Write) (*unstructured.Unstructured, error) {
+	if err := w.step(); err != nil {
+		return nil, err
+	}
+	w.parent = u.DeepCopy()
+	return w.parent, nil
+}
+
+func (w *world) Resource(context.Context, string) (object.Kind, error) {
+	return kindOf(applyset.ParentKind()), nil
+}
+
+func (w *world) Preferred(_ context.Context, gk schema.GroupKind) (object.Kind, error) {
+	return kindOf(gk.WithVersion("v1")), nil
+}
+
+func (w *world) Kind(_ context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+	return kindOf(gvk), nil
+}
+
+func (w *world) Metadata(_ context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
+	if err := w.step(); err != nil {
+		return err
+	}
+	for key, owner := range w.members {
+		if key.Kind != kind.GVK.Kind || owner != "us" || sel.Namespace != "" && key.Namespace != sel.Namespace {
+			continue
+		}
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		u.SetNamespace(key.Namespace)
+		u.SetName(key.Name)
+		u.SetUID(types.UID(fmt.Sprint(key)))
+		_, id, _ := strings.Cut(sel.Labels, "=")
+		u.SetLabels(map[string]string{applyset.PartOfLabel: id})
+		visit(u)
+	}
+	return nil
+}
+
+// run is one apply of an input with prune, as cli does it.
+func (w *world) run(input []object.Key) error {
+	p := &plan.Plan{Phases: []plan.Phase{{}}}
+	for _, key := range input {
+		ref := key.Ref()
+		ref.GVK.Version = "v1"
+		u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": key.Name}}}
+		p.Phases[0].Items = append(p.Phases[0].Items, plan.Item{Ref: ref, Object: u, Kind: kindOf(ref.GVK)})
+	}
+	r := &Run{Server: w, Namespace: "home", Emit: func(event.Event) {}}
+	r.Delete = func(_ context.Context, _ *Set, doomed []applyset.Member) error {
+		for _, m := range doomed {
+			if err := w.step(); err != nil {
+				return err
+			}
+			delete(w.members, m.Ref.Key())
+		}
+		return w.step()
+	}
+	ctx := w.t.Context()
+	if err := (Options{Name: "set", Prune: true, yes: true}).Begin(ctx, r, p); err != nil {
+		return err
+	}
+	applied := func() error {
+		for _, key := range input {
+			if err := w.step(); err != nil {
+				return err
+			}
+			w.members[key] = "us"
+		}
+		return w.step()
+	}()
+	return r.End(ctx, applied, false)
+}
+
+// Edge case 36: killed between any two requests and run again, the members are exactly the
+// input, at each moment the promise covers every member, and what is another set's stays.
+func TestKilledAtAnyRequest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(36, 104))
+	pick := func() []object.Key {
+		var keys []object.Key
+		for i := range rng.IntN(6) {
+			keys = append(keys, object.Key{
+				Kind: []string{"A", "B", "C"}[rng.IntN(3)], Namespace: []string{"home", "x", "y"}[rng.IntN(3)], Name: fmt.Sprint(i),
+			})
+		}
+		return keys
+	}
+	for range 300 {
+		w := &world{members: map[object.Key]string{{Kind: "A", Namespace: "x", Name: "foreign"}: "them"}, t: t}
+		for range 5 {
+			input := pick()
+			for w.calls, w.killAt = 0, 1+rng.IntN(12); rng.IntN(3) > 0; w.calls, w.killAt = 0, 1+rng.IntN(12) {
+				if err := w.run(input); err != nil && !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+			}
+			w.calls, w.killAt = 0, 0
+			if err := w.run(input); err != nil {
+				t.Fatal(err)
+			}
+			want := map[object.Key]string{{Kind: "A", Namespace: "x", Name: "foreign"}: "them"}
+			for _, key := range input {
+				want[key] = "us"
+			}
+			if fmt.Sprint(want) != fmt.Sprint(w.members) {
+				t.Fatalf("after %v there are %v", input, w.members)
+			}
+			if promised := w.parent.GetAnnotations()[applyset.KindsAnnotation]; len(input) == 0 && promised != "" {
+				t.Fatalf("an empty set promises %s", promised)
+			}
+		}
+	}
+}
