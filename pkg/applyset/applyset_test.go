@@ -205,8 +205,10 @@ func TestClaims(t *testing.T) {
 			"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "web", "helm.sh/chart": "web-1", "app.kubernetes.io/part-of": "web",
 		}},
 		"Helm": {annotations: map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "prod"}, want: []string{"Helm release prod/web"}},
-		"Kustomization": {labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"},
-			want: []string{"Flux Kustomization flux-system/apps"}},
+		"Kustomization": {
+			labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"},
+			want:   []string{"Flux Kustomization flux-system/apps"},
+		},
 		"HelmRelease, and so Helm": {
 			labels:      map[string]string{"helm.toolkit.fluxcd.io/name": "web", "helm.toolkit.fluxcd.io/namespace": "prod"},
 			annotations: map[string]string{"meta.helm.sh/release-name": "web"},

@@ -119,7 +119,7 @@ var errRemains = errors.New("its deletion was accepted, and it is still there")
 // prunedOf is what became of a member; false for one that is not one any more.
 func prunedOf(d event.Deleted) (event.Applied, bool) {
 	a := event.Applied{Ref: d.Ref, DryRun: d.DryRun, Departed: true, Reason: d.Reason, Err: d.Err, Causes: d.Causes}
-	switch d.Action { //nolint:exhaustive // delete's engine tells these
+	switch d.Action {
 	case event.Absent:
 		return a, false
 	case event.Gone:

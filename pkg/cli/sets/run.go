@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -164,15 +165,7 @@ func (r *Run) label(p *plan.Plan) error {
 // listable reports whether objects of a kind can be found again. Of a kind that is yet to
 // be served, that is assumed.
 func listable(kind object.Kind) bool {
-	if len(kind.Verbs) == 0 {
-		return true
-	}
-	for _, verb := range kind.Verbs {
-		if verb == "list" {
-			return true
-		}
-	}
-	return false
+	return len(kind.Verbs) == 0 || slices.Contains(kind.Verbs, "list")
 }
 
 // labelled returns the object with the label of a member. What changes is copied, the rest

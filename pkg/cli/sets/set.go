@@ -202,7 +202,7 @@ func isUnserved(err error) bool {
 	if err == nil || !meta.IsNoMatchError(err) {
 		return false
 	}
-	doubtful, ok := err.(interface{ Unwrap() error }) //nolint:errorlint // what the outermost error is about
+	doubtful, ok := err.(interface{ Unwrap() error }) // The outermost error alone says it.
 	return !ok || doubtful.Unwrap() == nil
 }
 
