@@ -15,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -34,6 +35,7 @@ type applyFlags struct {
 	set         sets.Flags
 	strict      verb.StrictFlags
 	dryRun      string
+	history     int
 	atomic      bool
 	goOn        bool
 	serverSide  bool
@@ -49,6 +51,9 @@ type applyOptions struct {
 	awaited await.Awaited
 	// journal is what may have to be taken back; nil without --atomic.
 	journal *restore.Journal
+	// history is how many runs of a set are kept; undone: this one was taken back.
+	history int
+	undone  bool
 	set     sets.Options
 	// ask asks a person whether to prune what looks like a mistake; nil where nobody is.
 	ask         func(context.Context, applyset.Decision, string) (bool, error)
@@ -100,6 +105,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
 		"If not everything is applied, and ready with --wait, take back what this run wrote")
+	cmd.Flags().IntVar(&flags.history, "history", past.Usual, "How many runs of a set to keep beside its parent, to go back to; 0 keeps none")
 	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
 		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
 	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
@@ -138,6 +144,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		concurrency: f.concurrency,
 		printed:     f.output == output.Manifests,
 		run:         print.Run,
+		history:     f.history,
 		out:         out,
 	}
 	o.input.Files.Empty = set.Prune
@@ -145,6 +152,9 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	if f.atomic {
 		o.journal = &restore.Journal{}
 		o.engine.Journal = o.journal
+	}
+	if f.history < 0 {
+		sideErr = errors.New("--history must not be negative")
 	}
 	if f.atomic && f.goOn {
 		sideErr = errors.New("--atomic and --continue-on-conflict exclude each other: a conflict is what --atomic takes everything back for")

@@ -54,6 +54,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *cluster.Client, p *
 	if err := engine.Run(ctx, groups); err != nil {
 		return verb.ErrNo
 	}
+	o.undone = true
 	return failed
 }
 

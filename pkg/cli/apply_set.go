@@ -51,7 +51,7 @@ func (o *applyOptions) applySet(
 		return err
 	}
 	return o.lock.Tell(held, run.Set().Live, members(p), &told, func(ctx context.Context) error {
-		return o.runSet(ctx, run, apply)
+		return o.runSet(ctx, client, p, run, apply)
 	})
 }
 
@@ -66,11 +66,17 @@ func members(p *plan.Plan) int {
 
 // runSet applies the members and prunes what left. ctx ends when the lock of the set is
 // lost.
-func (o *applyOptions) runSet(ctx context.Context, run *sets.Run, apply func(context.Context) error) error {
+func (o *applyOptions) runSet(
+	ctx context.Context, client *cluster.Client, p *plan.Plan, run *sets.Run, apply func(context.Context) error,
+) error {
 	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.Take()...)
 	emit := o.engine.Emit
 	o.engine.Admit, o.engine.Emit = run.Admit, func(e event.Event) { emit(run.Mark(e)) }
-	return run.End(ctx, apply(ctx), o.input.LeftOut())
+	keeper := o.keeper(client, run.Set())
+	keeper.Begin(ctx, o.run, p)
+	err := run.End(ctx, apply(ctx), o.input.LeftOut())
+	keeper.End(ctx, o.result(err))
+	return err
 }
 
 // deleteMembers deletes members of a set by delete's engine.

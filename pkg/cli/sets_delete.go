@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
@@ -23,6 +25,7 @@ import (
 type setsDeleteFlags struct {
 	allow   []string
 	confirm sets.ConfirmFlags
+	lock    locking.Flags
 	dryRun  string
 	output  string
 }
@@ -31,10 +34,12 @@ type setsDeleteOptions struct {
 	name    string
 	allow   []schema.GroupKind
 	confirm sets.ConfirmFlags
-	dryRun  object.DryRun
-	ask     func(context.Context, applyset.Decision, string) (bool, error)
-	run     string
-	out     *printer.Printer
+	// within is how long the lock of the set is waited for.
+	within time.Duration
+	dryRun object.DryRun
+	ask    func(context.Context, applyset.Decision, string) (bool, error)
+	run    string
+	out    *printer.Printer
 }
 
 func newSetsDelete(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -55,6 +60,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	flags.confirm.Add(cmd.Flags())
+	flags.lock.Add(cmd.Flags())
 	cmd.Flags().StringSliceVar(&flags.allow, "prune-allow", nil,
 		"Delete objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
@@ -65,15 +71,17 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 func (f *setsDeleteFlags) toOptions(in verb.Invocation) (*setsDeleteOptions, error) {
 	_, _, nameErr := applyset.ParseName(in.Args[0])
 	allow, allowErr := sets.Allowed(f.allow)
+	const named = true
+	within, lockErr := f.lock.Within(true, named)
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = dryRun != object.DryRunNone
 	out, outErr := printer.ForDelete(print)
 	o := &setsDeleteOptions{
-		name: in.Args[0], allow: allow, confirm: f.confirm, dryRun: dryRun,
+		name: in.Args[0], allow: allow, confirm: f.confirm, within: within, dryRun: dryRun,
 		ask: sets.Asking(in.Streams, out.Pause), run: print.Run, out: out,
 	}
-	return o, errors.Join(nameErr, allowErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(nameErr, allowErr, lockErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 func (o *setsDeleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -83,6 +91,10 @@ func (o *setsDeleteOptions) Execute(ctx context.Context, in verb.Invocation) err
 
 // work deletes the set, telling the printer of it.
 func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) error {
+	var lock *locking.Locking
+	if o.dryRun == object.DryRunNone {
+		lock = locking.New(c, o.run, o.within, o.out.Print)
+	}
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
 	if err != nil {
@@ -98,6 +110,12 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 	}
 	if err := set.Record.Check(); err != nil {
 		return err
+	}
+	if lock != nil {
+		if ctx, err = lock.Hold(ctx, client, set.Record.Parent, nil); err != nil {
+			return err
+		}
+		defer lock.Release(ctx)
 	}
 	members, err := set.Members(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,11 +47,9 @@ func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 }
 
 func decode(id string, parts []*unstructured.Unstructured) (Run, error) {
-	notes := parts[0].GetAnnotations()
-	run := Run{ID: id, Who: notes[whoNote], Result: Result(notes[resultNote]), Input: notes[inputNote], TooLarge: notes[tooLarge] == "true"}
-	var err error
-	if run.Started, err = time.Parse(time.RFC3339Nano, notes[startedNote]); err != nil {
-		return run, fmt.Errorf("when it began: %w", err)
+	run, err := head(id, parts[0].GetAnnotations())
+	if err != nil {
+		return run, err
 	}
 	content, err := join(parts)
 	if err != nil || run.TooLarge {
@@ -115,34 +114,54 @@ func unpack(content []byte) ([]Object, error) {
 	return objects, nil
 }
 
+// Heads returns the runs without what they stated, the newest first, from the annotations of
+// their Secrets alone. A run that does not say when it began is left out.
+func Heads(secrets []*unstructured.Unstructured) []Run {
+	var runs []Run
+	seen := map[string]bool{}
+	for _, u := range secrets {
+		id := u.GetAnnotations()[runNote]
+		if id == "" || seen[id] {
+			continue
+		}
+		if run, err := head(id, u.GetAnnotations()); err == nil {
+			seen[id] = true
+			runs = append(runs, run)
+		}
+	}
+	slices.SortFunc(runs, newestFirst)
+	return runs
+}
+
+func head(id string, notes map[string]string) (Run, error) {
+	run := Run{ID: id, Who: notes[whoNote], Result: Result(notes[resultNote]), Input: notes[inputNote], TooLarge: notes[tooLarge] == "true"}
+	var err error
+	if run.Started, err = time.Parse(time.RFC3339Nano, notes[startedNote]); err != nil {
+		return run, fmt.Errorf("when it began: %w", err)
+	}
+	return run, nil
+}
+
 // Excess returns the Secrets of runs that are more than so many, the oldest first. The newest
-// usable run and the one before it always stay: a way back leads to one of them. So does a run
-// that cannot be read, since nobody knows what it holds.
+// usable run and the one before it always stay: a way back leads to one of them. So does what
+// does not say when it began, since nobody knows what it is.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
-	runs, _ := Decode(secrets)
-	stay := map[string]bool{}
+	goes := map[string]bool{}
 	usable := 0
-	for i, r := range runs {
+	for i, r := range Heads(secrets) {
 		if r.Usable() {
 			usable++
 		}
-		if i < keep || r.Usable() && usable <= 2 {
-			stay[r.ID] = true
-		}
-	}
-	readable := map[string]bool{}
-	for _, r := range runs {
-		readable[r.ID] = true
+		goes[r.ID] = i >= keep && !(r.Usable() && usable <= 2)
 	}
 	var excess []*unstructured.Unstructured
 	for _, u := range secrets {
-		id := u.GetAnnotations()[runNote]
-		if readable[id] && !stay[id] {
+		if goes[u.GetAnnotations()[runNote]] {
 			excess = append(excess, u)
 		}
 	}
-	slices.SortFunc(excess, func(a, b *unstructured.Unstructured) int {
-		return bytes.Compare([]byte(a.GetAnnotations()[startedNote]), []byte(b.GetAnnotations()[startedNote]))
+	slices.SortStableFunc(excess, func(a, b *unstructured.Unstructured) int {
+		return strings.Compare(a.GetAnnotations()[startedNote], b.GetAnnotations()[startedNote])
 	})
 	return excess
 }

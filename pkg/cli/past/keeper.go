@@ -1,0 +1,222 @@
+package past
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// Server is what is needed of a cluster.
+type Server interface {
+	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
+	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
+	// Metadata lists what is selected, of each object the metadata alone.
+	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
+	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
+}
+
+// Usual is how many runs are kept unless somebody says otherwise.
+const Usual = 10
+
+// endTime bounds how long the end of a run is written down.
+const endTime = 15 * time.Second
+
+// Keeper keeps the history of one set.
+type Keeper struct {
+	Server Server
+	Parent object.Ref
+	// Keep is how many runs are kept.
+	Keep int
+	Emit func(event.Event)
+
+	// run is the one that was written down; its ID is empty if none was.
+	run history.Run
+}
+
+// Begin writes the run down, with what it is about to state. A run that states what the last
+// one did, which ended well, is none to go back to: it is not written down.
+//
+// That the history cannot be written keeps no run from going on. It is there for the next
+// mistake, and a quota of Secrets or a right that is lacking would turn it into one. The run
+// says so, and goes on without.
+//
+// A nil Keeper keeps nothing.
+func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
+	if k == nil {
+		return
+	}
+	if err := k.begin(ctx, id, p); err != nil {
+		k.run = history.Run{}
+		k.Emit(event.Warned{Text: fmt.Sprintf("there will be no way back to this run: its history cannot be kept: %v; --history=0 keeps none", err)})
+	}
+}
+
+func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
+	if k.Parent.Namespace == "" {
+		return errors.New("its parent is in no namespace, and a history is kept in Secrets beside the parent")
+	}
+	run := history.Run{ID: id, Started: time.Now(), Who: who(), Result: history.Running}
+	var manifests []*unstructured.Unstructured
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			manifests = append(manifests, item.Object)
+			run.Objects = append(run.Objects, history.ObjectOf(k.Parent, item.Object))
+		}
+	}
+	var err error
+	if run.Input, err = history.Digest(manifests); err != nil {
+		return err
+	}
+	_, heads, err := k.heads(ctx)
+	if err != nil {
+		return err
+	}
+	if len(heads) > 0 && heads[0].Usable() && heads[0].Input == run.Input {
+		return nil
+	}
+	k.run = run
+	return k.write(ctx)
+}
+
+// End writes down how the run ended, and removes what is older than wanted.
+func (k *Keeper) End(ctx context.Context, result history.Result) {
+	if k == nil || k.run.ID == "" {
+		return
+	}
+	// The run may have been interrupted: what became of it is worth a moment.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	k.run.Result = result
+	err := k.write(ctx)
+	if err == nil {
+		err = k.trim(ctx)
+	}
+	if err != nil {
+		k.Emit(event.Warned{Text: fmt.Sprintf("the history of %s: %v", k.Parent, err)})
+	}
+}
+
+// write writes the run as it is known.
+func (k *Keeper) write(ctx context.Context) error {
+	secrets, err := history.Encode(k.Parent, applyset.LeaseName(k.Parent), k.run)
+	if err != nil {
+		return err
+	}
+	kind, err := k.kind(ctx)
+	if err != nil {
+		return err
+	}
+	if len(secrets) == 1 && k.run.Result == history.Applied && tooLarge(secrets[0]) {
+		k.Emit(event.Warned{Text: "there will be no way back to this run: what it states is too large to be kept"})
+	}
+	for _, u := range secrets {
+		if _, err := k.Server.Apply(ctx, kind, u, object.Write{Manager: applyset.Manager, Force: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tooLarge(u *unstructured.Unstructured) bool {
+	heads := history.Heads([]*unstructured.Unstructured{u})
+	return len(heads) == 1 && heads[0].TooLarge
+}
+
+// trim removes what is older than wanted.
+func (k *Keeper) trim(ctx context.Context) error {
+	secrets, _, err := k.heads(ctx)
+	if err != nil {
+		return err
+	}
+	kind, err := k.kind(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range history.Excess(secrets, k.Keep) {
+		ref := object.Ref{GVK: kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
+		_, err := k.Server.Delete(ctx, kind, ref, object.Deletion{UID: u.GetUID()})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// heads lists the history, without what the runs stated.
+func (k *Keeper) heads(ctx context.Context) ([]*unstructured.Unstructured, []history.Run, error) {
+	kind, err := k.kind(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := map[string]*unstructured.Unstructured{}
+	sel := object.Selection{Namespace: k.Parent.Namespace, Labels: history.Label + "=" + applyset.LeaseName(k.Parent)}
+	if err := k.Server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) { found[u.GetName()] = u }); err != nil {
+		return nil, nil, err
+	}
+	var secrets []*unstructured.Unstructured
+	for _, u := range found {
+		secrets = append(secrets, u)
+	}
+	return secrets, history.Heads(secrets), nil
+}
+
+// Runs reads the history, the newest run first. What cannot be read of it is among the faults.
+func (k *Keeper) Runs(ctx context.Context) (runs []history.Run, faults []error, err error) {
+	heads, _, err := k.heads(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	kind, err := k.kind(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	refs := make([]object.Ref, len(heads))
+	for i, u := range heads {
+		refs[i] = object.Ref{GVK: kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
+	}
+	var secrets []*unstructured.Unstructured
+	k.Server.Live(ctx, kind, refs, func(_ int, live *unstructured.Unstructured, failed error) {
+		switch {
+		case failed != nil:
+			err = failed
+		case live != nil:
+			secrets = append(secrets, live)
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	runs, faults = history.Decode(secrets)
+	return runs, faults, nil
+}
+
+// kind is that of Secrets.
+func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
+	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
+}
+
+// who says who runs this, and where, for people.
+func who() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return name + "@" + host
+}

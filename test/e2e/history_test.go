@@ -1,0 +1,97 @@
+package e2e_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// past is the history of a set as its Secrets say: results, the oldest run first.
+func past(t *testing.T, c *cluster.Cluster, ns string) string {
+	t.Helper()
+	return kubectl(t, c, "get", "secrets", "-n", ns, "-l", "k8sconnect.io/history-of", "--sort-by={.metadata.annotations.k8sconnect\\.io/started}",
+		"-o", `jsonpath={.items[*].metadata.annotations.k8sconnect\.io/result}`)
+}
+
+// The last runs of a set are kept beside its parent, with how they ended; one that states
+// what the last one did adds none, and what is older than wanted goes.
+func TestHistory(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	apply := func(version string, args ...string) *run {
+		return k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "--apply-set=web", "-f", file(t, configMaps(3, 1, version))}, args...)...)
+	}
+	apply("1").ends(t, 0)
+	apply("1").ends(t, 0)
+	if got := past(t, c, ns); got != "applied" {
+		t.Fatalf("after two runs of one input: %q", got)
+	}
+	apply("2", "--dry-run=server").ends(t, 0)
+	kubectl(t, c, "patch", "configmap/cm-0001", "-n", ns, "--field-manager=alice", "-p", `{"data":{"value":"alice"}}`)
+	apply("2").ends(t, 1)
+	if got := past(t, c, ns); got != "applied failed" {
+		t.Fatalf("after a conflict: %q", got)
+	}
+	for _, version := range []string{"3", "4", "5"} {
+		apply(version, "--take=all", "--history=2").ends(t, 0)
+	}
+	if got := past(t, c, ns); got != "applied applied" {
+		t.Errorf("two are kept: %q", got)
+	}
+	apply("6", "--history=0").ends(t, 0)
+	if got := past(t, c, ns); got != "applied applied" {
+		t.Errorf("nothing is written: %q", got)
+	}
+	if members := kubectl(t, c, "get", "secrets", "-n", ns, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); members != "" {
+		t.Errorf("the history is part of the set: %s", members)
+	}
+}
+
+// That the history cannot be written keeps no run from going on, and is said.
+func TestHistoryRefused(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), cluster.Fault{Status: 403, Message: "exceeded quota: secrets"})
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "--apply-set=web", "-f", file(t, configMaps(2, 1, "1"))).ends(t, 0).
+		says(t, "there will be no way back to this run").says(t, "exceeded quota").says(t, "2 created")
+}
+
+// sets rollback shows what changes, wants it confirmed, and applies an earlier run again:
+// values go back, and what came since is pruned.
+func TestRollback(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	apply := func(objects int, version string) {
+		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set=web", "--prune", "-f", file(t, configMaps(objects, 1, version))).ends(t, 0)
+	}
+	apply(2, "1")
+	apply(3, "2")
+	back := func(args ...string) *run {
+		return k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "rollback", "web", "-n", ns}, args...)...)
+	}
+	shown := back().ends(t, 2).says(t, "nothing was done").says(t, "2 to update, 1 to delete")
+	if got := value(t, c, ns, "cm-0000"); got != "2" {
+		t.Fatalf("nobody confirmed it, and the value is %s", got)
+	}
+	digest := regexp.MustCompile(`--confirm=([0-9a-f]{16})`).FindStringSubmatch(shown.stderr.String())
+	if digest == nil {
+		t.Fatalf("no digest: %s", shown)
+	}
+	back("--confirm=0123456789abcdef").ends(t, 2).says(t, "is for something else")
+	back("--confirm="+digest[1]).ends(t, 0).says(t, "2 configured").says(t, "1 pruned")
+	if got := value(t, c, ns, "cm-0000"); got != "1" {
+		t.Errorf("the value is %s", got)
+	}
+	if got := kubectl(t, c, "get", "configmap", "cm-0002", "-n", ns, "--ignore-not-found"); got != "" {
+		t.Errorf("what came since is there: %s", got)
+	}
+	// Going back is a run as any other: it can be gone back from.
+	back("--yes").ends(t, 0).says(t, "1 created")
+	if got := value(t, c, ns, "cm-0000"); got != "2" {
+		t.Errorf("the value is %s", got)
+	}
+	back("--to=nosuchrun").ends(t, 2).says(t, "the history has no run nosuchrun")
+	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "nosuchset", "-n", ns).ends(t, 2).says(t, "there is no set secret/nosuchset")
+}
