@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 
@@ -167,9 +168,7 @@ func (w judged) judge(t *testing.T) {
 	t.Helper()
 	all := map[string]fieldpath.Path{}
 	for _, h := range []held{w.before, w.after, w.now, w.end} {
-		for key, p := range h.paths {
-			all[key] = p
-		}
+		maps.Copy(all, h.paths)
 	}
 	// touched are the paths that others have changed since the run.
 	var touched []fieldpath.Path

@@ -152,7 +152,7 @@ func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unst
 		if r.Usable() {
 			usable++
 		}
-		goes[r.ID] = i >= keep && !(r.Usable() && usable <= 2)
+		goes[r.ID] = i >= keep && (!r.Usable() || usable > 2)
 	}
 	var excess []*unstructured.Unstructured
 	for _, u := range secrets {
