@@ -72,7 +72,7 @@ func (f *setsDeleteFlags) toOptions(in verb.Invocation) (*setsDeleteOptions, err
 	_, _, nameErr := applyset.ParseName(in.Args[0])
 	allow, allowErr := sets.Allowed(f.allow)
 	const named = true
-	within, lockErr := f.lock.Within(true, named)
+	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, named)
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = dryRun != object.DryRunNone
