@@ -9,13 +9,16 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // explainWithin bounds how long a server is asked what it knows of a kind.
@@ -30,13 +33,22 @@ type Explanation struct {
 
 // Execute asks a server, where there is one, for the annotations of the definition.
 func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
+	var others []schema.GroupKind
 	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
 	if err != nil {
 		width, _ := verb.Terminal(in.Streams.ErrOut)
 		fmt.Fprintln(in.Streams.ErrOut, layout.Fit("the server was not asked, so that annotations of a definition are not looked at: ", err.Error(), width))
-		gk = knownKind(o.Kind, o.Rules)
+		others = knownKinds(o.Kind, o.Rules)
+		gk, others = others[0], others[1:]
 	}
 	explainRule(in.Streams.Out, gk, o.Rules, err == nil)
+	if len(others) > 0 {
+		names := make([]string, len(others))
+		for i, other := range others {
+			names[i] = other.String()
+		}
+		fmt.Fprintf(in.Streams.Out, "  %-8s %s\n", "others", layout.Plain(strings.Join(names, ", ")))
+	}
 	return nil
 }
 
@@ -65,22 +77,45 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 	return kind.GVK.GroupKind(), err
 }
 
-// knownKind is the kind that is named, of those that have a rule: Canary, canaries or
+// knownKind is the kind that is named, where no server tells: Canary, canaries or
 // canaries.flagger.app. Another one is taken by its word.
 func knownKind(named string, rules *condition.Rules) schema.GroupKind {
-	known := slices.Concat(rules.Kinds(), readiness.OwnRules(), condition.ShippedKinds())
-	slices.SortFunc(known, func(a, b schema.GroupKind) int { return strings.Compare(a.Group+a.Kind, b.Group+b.Kind) })
+	return knownKinds(named, rules)[0]
+}
+
+// knownKinds are the kinds that may be meant, Kubernetes' own first, then those that the
+// user's rules are about: several groups may have a kind of one name.
+func knownKinds(named string, rules *condition.Rules) []schema.GroupKind {
 	word, group, grouped := strings.Cut(named, ".")
 	if long, ok := shortNames()[word]; ok && !grouped {
 		word = long
 	}
-	for _, gk := range known {
-		plural, singular := meta.UnsafeGuessKindToResource(gk.WithVersion("v1"))
-		if (strings.EqualFold(word, gk.Kind) || strings.EqualFold(word, plural.Resource) || strings.EqualFold(word, singular.Resource)) && (!grouped || group == gk.Group) {
-			return gk
+	var found []schema.GroupKind
+	for _, known := range [][]schema.GroupKind{builtinKinds(), rules.Kinds(), readiness.OwnRules(), condition.ShippedKinds()} {
+		slices.SortFunc(known, func(a, b schema.GroupKind) int { return strings.Compare(a.Group+a.Kind, b.Group+b.Kind) })
+		for _, gk := range known {
+			plural, singular := meta.UnsafeGuessKindToResource(gk.WithVersion("v1"))
+			if (strings.EqualFold(word, gk.Kind) || strings.EqualFold(word, plural.Resource) || strings.EqualFold(word, singular.Resource)) && (!grouped || group == gk.Group) {
+				found = append(found, gk)
+			}
 		}
 	}
-	return schema.GroupKind{Group: group, Kind: word}
+	if len(found) == 0 {
+		return []schema.GroupKind{{Group: group, Kind: word}}
+	}
+	return text.Distinct(found)
+}
+
+// builtinKinds are the kinds that Kubernetes itself brings. Groups that it has left are not
+// among them.
+func builtinKinds() []schema.GroupKind {
+	var all []schema.GroupKind
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		if gvk.Version != runtime.APIVersionInternal && gvk.Group != "extensions" && gvk.Group != "events.k8s.io" {
+			all = append(all, gvk.GroupKind())
+		}
+	}
+	return text.Distinct(all)
 }
 
 // shortNames are those of kinds with a rule, as a server would tell them.
@@ -89,7 +124,7 @@ func shortNames() map[string]string {
 		"po": "Pod", "rc": "ReplicationController", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "svc": "Service",
 		"ns": "Namespace", "no": "Node", "deploy": "Deployment", "rs": "ReplicaSet", "sts": "StatefulSet", "ds": "DaemonSet",
 		"cj": "CronJob", "hpa": "HorizontalPodAutoscaler", "pdb": "PodDisruptionBudget", "crd": "CustomResourceDefinition",
-		"csr": "CertificateSigningRequest",
+		"csr": "CertificateSigningRequest", "netpol": "NetworkPolicy", "ing": "Ingress", "cm": "ConfigMap", "sa": "ServiceAccount",
 	}
 }
 
