@@ -1,0 +1,170 @@
+package stories_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// innerLoop is a cluster on a laptop: one node, services that are built and deployed all day.
+type innerLoop struct {
+	*cluster.Cluster
+	ns string
+}
+
+func newInnerLoop(t *testing.T) *innerLoop {
+	l := &innerLoop{shared.Cluster(t), "inner-loop"}
+	l.kubectl(t, "create", "namespace", l.ns)
+	t.Cleanup(func() {
+		args := []string{"delete", "namespace", l.ns, "--wait=false", "--kubeconfig", l.KubeconfigPath}
+		_ = exec.CommandContext(context.WithoutCancel(t.Context()), l.Binary("kubectl"), args...).Run()
+	})
+	return l
+}
+
+func (l *innerLoop) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), l.Binary("kubectl"), append(args, "--kubeconfig", l.KubeconfigPath)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// call calls the plugin in the namespace.
+func (l *innerLoop) call(t *testing.T, status int, stdin string, args ...string) *run {
+	t.Helper()
+	return call(t, status, l.KubeconfigPath, stdin, append(args, "-n", l.ns)...)
+}
+
+// pods waits until an app has so many Pods of an image that run, and returns their names.
+func (l *innerLoop) pods(t *testing.T, app, image string, n int) []string {
+	t.Helper()
+	var names []string
+	list := func() string {
+		return l.kubectl(t, "get", "pods", "-n", l.ns, "-l", "app="+app, "--field-selector=status.phase=Running", "-o",
+			`jsonpath={range .items[?(@.spec.containers[0].image=="`+image+`")]}{.metadata.name}{"\n"}{end}`)
+	}
+	until(t, fmt.Sprintf("%s has %d Pods of %s", app, n, image), func() bool {
+		names = strings.Fields(list())
+		return len(names) == n
+	}, list)
+	return names
+}
+
+// reports plays the kubelet: what it says of the first container of a Pod, and how that is.
+func (l *innerLoop) reports(t *testing.T, pod, container, ready string) {
+	t.Helper()
+	l.kubectl(t, "patch", "pod", pod, "-n", l.ns, "--subresource=status", "--type=merge", "-p",
+		`{"status":{"containerStatuses":[`+container+`],"conditions":[{"type":"Ready","status":"`+ready+`"},{"type":"ContainersReady","status":"`+ready+`"}]}}`)
+}
+
+// Story 3, the inner loop: services on kind, rebuilt and redeployed all day.
+func TestInnerLoop(t *testing.T) {
+	l := newInnerLoop(t)
+	const database = `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: db}
+spec:
+  selector: {matchLabels: {app: db}}
+  minReadySeconds: 0
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers: [{name: db, image: "registry.example/db:1.0.0"}]
+      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+`
+	const service = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: web, image: "registry.example/web:dev"}
+      - {name: sidecar, image: "registry.example/sidecar:1.0.0", args: [--record=$(POD_NAME)]}
+`
+
+	// The sidecar writes a record under the name of its Pod, and nobody gives it the name.
+	// That is told before it is applied, with the lines that lack.
+	said := l.call(t, 1, service, "diff", "-f", "-").stderr.String()
+	says(t, said, `deployment.apps/web -n inner-loop: .spec.template.spec.containers[name="sidecar"].args: $(POD_NAME) stands for a variable that the container does not define`,
+		"hint: add to the env of the container: {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}")
+	mended := strings.Replace(service, "args:", "env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], args:", 1)
+	if said := l.call(t, 0, mended, "apply", "-f", "-", "--wait").stderr.String(); strings.Contains(said, "warning") {
+		t.Errorf("warned of what is mended:\n%s", said)
+	}
+
+	// The database is there for the first time: nothing is in its way.
+	if said := l.call(t, 0, database, "apply", "-f", "-", "--wait", "--dry-run=server").stderr.String(); strings.Contains(said, "warning") {
+		t.Errorf("warned of a first rollout:\n%s", said)
+	}
+	l.call(t, 0, database, "apply", "-f", "-", "--wait")
+	old := l.pods(t, "db", "registry.example/db:1.0.0", 1)[0]
+
+	// Its next version would start beside the old one, with the same volume. Told before.
+	next := strings.NewReplacer("db:1.0.0", "db:2.0.0", "minReadySeconds: 0", "minReadySeconds: 590").Replace(database)
+	says(t, l.call(t, 1, next, "diff", "-f", "-").stderr.String(),
+		"deployment.apps/db -n inner-loop: .spec.strategy: this rollout starts the new Pod while the old one has PersistentVolumeClaim data (ReadWriteOnce)",
+		"hint: set strategy: {type: Recreate}")
+
+	// Who does it all the same sees the new Pod end at the lock that the old one holds, and
+	// is told why while it hangs, though both are on one node, which may have the volume twice.
+	l.call(t, 0, next, "apply", "-f", "-")
+	locked := l.pods(t, "db", "registry.example/db:2.0.0", 1)[0]
+	l.reports(t, locked, `{"name":"db","image":"registry.example/db:2.0.0","imageID":"","ready":false,"restartCount":3,
+		"state":{"waiting":{"reason":"CrashLoopBackOff"}},
+		"lastState":{"terminated":{"exitCode":100,"reason":"Error","message":"DBPathInUse: unable to lock the lock file","startedAt":"2026-01-01T00:00:00Z","finishedAt":"2026-01-01T00:00:01Z"}}}`, "False")
+	r := start(t, l.KubeconfigPath, "", "wait", "deploy/db", "-n", l.ns, "--stuck-after=1s", "--timeout=10m")
+	r.hears(t, "VolumeShared")
+	r.hears(t, "ContainerCrash")
+	r.hears(t, "DBPathInUse")
+	says(t, r.stderr.String(), "Pod "+old)
+
+	// The way out that was told, and the wait that was under way ends well.
+	l.call(t, 0, strings.NewReplacer("minReadySeconds: 590", "minReadySeconds: 0\n  strategy: {type: Recreate}").Replace(next), "apply", "-f", "-")
+	l.kubectl(t, "delete", "pod", locked, "-n", l.ns, "--wait=false")
+	r.ends(t, 0)
+
+	// The service is built again, and pushed under its old name: nothing changes, all green.
+	// Whoever wonders is told, once.
+	said = l.call(t, 0, mended, "apply", "-f", "-").stderr.String()
+	says(t, said, "warning: deployment.apps/web -n inner-loop is unchanged, so its Pods keep the image that they have: if registry.example/web:dev was pushed again")
+	if n := strings.Count(said, "warning"); n != 1 {
+		t.Errorf("%d warnings:\n%s", n, said)
+	}
+
+	// One of the Pods was made on a node without the image since, and has the new one. Both
+	// are ready; wait and owners tell them apart.
+	for i, pod := range l.pods(t, "web", "registry.example/web:dev", 2) {
+		digest := strings.Repeat(fmt.Sprint(i+1), 64)
+		running := `"ready":true,"restartCount":0,"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}}`
+		l.reports(t, pod, `{"name":"web","image":"registry.example/web:dev","imageID":"registry.example/web@sha256:`+digest+`",`+running+
+			`,{"name":"sidecar","image":"registry.example/sidecar:1.0.0","imageID":"",`+running, "True")
+	}
+	r = l.call(t, 0, "", "wait", "deploy/web")
+	says(t, r.stdout.String(), "met", "web runs registry.example/web:dev as sha256:111111111111: 1 Pod", "web runs registry.example/web:dev as sha256:222222222222: 1 Pod")
+	says(t, r.stderr.String(), "nodes run different images under the same name registry.example/web:dev")
+	says(t, l.call(t, 0, "", "owners", "deploy/web").stdout.String(), "web runs registry.example/web:dev as sha256:111111111111: 1 Pod")
+
+	// A name of its own for each image, and there is nothing to wonder about.
+	tagged := strings.Replace(mended, "web:dev", "web:main-3f2a9c1", 1)
+	l.call(t, 0, tagged, "apply", "-f", "-", "--wait")
+	if said := l.call(t, 0, tagged, "apply", "-f", "-").stderr.String(); said != "" {
+		t.Errorf("says %q", said)
+	}
+}
