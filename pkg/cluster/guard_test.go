@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -69,8 +70,8 @@ var sendings = map[string]struct {
 		return err
 	}},
 	"question": {send: func(ctx context.Context, c *Client) error {
-		_, _ = c.Permitted(ctx, configMaps, refTo(configMaps, "a"), "get") // It is not answered as a question.
-		return nil
+		_, err := c.Permitted(ctx, configMaps, refTo(configMaps, "a"), "get")
+		return err
 	}},
 	"create": {true, func(ctx context.Context, c *Client) error {
 		_, err := c.Create(ctx, configMaps, newObject(configMaps, "configmaps"), object.Write{Manager: "m"})
@@ -104,7 +105,7 @@ func TestGuardRefuses(t *testing.T) {
 	errLost := errors.New("the lock was lost")
 	for name, s := range sendings {
 		t.Run(name, func(t *testing.T) {
-			l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, req *http.Request) { writeObject(w, req) })
+			l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, req *http.Request) { writeAnswer(w, req) })
 			c, says := l.client(t, Options{Guard: &sentry{refuses: errLost}})
 			err := s.send(t.Context(), c)
 			var unreachable interface{ Unreachable() bool }
@@ -131,7 +132,7 @@ func TestGuardLetsPass(t *testing.T) {
 				if s.changes && n == 1 {
 					hangUp(w)
 				}
-				writeObject(w, req)
+				writeAnswer(w, req)
 			})
 			c, _ := l.client(t, Options{Guard: guard})
 			if err := s.send(t.Context(), c); err != nil && name != "delete" {
@@ -163,7 +164,7 @@ func TestGuardOfAWriteThatWaited(t *testing.T) {
 					mu.Lock()
 					whole++
 					mu.Unlock()
-					writeObject(w, req)
+					writeAnswer(w, req)
 				})
 				c, says := l.client(t, Options{Guard: guard})
 				if err := s.send(t.Context(), c); err != nil {
@@ -175,4 +176,14 @@ func TestGuardOfAWriteThatWaited(t *testing.T) {
 			})
 		}
 	}
+}
+
+// writeAnswer answers a question with yes, and all else with an object.
+func writeAnswer(w http.ResponseWriter, req *http.Request) {
+	if !strings.HasSuffix(req.URL.Path, "/selfsubjectaccessreviews") {
+		writeObject(w, req)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": {"allowed": true}}`)
 }

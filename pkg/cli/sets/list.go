@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -23,12 +24,12 @@ func Must(ctx context.Context, server Server, name, namespace string) (*Set, err
 	case !s.Exists:
 		return nil, &object.HintedError{
 			Err:    fmt.Errorf("there is no set %s", s.Record.Parent),
-			Advice: "see: kubectl k8sconnect sets -A",
+			Advice: "see: " + command.Kubectl("k8sconnect", "sets") + " -A",
 		}
 	case s.Record.ID != s.ID():
 		return nil, &object.HintedError{
 			Err:    fmt.Errorf("%s is no set", s.Record.Parent),
-			Advice: "see: kubectl k8sconnect sets -A",
+			Advice: "see: " + command.Kubectl("k8sconnect", "sets") + " -A",
 		}
 	}
 	return s, nil
