@@ -16,6 +16,10 @@ import (
 // or that what was recorded as [Lost] was taken or released; Add completes the entry
 // with that.
 //
+// Two changes that end at the same version need not be the same: one over unwatched
+// time has earlier owners than the last step within it, and the verdict and the user of
+// that step are not its own. Both are recorded.
+//
 // Resource versions decide which of two transitions is the later one (KEP-5504). A
 // transition older than everything an entry remembers, or older than everything left
 // in a record that dropped entries, counts as recorded before: writers report all they
@@ -26,7 +30,7 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 	}
 	e := entryOf(t, at)
 	for i := range r.Entries {
-		if old := &r.Entries[i]; old.Path == e.Path && slices.Contains(old.ResourceVersions, at.ResourceVersion) {
+		if old := &r.Entries[i]; old.Path == e.Path && slices.Contains(old.ResourceVersions, at.ResourceVersion) && !old.hides(e) {
 			return old.complete(e)
 		}
 	}
@@ -66,10 +70,14 @@ func entryOf(t Transition, at Occasion) Entry {
 	}
 }
 
+// hides reports whether another entry at one of its versions is a step within it: that
+// one was seen, and this one is the net change of unwatched time.
+func (e Entry) hides(step Entry) bool { return e.Gap && !step.Gap && !e.between(step) }
+
 // complete adds what the first report did not know, if the entry still describes that
 // transition.
 func (e *Entry) complete(again Entry) bool {
-	if e.version() != again.version() {
+	if e.version() != again.version() || !slices.Equal(e.From, again.From) || !slices.Equal(e.To, again.To) {
 		return false
 	}
 	judged := e.Kind == Lost && (again.Kind == Taken || again.Kind == Released && e.Count == 1)
