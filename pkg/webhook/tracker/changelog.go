@@ -52,6 +52,7 @@ type pendingChange struct {
 	to          ownership.Owners
 	occurrences []ownership.Occurrence // until they are recorded
 	contested   bool                   // an owner lost what others hold
+	apart       bool                   // versions in between may have been missed
 
 	gap *gap
 

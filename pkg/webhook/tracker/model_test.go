@@ -79,8 +79,9 @@ type model struct {
 	truth  *truth
 	random *rand.Rand
 	seen   int // the version up to which the watch has come
-	// recorded is what was written, over all lives.
-	recorded map[string]bool
+	// recorded is what was written, over all lives, and accused what was given with a user
+	// or a verdict.
+	recorded, accused map[string]bool
 	// since is the version of the first list: of what was before it, nobody has said that
 	// history was kept.
 	since int
@@ -133,10 +134,13 @@ func (m *model) write() {
 			return true
 		}
 		for _, o := range x.occurrences {
-			if o.Gap {
-				continue
+			line := fmt.Sprintf("%s@%s %s>%s", o.Object.UID, o.ResourceVersion, o.Before[0].Manager, o.After[0].Manager)
+			if !o.Gap {
+				m.recorded[line] = true
 			}
-			m.recorded[fmt.Sprintf("%s@%s %s>%s", o.Object.UID, o.ResourceVersion, o.Before[0].Manager, o.After[0].Manager)] = true
+			if o.User != "" || o.Kind == ownership.Taken {
+				m.accused[line] = true
+			}
 		}
 		m.settle(x, ownership.OutcomeRecorded)
 		return true
@@ -197,7 +201,7 @@ func TestModel(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 9))
 		m := &model{
-			tale: begin(position{}), random: random, recorded: map[string]bool{}, vanished: map[string]bool{},
+			tale: begin(position{}), random: random, recorded: map[string]bool{}, accused: map[string]bool{}, vanished: map[string]bool{},
 			truth: &truth{now: noon, objects: map[string]*metav1.PartialObjectMetadata{}, owner: map[string]string{}},
 		}
 		m.lead(true, m.now)
@@ -266,6 +270,11 @@ func (m *model) check(t *testing.T, seed uint64) {
 	for line := range m.recorded {
 		if !known[line] {
 			t.Fatalf("seed %d: %s never was", seed, line)
+		}
+	}
+	for line := range m.accused { // in unwatched time, too
+		if !known[line] {
+			t.Fatalf("seed %d: %s has a user or a verdict, and never was", seed, line)
 		}
 	}
 	if at := m.at(); at != fmt.Sprint(m.truth.version) {

@@ -93,7 +93,7 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	if len(transitions) == 0 {
 		return nil
 	}
-	m := &pendingChange{watched: w, version: is.version, uid: o.UID, from: was.version, to: is.owners, span: Span{now, now}}
+	m := &pendingChange{watched: w, version: is.version, uid: o.UID, from: was.version, to: is.owners, apart: gap, span: Span{now, now}}
 	for _, t := range transitions {
 		m.contested = m.contested || len(t.Lost()) > 0 && len(t.After) > 0
 		m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
@@ -111,12 +111,12 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	return s.hinted(m, now)
 }
 
-// hinted returns the pending change with what a hint says of it, if there is one, or if no
-// owner lost anything; otherwise the change waits for a hint. Changes of an object are
+// hinted returns the pending change with what a hint says of it, if there is one, or if none
+// is to be waited for; otherwise the change waits for a hint. Changes of an object are
 // recorded in their order: the recorder takes anything older than what it has written for
 // known.
 func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
-	ready := s.join(m) || !m.contested
+	ready := s.join(m) || m.apart || !m.contested
 	if ready && s.waitingOf[m.uid] == 0 {
 		return give(m)
 	}
@@ -130,8 +130,13 @@ func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 }
 
 // join gives the pending change its user, and the verdicts of who saw the values, if there is
-// a hint.
+// a hint. None fits a change over unwatched time, though it is from the same version to the
+// same owners: a write that was refused there, and sent again from a version in between, took
+// from others.
 func (s *state) join(m *pendingChange) bool {
+	if m.apart {
+		return false
+	}
 	hint, ok := s.hints.take(m.uid, m.from, m.to)
 	if !ok {
 		return false

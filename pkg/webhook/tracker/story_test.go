@@ -260,6 +260,17 @@ func TestStories(t *testing.T) {
 			},
 			want: []string{"a@15 argo>flux gap"}, at: "9",
 		},
+		"a write that was refused before a gap, and sent again within it": {
+			tell: func(s *tale) {
+				s.list(9, fields("a", 5, "argo"))
+				s.lead(true, s.now)
+				s.admit("a", 5, "flux", "alice")
+				s.list(20, fields("a", 15, "flux")) // helm had it in between
+				s.admit("a", 5, "flux", "alice")
+				s.wait(grace)
+			},
+			want: []string{"a@15 argo>flux gap"}, at: "9",
+		},
 		"a list of a history that was undone": {
 			tell: func(s *tale) {
 				s.list(99, fields("a", 95, "argo"))
