@@ -167,8 +167,8 @@ const (
 // changed reports whether the value at a path differs.
 func (c classifier) changed(h Handover) answer {
 	switch {
-	case c.values == nil && h.Inner:
-		return no // Only its presence could change.
+	case c.values == nil && h.There:
+		return no // Only its presence could change, and has not.
 	case c.values == nil:
 		return unknown
 	case c.values.old.Same(h.Path, c.values.new), h.Inner && c.values.sameSort(h.Path):

@@ -17,6 +17,9 @@ type Handover struct {
 	// map whose fields are owned one by one, and holding it says nothing about the
 	// values in it.
 	Inner bool
+	// There is set if paths below are held both before and after: then the path itself is
+	// in both versions.
+	There bool
 }
 
 // Handovers returns, sorted by path, the paths whose owners differ between two
@@ -35,7 +38,7 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 		was, inside := exactly(before, p)
 		is, insideToo := exactly(after, p)
 		if !slices.EqualFunc(was, is, managedfields.Owner.Equal) {
-			out = append(out, Handover{Path: p.Clone(), Before: was, After: is, Inner: inside || insideToo})
+			out = append(out, Handover{Path: p.Clone(), Before: was, After: is, Inner: inside || insideToo, There: inside && insideToo})
 		}
 	})
 	slices.SortFunc(out, func(a, b Handover) int { return a.Path.Compare(b.Path) })
@@ -43,10 +46,11 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 }
 
 // Fate returns what became of a path that some owners held, sorted: its owners in a
-// later version of the object. Before and After may be the same.
+// later version of the object. Before and After may be the same. What was held below the
+// path before is not known; it is taken to be as it is now.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
-	return Handover{Path: p, Before: before, After: is, Inner: inside}
+	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}
 }
 
 // exactly returns, sorted and without duplicates, the owners of the path itself,

@@ -40,6 +40,30 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+// Who saw no values leaves out nothing that was taken, but for what was taken across
+// versions, where values alone tell whether a name means the same, and with an entry that
+// moved as a whole.
+func TestBetweenLeavesOutNothingTaken(t *testing.T) {
+	for name, tt := range stories {
+		t.Run(name, func(t *testing.T) {
+			old, now := thing(t, orV1(tt.version), tt.before, tt.spec), thing(t, orV1(tt.thenVersion), tt.after, tt.then)
+			seen, err := ownership.Transitions(old, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blind, err := ownership.Between(compactOf(old), compactOf(now))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, tr := range seen {
+				if tr.Kind == ownership.Taken && !blind[i].Notable() && blind[i].Why != ownership.CrossVersion && blind[i].Why != ownership.Migration {
+					t.Errorf("%s is, without values: %s", tr, blind[i])
+				}
+			}
+		})
+	}
+}
+
 // Compact owners say what the entries say.
 func TestCompactEntries(t *testing.T) {
 	for name, tt := range stories {

@@ -305,9 +305,29 @@ var stories = map[string]struct {
 			".spec.m.x removed by argo (Apply)",
 		}, forced: true,
 		blind: []string{
-			".spec.m from argo (Apply) to flux (Apply), unclear: same value",
+			".spec.m lost by argo (Apply) to flux (Apply)",
 			".spec.m.x removed by argo (Apply)",
 		},
+	},
+	// The API server stores no empty map of a ConfigMap's data: who applies one owns what
+	// is not there.
+	"an empty map that is not stored is filled": {
+		before: []string{applied("argo", `{f:m: {}}`)}, spec: `{}`,
+		after: []string{updated("edit", `{f:m: {.: {}, f:x: {}}}`)}, then: `{m: {x: 1}}`,
+		want: []string{
+			".spec.m taken from argo (Apply) by edit (Update)",
+			".spec.m.x claimed by edit (Update)",
+		},
+		blind: []string{
+			".spec.m lost by argo (Apply) to edit (Update)",
+			".spec.m.x claimed by edit (Update)",
+		},
+	},
+	"an empty map that is not stored is applied by another": {
+		before: []string{applied("argo", `{f:m: {}}`)}, spec: `{}`,
+		after: []string{applied("flux", `{f:m: {}}`)}, then: `{}`,
+		want:  []string{".spec.m from argo (Apply) to flux (Apply), unclear: same value"},
+		blind: []string{".spec.m lost by argo (Apply) to flux (Apply)"},
 	},
 }
 
