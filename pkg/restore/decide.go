@@ -52,7 +52,8 @@ type Step struct {
 	// Body is to be applied without force. With Apply it is bound to the version that was
 	// looked at.
 	Body *unstructured.Unstructured
-	// Left are the paths that others have changed since, and keep; sorted.
+	// Left are the paths that others have changed since, or own in another form, and keep;
+	// sorted.
 	Left []fieldpath.Path
 
 	back owners
@@ -150,7 +151,8 @@ func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, er
 	return step, nil
 }
 
-// left returns the paths that stay as others made them, although the run had changed them.
+// left returns the paths that stay as they are, although the run had changed them: others
+// have changed them since, or own what would have to be changed.
 func (w *world) left() []fieldpath.Path {
 	all := w.before.ours.Union(w.after.ours)
 	for _, e := range w.lost {
@@ -158,7 +160,7 @@ func (w *world) left() []fieldpath.Path {
 	}
 	var left []fieldpath.Path
 	fieldpath.Each(all, func(p fieldpath.Path) {
-		if p.Same(w.before.object, w.live.object) || !w.theirs(p, !hasBelow(all, p)) {
+		if p.Same(w.before.object, w.live.object) || !w.unstatable(p, !hasBelow(all, p)) {
 			return
 		}
 		if !slices.ContainsFunc(left, p.HasPrefix) {
