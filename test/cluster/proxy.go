@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -107,7 +108,11 @@ func (p *Proxy) Refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.listener != nil {
+		// A process that is being started has a copy of every socket until it executes its
+		// program, and as long as there is one, the kernel accepts connections.
+		syscall.ForkLock.RLock()
 		_ = p.listener.Close()
+		syscall.ForkLock.RUnlock()
 		p.listener = nil
 	}
 }
