@@ -21,12 +21,19 @@ type verdicts struct {
 	gaps     []span
 	receipts map[string]receipt
 	found    []string
+	// entries are those of the records, by object.
+	entries map[string][]entry
 	// users counts the entries that name their user, of all that somebody took.
 	users, of int
 }
 
 func (v *verdicts) complain(l life, format string, args ...any) {
 	v.found = append(v.found, l.name+": "+fmt.Sprintf(format, args...))
+}
+
+// complainOf complains of what is said of a path, and adds all that there is to judge it by.
+func (v *verdicts) complainOf(l life, path, format string, args ...any) {
+	v.complain(l, "%s\n%s", fmt.Sprintf(format, args...), v.evidence(l, path))
 }
 
 // entry is one of a record, as JSON has it.
@@ -36,6 +43,7 @@ type entry struct {
 	Forced, Gap, Cut bool
 	User             string
 	Count            int
+	First, Last      string
 	ResourceVersions []string
 }
 
@@ -59,14 +67,16 @@ type record struct {
 // record holds a record against what happened: nothing in it that did not happen as it
 // says, and all that did, but for what is said to be missing.
 func (v *verdicts) record(l life, r record) {
+	v.entries[l.name] = r.Transitions
 	counted := map[string]int{}
 	for _, e := range r.Transitions {
 		counted[parties(e.Path, holders(e.From), holders(e.To))] += e.Count
 		v.entry(l, e)
 	}
-	least, most := map[string]int{}, map[string]int{}
+	least, most, paths := map[string]int{}, map[string]int{}, map[string]string{}
 	for _, c := range l.all() {
 		key := parties(c.path, c.before, c.after)
+		paths[key] = c.path
 		most[key]++
 		if c.kind != moved && c.kind != own && !v.inGap(c) {
 			least[key]++
@@ -74,7 +84,7 @@ func (v *verdicts) record(l life, r record) {
 	}
 	for key, n := range counted {
 		if n > most[key] && len(v.gaps) == 0 {
-			v.complain(l, "%s: recorded %d times, happened %d times", key, n, most[key])
+			v.complainOf(l, paths[key], "%s: recorded %d times, happened %d times", key, n, most[key])
 		}
 	}
 	if r.Dropped > 0 || r.Lost > 0 {
@@ -82,7 +92,7 @@ func (v *verdicts) record(l life, r record) {
 	}
 	for key, n := range least {
 		if counted[key] < n {
-			v.complain(l, "%s: recorded %d times, happened %d times", key, counted[key], n)
+			v.complainOf(l, paths[key], "%s: recorded %d times, happened %d times outside of gaps", key, counted[key], n)
 		}
 	}
 }
@@ -100,30 +110,30 @@ func (v *verdicts) entry(l life, e entry) {
 	}
 	for _, revision := range e.ResourceVersions[:len(e.ResourceVersions)-1] {
 		if _, ok := l.changes[revision]; !ok {
-			v.complain(l, "%s: there is no version %s", e.Path, revision)
+			v.complainOf(l, e.Path, "%s: there is no version %s", e.Path, revision)
 		}
 	}
-	if e.Gap {
-		return
+	if e.Gap && e.Kind != taken && e.User == "" {
+		return // It is what changed in all. A verdict and a user are those of one write.
 	}
 	last := e.ResourceVersions[len(e.ResourceVersions)-1]
 	c, ok := l.changes[last][e.Path]
 	switch {
 	case !ok:
-		v.complain(l, "%s at %s: recorded as %s, and nobody lost it", e.Path, last, e.Kind)
+		v.complainOf(l, e.Path, "%s at %s: recorded as %s, and nobody lost it", e.Path, last, e.Kind)
 		return
 	case !slices.Equal(c.before, holders(e.From)), !slices.Equal(c.after, holders(e.To)):
-		v.complain(l, "%s at %s: recorded from %v to %v, was from %v to %v", e.Path, last, holders(e.From), holders(e.To), c.before, c.after)
+		v.complainOf(l, e.Path, "%s at %s: recorded from %v to %v, was from %v to %v", e.Path, last, holders(e.From), holders(e.To), c.before, c.after)
 	case e.Kind == taken && c.mayBeTaken():
 	case e.Kind != c.kind && (e.Kind != lost || v.calm && c.kind == taken):
-		v.complain(l, "%s at %s: recorded as %s, was %s", e.Path, last, e.Kind, c.kind)
+		v.complainOf(l, e.Path, "%s at %s: recorded as %s, was %s", e.Path, last, e.Kind, c.kind)
 	}
 	if e.Forced != (e.Kind == taken && c.forced) {
-		v.complain(l, "%s at %s: forced is %v, was %v", e.Path, last, e.Forced, c.forced)
+		v.complainOf(l, e.Path, "%s at %s: forced is %v, was %v", e.Path, last, e.Forced, c.forced)
 	}
 	user := v.receipts[c.stamp].user
 	if e.User != user && (e.User != "" || v.calm && c.kind == taken) {
-		v.complain(l, "%s at %s: by the user %q, was %q", e.Path, last, e.User, user)
+		v.complainOf(l, e.Path, "%s at %s: by the user %q, was %q", e.Path, last, e.User, user)
 	}
 	v.of++
 	if e.User != "" {
@@ -174,7 +184,7 @@ func (v *verdicts) warnings(l life, stamp string, r receipt) {
 		}
 	}
 	if fault != "" {
-		v.complain(l, "%s", fault)
+		v.complain(l, "%s\n%s", fault, v.attempts(l, revision, r))
 	}
 }
 
@@ -199,7 +209,10 @@ func (v *verdicts) told(l life, stamp string, r receipt, took, first map[string]
 			}
 		}
 	}
-	if least, most := max(len(took), len(first)), len(took)+len(first); (n < least || n > most) && (n > 0 || v.calm) {
+	// Admission is asked each time that it is tried, and need not answer each time.
+	both := n >= max(len(took), len(first)) && n <= len(took)+len(first)
+	one := n == 0 || n == len(took) || n == len(first)
+	if !both && (v.calm || !one) {
 		return fmt.Sprintf("told of %d paths that %s took, it took %d", n, stamp, len(took))
 	}
 	return ""
@@ -221,7 +234,7 @@ func (v *verdicts) event(l life, text string) {
 			return c.mayBeTaken() && c.path == m[1] && ownersText(minus(c.before, c.after)) == m[2] && ownersText(c.after) == m[3]
 		})
 		if !happened {
-			v.complain(l, "an Event says %q, which never happened", part)
+			v.complainOf(l, m[1], "an Event says %q, which never happened", part)
 		}
 	}
 }
@@ -253,7 +266,7 @@ func (v *verdicts) audit(l life, revision string, entries []audited, answered bo
 		}
 	}
 	if fault != "" {
-		v.complain(l, "%s", fault)
+		v.complain(l, "%s\n%s", fault, v.attempts(l, revision, receipt{}))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +25,12 @@ import (
 // fight is the namespace that is fought over.
 const fight = "fight"
 
-// objects is how many are fought over: ten thousand if TEST_LONG is set.
+// objects is how many are fought over: ten thousand if TEST_LONG is set, or what
+// TEST_OBJECTS says.
 func objects() int {
+	if n, err := strconv.Atoi(os.Getenv("TEST_OBJECTS")); err == nil {
+		return n
+	}
 	if os.Getenv("TEST_LONG") != "" {
 		return 10_000
 	}
@@ -175,6 +180,31 @@ func TestKilled(t *testing.T) {
 	c.judge(t, false)
 }
 
+// TestUnanswered judges them while about half of the calls of the webhook have no answer:
+// what is taken where nobody saw the values is recorded all the same, as lost.
+func TestUnanswered(t *testing.T) {
+	c := newCourt(t)
+	written := make(chan struct{})
+	var silencer sync.WaitGroup
+	silencer.Go(func() {
+		silent := false
+		for {
+			select {
+			case <-written:
+				c.webhook.Silence(false)
+				return
+			case <-time.After(200 * time.Millisecond):
+				silent = !silent
+				c.webhook.Silence(silent)
+			}
+		}
+	})
+	c.load.run(t, c.config, min(5*objects(), most), 4)
+	close(written)
+	silencer.Wait()
+	c.judge(t, false)
+}
+
 // TestServerKilled judges them while the API server is killed as well, of which what
 // came just before and after it is a gap.
 func TestServerKilled(t *testing.T) {
@@ -283,7 +313,7 @@ func (c *court) settled(t *testing.T, calm bool, lives map[string]life) *verdict
 		if !c.idle(t) {
 			busy = time.Now()
 		}
-		v := &verdicts{calm: calm, receipts: c.load.receipts}
+		v := &verdicts{calm: calm, receipts: c.load.receipts, entries: map[string][]entry{}}
 		c.hear(t, v, lives)
 		if len(v.found) == 0 || time.Since(busy) > idleFor || time.Since(started) > patience() {
 			t.Logf("settled after %s", time.Since(started).Round(time.Second))
@@ -291,7 +321,8 @@ func (c *court) settled(t *testing.T, calm bool, lives map[string]life) *verdict
 		}
 		if len(v.found) != said {
 			said = len(v.found)
-			t.Logf("after %s: %d complaints yet, such as: %s", time.Since(started).Round(time.Second), said, v.found[0])
+			first, _, _ := strings.Cut(v.found[0], "\n")
+			t.Logf("after %s: %d complaints yet, such as: %s", time.Since(started).Round(time.Second), said, first)
 		}
 	}
 }

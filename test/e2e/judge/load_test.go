@@ -121,11 +121,12 @@ func (w *writer) write(ctx context.Context, n int, seed uint64) {
 func keys() []string { return []string{"a", "b", "c", "d.conf"} }
 
 // applies applies some keys by force, half of them with values that others give them,
-// too, so that they come to be shared.
+// too, so that they come to be shared; now and then none, and so owns a map that is not
+// stored.
 func (w *writer) applies(ctx context.Context, name, stamp string) error {
-	data := map[string]any{}
+	data, none := map[string]any{}, w.random.IntN(8) == 0
 	for _, key := range keys() {
-		if w.random.IntN(3) > 0 {
+		if !none && w.random.IntN(3) > 0 {
 			data[key] = fmt.Sprint(w.random.IntN(3))
 		}
 	}
@@ -208,11 +209,16 @@ func (w *writer) adopts(ctx context.Context, name, stamp string) (string, error)
 func merged(a, b map[string]any) map[string]any {
 	for key, below := range b {
 		inside, _ := below.(map[string]any)
-		if has, ok := a[key].(map[string]any); ok {
-			a[key] = merged(has, inside)
+		has, ok := a[key].(map[string]any)
+		if !ok {
+			a[key] = below
 			continue
 		}
-		a[key] = below
+		itself := len(has) == 0 || len(inside) == 0 // One of them holds the path, and not what is below.
+		a[key] = merged(has, inside)
+		if below := a[key].(map[string]any); itself && len(below) > 0 {
+			below["."] = map[string]any{}
+		}
 	}
 	return a
 }

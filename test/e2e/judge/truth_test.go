@@ -175,8 +175,9 @@ func between(was, is state) map[string]change {
 			continue
 		}
 		c := change{path: path, before: before, after: after, stamp: is.stamp}
-		_, there := was.values[path]
-		switch same := there && was.values[path] == is.values[path]; {
+		// What is in neither version is the same, too: an empty map of data is owned, and the
+		// API server does not store it.
+		switch same := was.values[path] == is.values[path]; {
 		case !same:
 			c.kind = taken
 			if byOtherMeans(minus(before, after), after) {
