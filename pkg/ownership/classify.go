@@ -82,8 +82,22 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 		return Unclear, Migration
 	case !slices.ContainsFunc(lost, applies):
 		return Unclear, SameValue // An update never gives up a path: the entries were edited.
+	case c.nowhere(h):
+		return Lost, ""
 	}
 	return Released, ""
+}
+
+// nowhere reports whether a path is in neither object. What is owned and not stored, such as
+// an empty map of annotations, is taken from its owners whenever one of them applies it again,
+// and the objects look as if they had let go of it.
+func (c classifier) nowhere(h Handover) bool {
+	if c.values == nil {
+		return false
+	}
+	_, was := c.values.old.Get(h.Path)
+	_, is := c.values.new.Get(h.Path)
+	return !was && !is
 }
 
 // stays reports whether all who lost a path hold it by other means: a manager whose

@@ -24,7 +24,8 @@ const (
 	// with none, such as a field that the server sets to its default.
 	Released Kind = "released"
 	// Lost: an owner no longer holds the path, and another one does. Whether it was
-	// taken or given up is unknown: only the owners were seen, not the values.
+	// taken or given up is unknown: only the owners were seen, not the values, or there
+	// are none, as for an empty map that the API server does not store.
 	Lost Kind = "lost"
 	// Removed: the path left the object, and its owners with it. If the values were
 	// not seen, all that is known is that it has no owner any more.

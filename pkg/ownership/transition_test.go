@@ -329,6 +329,11 @@ var stories = map[string]struct {
 		want:  []string{".spec.m from argo (Apply) to flux (Apply), unclear: same value"},
 		blind: []string{".spec.m lost by argo (Apply) to flux (Apply)"},
 	},
+	"an empty map that is not stored is applied again": {
+		before: []string{applied("argo", `{f:m: {}}`), applied("flux", `{f:m: {}}`)}, spec: `{}`,
+		after: []string{applied("flux", `{f:m: {}}`)}, then: `{}`,
+		want: []string{".spec.m lost by argo (Apply) to flux (Apply)"},
+	},
 }
 
 func TestTransitions(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 	// own: another value, from a manager to itself by other means. That it took something
 	// may be recorded and need not be.
 	own = "own"
-	// lost is what a record may say where nobody saw the values.
+	// lost is what a record may say where nobody saw the values, or there are none to see.
 	lost = "lost"
 )
 
@@ -186,6 +186,8 @@ func between(was, is state) map[string]change {
 			c.forced = slices.ContainsFunc(after, func(o string) bool { return strings.Contains(o, " (Apply)@") })
 		case len(minus(after, before)) > 0 || strings.HasPrefix(is.stamp, adopting) || byOtherMeans(minus(before, after), after):
 			c.kind = moved
+		case was.values[path] == "":
+			c.kind = lost // It is stored nowhere: taken or released, nobody can tell.
 		default:
 			c.kind = released
 		}
