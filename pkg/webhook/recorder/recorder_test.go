@@ -88,10 +88,13 @@ func inBubble(t *testing.T, opts recorder.Options, test func(t *testing.T, d *de
 // tell records a transition of an object.
 func (d *desk) tell(object, user string, tr ownership.Transition) {
 	d.version++
+	d.record(object, tr, ownership.Occasion{ResourceVersion: fmt.Sprint(d.version), Time: time.Now(), User: user})
+}
+
+func (d *desk) record(object string, tr ownership.Transition, at ownership.Occasion) {
 	d.Record(ownership.Occurrence{
 		Object:     ownership.Object{APIVersion: "v1", Kind: "Thing", Namespace: "prod", Name: object, UID: types.UID(object)},
-		Transition: tr,
-		Occasion:   ownership.Occasion{ResourceVersion: fmt.Sprint(d.version), Time: time.Now(), User: user},
+		Transition: tr, Occasion: at,
 	}, func(ownership.Outcome) { d.settled.Add(1) })
 }
 
