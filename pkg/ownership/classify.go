@@ -52,7 +52,7 @@ func (c classifier) classify(h Handover) Transition {
 
 // loss classifies a path that some owner lost.
 func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
-	moved, byOneTool := c.moved(h, lost)
+	moved, within := c.moved(h, lost)
 	switch {
 	case c.reset:
 		return Unclear, Reset
@@ -62,12 +62,14 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 		return Unclear, Bookkeeping
 	case len(h.After) == 0:
 		return c.abandoned(h), ""
-	case byOneTool:
+	case within:
 		return Unclear, Migration
 	case len(gained) > 0 && !slices.ContainsFunc(gained, isReal):
 		return Released, ""
 	}
 	switch changed := c.changed(h); {
+	case moved && c.values != nil && c.values.isNew(h.Path):
+		return Unclear, Migration // There was no value to take.
 	case changed == yes:
 		return Taken, ""
 	case moved:
@@ -198,6 +200,13 @@ func (v *values) both(p fieldpath.Path) bool {
 	return was && is
 }
 
+// isNew reports whether only the new object has a path.
+func (v *values) isNew(p fieldpath.Path) bool {
+	_, was := v.old.Get(p)
+	_, is := v.new.Get(p)
+	return !was && is
+}
+
 // sameSort reports whether a path is a map in both objects, or a list in both. Their
 // contents are held path by path.
 func (v *values) sameSort(p fieldpath.Path) bool {
@@ -224,30 +233,30 @@ func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new object: %w", err)
 	}
-	return classifierOf(before, after, old, new).all(Handovers(before, after)), nil
+	return classifierOf(before, after, old, new, false).all(Handovers(before, after)), nil
 }
 
-func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured) classifier {
-	c := classifier{reset: len(after) == 0 && len(before) > 0, moves: movesOf(before, after)}
+func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured, apart bool) classifier {
+	c := classifier{reset: len(after) == 0 && len(before) > 0, apart: apart, moves: movesOf(before, after, apart)}
 	if old != nil && new != nil && old.GetAPIVersion() == new.GetAPIVersion() {
 		c.values = &values{old: NewLookup(old.Object), new: NewLookup(new.Object), version: new.GetAPIVersion()}
 	}
 	return c
 }
 
-// moved reports whether the entries of all who lost a path moved to a current owner of
-// it, and whether each of them moved to another name of the same tool.
-func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, byOneTool bool) {
-	moved, byOneTool = true, true
+// moved reports whether the entries of all who lost a path moved, and the path with them
+// to a current owner, and whether each of them stayed within one tool.
+func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within bool) {
+	moved, within = true, true
 	for _, l := range lost {
 		if isKubectl(l) && slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == kubectlLastApplied }) {
 			continue // The annotation goes to its own manager once kubectl applies server-side.
 		}
-		i := slices.IndexFunc(c.moves, func(m move) bool { return m.from.Equal(l) && has(h.After, m.to) })
+		i := slices.IndexFunc(c.moves, func(m move) bool { return m.from.Equal(l) && m.now(h.After) != nil })
 		moved = moved && i >= 0
-		byOneTool = moved && byOneTool && c.moves[i].byOneTool()
+		within = moved && within && byOneTool(l, *c.moves[i].now(h.After))
 	}
-	return moved, byOneTool
+	return moved, within
 }
 
 // isKubectl reports whether an owner is kubectl's server-side apply.

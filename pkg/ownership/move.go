@@ -12,6 +12,10 @@ import (
 // server-side apply.
 type move struct {
 	from, to managedfields.Owner
+	// writer is the updater that the API server credits with the rest, if there is one.
+	// To edit entries is an update too: what it changes goes to who sent it, and so does
+	// a default that storage does not keep, since each write sets it anew.
+	writer *managedfields.Owner
 }
 
 // kubectl's names as a manager: for server-side apply, and for the annotation in which
@@ -21,31 +25,72 @@ const (
 	kubectlLastApplied = "kubectl-last-applied"
 )
 
-// byOneTool reports whether both sides are the same tool.
-func (m move) byOneTool() bool {
-	return m.from.Manager == m.to.Manager || m.from.Manager == managedfields.ClientSideApply && m.to.Manager == kubectl
+// byOneTool reports whether both owners are the same tool.
+func byOneTool(from, to managedfields.Owner) bool {
+	return from.Manager == to.Manager || from.Manager == managedfields.ClientSideApply && to.Manager == kubectl
 }
 
-// movesOf finds the moves between two versions of an object. Between two tools it
-// accepts only a proven move: a forced apply takes values from others and leaves them
-// the maps and list items that hold these, so an entry that went with both was moved by
-// an edit of the entries.
-func movesOf(before, after []managedfields.Entry) []move {
+// now returns which of a path's owners has it by the move; nil is none.
+func (m move) now(owners []managedfields.Owner) *managedfields.Owner {
+	switch {
+	case has(owners, m.to):
+		return &m.to
+	case m.writer != nil && has(owners, *m.writer):
+		return m.writer
+	}
+	return nil
+}
+
+// movesOf finds the moves between two versions of an object. An entry that remains in
+// part, or goes to another tool, counts only if the move is proven: a forced apply takes
+// values from others and leaves them the maps and list items that hold these, so what
+// went with both was moved by an edit of the entries. Where versions between the two are
+// unknown (apart), these may have come and gone, and only an entry that went to the
+// applier with all it held has moved.
+func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	var out []move
 	for _, was := range before {
-		if !movable(was, managedfields.Update) || slices.ContainsFunc(after, func(e managedfields.Entry) bool { return e.Equal(was.Owner) }) {
+		if !movable(was, managedfields.Update) {
 			continue
 		}
+		gone := was.Fields.Difference(managedfields.HeldBy(after, was.Owner))
+		if gone.Empty() {
+			continue
+		}
+		remains := slices.ContainsFunc(after, func(e managedfields.Entry) bool { return e.Equal(was.Owner) })
 		for _, is := range after {
-			if !movable(is, managedfields.Apply) || is.APIVersion != was.APIVersion || !was.Fields.Difference(is.Fields).Empty() {
+			if !movable(is, managedfields.Apply) || is.APIVersion != was.APIVersion {
 				continue
 			}
-			if m := (move{was.Owner, is.Owner}); m.byOneTool() || holdsOthers(was.Fields) {
-				out = append(out, m)
+			along, rest := gone.Intersection(is.Fields), gone.Difference(is.Fields)
+			if along.Empty() || apart && (remains || !rest.Empty()) {
+				continue
+			}
+			writer, whole := credited(rest, before, after)
+			if whole && (!remains && byOneTool(was.Owner, is.Owner) || holdsOthers(along)) {
+				out = append(out, move{was.Owner, is.Owner, writer})
 			}
 		}
 	}
 	return out
+}
+
+// credited returns the one updater that gained any of the paths, if there is one, and
+// reports whether nobody else gained any.
+func credited(paths *fieldpath.Set, before, after []managedfields.Entry) (writer *managedfields.Owner, alone bool) {
+	if paths.Empty() {
+		return nil, true
+	}
+	for _, e := range after {
+		if e.Fields.Difference(managedfields.HeldBy(before, e.Owner)).Intersection(paths).Empty() {
+			continue
+		}
+		if writer != nil || !movable(e, managedfields.Update) {
+			return nil, false
+		}
+		writer = &e.Owner
+	}
+	return writer, true
 }
 
 func movable(e managedfields.Entry, operation string) bool {
@@ -61,8 +106,8 @@ func movesSince(before []managedfields.Owner, after []managedfields.Entry) []mov
 			continue
 		}
 		for _, is := range after {
-			if m := (move{was, is.Owner}); movable(is, managedfields.Apply) && is.APIVersion == was.APIVersion && m.byOneTool() {
-				out = append(out, m)
+			if movable(is, managedfields.Apply) && is.APIVersion == was.APIVersion && byOneTool(was, is.Owner) {
+				out = append(out, move{from: was, to: is.Owner})
 			}
 		}
 	}

@@ -134,9 +134,7 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 			return nil, err
 		}
 	}
-	c := classifierOf(was, is, old, new)
-	c.apart = apart
-	return c.all(handovers), nil
+	return classifierOf(was, is, old, new, apart).all(handovers), nil
 }
 
 // lost returns the paths that some owner lost.

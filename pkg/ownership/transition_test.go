@@ -2,6 +2,7 @@ package ownership_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,8 +55,8 @@ func at(version, manager, operation, fields string) string {
 func applied(manager, fields string) string { return at("v1", manager, "Apply", fields) }
 func updated(manager, fields string) string { return at("v1", manager, "Update", fields) }
 
-// stories: what one write leaves in the object, and what is concluded from it.
-var stories = map[string]struct {
+// story is what one write leaves in the object, and what is concluded from it.
+type story struct {
 	before, after        []string // entries
 	spec, then           string
 	version, thenVersion string // v1 where empty
@@ -63,7 +64,16 @@ var stories = map[string]struct {
 	forced               bool // all takeovers
 	// blind is what is concluded from the entries alone, where that is not the same.
 	blind []string
-}{
+}
+
+// stories are all of them, by what happens.
+var stories = func() map[string]story {
+	all := maps.Clone(writes)
+	maps.Copy(all, moves)
+	return all
+}()
+
+var writes = map[string]story{
 	"nothing": {
 		before: []string{applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("flux", `{f:a: {}}`)}, then: `{a: 1}`,

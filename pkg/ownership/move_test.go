@@ -1,0 +1,240 @@
+package ownership_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// moves are stories of entries that go to another owner, but for a part of them.
+var moves = map[string]story{
+	// A default that storage does not keep is new in each write, and the server credits it
+	// to who writes.
+	"an entry moved by a write that is credited with a part of it (edge case 97)": {
+		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}, f:default: {}}`)}, spec: `{m: {a: 1}}`,
+		after: []string{applied("helm", `{f:m: {.: {}, f:a: {}}}`), updated("helm", `{f:default: {}}`)}, then: `{m: {a: 1}, default: 1}`,
+		want: []string{
+			".spec.m from helm (Update) to helm (Apply), unclear: migration",
+			".spec.m.a from helm (Update) to helm (Apply), unclear: migration",
+		},
+	},
+	"the same by kubectl, which updates under another name (edge case 97)": {
+		before: []string{updated("kubectl-client-side-apply", `{f:a: {}, f:default: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("kubectl", `{f:a: {}}`), updated("kubectl", `{f:default: {}}`)}, then: `{a: 1, default: 1}`,
+		want: []string{
+			".spec.a from kubectl-client-side-apply (Update) to kubectl (Apply), unclear: migration",
+			".spec.default from kubectl-client-side-apply (Update) to kubectl (Update), unclear: migration",
+		},
+	},
+	"the same between two tools (edge case 97)": {
+		before: []string{updated("kubectl-client-side-apply", `{f:m: {.: {}, f:a: {}}, f:default: {}}`)}, spec: `{m: {a: 1}}`,
+		after: []string{applied("k8sconnect", `{f:m: {.: {}, f:a: {}}}`), updated("kubectl-k8sconnect", `{f:default: {}}`)}, then: `{m: {a: 1}, default: 1}`,
+		want: []string{
+			".spec.default from kubectl-client-side-apply (Update) to kubectl-k8sconnect (Update), unclear: migration",
+			".spec.m from kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
+			".spec.m.a from kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
+		},
+	},
+	"the write that moves an entry to another tool changes a value of it": {
+		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}, f:b: {}}`)}, spec: `{m: {a: 1}, b: 1}`,
+		after: []string{applied("flux", `{f:m: {.: {}, f:a: {}}}`), updated("mover", `{f:b: {}}`)}, then: `{m: {a: 1}, b: 2}`,
+		want: []string{
+			".spec.b taken from helm (Update) by mover (Update)",
+			".spec.m from helm (Update) to flux (Apply), unclear: migration",
+			".spec.m.a from helm (Update) to flux (Apply), unclear: migration",
+		},
+		blind: []string{
+			".spec.b from helm (Update) to mover (Update), unclear: migration",
+			".spec.m from helm (Update) to flux (Apply), unclear: migration",
+			".spec.m.a from helm (Update) to flux (Apply), unclear: migration",
+		},
+	},
+	"values of one's own taken by force: the entry keeps the map that holds them (edge case 6)": {
+		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}, f:b: {}}`)}, spec: `{m: {a: 1}, b: 1}`,
+		after: []string{updated("helm", `{f:m: {.: {}}}`), applied("helm", `{f:m: {f:a: {}}, f:b: {}}`)}, then: `{m: {a: 2}, b: 2}`,
+		want: []string{
+			".spec.b taken from helm (Update) by helm (Apply)",
+			".spec.m.a taken from helm (Update) by helm (Apply)",
+		}, forced: true,
+		blind: []string{
+			".spec.b lost by helm (Update) to helm (Apply)",
+			".spec.m.a lost by helm (Update) to helm (Apply)",
+		},
+	},
+	"an entry divided between two appliers": {
+		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}, f:b: {}}`)}, spec: `{m: {a: 1}, b: 1}`,
+		after: []string{applied("flux", `{f:m: {.: {}, f:a: {}}}`), applied("argo", `{f:b: {}}`)}, then: `{m: {a: 1}, b: 2}`,
+		want: []string{
+			".spec.b taken from helm (Update) by argo (Apply)",
+			".spec.m from helm (Update) to flux (Apply), unclear: same value",
+			".spec.m.a from helm (Update) to flux (Apply), unclear: same value",
+		}, forced: true,
+		blind: []string{
+			".spec.b lost by helm (Update) to argo (Apply)",
+			".spec.m from helm (Update) to flux (Apply), unclear: same value",
+			".spec.m.a lost by helm (Update) to flux (Apply)",
+		},
+	},
+}
+
+// field is one of a random spec: a value, or a map of others.
+type field struct {
+	name   string
+	fields []field
+	// apart is set for a value that does not go where the rest goes.
+	apart bool
+}
+
+// randomFields are a few, of which the first is a map with a value that goes with the
+// rest.
+func randomFields(random *rand.Rand) []field {
+	var some func(depth int) []field
+	some = func(depth int) []field {
+		var out []field
+		for n := range 1 + random.IntN(3) {
+			f := field{name: fmt.Sprint("f", n)}
+			if depth > 0 && random.IntN(3) == 0 {
+				f.fields = some(depth - 1)
+			} else {
+				f.apart = random.IntN(4) == 0
+			}
+			out = append(out, f)
+		}
+		return out
+	}
+	return append([]field{{name: "m", fields: []field{{name: "a"}, {name: "b", apart: random.IntN(2) == 0}}}}, some(3)...)
+}
+
+// written writes the fields as a tree, with a prefix before each name: the values that are
+// not nil, and, if maps is set, the mark of each map that holds others.
+func written(fields []field, prefix string, maps bool, value func(field) any) map[string]any {
+	out := map[string]any{}
+	for _, f := range fields {
+		if len(f.fields) == 0 {
+			if v := value(f); v != nil {
+				out[prefix+f.name] = v
+			}
+			continue
+		}
+		inner := written(f.fields, prefix, maps, value)
+		if maps {
+			inner["."] = map[string]any{}
+		}
+		if len(inner) > 0 {
+			out[prefix+f.name] = inner
+		}
+	}
+	return out
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	content, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// held is the field set of who holds the values that are wanted, and the maps if maps is
+// set.
+func held(t *testing.T, fields []field, maps bool, wanted func(field) bool) string {
+	return text(t, written(fields, "f:", maps, func(f field) any {
+		if wanted(f) {
+			return map[string]any{}
+		}
+		return nil
+	}))
+}
+
+func specOf(t *testing.T, fields []field, value func(field) any) string {
+	return text(t, written(fields, "", false, value))
+}
+
+// bothWays returns what is concluded from objects, and from their entries alone.
+func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []ownership.Transition) {
+	t.Helper()
+	seen, err := ownership.Transitions(old, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if blind, err = ownership.Between(compactOf(old), compactOf(now)); err != nil {
+		t.Fatal(err)
+	}
+	return seen, blind
+}
+
+// Edge case 97: who moves an entry sends an update, and the API server credits it with
+// what the write changes, such as a default that storage does not keep. Whatever part of
+// the entry that is, the rest moved, nothing was taken, and nobody has to be told.
+func TestMovedButForWhatTheWriteChanged(t *testing.T) {
+	for _, tools := range [][3]string{
+		{"helm", "helm", "helm"},
+		{"kubectl-client-side-apply", "kubectl", "kubectl"},
+		{"kubectl-client-side-apply", "k8sconnect", "kubectl-k8sconnect"},
+	} {
+		for seed := range uint64(200) {
+			from, to, writer := tools[0], tools[1], tools[2]
+			fields := randomFields(rand.New(rand.NewPCG(seed, 0)))
+			all := func(field) bool { return true }
+			moved := func(f field) bool { return !f.apart }
+			changed := func(f field) bool { return f.apart }
+			entries := []string{applied(to, held(t, fields, true, moved))}
+			if rest := held(t, fields, false, changed); rest != "{}" {
+				entries = append(entries, updated(writer, rest))
+			}
+			old := thing(t, "v1", []string{updated(from, held(t, fields, true, all))}, specOf(t, fields, func(f field) any {
+				if f.apart {
+					return nil
+				}
+				return 1
+			}))
+			now := thing(t, "v1", entries, specOf(t, fields, func(field) any { return 1 }))
+			seen, blind := bothWays(t, old, now)
+			if len(seen) < 2 {
+				t.Fatalf("%s, seed %d: %d transitions prove nothing", from, seed, len(seen))
+			}
+			for _, tr := range slices.Concat(seen, blind) {
+				if tr.Why != ownership.Migration {
+					t.Fatalf("%s, seed %d: %s", from, seed, tr)
+				}
+			}
+		}
+	}
+}
+
+// A forced apply takes any values, and leaves behind the maps that hold them. That is no
+// move, even of a tool's own values.
+func TestForcedIsNoMove(t *testing.T) {
+	for _, by := range []string{"helm", "flux"} {
+		for seed := range uint64(200) {
+			fields := randomFields(rand.New(rand.NewPCG(seed, 1)))
+			taken := func(f field) bool { return !f.apart }
+			kept := func(f field) bool { return f.apart }
+			old := thing(t, "v1", []string{updated("helm", held(t, fields, true, func(field) bool { return true }))},
+				specOf(t, fields, func(field) any { return 1 }))
+			now := thing(t, "v1", []string{updated("helm", held(t, fields, true, kept)), applied(by, held(t, fields, false, taken))},
+				specOf(t, fields, func(f field) any {
+					if f.apart {
+						return 1
+					}
+					return 2
+				}))
+			seen, blind := bothWays(t, old, now)
+			for i := range seen {
+				if seen[i].Kind != ownership.Taken || blind[i].Kind != ownership.Lost {
+					t.Fatalf("by %s, seed %d: %s; from entries alone: %s", by, seed, seen[i], blind[i])
+				}
+			}
+			if len(seen) == 0 {
+				t.Fatalf("by %s, seed %d: nothing was taken", by, seed)
+			}
+		}
+	}
+}
