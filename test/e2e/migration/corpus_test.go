@@ -11,10 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	yamltext "sigs.k8s.io/yaml"
 )
@@ -60,6 +62,17 @@ func readCorpus(t *testing.T) []manifests {
 		t.Fatalf("no manifests in %s", dir)
 	}
 	return sets
+}
+
+// defaulted is a set of the project's own that every tool moves.
+func defaulted(t *testing.T) manifests {
+	t.Helper()
+	set := manifests{name: "defaulted", namespace: "set-defaulted"}
+	set.read(t, filepath.Join("testdata", set.name))
+	if len(set.objects) != 2 {
+		t.Fatalf("%d objects, not 2", len(set.objects))
+	}
+	return set
 }
 
 func (m *manifests) read(t *testing.T, dir string) {
@@ -153,6 +166,38 @@ func (s *site) namespaces(t *testing.T, set manifests) {
 	}
 }
 
+// defines reports whether the set has definitions of kinds.
+func (m *manifests) defines() bool {
+	return slices.ContainsFunc(m.objects, func(u *unstructured.Unstructured) bool { return u.GetKind() == "CustomResourceDefinition" })
+}
+
+// established waits until all kinds that are defined are served.
+func (s *site) established(t *testing.T) {
+	t.Helper()
+	definitions := s.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		list, err := definitions.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(list.Items, func(u unstructured.Unstructured) bool { return !isEstablished(u) })
+		if i < 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is not established", list.Items[i].GetName())
+		}
+	}
+}
+
+func isEstablished(u unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
 // definitions leaves to Helm what is served without the definitions of the set, and
 // makes these.
 func (m *manifests) definitions(t *testing.T, s *site) {
@@ -169,7 +214,7 @@ func (m *manifests) definitions(t *testing.T, s *site) {
 	}
 	if own.Len() > 0 {
 		s.run(t, own.String(), s.Binary("kubectl"), "apply", "--server-side", "-f", "-")
-		s.run(t, own.String(), s.Binary("kubectl"), "wait", "--for=condition=Established", "-f", "-")
+		s.established(t)
 	}
 	served := s.run(t, "", s.Binary("kubectl"), "api-resources", "-o", "wide", "--no-headers")
 	for _, u := range m.objects {

@@ -75,7 +75,7 @@ func TestMigration(t *testing.T) {
 	for name, move := range tools {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
-			for _, set := range chosen(readCorpus(t)) {
+			for _, set := range append(chosen(readCorpus(t)), defaulted(t)) {
 				s.namespaces(t, set)
 				move(s, t, set)
 			}
@@ -105,17 +105,27 @@ func chosen(all []manifests) []manifests {
 }
 
 func (s *site) byKubectl(t *testing.T, set manifests) {
-	home := s.home(t, set)
-	s.run(t, "", s.Binary("kubectl"), "apply", "-f", set.file, home)
+	home := s.clientSide(t, set)
 	said := s.run(t, "", s.Binary("kubectl"), "apply", "--server-side", "-f", set.file, home)
 	calm(t, set, said)
 }
 
 func (s *site) byUs(t *testing.T, set manifests) {
-	home := s.home(t, set)
-	s.run(t, "", s.Binary("kubectl"), "apply", "-f", set.file, home)
+	home := s.clientSide(t, set)
 	said := s.run(t, "", filepath.Join(filepath.Dir(chart.Dir(t)), "..", "bin", "kubectl-k8sconnect"), "apply", "-f", set.file, home)
 	calm(t, set, said)
+}
+
+// clientSide applies a set from the client's side, and once more what kubectl did not know
+// before the definitions of the set were served. It returns the flag of [site.home].
+func (s *site) clientSide(t *testing.T, set manifests) string {
+	home := s.home(t, set)
+	s.run(t, "", s.Binary("kubectl"), "apply", "-f", set.file, home)
+	if set.defines() {
+		s.established(t)
+		s.run(t, "", s.Binary("kubectl"), "apply", "-f", set.file, home)
+	}
+	return home
 }
 
 // byHelm makes a chart of a set. What Helm does not install is left to the others.
