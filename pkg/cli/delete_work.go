@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -187,22 +186,13 @@ func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooption
 		if f.yes {
 			return nil
 		}
-		answer := make(chan string, 1)
-		err := context.Cause(ctx)
+		var err error
 		out.Pause(func() {
 			fmt.Fprintln(streams.ErrOut, "Everything that the finalizer's controller would clean up is left behind.")
-			fmt.Fprintf(streams.ErrOut, "Remove finalizer %s from %s? (yes/no): ", layout.Plain(finalizer), namesOf(refs))
-			go func() {
-				line, _ := bufio.NewReader(streams.In).ReadString('\n') // No answer is no.
-				answer <- strings.TrimSpace(line)
-			}()
-			select {
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			case said := <-answer:
-				if said = strings.ToLower(said); said != "yes" && said != "y" {
-					err = deletion.ErrDeclined
-				}
+			var yes bool
+			yes, err = verb.Ask(ctx, streams, fmt.Sprintf("Remove finalizer %s from %s?", layout.Plain(finalizer), namesOf(refs)))
+			if err == nil && !yes {
+				err = deletion.ErrDeclined
 			}
 		})
 		return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -10,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -195,19 +193,9 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 			Advice: "confirm what is shown with --confirm=" + digest + ", or give --yes",
 		}
 	}
-	fmt.Fprint(streams.ErrOut, "Go back to that? (yes/no): ")
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(streams.In).ReadString('\n') // No answer is no.
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case said := <-answer:
-		if said == "yes" || said == "y" {
-			return nil
-		}
-		return errors.New("nothing was done")
+	yes, err := verb.Ask(ctx, streams, "Go back to that?")
+	if err == nil && !yes {
+		err = errors.New("nothing was done")
 	}
+	return err
 }

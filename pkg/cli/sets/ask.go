@@ -1,10 +1,8 @@
 package sets
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"strings"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -20,7 +18,6 @@ func Asking(streams genericiooptions.IOStreams, pause func(func())) func(context
 		return nil
 	}
 	return func(ctx context.Context, d applyset.Decision, doubt string) (yes bool, err error) {
-		answer := make(chan string, 1)
 		pause(func() {
 			const shown = 20
 			for _, m := range d.Doomed[:min(shown, len(d.Doomed))] {
@@ -29,17 +26,7 @@ func Asking(streams genericiooptions.IOStreams, pause func(func())) func(context
 			if more := len(d.Doomed) - shown; more > 0 {
 				fmt.Fprintf(streams.ErrOut, "  and %d more\n", more)
 			}
-			fmt.Fprintf(streams.ErrOut, "%s. Go on, and delete them? (yes/no): ", layout.Plain(doubt))
-			go func() {
-				line, _ := bufio.NewReader(streams.In).ReadString('\n') // No answer is no.
-				answer <- strings.ToLower(strings.TrimSpace(line))
-			}()
-			select {
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			case said := <-answer:
-				yes = said == "yes" || said == "y"
-			}
+			yes, err = verb.Ask(ctx, streams, layout.Plain(doubt)+". Go on, and delete them?")
 		})
 		return yes, err
 	}
