@@ -52,7 +52,7 @@ func (c classifier) classify(h Handover) Transition {
 
 // loss classifies a path that some owner lost.
 func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
-	moved, within := c.moved(h, lost)
+	moved, within, written := c.moved(h, lost)
 	switch {
 	case c.reset:
 		return Unclear, Reset
@@ -72,7 +72,7 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 		return Unclear, Migration // There was no value to take.
 	case changed == yes:
 		return Taken, ""
-	case moved:
+	case moved && !(written && changed == unknown): // A new value and an old default are credited alike.
 		return Unclear, Migration
 	case changed == unknown && !c.apart && slices.ContainsFunc(gained, updatesSubresource):
 		return Taken, ""
@@ -245,18 +245,34 @@ func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Un
 }
 
 // moved reports whether the entries of all who lost a path moved, and the path with them
-// to a current owner, and whether each of them stayed within one tool.
-func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within bool) {
+// to a current owner; whether each of them stayed within one tool; and whether the path went
+// to who wrote the move.
+func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within, written bool) {
 	moved, within = true, true
 	for _, l := range lost {
 		if isKubectl(l) && slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == kubectlLastApplied }) {
 			continue // The annotation goes to its own manager once kubectl applies server-side.
 		}
-		i := slices.IndexFunc(c.moves, func(m move) bool { return m.from.Equal(l) && m.now(h.After) != nil })
-		moved = moved && i >= 0
-		within = moved && within && byOneTool(l, *c.moves[i].now(h.After))
+		now, wrote := c.by(l, h.After)
+		moved = moved && now != nil
+		within = moved && within && byOneTool(l, *now)
+		written = written || wrote
 	}
-	return moved, within
+	return moved, within, written
+}
+
+// by returns which of a path's owners has it by the move of another's entry, nil for none,
+// and reports whether it is who wrote the move.
+func (c classifier) by(from managedfields.Owner, owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
+	for _, m := range c.moves {
+		if !m.from.Equal(from) {
+			continue
+		}
+		if owner, wrote = m.now(owners); owner != nil {
+			return owner, wrote
+		}
+	}
+	return nil, false
 }
 
 // isKubectl reports whether an owner is kubectl's server-side apply.

@@ -30,15 +30,16 @@ func byOneTool(from, to managedfields.Owner) bool {
 	return from.Manager == to.Manager || from.Manager == managedfields.ClientSideApply && to.Manager == kubectl
 }
 
-// now returns which of a path's owners has it by the move; nil is none.
-func (m move) now(owners []managedfields.Owner) *managedfields.Owner {
+// now returns which of a path's owners has it by the move, nil for none, and reports whether
+// it is the writer.
+func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	switch {
 	case has(owners, m.to):
-		return &m.to
+		return &m.to, false
 	case m.writer != nil && has(owners, *m.writer):
-		return m.writer
+		return m.writer, true
 	}
-	return nil
+	return nil, false
 }
 
 // movesOf finds the moves between two versions of an object. An entry that remains in

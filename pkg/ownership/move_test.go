@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,6 +39,11 @@ var moves = map[string]story{
 			".spec.m from kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
 			".spec.m.a from kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
 		},
+		blind: []string{
+			".spec.default lost by kubectl-client-side-apply (Update) to kubectl-k8sconnect (Update)",
+			".spec.m from kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
+			".spec.m.a from kubectl-client-side-apply (Update) to k8sconnect (Apply), unclear: migration",
+		},
 	},
 	"the write that moves an entry to another tool changes a value of it": {
 		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}, f:b: {}}`)}, spec: `{m: {a: 1}, b: 1}`,
@@ -50,7 +54,7 @@ var moves = map[string]story{
 			".spec.m.a from helm (Update) to flux (Apply), unclear: migration",
 		},
 		blind: []string{
-			".spec.b from helm (Update) to mover (Update), unclear: migration",
+			".spec.b lost by helm (Update) to mover (Update)",
 			".spec.m from helm (Update) to flux (Apply), unclear: migration",
 			".spec.m.a from helm (Update) to flux (Apply), unclear: migration",
 		},
@@ -171,38 +175,48 @@ func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []
 }
 
 // Edge case 97: who moves an entry sends an update, and the API server credits it with
-// what the write changes, such as a default that storage does not keep. Whatever part of
-// the entry that is, the rest moved, nothing was taken, and nobody has to be told.
+// what the write changes: a value, or a default that storage does not keep. Whatever part of
+// the entry that is, the rest moved. Only values show which of the two it is.
 func TestMovedButForWhatTheWriteChanged(t *testing.T) {
-	for _, tools := range [][3]string{
-		{"helm", "helm", "helm"},
-		{"kubectl-client-side-apply", "kubectl", "kubectl"},
-		{"kubectl-client-side-apply", "k8sconnect", "kubectl-k8sconnect"},
+	for _, tt := range []struct {
+		from, to, writer string
+		within           bool
+	}{
+		{from: "helm", to: "helm", writer: "helm", within: true},
+		{from: "kubectl-client-side-apply", to: "kubectl", writer: "kubectl", within: true},
+		{from: "kubectl-client-side-apply", to: "k8sconnect", writer: "kubectl-k8sconnect"},
 	} {
-		for seed := range uint64(200) {
-			from, to, writer := tools[0], tools[1], tools[2]
+		for seed := range uint64(400) {
 			fields := randomFields(rand.New(rand.NewPCG(seed, 0)))
 			all := func(field) bool { return true }
 			moved := func(f field) bool { return !f.apart }
 			changed := func(f field) bool { return f.apart }
-			entries := []string{applied(to, held(t, fields, true, moved))}
+			entries := []string{applied(tt.to, held(t, fields, true, moved))}
 			if rest := held(t, fields, false, changed); rest != "{}" {
-				entries = append(entries, updated(writer, rest))
+				entries = append(entries, updated(tt.writer, rest))
 			}
-			old := thing(t, "v1", []string{updated(from, held(t, fields, true, all))}, specOf(t, fields, func(f field) any {
-				if f.apart {
+			isDefault := seed%2 == 0
+			old := thing(t, "v1", []string{updated(tt.from, held(t, fields, true, all))}, specOf(t, fields, func(f field) any {
+				switch {
+				case !f.apart:
+					return 1
+				case isDefault:
 					return nil
 				}
-				return 1
+				return 0
 			}))
 			now := thing(t, "v1", entries, specOf(t, fields, func(field) any { return 1 }))
 			seen, blind := bothWays(t, old, now)
 			if len(seen) < 2 {
-				t.Fatalf("%s, seed %d: %d transitions prove nothing", from, seed, len(seen))
+				t.Fatalf("%s, seed %d: %d transitions prove nothing", tt.from, seed, len(seen))
 			}
-			for _, tr := range slices.Concat(seen, blind) {
-				if tr.Why != ownership.Migration {
-					t.Fatalf("%s, seed %d: %s", from, seed, tr)
+			for i, tr := range seen {
+				credited := !tt.within && tr.After[0].Manager == tt.writer
+				if taken := tr.Kind == ownership.Taken; taken != (credited && !isDefault) || !taken && tr.Why != ownership.Migration {
+					t.Fatalf("%s, seed %d: %s", tt.from, seed, tr)
+				}
+				if lost := blind[i].Kind == ownership.Lost; lost != credited || !lost && blind[i].Why != ownership.Migration {
+					t.Fatalf("%s, seed %d, without values: %s", tt.from, seed, blind[i])
 				}
 			}
 		}
