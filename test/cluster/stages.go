@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	_ "embed" // The stage is a file.
 	"os"
 	"path/filepath"
 )
@@ -9,19 +10,21 @@ import (
 // stagesDir is the folder beside the binaries with kwok's stage files.
 const stagesDir = "kwok-stages"
 
+//go:embed provision.yaml
+var provision []byte
+
 // kwokStages makes kwok's configuration of those of its stage files that make
-// everything happen at once: nodes and pods become ready, jobs complete, what is
-// deleted goes, and claims get volumes.
+// everything happen at once: nodes and pods become ready, jobs complete, and what is
+// deleted goes. Claims get volumes by a stage of our own.
 func kwokStages(dir string) ([]byte, error) {
 	var all bytes.Buffer
+	all.Write(provision)
 	for _, name := range []string{
 		"node/fast/node-initialize.yaml",
 		"pod/fast/pod-ready.yaml",
 		"pod/fast/pod-complete.yaml",
 		"pod/fast/pod-delete.yaml",
-		"volume/fast/pv-bind.yaml",
 		"volume/fast/pv-delete.yaml",
-		"volume/fast/pvc-provision.yaml",
 		"volume/fast/pvc-delete.yaml",
 	} {
 		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
