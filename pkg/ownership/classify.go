@@ -70,6 +70,8 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	switch changed := c.changed(h); {
 	case moved && c.values != nil && c.values.isNew(h.Path):
 		return Unclear, Migration // There was no value to take.
+	case !h.Inner && c.values != nil && c.values.isNew(h.Path):
+		return Lost, "" // A default that storage does not keep: the owner had no value there.
 	case changed == yes:
 		return Taken, ""
 	case moved && !(written && changed == unknown): // A new value and an old default are credited alike.

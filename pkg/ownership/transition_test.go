@@ -339,6 +339,16 @@ var writes = map[string]story{
 		want:  []string{".spec.m from argo (Apply) to flux (Apply), unclear: same value"},
 		blind: []string{".spec.m lost by argo (Apply) to flux (Apply)"},
 	},
+	// Each write through a version with a default that the stored one does not have sets it
+	// anew, and the API server credits the writer with it.
+	"a default that is not stored, and another manager writes": {
+		before: []string{applied("argo", `{f:a: {}, f:default: {}}`)}, spec: `{a: 1}`,
+		after: []string{applied("argo", `{f:a: {}}`), updated("edit", `{f:b: {}, f:default: {}}`)}, then: `{a: 1, b: 1, default: 1}`,
+		want: []string{
+			".spec.b claimed by edit (Update)",
+			".spec.default lost by argo (Apply) to edit (Update)",
+		},
+	},
 	"an empty map that is not stored is applied again": {
 		before: []string{applied("argo", `{f:m: {}}`), applied("flux", `{f:m: {}}`)}, spec: `{}`,
 		after: []string{applied("flux", `{f:m: {}}`)}, then: `{}`,
