@@ -29,8 +29,8 @@ const mostCircular = 7
 // may only have less.
 func TestFilesNeedNoCircles(t *testing.T) {
 	yet := map[string]int{
-		"pkg/cli": 20, "pkg/cli/connection": 9, "pkg/cluster": 9, "pkg/cluster/request": 42,
-		"pkg/diagnose/preflight": 15, "pkg/output/table": 13, "pkg/webhook/certificates": 35, "pkg/webhook/tracker": 56,
+		"pkg/cli": 19, "pkg/cli/connection": 9, "pkg/cluster": 9, "pkg/cluster/request": 10,
+		"pkg/diagnose/preflight": 15, "pkg/output/table": 13, "pkg/webhook/certificates": 25, "pkg/webhook/tracker": 15,
 	}
 	packages := listed(t)
 	for folder, g := range packages {
@@ -42,6 +42,34 @@ func TestFilesNeedNoCircles(t *testing.T) {
 	}
 	if len(packages) < 40 {
 		t.Errorf("%d packages were found, which is too few to be all", len(packages))
+	}
+}
+
+// mostFiles is how many files a room may have, its tests not counted: as many as a reader
+// takes in at one glance.
+const mostFiles = 22
+
+// A room is divided before it has more files than that. Rooms that are not divided yet are
+// listed with what they have, and may only have less.
+func TestRoomsAreSmall(t *testing.T) {
+	yet := map[string]int{"pkg/cli": 28, "pkg/condition": 23, "pkg/diagnose/unready": 26}
+	rooms := 0
+	for folder := range project(t).packages {
+		if !isRoom(folder) {
+			continue
+		}
+		rooms++
+		files, err := filepath.Glob(filepath.Join(root(t), folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+		if most := max(mostFiles, yet[folder]); len(files) > most {
+			t.Errorf("%s has %d files, and at most %d are taken in at one glance. Give an idea that stands alone a room of its own", folder, len(files), most)
+		}
+	}
+	if rooms < 40 {
+		t.Errorf("%d rooms were found, which is too few to be all", rooms)
 	}
 }
 

@@ -1,6 +1,5 @@
 // Package document writes results for programs: one document in JSON, YAML or KYAML, a
-// JUnit report, a stream of lines, a list of names, or the objects themselves. The fields
-// are a contract: docs/output.md.
+// JUnit report, or a stream of lines. The fields are a contract: docs/output.md.
 //
 // # Stream
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/listing"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/owned"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/progress"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/table"
@@ -28,9 +29,9 @@ func ForApply(o output.Options) (*Printer, error) {
 		case b.Format == output.Manifests:
 			return noResults{}, nil
 		case output.IsOfObjects(b.Format):
-			return document.NewAppliedObjects(b, asTable(b.Beside()))
+			return listing.NewAppliedObjects(b, asTable(b.Beside()))
 		case b.Format == output.Name:
-			return document.NewAppliedNames(b, asTable(b.Beside())), nil
+			return listing.NewAppliedNames(b, asTable(b.Beside())), nil
 		default:
 			return report(b, asTable, document.NewApply, output.ApplyActions()), nil
 		}
@@ -68,9 +69,9 @@ func ForWait(o output.Options) (*Printer, error) {
 		}
 		switch {
 		case output.IsOfObjects(b.Format):
-			return document.NewMetObjects(b, unmet(b.Beside()))
+			return listing.NewMetObjects(b, unmet(b.Beside()))
 		case b.Format == output.Name:
-			return document.NewMetNames(b, unmet(b.Beside())), nil
+			return listing.NewMetNames(b, unmet(b.Beside())), nil
 		default:
 			return report(b, referring(o, b.Format, told, table.NewWait), document.NewWait, output.WaitActions()), nil
 		}
@@ -113,7 +114,7 @@ func ForDelete(o output.Options) (*Printer, error) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }
 		}
 		if b.Format == output.Name {
-			return document.NewDeletedNames(b, referring(b.Beside())), nil
+			return listing.NewDeletedNames(b, referring(b.Beside())), nil
 		}
 		return report(b, referring, document.NewDelete, output.DeleteActions()), nil
 	})
