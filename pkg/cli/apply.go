@@ -212,7 +212,8 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	until, _ := ctx.Deadline()
 	foresight := newForesight(o.out.Print)
-	o.engine.Seen = foresight.see
+	var leavers sets.Leavers
+	o.engine.Seen = seeing(foresight.see, leavers.See)
 	o.engine.Wait = foresight.before(o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print), p)
 	o.engine.Remove = remover{client, o.out.Print}.ofItem
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
@@ -222,7 +223,11 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 		if o.engine.DryRun == object.DryRunNone {
 			foresight.tellKept(ctx)
 		}
-		return o.rollBack(ctx, client, p, err)
+		err = o.rollBack(ctx, client, p, err)
+		if !o.undone {
+			leavers.Tell(ctx, client, o.engine.DryRun != object.DryRunNone, o.out.Print)
+		}
+		return err
 	}
 	if o.set.Name != "" {
 		return verb.Unfinished(o.applySet(ctx, c, client, p, run))

@@ -128,10 +128,13 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	o.engine.Server, o.engine.Emit = client, o.out.Print
 	foresight := newForesight(o.out.Print)
-	o.engine.Seen = foresight.see
+	var leavers sets.Leavers
+	o.engine.Seen = seeing(foresight.see, leavers.See)
 	run := func(ctx context.Context) error {
 		err := o.engine.Run(ctx, p)
 		foresight.tell(ctx, p, client.NoRetry())
+		const would = true
+		leavers.Tell(ctx, client, would, o.out.Print)
 		return err
 	}
 	if o.set.Name != "" {

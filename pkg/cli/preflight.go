@@ -30,6 +30,15 @@ func newForesight(emit func(event.Event)) *foresight {
 	return &foresight{emit: emit, changed: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
 }
 
+// seeing shows each object that an engine evaluated to all who want to know.
+func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool)) func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool) {
+	return func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
+		for _, see := range all {
+			see(item, before, after, changes)
+		}
+	}
+}
+
 // see takes in what an engine made of one object.
 func (f *foresight) see(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	f.mu.Lock()

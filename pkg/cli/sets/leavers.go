@@ -1,0 +1,126 @@
+package sets
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Leavers gathers the objects that a run takes out of their sets by not stating the label
+// that makes them members: an apply that names no set. The zero Leavers is empty.
+type Leavers struct {
+	mu   sync.Mutex
+	sets map[string][]object.Ref
+}
+
+// See takes in how one object was, and how it was or would be made. It may be called from
+// many goroutines.
+func (l *Leavers) See(_ plan.Item, before, after *unstructured.Unstructured, _ bool) {
+	if before == nil || after == nil {
+		return
+	}
+	id := before.GetLabels()[applyset.PartOfLabel]
+	// An object that has another set's label joined that one, which is told of it.
+	if id == "" || after.GetLabels()[applyset.PartOfLabel] != "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sets == nil {
+		l.sets = map[string][]object.Ref{}
+	}
+	l.sets[id] = append(l.sets[id], object.RefOf(before))
+}
+
+// Tell warns of each set that objects leave. would: nothing was written. The cluster is
+// asked for nothing unless there is such a set, and an answer that it does not give costs
+// no more than the name in the warning.
+func (l *Leavers) Tell(ctx context.Context, server Server, would bool, emit func(event.Event)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(l.sets)) {
+		refs := l.sets[id]
+		slices.SortFunc(refs, object.Ref.Compare)
+		emit(leaving(id, find(ctx, server, id, refs), refs, would))
+	}
+	l.sets = nil
+}
+
+// leaving words the warning. parent is zero if nobody knows where the parent is.
+func leaving(id string, parent object.Ref, refs []object.Ref, would bool) event.Warned {
+	const shown = 3
+	names := make([]string, len(refs))
+	for i, ref := range refs {
+		names[i] = ref.String()
+	}
+	left, instead := "left", "apply again with"
+	if would {
+		left, instead = "would leave", "apply with"
+	}
+	of, name := "this set", option(parent)
+	if parent.Name == "" {
+		of, name = "the set "+id, "--"+NameFlag+"=NAME"
+	}
+	return event.Warned{Ref: parent, Text: fmt.Sprintf(
+		"%s %s %s, because this run names no set: %s. No prune of the set deletes what is not a member; to keep it one, %s %s",
+		text.Count(len(refs), "object"), left, of, text.List(names, shown), instead, name)}
+}
+
+// option is how the set of a parent is named on a command line.
+func option(parent object.Ref) string {
+	name := strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
+	said := "--" + NameFlag + "=" + text.ShellQuote(name)
+	if parent.Namespace != "" {
+		said += " -n " + text.ShellQuote(parent.Namespace)
+	}
+	return said
+}
+
+// find finds the parent of the set with this id; zero if there is none, or nobody may say.
+// The namespaces of its members are looked into where not all may be listed.
+func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
+	kinds, _ := parents(ctx, server) // Those that are known will do.
+	for _, kind := range kinds {
+		sel := object.Selection{Labels: applyset.IDLabel + "=" + id}
+		visit := func(u *unstructured.Unstructured) {
+			ref := object.RefOf(u)
+			ref.GVK = kind.GVK // A list of metadata is of a kind of its own.
+			if applyset.ID(ref) == id {
+				parent = ref
+			}
+		}
+		err := server.Metadata(ctx, kind, sel, visit)
+		if apierrors.IsForbidden(err) && kind.Namespaced {
+			for _, sel.Namespace = range namespacesOf(members) {
+				_ = server.Metadata(ctx, kind, sel, visit)
+			}
+		}
+		if parent.Name != "" {
+			return parent
+		}
+	}
+	return parent
+}
+
+func namespacesOf(refs []object.Ref) []string {
+	var all []string
+	for _, ref := range refs {
+		if ref.Namespace != "" {
+			all = append(all, ref.Namespace)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
