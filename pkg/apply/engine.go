@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -87,6 +88,9 @@ type Engine struct {
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
+
+	// ahead reads for the phases.
+	ahead *ahead.Reader
 
 	// looking: a phase is contested, so that nothing more is written. What is left
 	// is only looked at.

@@ -33,7 +33,7 @@ func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
 			for i, item := range group {
 				refs[i] = item.Ref
 			}
-			e.Server.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+			e.ahead.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
 				if t := e.classify(ctx, group[i], live, err); t != nil {
 					mu.Lock()
 					defer mu.Unlock()

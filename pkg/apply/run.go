@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -18,6 +19,8 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
 	}
 	e.emit(planned)
+	e.ahead = ahead.Start(ctx, e.Server, p)
+	defer e.ahead.Close()
 
 	var blocked, unready error
 	for i, ph := range p.Phases {
@@ -83,8 +86,11 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 		return false
 	}
 	do := e.write
-	if e.DryRun == object.DryRunServer {
+	switch {
+	case e.DryRun == object.DryRunServer:
 		do = e.try
+	case len(targets) > 0:
+		e.ahead.Stale()
 	}
 	e.each(ctx, targets, do)
 	return true

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -59,6 +60,9 @@ type Engine struct {
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
+	// ahead reads for the phases.
+	ahead *ahead.Reader
+
 	mu      sync.Mutex
 	differs bool
 	unknown int
@@ -78,6 +82,8 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
 	}
 	e.emit(planned)
+	e.ahead = ahead.Start(ctx, e.Server, p)
+	defer e.ahead.Close()
 	// Nothing is written, so nothing has to wait, but for whether an object that
 	// others need is there already.
 	for i, ph := range p.Phases {
@@ -115,7 +121,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 			for i, item := range group {
 				refs[i] = item.Ref
 			}
-			e.Server.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+			e.ahead.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
 				e.look(ctx, &asks, group[i], live, err)
 			})
 		})

@@ -1,0 +1,150 @@
+package ahead
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+const (
+	// most is how many objects a plan may have to be read ahead: they are kept until their
+	// phase comes. The phases of larger plans are long; what reading costs them is little.
+	most = 2_000
+	// fresh is for how long a reading counts. A phase that comes later, because another
+	// waited for readiness, say, reads for itself.
+	fresh = 10 * time.Second
+)
+
+// Server is what reads.
+type Server interface {
+	// Live reads the objects of one kind and calls visit once for each of them, one call
+	// at a time, with nil for one that does not exist.
+	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
+}
+
+// Reader answers reads from what was read ahead, and asks the server where it cannot.
+type Reader struct {
+	server Server
+	cancel context.CancelFunc
+	all    sync.WaitGroup
+
+	mu     sync.Mutex
+	groups map[schema.GroupVersionKind]*group
+}
+
+// group are the objects of one kind.
+type group struct {
+	kind object.Kind
+	done chan struct{} // closed when all are read
+
+	// The rest is written before done is closed, and read after.
+	read map[object.Ref]reading
+	at   time.Time
+}
+
+type reading struct {
+	live *unstructured.Unstructured
+	err  error
+}
+
+// Start begins to read the objects of all phases whose kinds are served. Close has to be
+// called in the end. Until then the Reader is for one goroutine, but for Live.
+func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
+	r := &Reader{server: server, cancel: func() {}}
+	objects := 0
+	for _, ph := range p.Phases {
+		objects += len(ph.Items)
+	}
+	if len(p.Phases) < 2 || objects > most {
+		return r
+	}
+	refs := map[schema.GroupVersionKind][]object.Ref{}
+	r.groups = map[schema.GroupVersionKind]*group{}
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			if item.Kind.Resource != "" {
+				refs[item.GVK] = append(refs[item.GVK], item.Ref)
+				r.groups[item.GVK] = &group{kind: item.Kind, done: make(chan struct{}), read: map[object.Ref]reading{}}
+			}
+		}
+	}
+	ctx, r.cancel = context.WithCancel(ctx)
+	for gvk, g := range r.groups {
+		r.all.Go(func() {
+			defer close(g.done)
+			server.Live(ctx, g.kind, refs[gvk], func(i int, live *unstructured.Unstructured, err error) {
+				g.read[refs[gvk][i]] = reading{live, err}
+			})
+			g.at = time.Now()
+		})
+	}
+	return r
+}
+
+// Live is [Server].Live. Each object that was read ahead is answered once: who asks again
+// wants to know how it is by now.
+func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
+	read := r.take(ctx, kind, refs)
+	var rest []object.Ref
+	var at []int // the rest's places in refs
+	for i, ref := range refs {
+		if got, ok := read[ref]; ok {
+			visit(i, got.live, got.err)
+			continue
+		}
+		rest, at = append(rest, ref), append(at, i)
+	}
+	if len(rest) > 0 {
+		r.server.Live(ctx, kind, rest, func(i int, live *unstructured.Unstructured, err error) { visit(at[i], live, err) })
+	}
+}
+
+// take waits for the reading of a kind and takes out what is asked for; nil if there is none
+// that counts.
+func (r *Reader) take(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
+	r.mu.Lock()
+	g := r.groups[kind.GVK]
+	r.mu.Unlock()
+	if g == nil || g.kind.Resource != kind.Resource || g.kind.Namespaced != kind.Namespaced {
+		return nil
+	}
+	select {
+	case <-g.done:
+	case <-ctx.Done():
+		return nil
+	}
+	if time.Since(g.at) > fresh {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := map[object.Ref]reading{}
+	for _, ref := range refs {
+		if got, ok := g.read[ref]; ok {
+			taken[ref] = got
+			delete(g.read, ref)
+		}
+	}
+	return taken
+}
+
+// Stale says that something is about to be written: what was read no longer counts, since
+// the write, or a controller because of it, may change any object. No read may be under way.
+func (r *Reader) Stale() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.groups = nil
+	r.cancel()
+}
+
+// Close ends the reading.
+func (r *Reader) Close() {
+	r.cancel()
+	r.all.Wait()
+}

@@ -1,0 +1,225 @@
+package ahead_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// trip is how long the server takes for the objects of one kind.
+const trip = 100 * time.Millisecond
+
+var errAway = errors.New("the server is away")
+
+// server has objects at versions. It reads when it is asked, and answers a trip later.
+type server struct {
+	mu       sync.Mutex
+	versions map[object.Ref]string
+	away     bool
+	calls    int // of Live
+}
+
+func (s *server) Live(ctx context.Context, _ object.Kind, refs []object.Ref, visit func(int, *unstructured.Unstructured, error)) {
+	s.mu.Lock()
+	s.calls++
+	answers := make([]*unstructured.Unstructured, len(refs))
+	for i, ref := range refs {
+		if version, ok := s.versions[ref]; ok {
+			answers[i] = &unstructured.Unstructured{}
+			answers[i].SetName(ref.Name)
+			answers[i].SetResourceVersion(version)
+		}
+	}
+	err := error(nil)
+	if s.away {
+		err = errAway
+	}
+	s.mu.Unlock()
+	select {
+	case <-time.After(trip):
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	for i, answer := range answers {
+		if err != nil {
+			answer = nil
+		}
+		visit(i, answer, err)
+	}
+}
+
+// planOf is a plan of as many phases, each with objects of some of the kinds.
+func planOf(phases, kinds, objects int) *plan.Plan {
+	p := &plan.Plan{}
+	for n := range phases {
+		ph := plan.Phase{Name: fmt.Sprint(n)}
+		for i := range objects {
+			gvk := schema.GroupVersionKind{Version: "v1", Kind: fmt.Sprint("Kind", (n+i)%kinds)}
+			ph.Items = append(ph.Items, plan.Item{
+				Ref:  object.Ref{GVK: gvk, Namespace: "n", Name: fmt.Sprintf("o%d-%d", n, i)},
+				Kind: object.Kind{GVK: gvk, Resource: "kinds", Namespaced: true},
+			})
+		}
+		p.Phases = append(p.Phases, ph)
+	}
+	return p
+}
+
+// versionsOf reads a phase, and returns the versions that it saw.
+func versionsOf(ctx context.Context, r *ahead.Reader, ph plan.Phase) (map[object.Ref]string, error) {
+	groups := map[schema.GroupVersionKind][]plan.Item{}
+	for _, item := range ph.Items {
+		groups[item.GVK] = append(groups[item.GVK], item)
+	}
+	var (
+		mu   sync.Mutex
+		all  sync.WaitGroup
+		errs error
+	)
+	out := map[object.Ref]string{}
+	for _, items := range groups {
+		all.Go(func() {
+			refs := make([]object.Ref, len(items))
+			for i, item := range items {
+				refs[i] = item.Ref
+			}
+			r.Live(ctx, items[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = errors.Join(errs, err)
+				out[refs[i]] = ""
+				if live != nil {
+					out[refs[i]] = live.GetName() + "@" + live.GetResourceVersion()
+				}
+			})
+		})
+	}
+	all.Wait()
+	return out, errs
+}
+
+// A plan of which nothing is written costs one read of each kind, all of them at once,
+// whatever the number of its phases.
+func TestOneRoundForAllPhases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := &server{}, planOf(7, 4, 10)
+		started := time.Now()
+		r := ahead.Start(t.Context(), s, p)
+		defer r.Close()
+		for _, ph := range p.Phases {
+			if got, err := versionsOf(t.Context(), r, ph); err != nil || len(got) != 10 {
+				t.Fatalf("phase %s: %d objects, %v", ph.Name, len(got), err)
+			}
+		}
+		if took := time.Since(started); took != trip || s.calls != 4 {
+			t.Errorf("%d reads took %v", s.calls, took)
+		}
+	})
+}
+
+// Whatever is written between phases, by the run or by others, and however long a phase
+// takes: an object is seen as it was at most ten seconds before, never as it was before the
+// run's own last write, and every object is seen once a read.
+func TestWhatIsReadIsFresh(t *testing.T) {
+	const fresh = 10 * time.Second
+	for seed := range uint64(300) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			s := &server{versions: map[object.Ref]string{}}
+			p := planOf(1+random.IntN(6), 1+random.IntN(3), 1+random.IntN(8))
+			var refs []object.Ref
+			for _, ph := range p.Phases {
+				refs = append(refs, ph.Refs()...)
+			}
+			// was has the versions of each object and since when it has them.
+			type version struct {
+				text  string
+				since time.Time
+			}
+			was := map[object.Ref][]version{}
+			change := func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				ref := refs[random.IntN(len(refs))]
+				s.versions[ref] = fmt.Sprint(len(was[ref]))
+				was[ref] = append(was[ref], version{ref.Name + "@" + s.versions[ref], time.Now()})
+			}
+			var wrote time.Time
+			r := ahead.Start(t.Context(), s, p)
+			defer r.Close()
+			for _, ph := range p.Phases {
+				time.Sleep(time.Duration(random.IntN(4)) * 3 * time.Second)
+				got, err := versionsOf(t.Context(), r, ph)
+				if err != nil || len(got) != len(ph.Items) {
+					t.Fatalf("seed %d: %d of %d objects, %v", seed, len(got), len(ph.Items), err)
+				}
+				oldest := time.Now().Add(-fresh - trip)
+				if wrote.After(oldest) {
+					oldest = wrote
+				}
+				for ref, text := range got {
+					possible := map[string]bool{"": len(was[ref]) == 0 || was[ref][0].since.After(oldest)}
+					for i, v := range was[ref] {
+						possible[v.text] = i == len(was[ref])-1 || !was[ref][i+1].since.Before(oldest)
+					}
+					if !possible[text] {
+						t.Fatalf("seed %d: %s is seen as %q; it was %v; last write at %v, now %v", seed, ref, text, was[ref], wrote, time.Now())
+					}
+				}
+				if random.IntN(2) == 0 {
+					r.Stale()
+					wrote = time.Now()
+				}
+				time.Sleep(time.Millisecond)
+				for range random.IntN(4) {
+					change()
+				}
+			}
+		})
+	}
+}
+
+// What the server refuses is said of each object, once, and nothing waits for a run that
+// ended.
+func TestErrorsAndEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := &server{away: true}, planOf(3, 2, 4)
+		ctx, cancel := context.WithCancel(t.Context())
+		r := ahead.Start(ctx, s, p)
+		if _, err := versionsOf(ctx, r, p.Phases[0]); !errors.Is(err, errAway) {
+			t.Errorf("the server is away: %v", err)
+		}
+		s.away = false
+		if _, err := versionsOf(ctx, r, p.Phases[0]); err != nil {
+			t.Errorf("asked again, the server is back: %v", err)
+		}
+		cancel()
+		if _, err := versionsOf(ctx, r, plan.Phase{Items: p.Phases[0].Items}); !errors.Is(err, context.Canceled) {
+			t.Errorf("the run has ended: %v", err)
+		}
+		r.Close()
+	})
+}
+
+// Plans that are large, or have one phase, are not kept in memory.
+func TestNothingIsKept(t *testing.T) {
+	for name, p := range map[string]*plan.Plan{"one phase": planOf(1, 2, 4), "2,001 objects": planOf(3, 1, 667)} {
+		s := &server{}
+		ahead.Start(t.Context(), s, p).Close()
+		if s.calls > 0 {
+			t.Errorf("%s: %d reads ahead", name, s.calls)
+		}
+	}
+}
