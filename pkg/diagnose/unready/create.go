@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -37,23 +38,23 @@ type workload struct {
 
 // refused tells why the Pods (of a CronJob: Jobs) that are missing are not created.
 // The API server's answer is kept by the controllers as text only.
-func (v *view) refused(w workload) []finding {
+func (v *rules) refused(w workload) []rule.Finding {
 	if !w.short {
 		return nil
 	}
-	e := v.warning(w.object, "FailedCreate")
+	e := v.Warning(w.object, "FailedCreate")
 	var c event.Cause
 	switch {
 	case w.refusal == "" && e == nil:
 		return nil
 	case w.refusal == "":
-		c = v.refusal(w, e.Message, "event FailedCreate: ", lastSeen(e))
+		c = v.refusal(w, e.Message, "event FailedCreate: ", rule.LastSeen(e))
 	default:
 		c = v.refusal(w, w.refusal, "condition ReplicaFailure: ", w.refusedAt)
 		if e == nil {
 			break
 		}
-		last := v.refusal(w, e.Message, "event FailedCreate: ", lastSeen(e))
+		last := v.refusal(w, e.Message, "event FailedCreate: ", rule.LastSeen(e))
 		switch {
 		case last.Code == c.Code && last.BlockedBy == c.BlockedBy:
 			c.Age = min(c.Age, last.Age)
@@ -61,17 +62,17 @@ func (v *view) refused(w workload) []finding {
 			c = last
 		}
 	}
-	return []finding{{Cause: c, rank: root}}
+	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
 // refusal is the cause of which a controller wrote something down at a time. Whether the
 // server would say the same now is known only to a rule that has looked.
-func (v *view) refusal(w workload, said, from string, at time.Time) event.Cause {
+func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",
-		Message:  "Pods of " + name(w.ref) + " are refused: " + text.Excerpt(said),
+		Message:  "Pods of " + rule.Name(w.ref) + " are refused: " + text.Excerpt(said),
 		Evidence: []string{from + text.Excerpt(said)},
-		Next:     describe(w.ref),
+		Next:     rule.Describe(w.ref),
 		Hearsay:  true,
 		Age:      math.MaxInt64,
 	}
@@ -98,21 +99,21 @@ func after(said, begin, end string) (string, bool) {
 	return text.Excerpt(rest), rest != ""
 }
 
-func (v *view) quota(w workload, said string, c *event.Cause) bool {
+func (v *rules) quota(w workload, said string, c *event.Cause) bool {
 	ns := w.ref.Namespace
 	quota, full := after(said, "exceeded quota: ", ", ")
 	if full {
 		c.Code = "QuotaExceeded"
-		c.Message = "Pods of " + name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " is used up"
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " is used up"
 	} else if quota, full = after(said, "failed quota: ", ": "); full {
 		c.Code = "QuotaNeedsResources"
-		c.Message = "Pods of " + name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " requires every container to state its resources"
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " requires every container to state its resources"
 	} else {
 		return false
 	}
-	c.BlockedBy = ref(core("ResourceQuota"), ns, quota)
-	c.Next = describe(c.BlockedBy)
-	if q := lookup[corev1.ResourceQuota](v, c.BlockedBy); q != nil {
+	c.BlockedBy = rule.Ref(rule.Core("ResourceQuota"), ns, quota)
+	c.Next = rule.Describe(c.BlockedBy)
+	if q := rule.Lookup[corev1.ResourceQuota](v.View, c.BlockedBy); q != nil {
 		var full []string
 		for resource, hard := range q.Status.Hard {
 			used := q.Status.Used[resource]
@@ -125,72 +126,72 @@ func (v *view) quota(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-func (v *view) serviceAccount(w workload, said string, c *event.Cause) bool {
+func (v *rules) serviceAccount(w workload, said string, c *event.Cause) bool {
 	account := w.template.ServiceAccountName
 	if account == "" {
 		account = "default"
 	}
-	r := ref(core("ServiceAccount"), w.ref.Namespace, account)
+	r := rule.Ref(rule.Core("ServiceAccount"), w.ref.Namespace, account)
 	switch {
-	case v.absent(r):
+	case v.Absent(r):
 		c.Hearsay = false
 	case !strings.Contains(said, "error looking up service account "):
 		return false
-	case v.there(r):
+	case v.There(r):
 		c.Message = overcome(w, r)
 		return true
 	}
 	c.Code = "ServiceAccountMissing"
-	c.Message = "Pods of " + name(w.ref) + " are refused: " + name(r) + " does not exist"
-	c.Next = kubectl(r.Namespace, "create", "serviceaccount", account)
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: " + rule.Name(r) + " does not exist"
+	c.Next = rule.Kubectl(r.Namespace, "create", "serviceaccount", account)
 	c.Risk = "the new account has no permissions until a role is bound to it"
 	c.BlockedBy = r
 	return true
 }
 
-func (v *view) podSecurity(w workload, said string, c *event.Cause) bool {
+func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	level, ok := after(said, `violates PodSecurity "`, `"`)
 	if !ok {
 		return false
 	}
 	then, _, _ := strings.Cut(level, ":")
-	if ns := lookup[corev1.Namespace](v, ref(core("Namespace"), "", w.ref.Namespace)); ns != nil {
+	if ns := rule.Lookup[corev1.Namespace](v.View, rule.Ref(rule.Core("Namespace"), "", w.ref.Namespace)); ns != nil {
 		now := ns.Labels[enforcedLevel]
 		c.Hearsay = now != then
 		if now != "" && now != then {
-			c.Message = "Pods of " + name(w.ref) + " were refused while namespace " + w.ref.Namespace + " enforced the Pod security level " + level +
+			c.Message = "Pods of " + rule.Name(w.ref) + " were refused while namespace " + w.ref.Namespace + " enforced the Pod security level " + level +
 				"; it enforces " + text.Excerpt(now) + " now, and their controller will try again"
 			return true
 		}
 	}
 	c.Code = "PodSecurityViolation"
-	c.Message = "Pods of " + name(w.ref) + " are refused: namespace " + w.ref.Namespace + " enforces the Pod security level " + level
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: namespace " + w.ref.Namespace + " enforces the Pod security level " + level
 	if _, why, ok := strings.Cut(said, level+`": `); ok {
 		c.Message += ", and they do not comply: " + text.Excerpt(why)
 	}
-	c.BlockedBy = ref(core("Namespace"), "", w.ref.Namespace)
-	c.Next = kubectl("", "get", "namespace", w.ref.Namespace, "--show-labels")
+	c.BlockedBy = rule.Ref(rule.Core("Namespace"), "", w.ref.Namespace)
+	c.Next = rule.Kubectl("", "get", "namespace", w.ref.Namespace, "--show-labels")
 	return true
 }
 
-func (v *view) webhook(w workload, said string, c *event.Cause) bool {
+func (v *rules) webhook(w workload, said string, c *event.Cause) bool {
 	hook, denied := after(said, `admission webhook "`, `" denied`)
 	if denied {
 		c.Code = "WebhookDenied"
-		c.Message = "Pods of " + name(w.ref) + " are refused by admission webhook " + hook
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused by admission webhook " + hook
 	} else if hook, denied = after(said, `failed calling webhook "`, `"`); denied {
 		c.Code = "WebhookUnavailable"
-		c.Message = "Pods of " + name(w.ref) + " are refused because admission webhook " + hook + " cannot be reached"
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused because admission webhook " + hook + " cannot be reached"
 	} else {
 		return false
 	}
-	c.Next = kubectl("", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
+	c.Next = rule.Kubectl("", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
-		configurations, _ := v.list(diagnose.Question{GVK: admission(kind)}, every)
+		configurations, _ := v.Select(diagnose.Question{GVK: rule.Admission(kind)}, every)
 		for _, u := range configurations {
 			if slices.Contains(webhookNames(u), hook) {
-				c.BlockedBy = ref(admission(kind), "", u.GetName())
-				c.Next = describe(c.BlockedBy)
+				c.BlockedBy = rule.Ref(rule.Admission(kind), "", u.GetName())
+				c.Next = rule.Describe(c.BlockedBy)
 			}
 		}
 	}
@@ -203,9 +204,9 @@ func policy(w workload, said string, c *event.Cause) bool {
 		return false
 	}
 	c.Code = "PolicyDenied"
-	c.Message = "Pods of " + name(w.ref) + " are refused by ValidatingAdmissionPolicy " + policy
-	c.BlockedBy = ref(admission("ValidatingAdmissionPolicy"), "", policy)
-	c.Next = get(c.BlockedBy)
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by ValidatingAdmissionPolicy " + policy
+	c.BlockedBy = rule.Ref(rule.Admission("ValidatingAdmissionPolicy"), "", policy)
+	c.Next = rule.Get(c.BlockedBy)
 	return true
 }
 
@@ -214,25 +215,25 @@ func limitRange(w workload, said string, c *event.Cause) bool {
 		return false
 	}
 	c.Code = "LimitRangeViolation"
-	c.Message = "Pods of " + name(w.ref) + " are refused: they ask for more or less than a LimitRange of namespace " + w.ref.Namespace + " allows"
-	c.Next = kubectl(w.ref.Namespace, "describe", "limitranges")
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: they ask for more or less than a LimitRange of namespace " + w.ref.Namespace + " allows"
+	c.Next = rule.Kubectl(w.ref.Namespace, "describe", "limitranges")
 	return true
 }
 
-func (v *view) priority(w workload, said string, c *event.Cause) bool {
+func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	class, ok := after(said, "no PriorityClass with name ", " was found")
 	if !ok {
 		return false
 	}
-	r := ref(priorityClass(), "", class)
-	if v.there(r) {
+	r := rule.Ref(rule.PriorityClass(), "", class)
+	if v.There(r) {
 		c.Message = overcome(w, r)
 		return true
 	}
-	c.Code, c.Hearsay = "PriorityClassMissing", !v.absent(r)
-	c.Message = "Pods of " + name(w.ref) + " are refused: PriorityClass " + class + " does not exist"
+	c.Code, c.Hearsay = "PriorityClassMissing", !v.Absent(r)
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: PriorityClass " + class + " does not exist"
 	c.BlockedBy = r
-	c.Next = kubectl("", "get", "priorityclasses")
+	c.Next = rule.Kubectl("", "get", "priorityclasses")
 	return true
 }
 
@@ -240,7 +241,7 @@ func (v *view) priority(w workload, said string, c *event.Cause) bool {
 // refused tries again at growing pauses, of up to a quarter of an hour, and what it wrote
 // down stands until then.
 func overcome(w workload, r object.Ref) string {
-	return "Pods of " + name(w.ref) + " were refused while " + name(r) + " did not exist; it does now, and their controller will try again"
+	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will try again"
 }
 
 // webhookNames returns the names of the webhooks of a configuration.
@@ -250,5 +251,5 @@ func webhookNames(u *unstructured.Unstructured) []string {
 		name, _ := hook["name"].(string)
 		names = append(names, name)
 	}
-	return stated(names)
+	return rule.Stated(names)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
@@ -18,14 +19,14 @@ import (
 
 // custom explains an object of an unknown kind: what its controller says in the conditions,
 // what became of what it made, or that no controller looks at it.
-func (v *view) custom(u *unstructured.Unstructured) []finding {
+func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
 	found := v.owned(u)
 	looked := v.Misses() == misses
 	said := saying(u)
 	for i := range said {
-		if len(found) > 0 && said[i].rank == direct {
-			said[i].rank = consequence // of the trouble with what it made
+		if len(found) > 0 && said[i].Rank == rule.Direct {
+			said[i].Rank = rule.Consequence // of the trouble with what it made
 		}
 	}
 	found = append(found, said...)
@@ -35,7 +36,7 @@ func (v *view) custom(u *unstructured.Unstructured) []finding {
 		found = append(found, v.silent(u)...)
 	}
 	if len(found) > 0 {
-		v.needNoWarnings(u)
+		v.NeedNoWarnings(u)
 		return found
 	}
 	return v.warned(u)
@@ -43,33 +44,33 @@ func (v *view) custom(u *unstructured.Unstructured) []finding {
 
 // owned looks at the workloads that an operator made for the object, and at those
 // Pods that it made by itself.
-func (v *view) owned(u *unstructured.Unstructured) []finding {
+func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	if !strings.Contains(u.GroupVersionKind().Group, ".") || u.GetNamespace() == "" {
 		return nil // One of Kubernetes' own: no operator makes anything of it.
 	}
 	mine := func(other *unstructured.Unstructured) bool { return ownedBy(other, u) }
 	kept := "of " + string(u.GetUID())
 	var workloads []*unstructured.Unstructured
-	for _, gvk := range []schema.GroupVersionKind{apps("Deployment"), apps("StatefulSet"), apps("DaemonSet"), apps("ReplicaSet"), batch("Job")} {
+	for _, gvk := range []schema.GroupVersionKind{rule.Apps("Deployment"), rule.Apps("StatefulSet"), rule.Apps("DaemonSet"), rule.Apps("ReplicaSet"), rule.Batch("Job")} {
 		workloads = append(workloads, v.made(gvk, u.GetNamespace(), kept, mine)...)
 	}
-	pods := v.readPods(u.GetNamespace(), "", kept, mine)
+	pods := v.ReadPods(u.GetNamespace(), "", kept, mine)
 	slices.SortFunc(workloads, func(a, b *unstructured.Unstructured) int { return object.RefOf(a).Compare(object.RefOf(b)) })
-	var found []finding
+	var found []rule.Finding
 	for i, w := range workloads {
-		done := v.onlyKnownUnless(i < detail)
+		done := v.OnlyKnownUnless(i < rule.MostDetailed)
 		found = append(found, v.subject(w)...)
 		done()
 	}
-	for _, p := range pods.pods {
-		found = append(found, v.pod(p)...)
+	for _, p := range pods.Pods {
+		found = append(found, v.pods.Explain(p)...)
 	}
 	return found
 }
 
 // made returns the workloads of a kind in a namespace that are meant. Where those of the
 // whole cluster are read anyway, in search of a controller, they are among them.
-func (v *view) made(gvk schema.GroupVersionKind, namespace, kept string, meant func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
+func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	all := diagnose.Question{Verb: diagnose.List, GVK: gvk}
 	if v.IsAsked(all) {
 		misses := v.Misses()
@@ -80,7 +81,7 @@ func (v *view) made(gvk schema.GroupVersionKind, namespace, kept string, meant f
 			})
 		} // Else only the namespace may be read.
 	}
-	objects, _ := v.list(diagnose.Question{GVK: gvk, Namespace: namespace, Kept: kept}, meant)
+	objects, _ := v.Select(diagnose.Question{GVK: gvk, Namespace: namespace, Kept: kept}, meant)
 	return objects
 }
 
@@ -91,46 +92,46 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 // saying is what an object says of itself that keeps it from being ready: conditions by
 // what their names mean, its phase, its health and its errors. pkg/status reads them, as
 // it does for readiness.
-func saying(u *unstructured.Unstructured) []finding {
+func saying(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
-	var found []finding
+	var found []rule.Finding
 	for _, s := range status.Read(u.Object) {
 		code, message, rank := newsOf(s)
 		if code == "" {
 			continue
 		}
-		cause := event.Cause{Code: code, Message: name(r) + message + told(s), Evidence: []string{evidence(s)}, Next: describe(r)}
-		found = append(found, finding{Cause: cause, rank: rank})
+		cause := event.Cause{Code: code, Message: rule.Name(r) + message + told(s), Evidence: []string{evidence(s)}, Next: rule.Describe(r)}
+		found = append(found, rule.Finding{Cause: cause, Rank: rank})
 	}
 	return found
 }
 
 // newsOf is what a statement is as a cause; no code where it is none.
-func newsOf(s status.Statement) (code, message string, how rank) {
+func newsOf(s status.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
 		what = text.Excerpt(s.Within) + " " + what
 	}
 	switch {
 	case !s.Condition && (s.Meaning == status.Bad || s.Meaning == status.Failed):
-		return "StatusSays", ": its " + what + " is " + text.Excerpt(fmt.Sprint(s.Value)), direct
+		return "StatusSays", ": its " + what + " is " + text.Excerpt(fmt.Sprint(s.Value)), rule.Direct
 	case !s.Condition:
 	case (s.Meaning == status.Bad || s.Meaning == status.Failed) && s.Value == "True":
-		return "Stalled", " is " + what, root
+		return "Stalled", " is " + what, rule.Root
 	case (s.Meaning == status.Bad || s.Meaning == status.Working) && s.Value == "False":
-		return "ConditionFalse", " is not " + what, direct
+		return "ConditionFalse", " is not " + what, rule.Direct
 	case s.Meaning == status.Working && s.Value == "Unknown":
-		return "ConditionUnknown", ": whether it is " + what + " is not known", direct
+		return "ConditionUnknown", ": whether it is " + what + " is not known", rule.Direct
 	case s.Meaning == status.Working:
-		return "Reconciling", " is still being reconciled", consequence
+		return "Reconciling", " is still being reconciled", rule.Consequence
 	}
-	return "", "", direct
+	return "", "", rule.Direct
 }
 
 // evidence is the line that a statement is taken from.
 func evidence(s status.Statement) string {
 	if s.Condition {
-		return line(object.Condition{Type: s.Name, Status: fmt.Sprint(s.Value), Reason: s.Reason, Message: s.Message})
+		return rule.Line(object.Condition{Type: s.Name, Status: fmt.Sprint(s.Value), Reason: s.Reason, Message: s.Message})
 	}
 	return strings.TrimPrefix(s.Path, "self") + " is " + text.Excerpt(fmt.Sprint(s.Value))
 }
@@ -160,7 +161,7 @@ func isStale(u *unstructured.Unstructured) *int64 {
 
 // unobserved says that the controller has not looked at the newest version of the
 // object, and whether it is there at all.
-func (v *view) unobserved(u *unstructured.Unstructured) []finding {
+func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	seen := isStale(u)
 	if seen == nil {
 		return nil
@@ -168,15 +169,15 @@ func (v *view) unobserved(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	c := event.Cause{
 		Code:     "NotObserved",
-		Message:  name(r) + ": its controller has not observed its latest change yet",
+		Message:  rule.Name(r) + ": its controller has not observed its latest change yet",
 		Evidence: []string{fmt.Sprintf(".metadata.generation is %d, .status.observedGeneration %d", u.GetGeneration(), *seen)},
-		Next:     describe(r),
+		Next:     rule.Describe(r),
 	}
-	return []finding{v.controller(u, c)}
+	return []rule.Finding{v.controller(u, c)}
 }
 
 // silent says that no status was ever written of an object whose kind has one.
-func (v *view) silent(u *unstructured.Unstructured) []finding {
+func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
 		return nil
 	}
@@ -187,29 +188,29 @@ func (v *view) silent(u *unstructured.Unstructured) []finding {
 	r := object.RefOf(u)
 	c := event.Cause{
 		Code:     "NoController",
-		Message:  name(r) + ": no controller has written its status" + v.since(u.GetCreationTimestamp()),
+		Message:  rule.Name(r) + ": no controller has written its status" + v.Since(u.GetCreationTimestamp()),
 		Evidence: []string{".status is empty, and the definition " + crd.GetName() + " has one"},
-		Next:     describe(object.RefOf(crd)),
+		Next:     rule.Describe(object.RefOf(crd)),
 	}
-	return []finding{v.controller(u, c)}
+	return []rule.Finding{v.controller(u, c)}
 }
 
 // warned falls back to what the object's events warn of.
-func (v *view) warned(u *unstructured.Unstructured) []finding {
-	events := v.warnings(u)
+func (v *rules) warned(u *unstructured.Unstructured) []rule.Finding {
+	events := v.Warnings(u)
 	if len(events) == 0 || u.GetUID() == "" {
 		return nil
 	}
 	c := event.Cause{
 		Code:    "WarningEvent",
-		Message: name(object.RefOf(u)) + ": " + text.Excerpt(events[0].Reason) + ": " + text.Excerpt(events[0].Message),
-		Next:    describe(object.RefOf(u)),
+		Message: rule.Name(object.RefOf(u)) + ": " + text.Excerpt(events[0].Reason) + ": " + text.Excerpt(events[0].Message),
+		Next:    rule.Describe(object.RefOf(u)),
 	}
 	for _, e := range events[:min(3, len(events))] {
-		c.Evidence = append(c.Evidence, quoted(e)...)
+		c.Evidence = append(c.Evidence, rule.Quoted(e)...)
 	}
-	c.Evidence = stated(c.Evidence)
-	return []finding{{Cause: c, rank: direct}}
+	c.Evidence = rule.Stated(c.Evidence)
+	return []rule.Finding{{Cause: c, Rank: rule.Direct}}
 }
 
 // hasStatus reports whether a version of a definition has a status, as a subresource
@@ -228,8 +229,8 @@ func hasStatus(crd *unstructured.Unstructured, version string) bool {
 
 // controller says of a cause what is known of the controller that should act, and
 // whether it is alive.
-func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
-	f := finding{Cause: c, rank: root}
+func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Finding {
+	f := rule.Finding{Cause: c, Rank: rule.Root}
 	manager := diagnose.StatusManager(u)
 	if manager != "" {
 		f.Evidence = append(f.Evidence, "its status is written by "+text.Excerpt(manager))
@@ -269,43 +270,43 @@ func (v *view) controller(u *unstructured.Unstructured, c event.Cause) finding {
 }
 
 // unknown says that the controller could not be looked for.
-func unknown(f finding) finding {
+func unknown(f rule.Finding) rule.Finding {
 	f = asking(f)
 	f.Evidence = append(f.Evidence, "whether its controller runs is unknown: Deployments may not be listed")
 	return f
 }
 
 // asking adds possible reasons to the finding that no status was written.
-func asking(f finding) finding {
+func asking(f rule.Finding) rule.Finding {
 	if f.Code == "NoController" {
 		f.Message += "; is one installed, and does it look at this namespace?"
 	}
 	return f
 }
 
-func alive(f finding, w diagnose.Candidate) finding {
+func alive(f rule.Finding, w diagnose.Candidate) rule.Finding {
 	f.BlockedBy = w.Ref
-	f.Evidence = append(slices.Clip(f.Evidence), "its controller is probably "+name(w.Ref)+", which is ready")
-	f.Next = kubectl(w.Ref.Namespace, "logs", w.Ref.Resource(), "--all-containers", "--tail=100")
+	f.Evidence = append(slices.Clip(f.Evidence), "its controller is probably "+rule.Name(w.Ref)+", which is ready")
+	f.Next = rule.Kubectl(w.Ref.Namespace, "logs", w.Ref.Resource(), "--all-containers", "--tail=100")
 	return f
 }
 
 // down says that the controller does not run.
-func down(f finding, w diagnose.Candidate, state diagnose.State) finding {
+func down(f rule.Finding, w diagnose.Candidate, state diagnose.State) rule.Finding {
 	f.Code, f.BlockedBy = "ControllerDown", w.Ref
-	f.Message += ": the controller, " + name(w.Ref) + ", " + state.How
+	f.Message += ": the controller, " + rule.Name(w.Ref) + ", " + state.How
 	f.Evidence = slices.Clip(f.Evidence)
 	switch state.Health {
 	case diagnose.ScaledDown:
-		f.Evidence = append(f.Evidence, name(w.Ref)+" has 0 replicas")
-		f.Next = kubectl(w.Ref.Namespace, "scale", w.Ref.Resource(), "--replicas=1")
+		f.Evidence = append(f.Evidence, rule.Name(w.Ref)+" has 0 replicas")
+		f.Next = rule.Kubectl(w.Ref.Namespace, "scale", w.Ref.Resource(), "--replicas=1")
 		f.Risk = "it may have been stopped on purpose; once it runs, it acts on all its objects"
 	case diagnose.Crashes:
 		f.Evidence = append(f.Evidence, state.Evidence...)
 		f.Next = state.Next
 	default:
-		f.Evidence = append(f.Evidence, name(w.Ref)+" has no Pod that is ready")
-		f.Next = describe(w.Ref)
+		f.Evidence = append(f.Evidence, rule.Name(w.Ref)+" has no Pod that is ready")
+		f.Next = rule.Describe(w.Ref)
 	}
 	return f
 }

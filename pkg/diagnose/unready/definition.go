@@ -8,61 +8,62 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // definition tells why a CustomResourceDefinition is not served.
-func (v *view) definition(u *unstructured.Unstructured) []finding {
+func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
-	var found []finding
+	var found []rule.Finding
 	if c := object.ConditionOf(u, "NamesAccepted"); c.Status == "False" {
 		cause := event.Cause{
 			Code:     "NamesConflict",
-			Message:  name(r) + " is not served: another definition of its group has one of its names (" + text.Excerpt(c.Reason) + ")",
-			Evidence: []string{line(c)},
-			Next:     kubectl("", "get", "customresourcedefinitions", "-o", "custom-columns=NAME:.metadata.name,KIND:.status.acceptedNames.kind,SHORT:.status.acceptedNames.shortNames"),
+			Message:  rule.Name(r) + " is not served: another definition of its group has one of its names (" + text.Excerpt(c.Reason) + ")",
+			Evidence: []string{rule.Line(c)},
+			Next:     rule.Kubectl("", "get", "customresourcedefinitions", "-o", "custom-columns=NAME:.metadata.name,KIND:.status.acceptedNames.kind,SHORT:.status.acceptedNames.shortNames"),
 		}
 		if other := v.rival(u); other != nil {
 			cause.BlockedBy = object.RefOf(other)
 			cause.Evidence = append(cause.Evidence, "CustomResourceDefinition "+other.GetName()+" has it")
 		}
-		found = append(found, finding{Cause: cause, rank: root})
+		found = append(found, rule.Finding{Cause: cause, Rank: rule.Root})
 	}
 	if c := object.ConditionOf(u, "NonStructuralSchema"); c.Status == "True" {
-		found = append(found, finding{rank: root, Cause: event.Cause{
+		found = append(found, rule.Finding{Rank: rule.Root, Cause: event.Cause{
 			Code:      "SchemaNotStructural",
-			Message:   name(r) + " has a schema that is not structural: " + text.Excerpt(c.Message),
-			Evidence:  []string{line(c)},
-			Next:      get(r),
+			Message:   rule.Name(r) + " has a schema that is not structural: " + text.Excerpt(c.Message),
+			Evidence:  []string{rule.Line(c)},
+			Next:      rule.Get(r),
 			BlockedBy: r,
 		}})
 	}
 	if c := object.ConditionOf(u, "KubernetesAPIApprovalPolicyConformant"); c.Status == "False" {
-		found = append(found, finding{rank: direct, Cause: event.Cause{
+		found = append(found, rule.Finding{Rank: rule.Direct, Cause: event.Cause{
 			Code:      "GroupProtected",
-			Message:   name(r) + " is in a group reserved for Kubernetes, without the required approval",
-			Evidence:  []string{line(c)},
-			Next:      get(r),
+			Message:   rule.Name(r) + " is in a group reserved for Kubernetes, without the required approval",
+			Evidence:  []string{rule.Line(c)},
+			Next:      rule.Get(r),
 			BlockedBy: r,
 		}})
 	}
 	if c := object.ConditionOf(u, "Established"); c.Status != "True" && len(found) == 0 && u.GetDeletionTimestamp() == nil {
-		cause := event.Cause{Code: "NotEstablished", Message: name(r) + " is not established yet", Next: describe(r)}
+		cause := event.Cause{Code: "NotEstablished", Message: rule.Name(r) + " is not established yet", Next: rule.Describe(r)}
 		if c.Type != "" {
-			cause.Evidence = []string{line(c)}
+			cause.Evidence = []string{rule.Line(c)}
 		}
-		found = append(found, finding{Cause: cause, rank: direct})
+		found = append(found, rule.Finding{Cause: cause, Rank: rule.Direct})
 	}
 	return found
 }
 
 // rival returns the definition that has a name which this one asks for.
-func (v *view) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
+func (v *rules) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
 	wanted := definedNames(u, "spec", "names")
 	group := groupOf(u)
-	others, _ := v.list(diagnose.Question{GVK: definition(), Kept: "of " + group}, func(other *unstructured.Unstructured) bool {
+	others, _ := v.Select(diagnose.Question{GVK: rule.Definition(), Kept: "of " + group}, func(other *unstructured.Unstructured) bool {
 		unstructured.RemoveNestedField(other.Object, "spec", "versions") // Schemas are large.
 		return groupOf(other) == group
 	})
@@ -89,11 +90,11 @@ func definedNames(definition *unstructured.Unstructured, path ...string) []strin
 		out = append(out, diagnose.Text(definition, append(slices.Clip(path), field)...))
 	}
 	short, _, _ := unstructured.NestedStringSlice(definition.Object, append(slices.Clip(path), "shortNames")...)
-	return stated(append(out, short...))
+	return rule.Stated(append(out, short...))
 }
 
 // apiService tells why an aggregated API does not answer, down to the Pods behind it.
-func (v *view) apiService(u *unstructured.Unstructured) []finding {
+func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	available := object.ConditionOf(u, "Available")
 	if available.Status == "True" {
@@ -101,47 +102,47 @@ func (v *view) apiService(u *unstructured.Unstructured) []finding {
 	}
 	cause := event.Cause{
 		Code:     "APIServiceUnavailable",
-		Message:  name(r) + " is not available (" + text.Excerpt(available.Reason) + ")",
-		Evidence: []string{line(available)},
-		Next:     describe(r),
+		Message:  rule.Name(r) + " is not available (" + text.Excerpt(available.Reason) + ")",
+		Evidence: []string{rule.Line(available)},
+		Next:     rule.Describe(r),
 	}
 	if available.Type == "" {
-		cause.Message = name(r) + " has not been checked yet"
+		cause.Message = rule.Name(r) + " has not been checked yet"
 		cause.Evidence = []string{"it has no condition Available"}
 	}
 	backend, ok := serviceOf(u)
 	if !ok {
-		return []finding{{Cause: cause, rank: direct}}
+		return []rule.Finding{{Cause: cause, Rank: rule.Direct}}
 	}
 	cause.BlockedBy = backend
-	served, sure := v.read(backend)
+	served, sure := v.Read(backend)
 	if served == nil && sure {
 		cause.Code = "ServiceMissing"
-		cause.Message = name(r) + " is not available: its " + name(backend) + " does not exist"
-		cause.Next = kubectl(backend.Namespace, "get", "services")
-		return []finding{{Cause: cause, rank: root}}
+		cause.Message = rule.Name(r) + " is not available: its " + rule.Name(backend) + " does not exist"
+		cause.Next = rule.Kubectl(backend.Namespace, "get", "services")
+		return []rule.Finding{{Cause: cause, Rank: rule.Root}}
 	}
-	var found []finding
-	if s, ok := as[corev1.Service](served); ok && s.Spec.Type != corev1.ServiceTypeExternalName {
+	var found []rule.Finding
+	if s, ok := rule.As[corev1.Service](served); ok && s.Spec.Type != corev1.ServiceTypeExternalName {
 		found = v.endpoints(s)
-		cause.Evidence = append(cause.Evidence, "it is served by "+name(backend))
+		cause.Evidence = append(cause.Evidence, "it is served by "+rule.Name(backend))
 	}
 	if len(found) > 0 {
-		return append(found, finding{Cause: cause, rank: consequence})
+		return append(found, rule.Finding{Cause: cause, Rank: rule.Consequence})
 	}
-	return []finding{{Cause: cause, rank: direct}}
+	return []rule.Finding{{Cause: cause, Rank: rule.Direct}}
 }
 
 // serviceOf returns the Service that an aggregated API is served by.
 func serviceOf(apiService *unstructured.Unstructured) (object.Ref, bool) {
-	r := ref(core("Service"), diagnose.Text(apiService, "spec", "service", "namespace"), diagnose.Text(apiService, "spec", "service", "name"))
+	r := rule.Ref(rule.Core("Service"), diagnose.Text(apiService, "spec", "service", "namespace"), diagnose.Text(apiService, "spec", "service", "name"))
 	return r, r.Name != ""
 }
 
 // autoscaler tells why a HorizontalPodAutoscaler does not scale.
-func (v *view) autoscaler(u *unstructured.Unstructured) []finding {
+func (v *rules) autoscaler(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
-	var found []finding
+	var found []rule.Finding
 	for _, kind := range []string{"AbleToScale", "ScalingActive"} {
 		c := object.ConditionOf(u, kind)
 		if c.Status != "False" {
@@ -149,18 +150,18 @@ func (v *view) autoscaler(u *unstructured.Unstructured) []finding {
 		}
 		cause := event.Cause{
 			Code:      "AutoscalerInactive",
-			Message:   name(r) + " does not scale (" + text.Excerpt(c.Reason) + "): " + text.Excerpt(c.Message),
-			Evidence:  []string{line(c)},
-			Next:      describe(r),
+			Message:   rule.Name(r) + " does not scale (" + text.Excerpt(c.Reason) + "): " + text.Excerpt(c.Message),
+			Evidence:  []string{rule.Line(c)},
+			Next:      rule.Describe(r),
 			BlockedBy: scaleTarget(u),
 		}
-		if metrics := ref(apiService(), "", resourceMetrics); c.Reason == "FailedGetResourceMetric" && v.absent(metrics) {
+		if metrics := rule.Ref(rule.APIService(), "", resourceMetrics); c.Reason == "FailedGetResourceMetric" && v.Absent(metrics) {
 			cause.Code = "NoMetrics"
-			cause.Message = name(r) + " does not scale: nothing in the cluster serves the resource metrics API (metrics-server)"
-			cause.Next = kubectl("", "get", "apiservices")
+			cause.Message = rule.Name(r) + " does not scale: nothing in the cluster serves the resource metrics API (metrics-server)"
+			cause.Next = rule.Kubectl("", "get", "apiservices")
 			cause.BlockedBy = metrics
 		}
-		found = append(found, finding{Cause: cause, rank: root})
+		found = append(found, rule.Finding{Cause: cause, Rank: rule.Root})
 	}
 	return found
 }
@@ -170,9 +171,9 @@ const resourceMetrics = "v1beta1.metrics.k8s.io"
 
 func scaleTarget(u *unstructured.Unstructured) object.Ref {
 	text := func(field string) string { return diagnose.Text(u, "spec", "scaleTargetRef", field) }
-	gvk := core(text("kind"))
+	gvk := rule.Core(text("kind"))
 	if gv, err := schema.ParseGroupVersion(text("apiVersion")); err == nil {
 		gvk.Group, gvk.Version = gv.Group, gv.Version
 	}
-	return ref(gvk, u.GetNamespace(), text("name"))
+	return rule.Ref(gvk, u.GetNamespace(), text("name"))
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -41,7 +42,7 @@ func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unst
 		// list of all nodes, or claims, may be much longer.
 		WorthList: 100,
 	}
-	return f, g.Fill(ctx, f.known, func(r *diagnose.Run) { newView(r, live).explain() })
+	return f, g.Fill(ctx, f.known, func(r *diagnose.Run) { newRules(r, live).explain() })
 }
 
 // Diagnose tells why the object is not ready: root causes first, and one cause for
@@ -51,76 +52,76 @@ func Diagnose(f Facts) []event.Cause {
 	if f.Object == nil {
 		return nil
 	}
-	return newView(diagnose.NewRun(f.Now, f.known), f.Object).explain()
+	return newRules(diagnose.NewRun(f.Now, f.known), f.Object).explain()
 }
 
 // explain runs the rules.
-func (v *view) explain() []event.Cause {
-	found := v.rules()
+func (v *rules) explain() []event.Cause {
+	found := v.apply()
 	v.askLast()
-	return causes(append(found, v.unread()...), v.more)
+	return rule.Causes(append(found, v.unread()...), v.More)
 }
 
-func (v *view) rules() []finding { return slices.Concat(v.namespace(), v.subject(v.object)) }
+func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }
 
 // askLast asks who has a volume, and what warnings are about: before all else is known,
 // it is not known which volumes and objects count.
-func (v *view) askLast() {
+func (v *rules) askLast() {
 	if v.Misses() == 0 {
-		v.askHolders()
-		v.askWarnings()
+		v.volumes.AskHolders()
+		v.AskWarnings()
 	}
 }
 
 // subject applies the rules for the kind of an object: the one that is not ready,
 // or one that its readiness rests on.
-func (v *view) subject(u *unstructured.Unstructured) []finding {
+func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 	key := object.RefOf(u).Key()
 	if v.told[key] {
 		return nil // Two objects may rest on one.
 	}
 	v.told[key] = true
-	if u.GetDeletionTimestamp() != nil && key != object.RefOf(v.object).Key() {
+	if u.GetDeletionTimestamp() != nil && key != object.RefOf(v.Object).Key() {
 		return nil
 	}
 	if !silentKind(u) {
-		v.warnings(u) // Whatever it is, they are about it.
+		v.Warnings(u) // Whatever it is, they are about it.
 	}
 	found := append(v.leaving(u), v.unobserved(u)...)
 	return append(found, v.kind(u)...)
 }
 
-func (v *view) kind(u *unstructured.Unstructured) []finding {
+func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
 	switch u.GroupVersionKind().GroupKind() {
-	case core("Pod").GroupKind():
-		return typed(u, v.pod)
-	case apps("Deployment").GroupKind():
+	case rule.Core("Pod").GroupKind():
+		return typed(u, v.pods.Explain)
+	case rule.Apps("Deployment").GroupKind():
 		return typed(u, v.deployment)
-	case apps("ReplicaSet").GroupKind():
+	case rule.Apps("ReplicaSet").GroupKind():
 		return typed(u, v.replicaSet)
-	case core("ReplicationController").GroupKind():
+	case rule.Core("ReplicationController").GroupKind():
 		return typed(u, v.replicationController)
-	case apps("StatefulSet").GroupKind():
+	case rule.Apps("StatefulSet").GroupKind():
 		return typed(u, v.statefulSet)
-	case apps("DaemonSet").GroupKind():
+	case rule.Apps("DaemonSet").GroupKind():
 		return typed(u, v.daemonSet)
-	case batch("Job").GroupKind():
+	case rule.Batch("Job").GroupKind():
 		return typed(u, v.job)
-	case batch("CronJob").GroupKind():
+	case rule.Batch("CronJob").GroupKind():
 		return typed(u, v.cronJob)
-	case core("PersistentVolumeClaim").GroupKind():
-		return typed(u, v.claim)
-	case core("Service").GroupKind():
+	case rule.Core("PersistentVolumeClaim").GroupKind():
+		return typed(u, v.volumes.Claim)
+	case rule.Core("Service").GroupKind():
 		return typed(u, v.service)
-	case networking("Ingress").GroupKind():
+	case rule.Networking("Ingress").GroupKind():
 		return typed(u, v.ingress)
-	case definition().GroupKind():
+	case rule.Definition().GroupKind():
 		return v.definition(u)
-	case apiService().GroupKind():
+	case rule.APIService().GroupKind():
 		return v.apiService(u)
-	case autoscaler().GroupKind():
+	case rule.Autoscaler().GroupKind():
 		return v.autoscaler(u)
-	case core("Namespace").GroupKind():
+	case rule.Core("Namespace").GroupKind():
 		return nil // Its deletion was reported already.
 	default:
 		return v.custom(u)
@@ -128,8 +129,8 @@ func (v *view) kind(u *unstructured.Unstructured) []finding {
 }
 
 // typed applies rules to the struct of a kind.
-func typed[T any](u *unstructured.Unstructured, rules func(*T) []finding) []finding {
-	t, ok := as[T](u)
+func typed[T any](u *unstructured.Unstructured, rules func(*T) []rule.Finding) []rule.Finding {
+	t, ok := rule.As[T](u)
 	if !ok {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -75,7 +76,7 @@ func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause
 	for i, a := range asked {
 		r := diagnose.NewRun(began, e.facts)
 		if live, _ := r.Get(a.Ref.GVK, a.Ref.Namespace, a.Ref.Name); live != nil {
-			causes[i] = newView(r, live).explain()
+			causes[i] = newRules(r, live).explain()
 		}
 	}
 	return causes, e.cost(began)
@@ -83,20 +84,20 @@ func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause
 
 // rules runs those for all objects, so that what they ask for is asked once.
 func (e *Explainer) rules(r *diagnose.Run, asked []Asked) {
-	var views []*view
+	var all []*rules
 	for _, a := range asked {
 		if live, _ := r.Get(a.Ref.GVK, a.Ref.Namespace, a.Ref.Name); live != nil {
-			v := newView(r, live)
-			v.rules()
-			views = append(views, v)
+			v := newRules(r, live)
+			v.apply()
+			all = append(all, v)
 		}
 	}
 	if r.Misses() > 0 {
 		return
 	}
-	for _, v := range views {
-		v.askHolders()
-		v.askWarnings()
+	for _, v := range all {
+		v.volumes.AskHolders()
+		v.AskWarnings()
 	}
 }
 
@@ -123,7 +124,7 @@ func (e *Explainer) forget(asked []Asked, now time.Time) {
 // is warned of, and what of a list is kept for the objects of one call.
 func isVolatile(q diagnose.Question) bool {
 	return q.Verb == diagnose.List && slices.Contains([]schema.GroupVersionKind{
-		core("Pod"), core("Event"), endpointSlice(), storage("VolumeAttachment"),
+		rule.Core("Pod"), rule.Core("Event"), rule.EndpointSlice(), rule.Storage("VolumeAttachment"),
 	}, q.GVK)
 }
 
@@ -134,7 +135,7 @@ func (e *Explainer) cost(since time.Time) Cost {
 	var c Cost
 	for _, q := range e.facts.Since(since) {
 		switch {
-		case isShared(q), q.GVK == core("Event"):
+		case isShared(q), q.GVK == rule.Core("Event"):
 			c.Shared++
 		default:
 			c.Own++

@@ -14,12 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // service explains why a Service does not answer, or has no address.
-func (v *view) service(s *corev1.Service) []finding {
+func (v *rules) service(s *corev1.Service) []rule.Finding {
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
@@ -30,76 +31,76 @@ func (v *view) service(s *corev1.Service) []finding {
 	return found
 }
 
-func (v *view) loadBalancer(s *corev1.Service) finding {
-	r := ref(core("Service"), s.Namespace, s.Name)
+func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
+	r := rule.Ref(rule.Core("Service"), s.Namespace, s.Name)
 	c := event.Cause{
 		Code:     "LoadBalancerPending",
-		Message:  name(r) + " has no address yet: no controller has given it a load balancer",
+		Message:  rule.Name(r) + " has no address yet: no controller has given it a load balancer",
 		Evidence: []string{"type LoadBalancer, .status.loadBalancer.ingress is empty"},
-		Next:     describe(r),
+		Next:     rule.Describe(r),
 	}
 	if class := s.Spec.LoadBalancerClass; class != nil {
 		c.Evidence = append(c.Evidence, "loadBalancerClass is "+text.Excerpt(*class)+": only the controller of that class looks at it")
 	}
-	if e := v.warning(s, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
+	if e := v.Warning(s, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
 		c.Code = "LoadBalancerFailed"
-		c.Message = name(r) + " has no address: its load balancer cannot be created (" + text.Excerpt(e.Reason) + ")"
-		c.Evidence = quoted(e)
+		c.Message = rule.Name(r) + " has no address: its load balancer cannot be created (" + text.Excerpt(e.Reason) + ")"
+		c.Evidence = rule.Quoted(e)
 	}
-	return finding{Cause: c, rank: root}
+	return rule.Finding{Cause: c, Rank: rule.Root}
 }
 
 // endpoints says why no Pod is behind a Service.
-func (v *view) endpoints(s *corev1.Service) []finding {
-	r := ref(core("Service"), s.Namespace, s.Name)
-	slicesOf := diagnose.Question{GVK: endpointSlice(), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}
-	endpoints, sure := v.list(slicesOf, every)
+func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
+	r := rule.Ref(rule.Core("Service"), s.Namespace, s.Name)
+	slicesOf := diagnose.Question{GVK: rule.EndpointSlice(), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}
+	endpoints, sure := v.Select(slicesOf, every)
 	selector := labels.SelectorFromSet(s.Spec.Selector)
-	var behind podList
+	var behind rule.Pods
 	if len(s.Spec.Selector) > 0 {
-		behind = v.readPods(s.Namespace, selector.String(), "", nil)
+		behind = v.ReadPods(s.Namespace, selector.String(), "", nil)
 	}
 	if !sure || answers(s, endpoints) {
 		return nil
 	}
-	c := event.Cause{Next: kubectl(s.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+s.Name), BlockedBy: r}
+	c := event.Cause{Next: rule.Kubectl(s.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+s.Name), BlockedBy: r}
 	if len(s.Spec.Selector) == 0 {
 		c.Code = "NoEndpoints"
-		c.Message = name(r) + " has no selector, and no endpoints were written for it"
+		c.Message = rule.Name(r) + " has no selector, and no endpoints were written for it"
 		c.Evidence = []string{".spec.selector is empty"}
-		return []finding{{Cause: c, rank: root}}
+		return []rule.Finding{{Cause: c, Rank: rule.Root}}
 	}
-	if !behind.sure {
+	if !behind.Sure {
 		return nil
 	}
-	if len(behind.pods) == 0 && behind.more == 0 {
+	if len(behind.Pods) == 0 && behind.More == 0 {
 		c.Code = "SelectorMatchesNothing"
-		c.Message = name(r) + " has no endpoints: its selector matches no Pod"
+		c.Message = rule.Name(r) + " has no endpoints: its selector matches no Pod"
 		c.Evidence = []string{"selector " + text.Excerpt(selector.String())}
-		c.Next = kubectl(s.Namespace, "get", "pods", "--show-labels")
-		return []finding{{Cause: c, rank: root}}
+		c.Next = rule.Kubectl(s.Namespace, "get", "pods", "--show-labels")
+		return []rule.Finding{{Cause: c, Rank: rule.Root}}
 	}
-	var found []finding
-	for _, p := range behind.pods {
-		found = append(found, v.pod(p)...)
+	var found []rule.Finding
+	for _, p := range behind.Pods {
+		found = append(found, v.pods.Explain(p)...)
 	}
-	if port, ok := portMissing(s, behind.pods); ok {
+	if port, ok := portMissing(s, behind.Pods); ok {
 		c.Code = "TargetPortMissing"
-		c.Message = fmt.Sprintf("%s has no endpoints for port %d: no container of its Pods has a port named %s", name(r), port.Port, text.Excerpt(port.TargetPort.StrVal))
+		c.Message = fmt.Sprintf("%s has no endpoints for port %d: no container of its Pods has a port named %s", rule.Name(r), port.Port, text.Excerpt(port.TargetPort.StrVal))
 		c.Evidence = []string{"targetPort " + text.Excerpt(port.TargetPort.StrVal)}
-		c.Next = kubectl(s.Namespace, "get", "pods", "-l", selector.String(), "-o", "custom-columns=POD:.metadata.name,PORTS:.spec.containers[*].ports[*].name")
-		return append(found, finding{Cause: c, rank: root})
+		c.Next = rule.Kubectl(s.Namespace, "get", "pods", "-l", selector.String(), "-o", "custom-columns=POD:.metadata.name,PORTS:.spec.containers[*].ports[*].name")
+		return append(found, rule.Finding{Cause: c, Rank: rule.Root})
 	}
-	if slices.ContainsFunc(behind.pods, ready) {
+	if slices.ContainsFunc(behind.Pods, rule.Ready) {
 		c.Code = "NoEndpoints"
-		c.Message = name(r) + " has no endpoints yet, although a Pod that it selects is ready"
+		c.Message = rule.Name(r) + " has no endpoints yet, although a Pod that it selects is ready"
 		c.Evidence = []string{"selector " + text.Excerpt(selector.String())}
-		return append(found, finding{Cause: c, rank: consequence})
+		return append(found, rule.Finding{Cause: c, Rank: rule.Consequence})
 	}
 	c.Code = "NoReadyEndpoints"
-	c.Message = fmt.Sprintf("%s has no ready endpoint: none of the Pods that it selects is ready", name(r))
-	c.Evidence = []string{"selector " + text.Excerpt(selector.String()) + " matches " + text.Count(len(behind.pods)+behind.more, "Pod")}
-	return append(found, finding{Cause: c, rank: consequence})
+	c.Message = fmt.Sprintf("%s has no ready endpoint: none of the Pods that it selects is ready", rule.Name(r))
+	c.Evidence = []string{"selector " + text.Excerpt(selector.String()) + " matches " + text.Count(len(behind.Pods)+behind.More, "Pod")}
+	return append(found, rule.Finding{Cause: c, Rank: rule.Consequence})
 }
 
 func every(*unstructured.Unstructured) bool { return true }
@@ -107,7 +108,7 @@ func every(*unstructured.Unstructured) bool { return true }
 // answers reports whether the Service has an endpoint that is ready.
 func answers(s *corev1.Service, endpoints []*unstructured.Unstructured) bool {
 	for _, u := range endpoints {
-		slice, ok := as[discoveryv1.EndpointSlice](u)
+		slice, ok := rule.As[discoveryv1.EndpointSlice](u)
 		if !ok {
 			continue
 		}
@@ -141,57 +142,57 @@ func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, boo
 }
 
 // ingress tells why an Ingress has no address.
-func (v *view) ingress(i *networkingv1.Ingress) []finding {
-	r := ref(networking("Ingress"), i.Namespace, i.Name)
+func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
+	r := rule.Ref(rule.Networking("Ingress"), i.Namespace, i.Name)
 	found := v.backends(i)
 	if len(i.Status.LoadBalancer.Ingress) > 0 {
 		return found
 	}
 	c := event.Cause{
 		Code:     "IngressNoAddress",
-		Message:  name(r) + " has no address yet: no controller has written one",
+		Message:  rule.Name(r) + " has no address yet: no controller has written one",
 		Evidence: []string{".status.loadBalancer.ingress is empty"},
-		Next:     kubectl("", "get", "ingressclasses"),
+		Next:     rule.Kubectl("", "get", "ingressclasses"),
 	}
 	class := i.Spec.IngressClassName
 	old := i.Annotations["kubernetes.io/ingress.class"]
 	switch {
 	case class != nil:
-		named := ref(networking("IngressClass"), "", *class)
-		u, sure := v.read(named)
+		named := rule.Ref(rule.Networking("IngressClass"), "", *class)
+		u, sure := v.Read(named)
 		if u == nil && sure {
 			c.Code, c.BlockedBy = "IngressClassMissing", named
-			c.Message = name(r) + " has no address: IngressClass " + *class + " does not exist"
-		} else if k, ok := as[networkingv1.IngressClass](u); ok {
+			c.Message = rule.Name(r) + " has no address: IngressClass " + *class + " does not exist"
+		} else if k, ok := rule.As[networkingv1.IngressClass](u); ok {
 			c.Evidence = append(c.Evidence, "IngressClass "+*class+" is for controller "+text.Excerpt(k.Spec.Controller))
 		}
 	case old != "":
 		c.Evidence = append(c.Evidence, "annotation kubernetes.io/ingress.class is "+text.Excerpt(old))
 	default:
-		c.Code, c.Message = "NoIngressClass", name(r)+" has no address: it names no IngressClass, and there is no default one"
+		c.Code, c.Message = "NoIngressClass", rule.Name(r)+" has no address: it names no IngressClass, and there is no default one"
 	}
-	e := append(slices.Clone(v.warnings(i)), nil)[0]
-	c.Evidence = append(c.Evidence, quoted(e)...)
-	return append(found, finding{Cause: c, rank: root})
+	e := append(slices.Clone(v.Warnings(i)), nil)[0]
+	c.Evidence = append(c.Evidence, rule.Quoted(e)...)
+	return append(found, rule.Finding{Cause: c, Rank: rule.Root})
 }
 
 // backends says which Services and certificates of an Ingress are not there.
-func (v *view) backends(i *networkingv1.Ingress) []finding {
-	r := ref(networking("Ingress"), i.Namespace, i.Name)
+func (v *rules) backends(i *networkingv1.Ingress) []rule.Finding {
+	r := rule.Ref(rule.Networking("Ingress"), i.Namespace, i.Name)
 	services, secrets := ingressRefs(i)
-	var found []finding
+	var found []rule.Finding
 	for _, kind := range []string{"Service", "Secret"} {
 		names := map[string][]string{"Service": services, "Secret": secrets}[kind]
-		for _, named := range names[:min(detail, len(names))] {
-			missing := ref(core(kind), i.Namespace, named)
-			if !v.absent(missing) {
+		for _, named := range names[:min(rule.MostDetailed, len(names))] {
+			missing := rule.Ref(rule.Core(kind), i.Namespace, named)
+			if !v.Absent(missing) {
 				continue
 			}
-			found = append(found, finding{rank: root, Cause: event.Cause{
+			found = append(found, rule.Finding{Rank: rule.Root, Cause: event.Cause{
 				Code:      kind + "Missing",
-				Message:   name(r) + " needs " + kind + " " + named + ", which does not exist",
-				Evidence:  []string{name(missing) + " is not found"},
-				Next:      kubectl(i.Namespace, "get", strings.ToLower(kind)+"s"),
+				Message:   rule.Name(r) + " needs " + kind + " " + named + ", which does not exist",
+				Evidence:  []string{rule.Name(missing) + " is not found"},
+				Next:      rule.Kubectl(i.Namespace, "get", strings.ToLower(kind)+"s"),
 				BlockedBy: missing,
 			}})
 		}
@@ -218,7 +219,7 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	for _, tls := range i.Spec.TLS {
 		secrets = append(secrets, tls.SecretName)
 	}
-	return stated(services), stated(secrets)
+	return rule.Stated(services), rule.Stated(secrets)
 }
 
 // selectorOf returns a label selector as kubectl takes it; "" where it selects

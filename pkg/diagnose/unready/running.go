@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/pod"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -22,7 +24,7 @@ const MostRunning = 10
 
 // HasPods reports whether an object of the kind is a workload whose Pods stay.
 func HasPods(ref object.Ref) bool {
-	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == apps(ref.GVK.Kind)
+	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == rule.Apps(ref.GVK.Kind)
 }
 
 // Running tells which images the Pods of workloads run, as their nodes say it: two requests
@@ -62,7 +64,7 @@ func running(r *diagnose.Run, ref object.Ref) []event.Image {
 		return nil
 	}
 	listed, _ := r.Collect(diagnose.Question{
-		Verb: diagnose.List, GVK: core("Pod"), Namespace: ref.Namespace, Labels: selector.String(), Kept: "what runs",
+		Verb: diagnose.List, GVK: rule.Core("Pod"), Namespace: ref.Namespace, Labels: selector.String(), Kept: "what runs",
 	}, diagnose.Matching(func(*unstructured.Unstructured) bool { return true }))
 	pods := diagnose.All[corev1.Pod](listed.Objects)
 	var images []event.Image
@@ -76,16 +78,16 @@ func running(r *diagnose.Run, ref object.Ref) []event.Image {
 func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	var images []event.Image
 	for _, p := range pods {
-		for _, b := range containersOf(&p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
-			id := b.status.ImageID
-			if b.spec.Name != c.Name || b.spec.Image != c.Image || id == "" || b.status.State.Running == nil || p.DeletionTimestamp != nil {
+		for _, b := range pod.ContainersOf(&p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
+			id := b.Status.ImageID
+			if b.Spec.Name != c.Name || b.Spec.Image != c.Image || id == "" || b.Status.State.Running == nil || p.DeletionTimestamp != nil {
 				continue
 			}
 			i := slices.IndexFunc(images, func(image event.Image) bool { return same(image.ID) == same(id) })
 			if i < 0 {
-				i, images = len(images), append(images, event.Image{Container: c.Name, Image: c.Image, ID: id, Pulls: pulls(&p, c.Name)})
+				i, images = len(images), append(images, event.Image{Container: c.Name, Image: c.Image, ID: id, Pulls: pod.Pulls(&p, c.Name)})
 			}
-			images[i].Pods = append(images[i].Pods, event.RunningPod{Name: p.Name, Node: p.Spec.NodeName, Since: b.status.State.Running.StartedAt.Time})
+			images[i].Pods = append(images[i].Pods, event.RunningPod{Name: p.Name, Node: p.Spec.NodeName, Since: b.Status.State.Running.StartedAt.Time})
 		}
 	}
 	slices.SortStableFunc(images, func(a, b event.Image) int {
@@ -95,13 +97,13 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 }
 
 // same is what two IDs of one image have in common: the registry's digest, where it is known.
-func same(id string) string { return cmp.Or(digest(id), id) }
+func same(id string) string { return cmp.Or(pod.Digest(id), id) }
 
 // DifferingImages is a remark about Pods of one template that do not run the same image,
 // though all of them are ready; false if there are none.
 func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	for i, image := range runs.Images {
-		if i == 0 || runs.Images[i-1].Container != image.Container || digest(image.ID) == "" || digest(runs.Images[i-1].ID) == "" {
+		if i == 0 || runs.Images[i-1].Container != image.Container || pod.Digest(image.ID) == "" || pod.Digest(runs.Images[i-1].ID) == "" {
 			continue
 		}
 		before := runs.Images[i-1]
@@ -109,11 +111,11 @@ func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 		r := event.Remarked{
 			Ref: runs.Ref, Code: "ImageDiffers", Path: fmt.Sprintf(".spec.template.spec.containers[name=%q].image", image.Container),
 			Text: fmt.Sprintf("nodes run different images under the same name %s: Pod %s on node %s has %s, Pod %s on node %s has %s",
-				text.Excerpt(image.Image), before.Pods[0].Name, before.Pods[0].Node, short(digest(before.ID)), odd.Name, odd.Node, short(digest(image.ID))),
+				text.Excerpt(image.Image), before.Pods[0].Name, before.Pods[0].Node, pod.Short(pod.Digest(before.ID)), odd.Name, odd.Node, pod.Short(pod.Digest(image.ID))),
 			Hint: "give each image a tag of its own, or name it by its digest (name@sha256:…); a node that has an image of that name does not pull it again",
 		}
 		if image.Pulls {
-			r.Hint = "restart the older ones: " + kubectl(runs.Ref.Namespace, "rollout", "restart", runs.Ref.Resource())
+			r.Hint = "restart the older ones: " + rule.Kubectl(runs.Ref.Namespace, "rollout", "restart", runs.Ref.Resource())
 		}
 		return r, true
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -22,7 +23,7 @@ type unread struct {
 
 // unread says what could not be looked at: there may be causes in it, too (edge
 // case 67).
-func (v *view) unread() []finding {
+func (v *rules) unread() []rule.Finding {
 	var forbidden, failed []unread
 	for _, u := range v.unreadRefs() {
 		if apierrors.IsForbidden(u.err) {
@@ -31,18 +32,18 @@ func (v *view) unread() []finding {
 			failed = append(failed, u)
 		}
 	}
-	var found []finding
+	var found []rule.Finding
 	if len(forbidden) > 0 {
 		first := forbidden[0].ref
-		found = append(found, finding{rank: doubt, Cause: event.Cause{
+		found = append(found, rule.Finding{Rank: rule.Doubt, Cause: event.Cause{
 			Code:     "NotAllowed",
 			Message:  "the state of these is unknown, because they may not be read: " + text.List(whats(forbidden), 5),
 			Evidence: errorLines(forbidden),
-			Next:     kubectl(first.Namespace, "auth", "can-i", verb(first), resourceOf(first)),
+			Next:     rule.Kubectl(first.Namespace, "auth", "can-i", verb(first), resourceOf(first)),
 		}})
 	}
 	if len(failed) > 0 {
-		found = append(found, finding{rank: doubt, Cause: event.Cause{
+		found = append(found, rule.Finding{Rank: rule.Doubt, Cause: event.Cause{
 			Code:     "Unreadable",
 			Message:  "the state of these is unknown, because they could not be read: " + text.List(whats(failed), 5),
 			Evidence: errorLines(failed),
@@ -52,7 +53,7 @@ func (v *view) unread() []finding {
 }
 
 // unreadRefs are what got no answer, each once.
-func (v *view) unreadRefs() []unread {
+func (v *rules) unreadRefs() []unread {
 	var all []unread
 	for q, err := range v.Unanswered() {
 		r := object.Ref{GVK: q.GVK, Namespace: q.Namespace}
@@ -106,7 +107,7 @@ func what(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	switch {
 	case r.Name != "":
-		return name(r)
+		return rule.Name(r)
 	case r.Namespace != "":
 		return plural.Resource + " in " + r.Namespace
 	default:

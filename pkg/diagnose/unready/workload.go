@@ -15,21 +15,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // deployment follows a Deployment to its ReplicaSets and their Pods.
-func (v *view) deployment(d *appsv1.Deployment) []finding {
-	r := ref(apps("Deployment"), d.Namespace, d.Name)
-	var found []finding
+func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
+	r := rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name)
+	var found []rule.Finding
 	if d.Spec.Paused {
-		found = append(found, finding{rank: root, Cause: event.Cause{
+		found = append(found, rule.Finding{Rank: rule.Root, Cause: event.Cause{
 			Code:      "Paused",
-			Message:   name(r) + " is paused: changes to it are not rolled out",
+			Message:   rule.Name(r) + " is paused: changes to it are not rolled out",
 			Evidence:  []string{".spec.paused is true"},
-			Next:      kubectl(d.Namespace, "rollout", "resume", r.Resource()),
+			Next:      rule.Kubectl(d.Namespace, "rollout", "resume", r.Resource()),
 			Risk:      "all changes made since it was paused are rolled out",
 			BlockedBy: r,
 		}})
@@ -42,13 +43,13 @@ func (v *view) deployment(d *appsv1.Deployment) []finding {
 			below[i].Passing = rs.Annotations[deploymentRevision] != d.Annotations[deploymentRevision]
 		}
 		found = append(found, below...)
-		pods = append(pods, v.podsOf(rs.UID)...)
+		pods = append(pods, v.PodsOf(rs.UID)...)
 	}
-	if stuck := v.deadlock(d, pods); stuck != nil {
-		found = slices.DeleteFunc(found, func(f finding) bool { return f.Code == "VolumeInUse" })
+	if stuck := v.volumes.Deadlock(d, pods); stuck != nil {
+		found = slices.DeleteFunc(found, func(f rule.Finding) bool { return f.Code == "VolumeInUse" })
 		found = append(found, stuck...)
 	} else {
-		found = append(found, v.sharedVolume(d, pods)...)
+		found = append(found, v.volumes.SharedVolume(d, pods)...)
 	}
 	for _, c := range d.Status.Conditions {
 		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
@@ -61,17 +62,17 @@ func (v *view) deployment(d *appsv1.Deployment) []finding {
 	return found
 }
 
-func (v *view) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) finding {
-	r := ref(apps("Deployment"), d.Namespace, d.Name)
+func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rule.Finding {
+	r := rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name)
 	limit := int32(600)
 	if d.Spec.ProgressDeadlineSeconds != nil {
 		limit = *d.Spec.ProgressDeadlineSeconds
 	}
-	return finding{rank: consequence, Cause: event.Cause{
+	return rule.Finding{Rank: rule.Consequence, Cause: event.Cause{
 		Code:     "ProgressDeadlineExceeded",
-		Message:  fmt.Sprintf("%s made no progress for %d s, its progressDeadlineSeconds", name(r), limit),
+		Message:  fmt.Sprintf("%s made no progress for %d s, its progressDeadlineSeconds", rule.Name(r), limit),
 		Evidence: []string{"condition Progressing=False: " + text.Excerpt(c.Message)},
-		Next:     describe(r),
+		Next:     rule.Describe(r),
 	}}
 }
 
@@ -81,14 +82,14 @@ const deploymentRevision = "deployment.kubernetes.io/revision"
 
 // replicaSetsOf reads the ReplicaSets of a Deployment that have Pods, or should, and
 // those Pods.
-func (v *view) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
+func (v *rules) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
 		return nil
 	}
 	misses := v.Misses()
-	objects, _ := v.list(diagnose.Question{GVK: apps("ReplicaSet"), Namespace: d.Namespace, Labels: selector, Kept: "of " + string(d.UID)}, func(u *unstructured.Unstructured) bool {
-		rs, ok := as[appsv1.ReplicaSet](u)
+	objects, _ := v.Select(diagnose.Question{GVK: rule.Apps("ReplicaSet"), Namespace: d.Namespace, Labels: selector, Kept: "of " + string(d.UID)}, func(u *unstructured.Unstructured) bool {
+		rs, ok := rule.As[appsv1.ReplicaSet](u)
 		if !ok || !metav1.IsControlledBy(rs, d) {
 			return false
 		}
@@ -101,24 +102,24 @@ func (v *view) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
 	var sets []*appsv1.ReplicaSet
 	var uids []types.UID
 	for _, u := range objects {
-		if rs, ok := as[appsv1.ReplicaSet](u); ok {
+		if rs, ok := rule.As[appsv1.ReplicaSet](u); ok {
 			sets, uids = append(sets, rs), append(uids, rs.UID)
 		}
 	}
-	v.readPods(d.Namespace, selector, fmt.Sprint("of ", uids), controlledBy(uids...))
+	v.ReadPods(d.Namespace, selector, fmt.Sprint("of ", uids), rule.ControlledBy(uids...))
 	return sets
 }
 
 // replicaSet is about a ReplicaSet that no Deployment is looked at for.
-func (v *view) replicaSet(rs *appsv1.ReplicaSet) []finding {
+func (v *rules) replicaSet(rs *appsv1.ReplicaSet) []rule.Finding {
 	v.readPodsOf(rs, selectorOf(rs.Spec.Selector))
 	return v.replicaSetOf(rs)
 }
 
 // replicaSetOf follows a ReplicaSet to what keeps its Pods from being created, and
 // to its Pods.
-func (v *view) replicaSetOf(rs *appsv1.ReplicaSet) []finding {
-	w := workload{ref: ref(apps("ReplicaSet"), rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
+func (v *rules) replicaSetOf(rs *appsv1.ReplicaSet) []rule.Finding {
+	w := workload{ref: rule.Ref(rule.Apps("ReplicaSet"), rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
 	for _, c := range rs.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
 			w.refusal, w.refusedAt = c.Message, c.LastTransitionTime.Time
@@ -128,8 +129,8 @@ func (v *view) replicaSetOf(rs *appsv1.ReplicaSet) []finding {
 	return v.workload(w, rs.Spec.MinReadySeconds)
 }
 
-func (v *view) replicationController(rc *corev1.ReplicationController) []finding {
-	w := workload{ref: ref(core("ReplicationController"), rc.Namespace, rc.Name), object: rc}
+func (v *rules) replicationController(rc *corev1.ReplicationController) []rule.Finding {
+	w := workload{ref: rule.Ref(rule.Core("ReplicationController"), rc.Namespace, rc.Name), object: rc}
 	if len(rc.Spec.Selector) > 0 {
 		w.selector = labels.SelectorFromSet(rc.Spec.Selector).String()
 	}
@@ -146,37 +147,37 @@ func (v *view) replicationController(rc *corev1.ReplicationController) []finding
 }
 
 // workload looks at the Pods that are missing and at those that are not ready.
-func (v *view) workload(w workload, minReadySeconds int32) []finding {
+func (v *rules) workload(w workload, minReadySeconds int32) []rule.Finding {
 	v.readPodsOf(w.object, w.selector)
 	found := v.refused(w)
-	pods := v.podsOf(w.object.GetUID())
+	pods := v.PodsOf(w.object.GetUID())
 	for _, pod := range pods {
-		for _, f := range v.pod(pod) {
+		for _, f := range v.pods.Explain(pod) {
 			if pod.Status.Phase == corev1.PodFailed && w.ref.GVK.Kind != "Job" {
-				f.rank = consequence // Another Pod is in its place.
+				f.Rank = rule.Consequence // Another Pod is in its place.
 			}
 			found = append(found, f)
 		}
 	}
-	found = append(found, v.images(pods)...)
+	found = append(found, v.pods.Images(pods)...)
 	return append(found, v.notLongReady(w.ref, pods, minReadySeconds)...)
 }
 
 // readPodsOf reads the Pods that a workload controls.
-func (v *view) readPodsOf(owner metav1.Object, selector string) {
+func (v *rules) readPodsOf(owner metav1.Object, selector string) {
 	if selector != "" {
-		v.readPods(owner.GetNamespace(), selector, "of "+string(owner.GetUID()), controlledBy(owner.GetUID()))
+		v.ReadPods(owner.GetNamespace(), selector, "of "+string(owner.GetUID()), rule.ControlledBy(owner.GetUID()))
 	}
 }
 
 // notLongReady says that Pods are ready, but not for long enough to count.
-func (v *view) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds int32) []finding {
+func (v *rules) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds int32) []rule.Finding {
 	if minReadySeconds == 0 || v.Now.IsZero() {
 		return nil
 	}
 	young := 0
 	for _, pod := range pods {
-		c := podCondition(pod, corev1.PodReady)
+		c := rule.PodCondition(pod, corev1.PodReady)
 		if c.Status == corev1.ConditionTrue && v.Now.Sub(c.LastTransitionTime.Time).Seconds() < float64(minReadySeconds) {
 			young++
 		}
@@ -184,16 +185,16 @@ func (v *view) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds in
 	if young == 0 {
 		return nil
 	}
-	return []finding{{rank: consequence, Cause: event.Cause{
+	return []rule.Finding{{Rank: rule.Consequence, Cause: event.Cause{
 		Code:     "MinReadySeconds",
-		Message:  fmt.Sprintf("%s of %s ready, but not yet for the %d s that minReadySeconds asks for", text.Count(young, "Pod"), name(r), minReadySeconds),
+		Message:  fmt.Sprintf("%s of %s ready, but not yet for the %d s that minReadySeconds asks for", text.Count(young, "Pod"), rule.Name(r), minReadySeconds),
 		Evidence: []string{fmt.Sprintf(".spec.minReadySeconds is %d", minReadySeconds)},
 	}}}
 }
 
 // statefulSet follows a StatefulSet to its Pods, which it may not replace by itself.
-func (v *view) statefulSet(s *appsv1.StatefulSet) []finding {
-	r := ref(apps("StatefulSet"), s.Namespace, s.Name)
+func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
+	r := rule.Ref(rule.Apps("StatefulSet"), s.Namespace, s.Name)
 	w := workload{ref: r, object: s, template: s.Spec.Template.Spec, selector: selectorOf(s.Spec.Selector)}
 	w.short = s.Spec.Replicas != nil && s.Status.Replicas < *s.Spec.Replicas
 	found := v.workload(w, s.Spec.MinReadySeconds)
@@ -201,32 +202,32 @@ func (v *view) statefulSet(s *appsv1.StatefulSet) []finding {
 		revision := pod.Labels[appsv1.StatefulSetRevisionLabel]
 		return s.Status.UpdateRevision != "" && revision != "" && revision != s.Status.UpdateRevision
 	}
-	pods := v.podsOf(s.UID)
+	pods := v.PodsOf(s.UID)
 	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return append(found, v.onDelete(r, pods, old)...)
 	}
 	// A Pod of an older revision that never got ready is not replaced by a
 	// corrected one: the controller waits for it first (k/k#67250).
-	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return old(pod) && !ready(pod) && pod.DeletionTimestamp == nil })
+	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return old(pod) && !rule.Ready(pod) && pod.DeletionTimestamp == nil })
 	if i < 0 || s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
 		return found
 	}
 	pod := pods[i]
-	return append(found, finding{rank: root, Cause: event.Cause{
+	return append(found, rule.Finding{Rank: rule.Root, Cause: event.Cause{
 		Code:    "StatefulSetPodStuck",
-		Message: fmt.Sprintf("Pod %s is of an older revision and not ready; %s waits for it instead of replacing it", pod.Name, name(r)),
+		Message: fmt.Sprintf("Pod %s is of an older revision and not ready; %s waits for it instead of replacing it", pod.Name, rule.Name(r)),
 		Evidence: []string{
 			fmt.Sprintf("Pod %s is of revision %s, asked for is %s", pod.Name, text.Excerpt(pod.Labels[appsv1.StatefulSetRevisionLabel]), s.Status.UpdateRevision),
 			".spec.podManagementPolicy is OrderedReady",
 		},
-		Next:      kubectl(pod.Namespace, "delete", "pod", pod.Name),
+		Next:      rule.Kubectl(pod.Namespace, "delete", "pod", pod.Name),
 		Risk:      "the Pod ends and is created again from the new template; its claims stay",
-		BlockedBy: ref(core("Pod"), pod.Namespace, pod.Name),
+		BlockedBy: rule.Ref(rule.Core("Pod"), pod.Namespace, pod.Name),
 	}})
 }
 
 // onDelete says that Pods are of an older revision, and stay so until they are deleted.
-func (v *view) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []finding {
+func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []rule.Finding {
 	var names []string
 	for _, pod := range pods {
 		if old(pod) {
@@ -236,18 +237,18 @@ func (v *view) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) 
 	if len(names) == 0 {
 		return nil
 	}
-	return []finding{{rank: root, Cause: event.Cause{
+	return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 		Code:      "UpdateOnDelete",
-		Message:   fmt.Sprintf("%s of %s of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted", text.Count(len(names), "Pod"), name(r)),
+		Message:   fmt.Sprintf("%s of %s of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted", text.Count(len(names), "Pod"), rule.Name(r)),
 		Evidence:  []string{"of an older revision: " + text.List(names, 3)},
-		Next:      kubectl(r.Namespace, "delete", "pod", names[0]),
+		Next:      rule.Kubectl(r.Namespace, "delete", "pod", names[0]),
 		Risk:      "the Pod ends and is created again from the new template",
-		BlockedBy: ref(core("Pod"), r.Namespace, names[0]),
+		BlockedBy: rule.Ref(rule.Core("Pod"), r.Namespace, names[0]),
 	}}}
 }
 
-func (v *view) daemonSet(d *appsv1.DaemonSet) []finding {
-	r := ref(apps("DaemonSet"), d.Namespace, d.Name)
+func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
+	r := rule.Ref(rule.Apps("DaemonSet"), d.Namespace, d.Name)
 	w := workload{ref: r, object: d, template: d.Spec.Template.Spec, selector: selectorOf(d.Spec.Selector)}
 	w.short = d.Status.CurrentNumberScheduled < d.Status.DesiredNumberScheduled
 	found := v.workload(w, d.Spec.MinReadySeconds)
@@ -256,21 +257,21 @@ func (v *view) daemonSet(d *appsv1.DaemonSet) []finding {
 	}
 	// The generation of the template, which the hash does not tell in the status.
 	current := d.Annotations[appsv1.DeprecatedTemplateGeneration]
-	return append(found, v.onDelete(r, v.podsOf(d.UID), func(pod *corev1.Pod) bool {
+	return append(found, v.onDelete(r, v.PodsOf(d.UID), func(pod *corev1.Pod) bool {
 		generation := pod.Labels[appsv1.DeprecatedTemplateGeneration]
 		return current != "" && generation != "" && generation != current
 	})...)
 }
 
 // job tells why a Job is not complete.
-func (v *view) job(j *batchv1.Job) []finding {
-	r := ref(batch("Job"), j.Namespace, j.Name)
+func (v *rules) job(j *batchv1.Job) []rule.Finding {
+	r := rule.Ref(rule.Batch("Job"), j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
-		return []finding{{rank: root, Cause: event.Cause{
+		return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 			Code:      "Suspended",
-			Message:   name(r) + " is suspended: it runs no Pods",
+			Message:   rule.Name(r) + " is suspended: it runs no Pods",
 			Evidence:  []string{".spec.suspend is true"},
-			Next:      kubectl(j.Namespace, "patch", r.Resource(), "--type=merge", "-p", `{"spec":{"suspend":false}}`),
+			Next:      rule.Kubectl(j.Namespace, "patch", r.Resource(), "--type=merge", "-p", `{"spec":{"suspend":false}}`),
 			Risk:      "the Job runs; a queue that suspended it on purpose, such as Kueue, may do so again",
 			BlockedBy: r,
 		}}}
@@ -288,13 +289,13 @@ func (v *view) job(j *batchv1.Job) []finding {
 
 // jobFailed says why a Job has given up. That its Pods failed, if they still are
 // there, comes before it.
-func jobFailed(j *batchv1.Job, c batchv1.JobCondition) finding {
-	r := ref(batch("Job"), j.Namespace, j.Name)
+func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
+	r := rule.Ref(rule.Batch("Job"), j.Namespace, j.Name)
 	cause := event.Cause{
 		Code:     "JobFailed",
-		Message:  name(r) + " has failed (" + text.Excerpt(c.Reason) + "), and does not try again",
+		Message:  rule.Name(r) + " has failed (" + text.Excerpt(c.Reason) + "), and does not try again",
 		Evidence: []string{fmt.Sprintf("condition %s (%s): %s", c.Type, text.Excerpt(c.Reason), text.Excerpt(c.Message)), text.Count(int(j.Status.Failed), "Pod") + " failed"},
-		Next:     kubectl(j.Namespace, "logs", r.Resource(), "--all-containers", "--tail=50"),
+		Next:     rule.Kubectl(j.Namespace, "logs", r.Resource(), "--all-containers", "--tail=50"),
 	}
 	switch c.Reason {
 	case batchv1.JobReasonBackoffLimitExceeded:
@@ -303,46 +304,46 @@ func jobFailed(j *batchv1.Job, c batchv1.JobCondition) finding {
 		if j.Spec.BackoffLimit != nil {
 			limit = *j.Spec.BackoffLimit
 		}
-		cause.Message = fmt.Sprintf("%s has failed: its Pods failed more often than its backoffLimit of %d allows", name(r), limit)
+		cause.Message = fmt.Sprintf("%s has failed: its Pods failed more often than its backoffLimit of %d allows", rule.Name(r), limit)
 	case batchv1.JobReasonDeadlineExceeded:
 		cause.Code = "JobDeadline"
-		cause.Message = name(r) + " has failed: it took longer than its activeDeadlineSeconds"
+		cause.Message = rule.Name(r) + " has failed: it took longer than its activeDeadlineSeconds"
 		if j.Spec.ActiveDeadlineSeconds != nil {
 			cause.Message += fmt.Sprintf(" of %s", time.Duration(*j.Spec.ActiveDeadlineSeconds)*time.Second)
 		}
-		cause.Next = describe(r)
+		cause.Next = rule.Describe(r)
 	}
 	if j.Status.Failed == 0 {
-		cause.Next = describe(r)
+		cause.Next = rule.Describe(r)
 	}
-	return finding{Cause: cause, rank: consequence}
+	return rule.Finding{Cause: cause, Rank: rule.Consequence}
 }
 
 // cronJob says what keeps a CronJob from running.
-func (v *view) cronJob(j *batchv1.CronJob) []finding {
-	r := ref(batch("CronJob"), j.Namespace, j.Name)
+func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
+	r := rule.Ref(rule.Batch("CronJob"), j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
-		return []finding{{rank: root, Cause: event.Cause{
+		return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 			Code:      "Suspended",
-			Message:   name(r) + " is suspended: no Job is started at its times",
+			Message:   rule.Name(r) + " is suspended: no Job is started at its times",
 			Evidence:  []string{".spec.suspend is true"},
-			Next:      kubectl(j.Namespace, "patch", r.Resource(), "--type=merge", "-p", `{"spec":{"suspend":false}}`),
+			Next:      rule.Kubectl(j.Namespace, "patch", r.Resource(), "--type=merge", "-p", `{"spec":{"suspend":false}}`),
 			Risk:      "a time that was missed is made up for at once, if startingDeadlineSeconds allows it",
 			BlockedBy: r,
 		}}}
 	}
-	var found []finding
+	var found []rule.Finding
 	for _, active := range j.Status.Active[:min(3, len(j.Status.Active))] {
-		if job := v.find(ref(batch("Job"), j.Namespace, active.Name)); job != nil {
+		if job := v.Find(rule.Ref(rule.Batch("Job"), j.Namespace, active.Name)); job != nil {
 			found = append(found, v.subject(job)...)
 		}
 	}
-	if e := v.warning(j, "FailedCreate", "FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnknownTimeZone", "InvalidSchedule"); e != nil {
-		found = append(found, finding{rank: root, Cause: event.Cause{
+	if e := v.Warning(j, "FailedCreate", "FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnknownTimeZone", "InvalidSchedule"); e != nil {
+		found = append(found, rule.Finding{Rank: rule.Root, Cause: event.Cause{
 			Code:      "CronJobNotStarted",
-			Message:   name(r) + " cannot start its Job (" + text.Excerpt(e.Reason) + ")",
-			Evidence:  quoted(e),
-			Next:      describe(r),
+			Message:   rule.Name(r) + " cannot start its Job (" + text.Excerpt(e.Reason) + ")",
+			Evidence:  rule.Quoted(e),
+			Next:      rule.Describe(r),
 			BlockedBy: r,
 		}})
 	}

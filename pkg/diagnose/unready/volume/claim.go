@@ -1,4 +1,4 @@
-package unready
+package volume
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -23,30 +24,30 @@ func claimNames(p *corev1.Pod) []string {
 			names = append(names, p.Name+"-"+vol.Name)
 		}
 	}
-	return stated(names)
+	return rule.Stated(names)
 }
 
-// claimsOf tells which claims of a Pod keep it waiting.
-func (v *view) claimsOf(p *corev1.Pod) []finding {
-	var found []finding
+// ClaimsOf tells which claims of a Pod keep it waiting.
+func (v Rules) ClaimsOf(p *corev1.Pod) []rule.Finding {
+	var found []rule.Finding
 	for _, claim := range claimNames(p) {
-		r := ref(core("PersistentVolumeClaim"), p.Namespace, claim)
-		u, sure := v.read(r)
+		r := rule.Ref(rule.Core("PersistentVolumeClaim"), p.Namespace, claim)
+		u, sure := v.Read(r)
 		if u == nil && sure {
-			found = append(found, of(p, root, event.Cause{
+			found = append(found, rule.Of(p, rule.Root, event.Cause{
 				Code:      "ClaimMissing",
 				Message:   "mounts PersistentVolumeClaim " + claim + ", which does not exist",
-				Evidence:  []string{name(r) + " is not found"},
-				Next:      kubectl(p.Namespace, "get", "persistentvolumeclaims"),
+				Evidence:  []string{rule.Name(r) + " is not found"},
+				Next:      rule.Kubectl(p.Namespace, "get", "persistentvolumeclaims"),
 				BlockedBy: r,
 			}))
 			continue
 		}
-		pvc, ok := as[corev1.PersistentVolumeClaim](u)
+		pvc, ok := rule.As[corev1.PersistentVolumeClaim](u)
 		if !ok {
 			continue
 		}
-		for _, f := range v.claim(pvc) {
+		for _, f := range v.Claim(pvc) {
 			if f.Code != "WaitForFirstConsumer" { // This Pod is the consumer.
 				found = append(found, f)
 			}
@@ -55,10 +56,10 @@ func (v *view) claimsOf(p *corev1.Pod) []finding {
 	return found
 }
 
-// claim tells why a claim has no volume.
-func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
-	r := ref(core("PersistentVolumeClaim"), pvc.Namespace, pvc.Name)
-	c := event.Cause{BlockedBy: r, Next: describe(r)}
+// Claim tells why a claim has no volume.
+func (v Rules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
+	r := rule.Ref(rule.Core("PersistentVolumeClaim"), pvc.Namespace, pvc.Name)
+	c := event.Cause{BlockedBy: r, Next: rule.Describe(r)}
 	switch {
 	case pvc.DeletionTimestamp != nil:
 		c.Code, c.Message = "ClaimTerminating", "is being deleted"
@@ -66,41 +67,41 @@ func (v *view) claim(pvc *corev1.PersistentVolumeClaim) []finding {
 	case pvc.Status.Phase == corev1.ClaimLost:
 		c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+pvc.Spec.VolumeName+", which no longer exists"
 		c.Evidence = []string{"phase Lost"}
-		c.BlockedBy = ref(core("PersistentVolume"), "", pvc.Spec.VolumeName)
+		c.BlockedBy = rule.Ref(rule.Core("PersistentVolume"), "", pvc.Spec.VolumeName)
 	case pvc.Status.Phase == corev1.ClaimBound:
 		return nil
 	default:
 		c = v.unbound(pvc, c)
 	}
-	return []finding{{Cause: c, rank: root, who: r.String(), noun: "PersistentVolumeClaim"}}
+	return []rule.Finding{{Cause: c, Rank: rule.Root, Who: r.String(), Noun: "PersistentVolumeClaim"}}
 }
 
 // unbound goes by the claim's storage class.
-func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
+func (v Rules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
 	c.Evidence = []string{"phase " + text.Excerpt(cmp.Or(string(pvc.Status.Phase), "not set"))}
-	e := v.warning(pvc, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
-	c.Evidence = append(c.Evidence, quoted(e)...)
+	e := v.Warning(pvc, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
+	c.Evidence = append(c.Evidence, rule.Quoted(e)...)
 	class, ok := v.classOf(pvc)
 	switch {
 	case pvc.Spec.VolumeName != "":
 		c.Code, c.Message = "ClaimUnbound", "asks for PersistentVolume "+pvc.Spec.VolumeName+", and is not bound to it"
-		c.Next = kubectl("", "get", "persistentvolumes")
-		c.BlockedBy = ref(core("PersistentVolume"), "", pvc.Spec.VolumeName)
-		if v.absent(c.BlockedBy) {
+		c.Next = rule.Kubectl("", "get", "persistentvolumes")
+		c.BlockedBy = rule.Ref(rule.Core("PersistentVolume"), "", pvc.Spec.VolumeName)
+		if v.Absent(c.BlockedBy) {
 			c.Evidence = append(c.Evidence, "PersistentVolume "+pvc.Spec.VolumeName+" does not exist")
 		}
 	case !ok: // Which class it is, or whether there is one, is not known.
 		c.Code, c.Message = "ClaimUnbound", "is not bound to a volume"
 	case class.ref.Name == "":
 		c.Code, c.Message = "NoStorageClass", "names no storage class, there is no default one, and no PersistentVolume fits it"
-		c.Next = kubectl("", "get", "storageclasses")
+		c.Next = rule.Kubectl("", "get", "storageclasses")
 	case class.class == nil:
 		c.Code, c.Message = "StorageClassMissing", "asks for StorageClass "+class.ref.Name+", which does not exist"
-		c.Next = kubectl("", "get", "storageclasses")
+		c.Next = rule.Kubectl("", "get", "storageclasses")
 		c.BlockedBy = class.ref
 	case class.class.Provisioner == "kubernetes.io/no-provisioner":
 		c.Code, c.Message = "NoVolume", "waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" creates none on its own"
-		c.Next = kubectl("", "get", "persistentvolumes")
+		c.Next = rule.Kubectl("", "get", "persistentvolumes")
 	case e != nil:
 		c.Code, c.Message = "ProvisioningFailed", "its volume cannot be created by "+text.Excerpt(class.class.Provisioner)
 	case class.firstConsumer() && pvc.Annotations[selectedNode] == "":
@@ -110,7 +111,7 @@ func (v *view) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.C
 		provisioner := text.Excerpt(cmp.Or(pvc.Annotations[provisionerOf], class.class.Provisioner))
 		c.Code, c.Message = "NoProvisioner", "waits for "+provisioner+" to create its volume, with no sign of progress: is it installed and running?"
 		c.Evidence = []string{"provisioner of StorageClass " + class.ref.Name + " is " + provisioner}
-		c.Next = kubectl("", "get", "csidrivers,pods", "-A")
+		c.Next = rule.Kubectl("", "get", "csidrivers,pods", "-A")
 		c.BlockedBy = class.ref
 	}
 	return c
@@ -136,16 +137,16 @@ func (c claimClass) firstConsumer() bool {
 }
 
 // classOf returns the storage class of a claim; false where that is not known.
-func (v *view) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
+func (v Rules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
 	if pvc.Spec.StorageClassName == nil {
 		return claimClass{}, true // The server puts the default class into the claim, once there is one.
 	}
 	if *pvc.Spec.StorageClassName == "" {
 		return claimClass{}, true // A class of that name is never looked for.
 	}
-	r := ref(storage("StorageClass"), "", *pvc.Spec.StorageClassName)
-	u, sure := v.read(r)
-	class, ok := as[storagev1.StorageClass](u)
+	r := rule.Ref(rule.Storage("StorageClass"), "", *pvc.Spec.StorageClassName)
+	u, sure := v.Read(r)
+	class, ok := rule.As[storagev1.StorageClass](u)
 	if !ok {
 		return claimClass{ref: r}, sure
 	}

@@ -1,4 +1,4 @@
-package unready
+package volume
 
 import (
 	"slices"
@@ -6,47 +6,46 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// deadlock says that a rollout waits for itself: the new Pod for the volume that
+// Deadlock says that a rollout waits for itself: the new Pod for the volume that
 // the old one has, and the old one for the new one to be ready.
-func (v *view) deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []finding {
+func (v Rules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
 	}
 	for _, waiting := range pods {
-		if ready(waiting) || started(waiting) || waiting.DeletionTimestamp != nil {
+		if rule.Ready(waiting) || rule.Started(waiting) || waiting.DeletionTimestamp != nil {
 			continue
 		}
-		done := v.onlyKnownUnless(v.detailed[nameOf(waiting)])
+		done := v.OnlyKnownUnless(v.IsDetailed(waiting))
 		defer done()
 		for _, claim := range claimNames(waiting) {
-			pvc := lookup[corev1.PersistentVolumeClaim](v, ref(core("PersistentVolumeClaim"), d.Namespace, claim))
+			pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), d.Namespace, claim))
 			holder := v.holder(waiting, pvc)
-			if holder == nil || !slices.Contains(pods, holder) || revision(holder) == revision(waiting) {
+			if holder == nil || !slices.Contains(pods, holder) || rule.Revision(holder) == rule.Revision(waiting) {
 				continue
 			}
-			return []finding{deadlocked(d, pvc, waiting, holder)}
+			return []rule.Finding{deadlocked(d, pvc, waiting, holder)}
 		}
 	}
 	return nil
 }
 
-// sharedVolume says that the new Pod of a rollout ends while an old one has its volume, on
+// SharedVolume says that the new Pod of a rollout ends while an old one has its volume, on
 // the one node that may have it: databases lock their files. The crash itself is reported
 // as well; it may have another reason.
-func (v *view) sharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []finding {
+func (v Rules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
 	}
 	for _, failing := range pods {
-		if ready(failing) || !ends(failing) || failing.DeletionTimestamp != nil {
+		if rule.Ready(failing) || !ends(failing) || failing.DeletionTimestamp != nil {
 			continue
 		}
 		for _, claim := range claimNames(failing) {
@@ -54,9 +53,9 @@ func (v *view) sharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []finding 
 			if holder == nil {
 				continue
 			}
-			pvc := lookup[corev1.PersistentVolumeClaim](v, ref(core("PersistentVolumeClaim"), d.Namespace, claim))
+			pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), d.Namespace, claim))
 			if pvc != nil && accessMode(pvc) == string(corev1.ReadWriteOnce) {
-				return []finding{shared(d, pvc, failing, holder)}
+				return []rule.Finding{shared(d, pvc, failing, holder)}
 			}
 		}
 	}
@@ -67,7 +66,7 @@ func (v *view) sharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []finding 
 // claim.
 func holdsToo(failing *corev1.Pod, claim string, pods []*corev1.Pod) *corev1.Pod {
 	i := slices.IndexFunc(pods, func(p *corev1.Pod) bool {
-		return p.UID != failing.UID && revision(p) != revision(failing) && p.Status.Phase == corev1.PodRunning &&
+		return p.UID != failing.UID && rule.Revision(p) != rule.Revision(failing) && p.Status.Phase == corev1.PodRunning &&
 			p.Spec.NodeName == failing.Spec.NodeName && slices.Contains(claimNames(p), claim)
 	})
 	if i < 0 {
@@ -88,8 +87,8 @@ func ends(p *corev1.Pod) bool {
 	})
 }
 
-func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, holder *corev1.Pod) finding {
-	return of(failing, root, event.Cause{
+func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, holder *corev1.Pod) rule.Finding {
+	return rule.Of(failing, rule.Root, event.Cause{
 		Code: "VolumeShared",
 		Message: "ends while Pod " + holder.Name + ", of the older revision, has PersistentVolumeClaim " + pvc.Name +
 			" on the same node: a program that locks its files cannot start until that one is gone, and it is kept until this one is ready",
@@ -100,13 +99,13 @@ func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, ho
 		},
 		Next:      recreate(d),
 		Risk:      riskOfRecreate(holder),
-		BlockedBy: ref(core("Pod"), holder.Namespace, holder.Name),
+		BlockedBy: rule.Ref(rule.Core("Pod"), holder.Namespace, holder.Name),
 	})
 }
 
 // recreate is the command after which a rollout ends the old Pod first.
 func recreate(d *appsv1.Deployment) string {
-	return kubectl(d.Namespace, "patch", ref(apps("Deployment"), d.Namespace, d.Name).Resource(), "--type=merge", "-p",
+	return rule.Kubectl(d.Namespace, "patch", rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name).Resource(), "--type=merge", "-p",
 		`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
 }
 
@@ -114,21 +113,21 @@ func riskOfRecreate(holder *corev1.Pod) string {
 	return "the old Pod ends before the new one is ready, now and at each rollout to come; put the strategy into the manifest as well. Deleting Pod " + holder.Name + " helps this once"
 }
 
-func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting, holder *corev1.Pod) finding {
-	r := ref(apps("Deployment"), d.Namespace, d.Name)
+func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting, holder *corev1.Pod) rule.Finding {
+	r := rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name)
 	evidence := []string{
 		"PersistentVolumeClaim " + pvc.Name + " is " + accessMode(pvc),
 		"Pod " + holder.Name + ", of the older revision, has it on node " + holder.Spec.NodeName,
 		"Pod " + waiting.Name + ", of the newer one, waits for it" + onNode(waiting),
 		"the strategy is RollingUpdate, and lets no Pod go before another is ready",
 	}
-	return finding{rank: root, Cause: event.Cause{
+	return rule.Finding{Rank: rule.Root, Cause: event.Cause{
 		Code:      "VolumeDeadlock",
-		Message:   name(r) + " waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready",
+		Message:   rule.Name(r) + " waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready",
 		Evidence:  evidence,
 		Next:      recreate(d),
 		Risk:      riskOfRecreate(holder),
-		BlockedBy: ref(core("Pod"), holder.Namespace, holder.Name),
+		BlockedBy: rule.Ref(rule.Core("Pod"), holder.Namespace, holder.Name),
 	}}
 }
 
@@ -148,14 +147,14 @@ func mayGoFirst(d *appsv1.Deployment) bool {
 
 // holder returns another Pod that has the claim, where only one Pod, or the Pods
 // of one node, may have it.
-func (v *view) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
+func (v Rules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
 	if pvc == nil || accessMode(pvc) == "" {
 		return nil
 	}
 	v.wantHolders(pvc)
-	for _, p := range slices.Concat(v.pods, v.holders(pvc.Namespace)) {
+	for _, p := range slices.Concat(v.Pods, v.holders(pvc.Namespace)) {
 		done := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-		if p.UID == waiting.UID || p.Namespace != waiting.Namespace || done || p.Spec.NodeName == "" || !started(p) {
+		if p.UID == waiting.UID || p.Namespace != waiting.Namespace || done || p.Spec.NodeName == "" || !rule.Started(p) {
 			continue
 		}
 		sameNode := p.Spec.NodeName == waiting.Spec.NodeName && accessMode(pvc) == string(corev1.ReadWriteOnce)
@@ -186,14 +185,14 @@ func onNode(p *corev1.Pod) string {
 	return " on node " + p.Spec.NodeName
 }
 
-// mounts tells which volume keeps a scheduled Pod from being started.
-func (v *view) mounts(p *corev1.Pod) []finding {
-	if started(p) {
+// Mounts tells which volume keeps a scheduled Pod from being started.
+func (v Rules) Mounts(p *corev1.Pod) []rule.Finding {
+	if rule.Started(p) {
 		return nil
 	}
-	found := v.claimsOf(p)
+	found := v.ClaimsOf(p)
 	for _, claim := range claimNames(p) {
-		pvc := lookup[corev1.PersistentVolumeClaim](v, ref(core("PersistentVolumeClaim"), p.Namespace, claim))
+		pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), p.Namespace, claim))
 		if pvc == nil {
 			continue
 		}
@@ -206,106 +205,55 @@ func (v *view) mounts(p *corev1.Pod) []finding {
 	if len(found) > 0 {
 		return found
 	}
-	e := v.warning(p, "FailedAttachVolume", "FailedMount", "FailedMapVolume", "FailedMountOnFilesystemMismatch")
+	e := v.Warning(p, "FailedAttachVolume", "FailedMount", "FailedMapVolume", "FailedMountOnFilesystemMismatch")
 	if e == nil {
 		return nil
 	}
-	return []finding{of(p, direct, event.Cause{
+	return []rule.Finding{rule.Of(p, rule.Direct, event.Cause{
 		Code:     "VolumeNotMounted",
 		Message:  "a volume of it cannot be mounted (" + text.Excerpt(e.Reason) + ")",
-		Evidence: append([]string{"on node " + p.Spec.NodeName}, quoted(e)...),
-		Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
+		Evidence: append([]string{"on node " + p.Spec.NodeName}, rule.Quoted(e)...),
+		Next:     rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 	})}
 }
 
-func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod) finding {
-	return of(p, root, event.Cause{
+func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod) rule.Finding {
+	return rule.Of(p, rule.Root, event.Cause{
 		Code:    "VolumeInUse",
 		Message: "waits for PersistentVolumeClaim " + pvc.Name + ", which Pod " + holder.Name + " has on node " + holder.Spec.NodeName,
 		Evidence: []string{
 			"PersistentVolumeClaim " + pvc.Name + " is " + accessMode(pvc),
 			"Pod " + p.Name + " is to run" + onNode(p),
 		},
-		Next:      kubectl(holder.Namespace, "get", "pod", holder.Name, "-o", "wide"),
-		BlockedBy: ref(core("Pod"), holder.Namespace, holder.Name),
+		Next:      rule.Kubectl(holder.Namespace, "get", "pod", holder.Name, "-o", "wide"),
+		BlockedBy: rule.Ref(rule.Core("Pod"), holder.Namespace, holder.Name),
 	})
 }
 
 // attachedElsewhere finds the volume attached to a node where no Pod has it any
 // more.
-func (v *view) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (finding, bool) {
+func (v Rules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (rule.Finding, bool) {
 	if pvc.Spec.VolumeName == "" || accessMode(pvc) == "" || p.Spec.NodeName == "" {
-		return finding{}, false
+		return rule.Finding{}, false
 	}
 	for _, u := range v.attachments() {
-		a, ok := as[storagev1.VolumeAttachment](u)
+		a, ok := rule.As[storagev1.VolumeAttachment](u)
 		if !ok || a.Spec.Source.PersistentVolumeName == nil || *a.Spec.Source.PersistentVolumeName != pvc.Spec.VolumeName || a.Spec.NodeName == p.Spec.NodeName {
 			continue
 		}
-		r := ref(storage("VolumeAttachment"), "", a.Name)
+		r := rule.Ref(rule.Storage("VolumeAttachment"), "", a.Name)
 		c := event.Cause{
 			Code:      "VolumeAttachedElsewhere",
 			Message:   "waits for the volume of PersistentVolumeClaim " + pvc.Name + ", which is still attached to node " + a.Spec.NodeName,
 			Evidence:  []string{"VolumeAttachment " + a.Name + " of PersistentVolume " + pvc.Spec.VolumeName + " is for node " + a.Spec.NodeName},
-			Next:      describe(r),
+			Next:      rule.Describe(r),
 			BlockedBy: r,
 		}
 		if a.Status.DetachError != nil {
 			c.Evidence = append(c.Evidence, "detaching failed: "+text.Excerpt(a.Status.DetachError.Message))
 		}
-		c.Evidence = append(c.Evidence, quoted(v.warning(p, "FailedAttachVolume"))...)
-		return of(p, root, c), true
+		c.Evidence = append(c.Evidence, rule.Quoted(v.Warning(p, "FailedAttachVolume"))...)
+		return rule.Of(p, rule.Root, c), true
 	}
-	return finding{}, false
-}
-
-// wantHolders notes a claim of which has to be known who has it.
-func (v *view) wantHolders(pvc *corev1.PersistentVolumeClaim) {
-	if v.onlyKnown || pvc.Status.Phase != corev1.ClaimBound {
-		return
-	}
-	v.exclusive[pvc.Namespace] = append(v.exclusive[pvc.Namespace], pvc.Name)
-	v.volumes = append(v.volumes, pvc.Spec.VolumeName)
-}
-
-// askHolders asks who has the volumes that only one node or Pod can have: by one list
-// of the Pods of each namespace, and one of what is attached.
-func (v *view) askHolders() {
-	for namespace, claims := range v.exclusive {
-		v.list(holdersIn(namespace), func(u *unstructured.Unstructured) bool {
-			p, ok := as[corev1.Pod](u)
-			return ok && slices.ContainsFunc(claimNames(p), func(name string) bool { return slices.Contains(claims, name) })
-		})
-	}
-	if len(v.exclusive) == 0 {
-		return
-	}
-	v.list(attachments(), func(u *unstructured.Unstructured) bool {
-		return slices.Contains(v.volumes, diagnose.Text(u, "spec", "source", "persistentVolumeName"))
-	})
-}
-
-func holdersIn(namespace string) diagnose.Question {
-	return diagnose.Question{Verb: diagnose.List, GVK: core("Pod"), Namespace: namespace, Kept: "holders"}
-}
-
-func attachments() diagnose.Question {
-	return diagnose.Question{Verb: diagnose.List, GVK: storage("VolumeAttachment"), Kept: "held"}
-}
-
-// holders are the Pods that have an exclusive claim, as far as they are read.
-func (v *view) holders(namespace string) []*corev1.Pod {
-	a, _ := v.known(holdersIn(namespace))
-	var pods []*corev1.Pod
-	for _, u := range a.Objects {
-		if p, ok := as[corev1.Pod](u); ok {
-			pods = append(pods, p)
-		}
-	}
-	return pods
-}
-
-func (v *view) attachments() []*unstructured.Unstructured {
-	a, _ := v.known(attachments())
-	return a.Objects
+	return rule.Finding{}, false
 }

@@ -1,4 +1,4 @@
-package unready
+package pod
 
 import (
 	"fmt"
@@ -6,16 +6,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pod tells why one Pod is not ready: the first of the steps to being ready that
+// Explain says why one Pod is not ready: the first of the steps to being ready that
 // it does not get over.
-func (v *view) pod(p *corev1.Pod) []finding {
-	defer v.onlyKnownUnless(v.detailed[nameOf(p)])()
+func (v Rules) Explain(p *corev1.Pod) []rule.Finding {
+	defer v.OnlyKnownUnless(v.IsDetailed(p))()
 	switch {
-	case ready(p), p.Status.Phase == corev1.PodSucceeded:
+	case rule.Ready(p), p.Status.Phase == corev1.PodSucceeded:
 		return nil
 	case p.DeletionTimestamp != nil:
 		return v.podLeaving(p)
@@ -27,8 +28,8 @@ func (v *view) pod(p *corev1.Pod) []finding {
 	if found := v.node(p); found != nil {
 		return found
 	}
-	for _, rules := range []func(*corev1.Pod) []finding{
-		v.missing, v.initContainers, v.containers, v.mounts, v.sandbox, v.readinessGates, v.starting,
+	for _, rules := range []func(*corev1.Pod) []rule.Finding{
+		v.missing, v.initContainers, v.containers, v.volumes.Mounts, v.sandbox, v.readinessGates, v.starting,
 	} {
 		if found := rules(p); len(found) > 0 {
 			return found
@@ -38,7 +39,7 @@ func (v *view) pod(p *corev1.Pod) []finding {
 }
 
 // podLeaving says that a Pod takes longer to end than it was given.
-func (v *view) podLeaving(p *corev1.Pod) []finding {
+func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
 	// The timestamp is when its grace period is over.
 	if v.Now.IsZero() || v.Now.Before(p.DeletionTimestamp.Time) {
 		return nil
@@ -46,10 +47,10 @@ func (v *view) podLeaving(p *corev1.Pod) []finding {
 	c := event.Cause{
 		Code:      "PodTerminating",
 		Message:   "is being deleted and does not end",
-		Next:      kubectl(p.Namespace, "describe", "pod", p.Name),
-		BlockedBy: ref(core("Pod"), p.Namespace, p.Name),
+		Next:      rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
+		BlockedBy: rule.Ref(rule.Core("Pod"), p.Namespace, p.Name),
 	}
-	c.Evidence = []string{"its grace period has been over" + v.since(*p.DeletionTimestamp)}
+	c.Evidence = []string{"its grace period has been over" + v.Since(*p.DeletionTimestamp)}
 	if len(p.Finalizers) > 0 {
 		c.Evidence = append(c.Evidence, "finalizers: "+text.List(p.Finalizers, 5))
 	}
@@ -58,22 +59,22 @@ func (v *view) podLeaving(p *corev1.Pod) []finding {
 			return node // Its kubelet is not there to end it.
 		}
 	}
-	return []finding{of(p, direct, c)}
+	return []rule.Finding{rule.Of(p, rule.Direct, c)}
 }
 
 // podFailed tells why a Pod ended: by its containers, or taken away by the node.
-func (v *view) podFailed(p *corev1.Pod) []finding {
+func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 	if p.Status.Reason != "" { // Evicted, NodeAffinity, OutOfcpu, Shutdown…
 		code := "PodRejected"
 		if p.Status.Reason == "Evicted" {
 			code = "PodEvicted"
 		}
-		return []finding{of(p, direct, event.Cause{
+		return []rule.Finding{rule.Of(p, rule.Direct, event.Cause{
 			Code:      code,
 			Message:   "was terminated by its node: " + text.Excerpt(p.Status.Reason),
 			Evidence:  []string{text.Excerpt("Pod " + p.Name + " on node " + p.Spec.NodeName + ": " + p.Status.Message)},
-			Next:      kubectl("", "describe", "node", p.Spec.NodeName),
-			BlockedBy: ref(core("Node"), "", p.Spec.NodeName),
+			Next:      rule.Kubectl("", "describe", "node", p.Spec.NodeName),
+			BlockedBy: rule.Ref(rule.Core("Node"), "", p.Spec.NodeName),
 		})}
 	}
 	if found := v.initContainers(p); len(found) > 0 {
@@ -83,19 +84,19 @@ func (v *view) podFailed(p *corev1.Pod) []finding {
 }
 
 // node says that the Pod's node is not there, or does not report.
-func (v *view) node(p *corev1.Pod) []finding {
-	r := ref(core("Node"), "", p.Spec.NodeName)
-	u, sure := v.read(r)
+func (v Rules) node(p *corev1.Pod) []rule.Finding {
+	r := rule.Ref(rule.Core("Node"), "", p.Spec.NodeName)
+	u, sure := v.Read(r)
 	if u == nil && sure {
-		return []finding{of(p, root, event.Cause{
+		return []rule.Finding{rule.Of(p, rule.Root, event.Cause{
 			Code:      "NodeMissing",
 			Message:   "is bound to node " + p.Spec.NodeName + ", which no longer exists",
-			Next:      kubectl(p.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"),
+			Next:      rule.Kubectl(p.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"),
 			Risk:      "if its containers still run somewhere, they keep running unknown to Kubernetes",
 			BlockedBy: r,
 		})}
 	}
-	node, ok := as[corev1.Node](u)
+	node, ok := rule.As[corev1.Node](u)
 	if !ok {
 		return nil
 	}
@@ -104,38 +105,38 @@ func (v *view) node(p *corev1.Pod) []finding {
 		return nil
 	}
 	c := node.Status.Conditions[i]
-	return []finding{of(p, root, event.Cause{
+	return []rule.Finding{rule.Of(p, rule.Root, event.Cause{
 		Code:      "NodeNotReady",
-		Message:   "runs on node " + node.Name + ", which has not been ready" + v.since(c.LastTransitionTime),
+		Message:   "runs on node " + node.Name + ", which has not been ready" + v.Since(c.LastTransitionTime),
 		Evidence:  []string{fmt.Sprintf("node %s: condition Ready=%s (%s): %s", node.Name, c.Status, text.Excerpt(c.Reason), text.Excerpt(c.Message))},
-		Next:      kubectl("", "describe", "node", node.Name),
+		Next:      rule.Kubectl("", "describe", "node", node.Name),
 		BlockedBy: r,
 	})}
 }
 
 // sandbox says that a Pod gets no network or no sandbox on its node.
-func (v *view) sandbox(p *corev1.Pod) []finding {
-	e := v.warning(p, "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources")
+func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
+	e := v.Warning(p, "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources")
 	if e == nil {
 		return nil
 	}
-	return []finding{of(p, direct, event.Cause{
+	return []rule.Finding{rule.Of(p, rule.Direct, event.Cause{
 		Code:      "SandboxFailed",
 		Message:   "its node cannot set it up (" + text.Excerpt(e.Reason) + "), before any container starts",
-		Evidence:  append([]string{"on node " + p.Spec.NodeName}, quoted(e)...),
-		Next:      kubectl("", "get", "pods", "-n", "kube-system", "-o", "wide", "--field-selector", "spec.nodeName="+p.Spec.NodeName),
-		BlockedBy: ref(core("Node"), "", p.Spec.NodeName),
+		Evidence:  append([]string{"on node " + p.Spec.NodeName}, rule.Quoted(e)...),
+		Next:      rule.Kubectl("", "get", "pods", "-n", "kube-system", "-o", "wide", "--field-selector", "spec.nodeName="+p.Spec.NodeName),
+		BlockedBy: rule.Ref(rule.Core("Node"), "", p.Spec.NodeName),
 	})}
 }
 
 // readinessGates says that another controller has to declare the Pod ready.
-func (v *view) readinessGates(p *corev1.Pod) []finding {
-	if podCondition(p, corev1.ContainersReady).Status != corev1.ConditionTrue {
+func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
+	if rule.PodCondition(p, corev1.ContainersReady).Status != corev1.ConditionTrue {
 		return nil
 	}
-	var found []finding
+	var found []rule.Finding
 	for _, gate := range p.Spec.ReadinessGates {
-		c := podCondition(p, gate.ConditionType)
+		c := rule.PodCondition(p, gate.ConditionType)
 		if c.Status == corev1.ConditionTrue {
 			continue
 		}
@@ -143,19 +144,19 @@ func (v *view) readinessGates(p *corev1.Pod) []finding {
 		if c.Status != "" {
 			evidence = fmt.Sprintf("condition %s=%s (%s): %s", gate.ConditionType, c.Status, text.Excerpt(c.Reason), text.Excerpt(c.Message))
 		}
-		found = append(found, of(p, direct, event.Cause{
+		found = append(found, rule.Of(p, rule.Direct, event.Cause{
 			Code:     "ReadinessGate",
 			Message:  "all containers are ready, but the readiness gate " + text.Excerpt(string(gate.ConditionType)) + " is not open: its controller has to set that condition",
 			Evidence: []string{evidence},
-			Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
+			Next:     rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 		}))
 	}
 	return found
 }
 
 // starting is what is left when nothing is wrong: it takes its time.
-func (v *view) starting(p *corev1.Pod) []finding {
-	c := podCondition(p, corev1.PodScheduled)
+func (v Rules) starting(p *corev1.Pod) []rule.Finding {
+	c := rule.PodCondition(p, corev1.PodScheduled)
 	var waiting []string
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if s.State.Waiting != nil && s.State.Waiting.Reason != "" {
@@ -165,11 +166,11 @@ func (v *view) starting(p *corev1.Pod) []finding {
 	cause := event.Cause{
 		Code:    "Starting",
 		Message: "is being started, and nothing is known to be wrong",
-		Next:    kubectl(p.Namespace, "describe", "pod", p.Name),
+		Next:    rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 	}
-	if waiting = stated(waiting); len(waiting) > 0 {
+	if waiting = rule.Stated(waiting); len(waiting) > 0 {
 		cause.Evidence = append(cause.Evidence, "containers wait: "+text.List(waiting, 3))
 	}
-	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" has been on node "+p.Spec.NodeName+v.since(c.LastTransitionTime))
-	return []finding{of(p, consequence, cause)}
+	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" has been on node "+p.Spec.NodeName+v.Since(c.LastTransitionTime))
+	return []rule.Finding{rule.Of(p, rule.Consequence, cause)}
 }

@@ -1,4 +1,4 @@
-package unready
+package pod
 
 import (
 	"maps"
@@ -7,26 +7,27 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // pulling tells why an image is not there. What a registry answered is known from
 // text alone; where that is of an unknown kind, it is only quoted.
-func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
-	image := text.Excerpt(b.spec.Image)
+func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Finding {
+	image := text.Excerpt(b.Spec.Image)
 	said := w.Message
-	if e := v.warningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
+	if e := v.WarningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
 		return b.is(e) && strings.HasPrefix(e.Message, "Failed to pull image")
 	}); e != nil && w.Reason == "ImagePullBackOff" {
 		said = e.Message // The other one may say no more than that it pauses.
 	}
 	c := event.Cause{
-		Evidence: stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
-		Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
+		Evidence: rule.Stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
+		Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
 	// A name may have any word in it, also one of those below.
-	lower := strings.ReplaceAll(strings.ToLower(said), strings.ToLower(repository(b.spec.Image)), " ")
+	lower := strings.ReplaceAll(strings.ToLower(said), strings.ToLower(repository(b.Spec.Image)), " ")
 	holds := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(lower, part) })
 	}
@@ -47,16 +48,16 @@ func (v *view) pulling(b container, w *corev1.ContainerStateWaiting) finding {
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	}
 	for _, secret := range b.pod.Spec.ImagePullSecrets {
-		if !waitsFor(b.pod, "ErrImagePull", "ImagePullBackOff") {
+		if !rule.WaitsFor(b.pod, "ErrImagePull", "ImagePullBackOff") {
 			break // It was not pulled, so they were not needed.
 		}
-		r := ref(core("Secret"), b.pod.Namespace, secret.Name)
-		if v.absent(r) {
+		r := rule.Ref(rule.Core("Secret"), b.pod.Namespace, secret.Name)
+		if v.Absent(r) {
 			c.Evidence = append(c.Evidence, "imagePullSecrets names Secret "+secret.Name+", which does not exist")
 			c.BlockedBy = r
 		}
 	}
-	return of(b.pod, direct, c)
+	return rule.Of(b.pod, rule.Direct, c)
 }
 
 // repository is the name of an image without registry, tag and digest: as it is part of
@@ -75,37 +76,37 @@ func repository(image string) string {
 	return name
 }
 
-// images says that Pods that were asked to run one image run several: a tag was
+// Images says that Pods that were asked to run one image run several: a tag was
 // pushed anew, and a node has the image from before.
-func (v *view) images(pods []*corev1.Pod) []finding {
+func (v Rules) Images(pods []*corev1.Pod) []rule.Finding {
 	type use struct{ container, image string }
 	seen := map[use]map[string][]*corev1.Pod{}
 	for _, p := range pods {
-		for _, b := range containersOf(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
-			id := digest(b.status.ImageID)
+		for _, b := range ContainersOf(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
+			id := Digest(b.Status.ImageID)
 			if id == "" || p.DeletionTimestamp != nil {
 				continue
 			}
-			u := use{b.spec.Name, b.spec.Image}
+			u := use{b.Spec.Name, b.Spec.Image}
 			if seen[u] == nil {
 				seen[u] = map[string][]*corev1.Pod{}
 			}
 			seen[u][id] = append(seen[u][id], p)
 		}
 	}
-	var found []finding
+	var found []rule.Finding
 	for u, byDigest := range seen {
-		asked := digest(u.image)
+		asked := Digest(u.image)
 		if len(byDigest) < 2 && (asked == "" || byDigest[asked] != nil) {
 			continue
 		}
 		found = append(found, imagesDiffer(u.container, u.image, asked, byDigest))
 	}
-	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.Message, b.Message) })
+	slices.SortFunc(found, func(a, b rule.Finding) int { return strings.Compare(a.Message, b.Message) })
 	return found
 }
 
-func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.Pod) finding {
+func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.Pod) rule.Finding {
 	digests := slices.SortedFunc(maps.Keys(byDigest), func(a, b string) int {
 		if n := len(byDigest[b]) - len(byDigest[a]); n != 0 {
 			return n
@@ -125,34 +126,34 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 		for _, p := range byDigest[digest] {
 			where = append(where, p.Name+" on "+p.Spec.NodeName)
 		}
-		c.Evidence = append(c.Evidence, short(digest)+": Pod "+text.List(where, 3))
+		c.Evidence = append(c.Evidence, Short(digest)+": Pod "+text.List(where, 3))
 		if digest != asked && asked != "" {
 			odd = byDigest[digest][0]
 		}
 	}
-	c.BlockedBy = ref(core("Pod"), odd.Namespace, odd.Name)
-	if asked != "" || pulls(odd, container) {
-		c.Next = kubectl(odd.Namespace, "delete", "pod", odd.Name)
+	c.BlockedBy = rule.Ref(rule.Core("Pod"), odd.Namespace, odd.Name)
+	if asked != "" || Pulls(odd, container) {
+		c.Next = rule.Kubectl(odd.Namespace, "delete", "pod", odd.Name)
 		c.Risk = "the Pod ends and is created again, with the image that its node pulls then"
 	} else {
 		// Made again, it would start what its node has.
 		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a Pod made anew starts the same one. "+
 			"A tag of its own for each image, a digest (name@sha256:…) or imagePullPolicy Always would help")
-		c.Next = kubectl(odd.Namespace, "get", "pods", "-o", "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID")
+		c.Next = rule.Kubectl(odd.Namespace, "get", "pods", "-o", "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID")
 	}
-	return finding{Cause: c, rank: consequence} // Pods with other troubles come first.
+	return rule.Finding{Cause: c, Rank: rule.Consequence} // Pods with other troubles come first.
 }
 
-// pulls reports whether the node pulls the image of a container each time it starts one.
-func pulls(p *corev1.Pod, container string) bool {
+// Pulls reports whether the node pulls the image of a container each time it starts one.
+func Pulls(p *corev1.Pod, container string) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
 		return c.Name == container && c.ImagePullPolicy == corev1.PullAlways
 	})
 }
 
-// digest returns the digest of an image by its name, or "". An ID without a name
+// Digest returns the digest of an image by its name, or "". An ID without a name
 // is one of a runtime that counts otherwise, and compares with nothing.
-func digest(image string) string {
+func Digest(image string) string {
 	_, digest, ok := strings.Cut(image, "@sha256:")
 	if !ok {
 		return ""
@@ -160,7 +161,7 @@ func digest(image string) string {
 	return "sha256:" + digest
 }
 
-// short is enough of a digest to tell it from others.
-func short(digest string) string {
+// Short is enough of a digest to tell it from others.
+func Short(digest string) string {
 	return text.Excerpt(digest[:min(len(digest), len("sha256:")+12)])
 }

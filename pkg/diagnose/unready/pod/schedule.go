@@ -1,4 +1,4 @@
-package unready
+package pod
 
 import (
 	"cmp"
@@ -10,46 +10,47 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // unscheduled tells why a Pod has no node.
-func (v *view) unscheduled(p *corev1.Pod) []finding {
-	c := podCondition(p, corev1.PodScheduled)
+func (v Rules) unscheduled(p *corev1.Pod) []rule.Finding {
+	c := rule.PodCondition(p, corev1.PodScheduled)
 	if c.Reason == corev1.PodReasonSchedulingGated {
 		var gates []string
 		for _, gate := range p.Spec.SchedulingGates {
 			gates = append(gates, text.Excerpt(gate.Name))
 		}
-		return []finding{of(p, direct, event.Cause{
+		return []rule.Finding{rule.Of(p, rule.Direct, event.Cause{
 			Code:     "SchedulingGated",
 			Message:  "is not scheduled until its scheduling gates are removed: " + text.List(gates, 3),
 			Evidence: []string{".spec.schedulingGates: " + text.List(gates, 3)},
-			Next:     kubectl(p.Namespace, "get", "pod", p.Name, "-o", "yaml"),
+			Next:     rule.Kubectl(p.Namespace, "get", "pod", p.Name, "-o", "yaml"),
 		})}
 	}
-	if found := v.claimsOf(p); len(found) > 0 {
+	if found := v.volumes.ClaimsOf(p); len(found) > 0 {
 		return found
 	}
 	message := c.Message
-	if e := v.warning(p, "FailedScheduling"); message == "" && e != nil {
+	if e := v.Warning(p, "FailedScheduling"); message == "" && e != nil {
 		message = e.Message
 	}
 	if message == "" {
-		return []finding{v.unseen(p)}
+		return []rule.Finding{v.unseen(p)}
 	}
-	return []finding{v.unschedulable(p, readVerdict(message))}
+	return []rule.Finding{v.unschedulable(p, readVerdict(message))}
 }
 
 // unseen says that the scheduler has said nothing about the Pod.
-func (v *view) unseen(p *corev1.Pod) finding {
+func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	scheduler := cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
-	return of(p, consequence, event.Cause{
+	return rule.Of(p, rule.Consequence, event.Cause{
 		Code:     "NotScheduled",
 		Message:  "has no node yet, and scheduler " + text.Excerpt(scheduler) + " has not said why",
-		Evidence: []string{"Pod " + p.Name + ": no condition PodScheduled" + v.since(p.CreationTimestamp)},
-		Next:     kubectl(p.Namespace, "describe", "pod", p.Name),
+		Evidence: []string{"Pod " + p.Name + ": no condition PodScheduled" + v.Since(p.CreationTimestamp)},
+		Next:     rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 	})
 }
 
@@ -106,7 +107,7 @@ type class struct{ text, next string }
 // as they are.
 func nodeClass(reason string, p *corev1.Pod) class {
 	columns := func(what string) string {
-		return kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)
+		return rule.Kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)
 	}
 	holds := func(part string) bool { return strings.Contains(reason, part) }
 	switch {
@@ -124,41 +125,41 @@ func nodeClass(reason string, p *corev1.Pod) class {
 	case holds("node affinity/selector"), holds("node selector"):
 		return class{"other labels than the Pod's nodeSelector or affinity asks for", selectedNodes(p)}
 	case holds("anti-affinity"), holds("pod affinity"):
-		return class{"other Pods that the Pod's (anti-)affinity does not agree with", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
+		return class{"other Pods that the Pod's (anti-)affinity does not agree with", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("topology spread"):
-		return class{"too many of these Pods for their topologySpreadConstraints", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
+		return class{"too many of these Pods for their topologySpreadConstraints", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("were unschedulable"):
-		return class{"been cordoned", kubectl("", "get", "nodes")}
+		return class{"been cordoned", rule.Kubectl("", "get", "nodes")}
 	case holds("PersistentVolume's node affinity"), holds("volume node affinity conflict"), holds("available volume zone"):
-		return class{"no access to a volume of the Pod, which is elsewhere (volume node affinity)", kubectl(p.Namespace, "get", "persistentvolumeclaims")}
+		return class{"no access to a volume of the Pod, which is elsewhere (volume node affinity)", rule.Kubectl(p.Namespace, "get", "persistentvolumeclaims")}
 	case holds("persistent volumes to bind"):
-		return class{"no PersistentVolume that fits a claim of the Pod", kubectl("", "get", "persistentvolumes")}
+		return class{"no PersistentVolume that fits a claim of the Pod", rule.Kubectl("", "get", "persistentvolumes")}
 	case holds("ReadWriteOncePod"):
-		return class{"a volume of the Pod in use by another Pod (ReadWriteOncePod)", kubectl(p.Namespace, "get", "pods", "-o", "wide")}
+		return class{"a volume of the Pod in use by another Pod (ReadWriteOncePod)", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("max volume count"):
-		return class{"as many volumes attached as it may have", kubectl("", "get", "volumeattachments")}
+		return class{"as many volumes attached as it may have", rule.Kubectl("", "get", "volumeattachments")}
 	case holds("free ports"):
-		return class{"a host port of the Pod in use", kubectl("", "get", "pods", "-A", "-o", "wide")}
+		return class{"a host port of the Pod in use", rule.Kubectl("", "get", "pods", "-A", "-o", "wide")}
 	}
-	return class{text.Excerpt(reason), describe(ref(core("Pod"), p.Namespace, p.Name))}
+	return class{text.Excerpt(reason), rule.Describe(rule.Ref(rule.Core("Pod"), p.Namespace, p.Name))}
 }
 
 // selectedNodes shows the nodes that the Pod's selector means.
 func selectedNodes(p *corev1.Pod) string {
 	if len(p.Spec.NodeSelector) == 0 {
-		return kubectl("", "get", "nodes", "--show-labels")
+		return rule.Kubectl("", "get", "nodes", "--show-labels")
 	}
 	var terms []string
 	for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
 		terms = append(terms, key+"="+p.Spec.NodeSelector[key])
 	}
-	return kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
+	return rule.Kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
 }
 
 // unschedulable says what keeps the Pod from its nodes, and how many of each. The
 // next command is about what keeps it from most.
-func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
-	c := event.Cause{Code: "Unschedulable", Next: kubectl(p.Namespace, "describe", "pod", p.Name)}
+func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
+	c := event.Cause{Code: "Unschedulable", Next: rule.Kubectl(p.Namespace, "describe", "pod", p.Name)}
 	node := pinned(p)
 	if node != "" {
 		said.reasons = slices.DeleteFunc(said.reasons, func(r nodeReason) bool { return strings.Contains(r.text, "node affinity/selector") })
@@ -182,11 +183,11 @@ func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 	}
 	switch {
 	case said.nodes == 0:
-		c.Code, c.Message, c.Next = "NoNodes", "there is no node to run on", kubectl("", "get", "nodes")
+		c.Code, c.Message, c.Next = "NoNodes", "there is no node to run on", rule.Kubectl("", "get", "nodes")
 	case node != "" && len(told) > 0:
 		c.Message = "does not fit on the one node that it is for: " + strings.Join(told, "; ")
-		c.Next = describe(ref(core("Node"), "", node))
-		c.BlockedBy = ref(core("Node"), "", node)
+		c.Next = rule.Describe(rule.Ref(rule.Core("Node"), "", node))
+		c.BlockedBy = rule.Ref(rule.Core("Node"), "", node)
 	case len(told) == 0:
 		c.Message = "fits no node: " + text.Excerpt(said.text)
 	case said.nodes > 0:
@@ -195,7 +196,7 @@ func (v *view) unschedulable(p *corev1.Pod, said verdict) finding {
 		c.Message = "fits no node: " + strings.Join(told, "; ")
 	}
 	c.Evidence = append([]string{"scheduler: " + text.Excerpt(said.text)}, wanted(p)...)
-	return of(p, direct, c)
+	return rule.Of(p, rule.Direct, c)
 }
 
 // pinned returns the one node that a Pod of a DaemonSet is for.

@@ -1,4 +1,4 @@
-package unready
+package pod
 
 import (
 	"fmt"
@@ -8,14 +8,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // initContainers looks at the first of them that is not done: those after it wait.
-func (v *view) initContainers(p *corev1.Pod) []finding {
-	for _, b := range containersOf(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
-		s := b.status
+func (v Rules) initContainers(p *corev1.Pod) []rule.Finding {
+	for _, b := range ContainersOf(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
+		s := b.Status
 		switch {
 		case s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 && !b.sidecar():
 			continue
@@ -24,7 +25,7 @@ func (v *view) initContainers(p *corev1.Pod) []finding {
 		}
 		found := v.container(b)
 		if len(found) == 0 && s.State.Running != nil && !b.sidecar() {
-			found = []finding{v.initRunning(b)}
+			found = []rule.Finding{v.initRunning(b)}
 		}
 		if len(found) > 0 || !b.sidecar() {
 			return found
@@ -33,28 +34,28 @@ func (v *view) initContainers(p *corev1.Pod) []finding {
 	return nil
 }
 
-func (v *view) initRunning(b container) finding {
-	return of(b.pod, direct, event.Cause{
+func (v Rules) initRunning(b Container) rule.Finding {
+	return rule.Of(b.pod, rule.Direct, event.Cause{
 		Code:     "InitContainerRunning",
 		Message:  b.role + " has not ended yet; the containers after it wait for that",
-		Evidence: []string{"Pod " + b.pod.Name + ": it has been running" + v.since(b.status.State.Running.StartedAt)},
+		Evidence: []string{"Pod " + b.pod.Name + ": it has been running" + v.Since(b.Status.State.Running.StartedAt)},
 		Next:     b.logs(false),
 
 		Container: b.instance(false),
 	})
 }
 
-func (v *view) containers(p *corev1.Pod) []finding {
-	var found []finding
-	for _, b := range containersOf(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
+func (v Rules) containers(p *corev1.Pod) []rule.Finding {
+	var found []rule.Finding
+	for _, b := range ContainersOf(p, p.Spec.Containers, p.Status.ContainerStatuses, "container") {
 		found = append(found, v.container(b)...)
 	}
 	return found
 }
 
 // container tells why one container does not run, or runs and is not ready.
-func (v *view) container(b container) []finding {
-	s := b.status
+func (v Rules) container(b Container) []rule.Finding {
+	s := b.Status
 	switch {
 	case s.State.Waiting != nil:
 		return v.waiting(b, s.State.Waiting)
@@ -62,11 +63,11 @@ func (v *view) container(b container) []finding {
 		if s.State.Terminated.ExitCode == 0 && b.pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
 			return nil
 		}
-		return []finding{v.ended(b, s.State.Terminated)}
+		return []rule.Finding{v.ended(b, s.State.Terminated)}
 	case s.Ready:
 		return nil
 	case s.State.Running != nil && s.RestartCount > 1 && v.recent(s.LastTerminationState.Terminated):
-		return []finding{v.ended(b, s.LastTerminationState.Terminated)} // between two ends
+		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // between two ends
 	case s.State.Running != nil:
 		return v.probes(b)
 	}
@@ -74,42 +75,42 @@ func (v *view) container(b container) []finding {
 }
 
 // waiting goes by the reason why a container is not running.
-func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
+func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Finding {
 	switch w.Reason {
 	case "", "ContainerCreating", "PodInitializing":
 		return nil
 	case "CrashLoopBackOff":
-		if t := b.status.LastTerminationState.Terminated; t != nil {
-			return []finding{v.ended(b, t)}
+		if t := b.Status.LastTerminationState.Terminated; t != nil {
+			return []rule.Finding{v.ended(b, t)}
 		}
-		return []finding{of(b.pod, direct, event.Cause{
+		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
 			Code:     "ContainerCrash",
 			Message:  b.role + " ends each time it is started (CrashLoopBackOff)",
-			Evidence: stated([]string{text.Excerpt(w.Message)}),
+			Evidence: rule.Stated([]string{text.Excerpt(w.Message)}),
 			Next:     b.logs(true),
 
 			Container: b.instance(true),
 		})}
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
 		"RegistryUnavailable", "SignatureValidationFailed", "ErrInvalidImageName":
-		return []finding{v.pulling(b, w)}
+		return []rule.Finding{v.pulling(b, w)}
 	case "CreateContainerConfigError":
-		return []finding{of(b.pod, direct, event.Cause{
+		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
 			Code:     "ContainerConfigError",
 			Message:  b.role + " cannot be created as specified: " + withoutPod(w.Message),
 			Evidence: []string{"Pod " + b.pod.Name + ": waiting, CreateContainerConfigError"},
-			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
+			Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
 	default: // CreateContainerError, RunContainerError, PostStartHookError…
 		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason) + ": " + text.Excerpt(w.Message)}
-		if t := b.status.LastTerminationState.Terminated; t != nil {
+		if t := b.Status.LastTerminationState.Terminated; t != nil {
 			evidence = append(evidence, b.end(t)...)
 		}
-		return []finding{of(b.pod, direct, event.Cause{
+		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
 			Code:     "ContainerNotStarted",
 			Message:  b.role + " cannot be started (" + text.Excerpt(w.Reason) + ")",
 			Evidence: evidence,
-			Next:     kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
+			Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
 	}
 }
@@ -117,7 +118,7 @@ func (v *view) waiting(b container, w *corev1.ContainerStateWaiting) []finding {
 // recent reports whether a container ended so lately that its next end is to be
 // expected: restarts of last week have nothing to do with a probe that fails now.
 // The kubelet pauses for five minutes at most, and forgets after ten.
-func (v *view) recent(t *corev1.ContainerStateTerminated) bool {
+func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
 	}
@@ -131,41 +132,41 @@ func withoutPod(message string) string {
 }
 
 // ended tells how a container ended, and by whom.
-func (v *view) ended(b container, t *corev1.ContainerStateTerminated) finding {
-	previous := b.status.State.Terminated == nil
+func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Finding {
+	previous := b.Status.State.Terminated == nil
 	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t), Next: b.logs(previous), Container: b.instance(previous)}
 	again := " each time it is started"
-	if b.status.RestartCount == 0 {
+	if b.Status.RestartCount == 0 {
 		again = ""
 	}
-	killed := v.warningAbout(b.pod, "Unhealthy", func(e *corev1.Event) bool {
+	killed := v.WarningAbout(b.pod, "Unhealthy", func(e *corev1.Event) bool {
 		return b.is(e) && (strings.HasPrefix(e.Message, "Liveness") || strings.HasPrefix(e.Message, "Startup"))
 	})
 	switch {
 	case t.Reason == "OOMKilled":
 		c.Code = "OOMKilled"
 		c.Message = b.role + " is killed because its node is short of memory (OOMKilled); it has no limit of its own"
-		if limit, ok := b.spec.Resources.Limits[corev1.ResourceMemory]; ok {
+		if limit, ok := b.Spec.Resources.Limits[corev1.ResourceMemory]; ok {
 			c.Message = b.role + " is killed because it uses more memory than its limit of " + limit.String() + " (OOMKilled)"
 		}
 	case t.ExitCode == 126, t.ExitCode == 127, t.Reason == "StartError", t.Reason == "ContainerCannotRun":
 		c.Code = "CommandNotFound"
 		c.Message = fmt.Sprintf("%s cannot run its command (exit code %d): it is not in the image, or cannot be executed", b.role, t.ExitCode)
-		if command := slices.Concat(b.spec.Command, b.spec.Args); len(command) > 0 {
+		if command := slices.Concat(b.Spec.Command, b.Spec.Args); len(command) > 0 {
 			c.Evidence = append(c.Evidence, "command: "+text.Excerpt(strings.Join(command, " ")))
 		}
 	case killed != nil && t.ExitCode != 0:
 		c.Code = "ProbeKills"
 		c.Message = b.role + " is killed because its probe fails, and restarted"
-		c.Evidence = append(c.Evidence, quoted(killed)...)
-		c.Next = kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name)
+		c.Evidence = append(c.Evidence, rule.Quoted(killed)...)
+		c.Next = rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name)
 	case t.ExitCode == 0:
 		c.Code = "ContainerExits"
 		c.Message = b.role + " exits on its own with code 0; a Pod of this kind has to keep running"
 	default:
 		c.Message = fmt.Sprintf("%s ends with exit code %d%s%s", b.role, t.ExitCode, signal(t), again)
 	}
-	return of(b.pod, direct, c)
+	return rule.Of(b.pod, rule.Direct, c)
 }
 
 // signal names the signal that ended a container, which shells tell as 128 + its
@@ -194,22 +195,22 @@ func signalName(n int32) string {
 }
 
 // probes tells which probe of a running container does not succeed.
-func (v *view) probes(b container) []finding {
+func (v Rules) probes(b Container) []rule.Finding {
 	kind, code := "readiness", "ReadinessProbeFailing"
-	probe := b.spec.ReadinessProbe
-	if b.spec.StartupProbe != nil && (b.status.Started == nil || !*b.status.Started) {
-		kind, code, probe = "startup", "StartupProbeFailing", b.spec.StartupProbe
+	probe := b.Spec.ReadinessProbe
+	if b.Spec.StartupProbe != nil && (b.Status.Started == nil || !*b.Status.Started) {
+		kind, code, probe = "startup", "StartupProbeFailing", b.Spec.StartupProbe
 	}
 	if probe == nil {
 		return nil
 	}
-	e := v.warningAbout(b.pod, "Unhealthy", func(e *corev1.Event) bool {
+	e := v.WarningAbout(b.pod, "Unhealthy", func(e *corev1.Event) bool {
 		return b.is(e) && strings.HasPrefix(strings.ToLower(e.Message), kind)
 	})
 	c := event.Cause{
 		Code:     code,
 		Message:  b.role + " runs, but its " + kind + " probe does not succeed",
-		Evidence: append([]string{"Pod " + b.pod.Name + ": probe " + asked(probe)}, quoted(e)...),
+		Evidence: append([]string{"Pod " + b.pod.Name + ": probe " + asked(probe)}, rule.Quoted(e)...),
 		Next:     b.logs(false),
 
 		Container: b.instance(false),
@@ -217,7 +218,7 @@ func (v *view) probes(b container) []finding {
 	if e == nil {
 		c.Message = b.role + " runs, and its " + kind + " probe has not succeeded yet"
 	}
-	return []finding{of(b.pod, direct, c)}
+	return []rule.Finding{rule.Of(b.pod, rule.Direct, c)}
 }
 
 // asked says in short what a probe does.

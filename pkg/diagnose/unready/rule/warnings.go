@@ -1,4 +1,4 @@
-package unready
+package rule
 
 import (
 	"cmp"
@@ -18,9 +18,9 @@ import (
 // keepEvents is how many warnings are kept, each kind of it once an object.
 const keepEvents = 500
 
-// warnings are the warning events about an object, the newest first. They are read
+// Warnings are the warning events about an object, the newest first. They are read
 // last, by one list for a namespace: then it is known whom they are to be about.
-func (v *view) warnings(u metav1.Object) []*corev1.Event {
+func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // where events of what has no namespace are
@@ -30,7 +30,7 @@ func (v *view) warnings(u metav1.Object) []*corev1.Event {
 	}
 	v.about[namespace][u.GetUID()] = true
 	if v.events[namespace] == nil {
-		a, ok := v.known(warningsIn(namespace))
+		a, ok := v.Known(warningsIn(namespace))
 		if !ok {
 			return nil
 		}
@@ -40,30 +40,30 @@ func (v *view) warnings(u metav1.Object) []*corev1.Event {
 }
 
 func warningsIn(namespace string) diagnose.Question {
-	return diagnose.Question{Verb: diagnose.List, GVK: core("Event"), Namespace: namespace, Fields: "type!=Normal", Kept: "newest"}
+	return diagnose.Question{Verb: diagnose.List, GVK: Core("Event"), Namespace: namespace, Fields: "type!=Normal", Kept: "newest"}
 }
 
 func byObject(objects []*unstructured.Unstructured) map[types.UID][]*corev1.Event {
 	events := map[types.UID][]*corev1.Event{}
 	for _, u := range objects {
-		if e, ok := as[corev1.Event](u); ok {
+		if e, ok := As[corev1.Event](u); ok {
 			events[e.InvolvedObject.UID] = append(events[e.InvolvedObject.UID], e)
 		}
 	}
 	for _, about := range events {
-		slices.SortStableFunc(about, func(a, b *corev1.Event) int { return lastSeen(b).Compare(lastSeen(a)) })
+		slices.SortStableFunc(about, func(a, b *corev1.Event) int { return LastSeen(b).Compare(LastSeen(a)) })
 	}
 	return events
 }
 
-// needNoWarnings says that what the events of an object warn of adds nothing.
-func (v *view) needNoWarnings(u metav1.Object) {
+// NeedNoWarnings says that what the events of an object warn of adds nothing.
+func (v *View) NeedNoWarnings(u metav1.Object) {
 	namespace := cmp.Or(u.GetNamespace(), metav1.NamespaceDefault)
 	delete(v.about[namespace], u.GetUID())
 }
 
-// askWarnings asks for the warnings that rules have looked for.
-func (v *view) askWarnings() {
+// AskWarnings asks for the warnings that rules have looked for.
+func (v *View) AskWarnings() {
 	for namespace, about := range v.about {
 		if len(about) == 0 {
 			continue
@@ -91,7 +91,7 @@ type warning struct {
 }
 
 func (n *newest) Add(u *unstructured.Unstructured) {
-	e, ok := as[corev1.Event](u)
+	e, ok := As[corev1.Event](u)
 	if !ok || e.InvolvedObject.UID == "" || !n.about[e.InvolvedObject.UID] {
 		return
 	}
@@ -101,10 +101,10 @@ func (n *newest) Add(u *unstructured.Unstructured) {
 	switch {
 	case !known && len(n.kept) < keepEvents:
 		n.order = append(n.order, kind)
-	case !known, !lastSeen(e).After(last.seen):
+	case !known, !LastSeen(e).After(last.seen):
 		return
 	}
-	n.kept[kind] = warning{lastSeen(e), diagnose.Slim(u)}
+	n.kept[kind] = warning{LastSeen(e), diagnose.Slim(u)}
 }
 
 func (n *newest) Collected() (kept []*unstructured.Unstructured, more int) {
@@ -114,9 +114,9 @@ func (n *newest) Collected() (kept []*unstructured.Unstructured, more int) {
 	return kept, 0
 }
 
-// warning returns the newest event about an object with one of the reasons, or nil.
-func (v *view) warning(u metav1.Object, reasons ...string) *corev1.Event {
-	for _, e := range v.warnings(u) {
+// Warning returns the newest event about an object with one of the reasons, or nil.
+func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
+	for _, e := range v.Warnings(u) {
 		if slices.Contains(reasons, e.Reason) {
 			return e
 		}
@@ -124,9 +124,9 @@ func (v *view) warning(u metav1.Object, reasons ...string) *corev1.Event {
 	return nil
 }
 
-// warningAbout is warning for events whose message begins in one of several ways.
-func (v *view) warningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
-	for _, e := range v.warnings(u) {
+// WarningAbout is warning for events whose message begins in one of several ways.
+func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
+	for _, e := range v.Warnings(u) {
 		if e.Reason == reason && fits(e) {
 			return e
 		}
@@ -134,17 +134,17 @@ func (v *view) warningAbout(u metav1.Object, reason string, fits func(*corev1.Ev
 	return nil
 }
 
-// quoted is an event as evidence; nothing for nil.
-func quoted(e *corev1.Event) []string {
+// Quoted is an event as evidence; nothing for nil.
+func Quoted(e *corev1.Event) []string {
 	if e == nil {
 		return nil
 	}
 	return []string{"event " + text.Excerpt(e.Reason) + ": " + text.Excerpt(e.Message)}
 }
 
-// lastSeen is when an event was last recorded. Old and new ways to record events keep it in
+// LastSeen is when an event was last recorded. Old and new ways to record events keep it in
 // different fields.
-func lastSeen(e *corev1.Event) time.Time {
+func LastSeen(e *corev1.Event) time.Time {
 	at := e.LastTimestamp.Time
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {
 		at = e.Series.LastObservedTime.Time

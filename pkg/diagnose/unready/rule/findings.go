@@ -1,4 +1,4 @@
-package unready
+package rule
 
 import (
 	"cmp"
@@ -9,27 +9,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rank orders causes: what others follow from comes first.
-type rank int
+// Rank orders causes: what others follow from comes first.
+type Rank int
 
 const (
-	// root: nothing of what was looked at explains it.
-	root rank = iota
-	// direct: what is the matter with Pods and their like.
-	direct
-	// consequence: what goes when the others go.
-	consequence
-	// doubt: what could not be looked at.
-	doubt
+	// Root is for what nothing that was looked at explains.
+	Root Rank = iota
+	// Direct is a trouble of Pods and their like.
+	Direct
+	// Consequence is what goes when the others go.
+	Consequence
+	// Doubt is what could not be looked at.
+	Doubt
 )
 
-// finding is a cause in the making.
-type finding struct {
+// Finding is a cause in the making.
+type Finding struct {
 	event.Cause
-	rank rank
-	// who has the trouble, and what several of them are called. Message then is about none
+	Rank Rank
+	// Who has the trouble, and what several of them are called. Message then is about none
 	// in particular, and equal findings are reported once.
-	who, noun string
+	Who, Noun string
 }
 
 // alike tells which findings are one cause.
@@ -37,16 +37,16 @@ type alike struct {
 	code, message, noun string
 }
 
-func (f finding) alike() alike { return alike{f.Code, f.Message, f.noun} }
+func (f Finding) alike() alike { return alike{f.Code, f.Message, f.Noun} }
 
 // group is one cause, and whom it concerns.
 type group struct {
-	finding
+	Finding
 	names []string
 }
 
-// causes makes one cause of those alike, and puts root causes first.
-func causes(found []finding, more int) []event.Cause {
+// Causes makes one cause of those alike, and puts root causes first.
+func Causes(found []Finding, more int) []event.Cause {
 	index := map[alike]int{}
 	var groups []*group
 	for _, f := range found {
@@ -54,18 +54,18 @@ func causes(found []finding, more int) []event.Cause {
 		if !known {
 			i = len(groups)
 			index[f.alike()] = i
-			groups = append(groups, &group{finding: f})
+			groups = append(groups, &group{Finding: f})
 		}
 		g := groups[i]
-		g.rank = min(g.rank, f.rank)
+		g.Rank = min(g.Rank, f.Rank)
 		g.Passing = g.Passing && f.Passing
 		g.Hearsay, g.Age = g.Hearsay && f.Hearsay, min(g.Age, f.Age)
-		if f.who != "" && !slices.Contains(g.names, f.who) {
-			g.names = append(g.names, f.who)
+		if f.Who != "" && !slices.Contains(g.names, f.Who) {
+			g.names = append(g.names, f.Who)
 		}
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), byNumber(len(a.names), len(b.names)))
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), byNumber(len(a.names), len(b.names)))
 	})
 	out := make([]event.Cause, 0, len(groups))
 	for i, g := range groups {
@@ -92,8 +92,8 @@ func (g *group) cause() event.Cause {
 	case len(g.names) == 1:
 		c.Message = g.names[0] + ": " + c.Message
 	case len(g.names) > 1:
-		c.Message = text.Count(len(g.names), g.noun) + ": " + c.Message
-		c.Evidence = append(slices.Clip(c.Evidence), g.noun+"s: "+text.List(g.names, 3))
+		c.Message = text.Count(len(g.names), g.Noun) + ": " + c.Message
+		c.Evidence = append(slices.Clip(c.Evidence), g.Noun+"s: "+text.List(g.names, 3))
 	}
 	return c
 }

@@ -1,8 +1,9 @@
-package unready
+package pod
 
 import (
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -19,7 +20,7 @@ func references(namespace string, spec *corev1.PodSpec) []reference {
 	var out []reference
 	add := func(kind, name, by string, optional *bool) {
 		if name != "" && (optional == nil || !*optional) {
-			out = append(out, reference{ref(core(kind), namespace, name), by})
+			out = append(out, reference{rule.Ref(rule.Core(kind), namespace, name), by})
 		}
 	}
 	for _, vol := range spec.Volumes {
@@ -83,28 +84,28 @@ func once(references []reference) []reference {
 }
 
 // missing says which ConfigMaps and Secrets a Pod that is not started waits for.
-func (v *view) missing(p *corev1.Pod) []finding {
-	if !unstarted(p) {
+func (v Rules) missing(p *corev1.Pod) []rule.Finding {
+	if !rule.Unstarted(p) {
 		return nil
 	}
-	var found []finding
+	var found []rule.Finding
 	for _, r := range references(p.Namespace, &p.Spec) {
-		if !v.absent(r.ref) {
+		if !v.Absent(r.ref) {
 			continue
 		}
 		kind := r.ref.GVK.Kind
 		c := event.Cause{
 			Code:      kind + "Missing",
 			Message:   r.by + " needs " + kind + " " + r.ref.Name + ", which does not exist",
-			Next:      kubectl(p.Namespace, "get", "configmaps"),
+			Next:      rule.Kubectl(p.Namespace, "get", "configmaps"),
 			BlockedBy: r.ref,
 		}
 		if kind == "Secret" {
-			c.Next = kubectl(p.Namespace, "get", "secrets")
+			c.Next = rule.Kubectl(p.Namespace, "get", "secrets")
 		}
-		e := v.warning(p, "FailedMount", "Failed")
-		c.Evidence = append([]string{name(r.ref) + " is not found"}, quoted(e)...)
-		found = append(found, of(p, root, c))
+		e := v.Warning(p, "FailedMount", "Failed")
+		c.Evidence = append([]string{rule.Name(r.ref) + " is not found"}, rule.Quoted(e)...)
+		found = append(found, rule.Of(p, rule.Root, c))
 	}
 	return found
 }

@@ -1,0 +1,132 @@
+package rule
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Bounds of what is looked at for one object.
+const (
+	// keepUnready is how many Pods that are not ready are kept; of the others only
+	// their number.
+	keepUnready = 200
+	// keepReady is how many Pods that are ready are kept, to compare with.
+	keepReady = 20
+	// keepFailed is how many Pods that have failed are kept. They are replaced
+	// already, or what they failed of is the same for all.
+	keepFailed = 20
+	// MostDetailed is of how many Pods is read what they refer to.
+	MostDetailed = 10
+)
+
+// ReadPods lists Pods once, and chooses those of which is read what they refer to. mine
+// are the Pods that are meant, of which kept is the name; nil means all.
+func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
+	q := diagnose.Question{Verb: diagnose.List, GVK: Core("Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
+	if list, ok := v.lists[q]; ok {
+		return list
+	}
+	ask := v.Collect
+	if v.OnlyKnown {
+		ask = func(q diagnose.Question, _ func() diagnose.Collector) (diagnose.Answer, bool) { return v.Known(q) }
+	}
+	a, sure := ask(q, func() diagnose.Collector { return &telling{mine: mine} })
+	list := Pods{More: a.More, Sure: sure}
+	for _, u := range a.Objects {
+		if p, ok := As[corev1.Pod](u); ok {
+			list.Pods = append(list.Pods, p)
+		}
+	}
+	v.lists[q] = list
+	v.More += list.More
+	for _, p := range list.Pods {
+		if !slices.ContainsFunc(v.Pods, func(other *corev1.Pod) bool { return p.UID != "" && other.UID == p.UID }) {
+			v.Pods = append(v.Pods, p)
+		}
+	}
+	v.chooseDetailed(list.Pods)
+	return list
+}
+
+// telling keeps those Pods that tell something.
+type telling struct {
+	mine                   func(*unstructured.Unstructured) bool
+	kept                   []*unstructured.Unstructured
+	unready, ready, failed int
+}
+
+func (t *telling) Add(u *unstructured.Unstructured) {
+	if t.mine != nil && !t.mine(u) {
+		return
+	}
+	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+	number, most := &t.unready, keepUnready
+	switch {
+	case phase == string(corev1.PodSucceeded):
+		return
+	case phase == string(corev1.PodFailed): // Evicted ones stay around by the thousand.
+		number, most = &t.failed, keepFailed
+	case object.ConditionOf(u, string(corev1.PodReady)).Status == "True":
+		number, most = &t.ready, keepReady
+	}
+	if *number++; *number <= most {
+		t.kept = append(t.kept, diagnose.Slim(u))
+	}
+}
+
+func (t *telling) Collected() ([]*unstructured.Unstructured, int) {
+	return t.kept, max(0, t.unready-keepUnready)
+}
+
+// PodsOf returns the Pods that an object controls, of those that were read.
+func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, pod := range v.Pods {
+		if controller := metav1.GetControllerOfNoCopy(pod); controller != nil && controller.UID == owner {
+			out = append(out, pod)
+		}
+	}
+	return out
+}
+
+// ControlledBy keeps the objects that one of the owners controls.
+func ControlledBy(owners ...types.UID) func(*unstructured.Unstructured) bool {
+	return func(u *unstructured.Unstructured) bool {
+		controller := metav1.GetControllerOfNoCopy(u)
+		return controller != nil && slices.Contains(owners, controller.UID)
+	}
+}
+
+// chooseDetailed chooses a few Pods in each state.
+func (v *View) chooseDetailed(pods []*corev1.Pod) {
+	seen := map[string]int{}
+	chosen := 0
+	for _, p := range pods {
+		if Ready(p) || p.Status.Phase == corev1.PodFailed || chosen == MostDetailed {
+			continue
+		}
+		state := stateOf(p)
+		if seen[state]++; seen[state] <= 3 {
+			chosen++
+			v.detailed[nameOf(p)] = true
+		}
+	}
+}
+
+// IsDetailed reports whether what the Pod refers to is read.
+func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
+
+// Pods is what was made of a list of Pods.
+type Pods struct {
+	Pods []*corev1.Pod
+	// More that are not ready were left out.
+	More int
+	Sure bool
+}

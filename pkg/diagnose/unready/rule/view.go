@@ -1,0 +1,136 @@
+package rule
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// View answers what the rules ask, in one run over what is known of one object.
+type View struct {
+	*diagnose.Run
+	// Object is what does not get ready.
+	Object *unstructured.Unstructured
+	// Pods were read so far, in order; lists are those that they are from.
+	Pods  []*corev1.Pod
+	lists map[diagnose.Question]Pods
+	// More is how many Pods that are not ready were left out.
+	More int
+	// detailed are Pods whose references are read. For the others they are only looked up.
+	detailed map[types.NamespacedName]bool
+	// OnlyKnown: nothing more is asked, and what is known is looked up.
+	OnlyKnown bool
+	// events are the warnings that were read, by namespace, the newest first.
+	events map[string]map[types.UID][]*corev1.Event
+	// about are the objects whose warnings rules look for, by namespace. They are asked for
+	// last, and for all objects that are explained in one run.
+	about map[string]map[types.UID]bool
+}
+
+// New returns the view of an object.
+func New(r *diagnose.Run, u *unstructured.Unstructured) *View {
+	return &View{
+		Run: r, Object: u, lists: map[diagnose.Question]Pods{},
+		detailed: map[types.NamespacedName]bool{{Namespace: u.GetNamespace(), Name: u.GetName()}: true},
+		events:   map[string]map[types.UID][]*corev1.Event{},
+		about: diagnose.Once(r, "whose warnings are asked for", func() map[string]map[types.UID]bool {
+			return map[string]map[types.UID]bool{}
+		}),
+	}
+}
+
+// Find returns an object; nil where it is not there, or not known.
+func (v *View) Find(r object.Ref) *unstructured.Unstructured {
+	u, _ := v.Read(r)
+	return u
+}
+
+// Read reads an object. It is nil where there is none; then sure says that it is known.
+func (v *View) Read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
+	if r.Name == "" {
+		return nil, false
+	}
+	a, sure := v.look(diagnose.Question{Verb: diagnose.Get, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
+	return a.Object, sure
+}
+
+// Lookup returns the struct of an object, or nil.
+func Lookup[T any](v *View, r object.Ref) *T {
+	t, ok := As[T](v.Find(r))
+	if !ok {
+		return nil
+	}
+	return t
+}
+
+// Absent reports whether it is known that the object is not there. Nothing of it is
+// read.
+func (v *View) Absent(r object.Ref) bool {
+	if r.Name == "" {
+		return false
+	}
+	a, sure := v.look(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
+	return sure && !a.Yes
+}
+
+// There reports whether it is known that the object is there. Nothing of it is read.
+func (v *View) There(r object.Ref) bool {
+	a, sure := v.look(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
+	return sure && a.Yes
+}
+
+// look asks, or only looks up.
+func (v *View) look(q diagnose.Question) (diagnose.Answer, bool) {
+	if v.OnlyKnown {
+		return v.Known(q)
+	}
+	return v.Ask(q)
+}
+
+// Known answers a question if it was asked.
+func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
+	if _, asked := v.Facts.Find(q); !asked {
+		return diagnose.Answer{}, false
+	}
+	return v.Ask(q)
+}
+
+// OnlyKnownUnless says whether questions are asked from here on, and returns what ends
+// that.
+func (v *View) OnlyKnownUnless(asked bool) func() {
+	before := v.OnlyKnown
+	v.OnlyKnown = before || !asked
+	return func() { v.OnlyKnown = before }
+}
+
+// Select returns the objects of a kind that are meant, sorted by name. meant is called
+// what kept says.
+func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
+	q.Verb = diagnose.List
+	if v.OnlyKnown {
+		a, sure := v.Known(q)
+		return a.Objects, sure
+	}
+	a, sure := v.Collect(q, diagnose.Matching(meant))
+	return a.Objects, sure
+}
+
+// As reads an object as the struct of its kind. What does not fit is as good as
+// absent: some other API has taken the name.
+func As[T any](u *unstructured.Unstructured) (*T, bool) {
+	t, ok := diagnose.As[T](u)
+	return &t, ok
+}
+
+// Since returns "for 3m" where both times are known.
+func (v *View) Since(t metav1.Time) string {
+	if v.Now.IsZero() || t.IsZero() || t.After(v.Now) {
+		return ""
+	}
+	return " for " + duration.HumanDuration(v.Now.Sub(t.Time))
+}

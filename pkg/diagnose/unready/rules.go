@@ -1,0 +1,24 @@
+package unready
+
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/pod"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/volume"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// rules are those for one object, over what is known.
+type rules struct {
+	*rule.View
+	pods    pod.Rules
+	volumes volume.Rules
+	// told are objects that a rule has looked at.
+	told map[object.Key]bool
+}
+
+func newRules(r *diagnose.Run, u *unstructured.Unstructured) *rules {
+	v := rule.New(r, u)
+	return &rules{View: v, pods: pod.On(v), volumes: volume.On(v), told: map[object.Key]bool{}}
+}
