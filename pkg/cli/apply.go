@@ -49,13 +49,14 @@ type applyOptions struct {
 	strict  verb.StrictFlags
 	engine  apply.Engine
 	awaited await.Awaited
-	// journal is what may have to be taken back; nil without --atomic.
+	// journal records what may have to be taken back; nil without --atomic.
 	journal *restore.Journal
 	// history is how many runs of a set are kept; undone: this one was taken back.
 	history int
 	undone  bool
 	set     sets.Options
-	// ask asks a person whether to prune what looks like a mistake; nil where nobody is.
+	// ask asks the user whether to prune what looks like a mistake; nil if no user can
+	// answer.
 	ask         func(context.Context, applyset.Decision, string) (bool, error)
 	concurrency int
 	// lock is that of the set; nil if none is changed.
@@ -235,8 +236,8 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	return verb.Unfinished(run(ctx))
 }
 
-// asked is whom to ask about what will not work: nobody for a real apply, which has to be
-// done rather than discussed; what the set alone shows is told all the same.
+// asked returns the reader for questions about what will not work. It is nil for a real
+// apply, which has work to do; findings that need only the set are reported anyway.
 func (o *applyOptions) asked(client *cluster.Client) diagnose.Reader {
 	if o.engine.DryRun == object.DryRunServer {
 		return client.NoRetry()

@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// wayBack bounds how long a run takes back what it wrote, hurriedBack where it was
-	// interrupted or out of time: whoever stops a program waits a little, and not long.
+	// wayBack bounds how long a run takes back what it wrote; hurriedBack does so for a
+	// run that was interrupted or out of time, since a user who stops a program waits
+	// only briefly.
 	wayBack     = 10 * time.Minute
 	hurriedBack = time.Minute
 )
 
-// rollBack takes back what the run wrote if it failed and that was asked for. It returns
-// the run's error where all of it is as it was, and a plain no where it is not: what is
-// where has been told then.
+// rollBack takes back what the run wrote, if the run failed and --atomic was given. It
+// returns the run's error if everything was restored, and a plain no if not: the report
+// has then said what remains.
 func (o *applyOptions) rollBack(ctx context.Context, client *cluster.Client, p *plan.Plan, failed error) error {
 	if failed == nil || o.journal == nil {
 		return failed

@@ -23,11 +23,11 @@ var errNothingApplied error = &object.HintedError{
 	Advice: "give --dry-run=client as well; -o objects prints what was applied",
 }
 
-// print puts the manifests in order and prints them, by what is known without a server:
-// so the same input gives the same output everywhere. closed is the end of the printing.
+// print orders the manifests by what is known without a server and prints them, so the
+// same input gives the same output everywhere. closed ends the printing.
 //
-// It writes past the net that masks what is known of Secrets, as the printed manifests are
-// there to be applied.
+// It bypasses the stream that masks known values of Secrets, because the printed
+// manifests are there to be applied.
 func (o *applyOptions) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
 	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil

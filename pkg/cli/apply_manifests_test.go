@@ -133,7 +133,8 @@ func written(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// Secrets are printed as they are written, or they could not be applied; it is told.
+// Secrets are printed as written, since a masked one could not be applied, and a warning
+// says so.
 func TestManifestsOfSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret.yaml")
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {password: correct-horse-battery}\n"

@@ -107,8 +107,8 @@ func (o *applyOptions) keeper(client *cluster.Client, set *sets.Set) *past.Keepe
 	return &past.Keeper{Server: client, Parent: set.Record.Parent, Keep: o.history, Emit: o.out.Print}
 }
 
-// result is what the history says of a run that ended so. One that left out some of its
-// input is none to go back to: it did not state the set.
+// result returns what the history records for a run that ended with err. A run that left
+// out some of its input did not state the set, so it cannot be rolled back to.
 func (o *applyOptions) result(err error) history.Result {
 	switch {
 	case o.undone:

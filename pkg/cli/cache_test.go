@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// What is known of a cluster is kept where kubectl keeps it, and never in the working
-// folder unless somebody says so: without a home, as in many a pipeline, it is not kept.
+// The discovery cache is where kubectl keeps it, and never in the working folder unless
+// the user says so: without a home, as in many pipelines, nothing is cached.
 func TestWhereTheCacheIs(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answers := map[string]string{

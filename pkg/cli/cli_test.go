@@ -89,7 +89,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// A slip on the command line is told in one line, and where help is.
+// A usage error is one line, which says where to find help.
 func TestUsageErrors(t *testing.T) {
 	const help = "  hint: see: kubectl k8sconnect %s--help\n"
 	const managerHint = "  hint: name who applies, such as --field-manager=team-shop; without the flag it is k8sconnect\n"
@@ -257,8 +257,8 @@ users:
 - {name: me, user: {token: x}}
 `
 
-// What a kubeconfig lacks is told before anything is tried, with what there is to
-// choose from.
+// An error in the kubeconfig is reported before anything is tried, with the available
+// choices.
 func TestKubeconfigErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		kubeconfig string

@@ -44,7 +44,7 @@ type deleteOptions struct {
 	targets target.Targets
 	engine  deletion.Engine
 	limits  limits
-	// warnings are about the flags, and told before anything is done.
+	// warnings are about the flags, and printed before anything is done.
 	warnings []string
 	// explain: say why objects do not go.
 	explain bool
@@ -161,7 +161,7 @@ func (f *deleteFlags) grace() (*int64, error) {
 	return &seconds, nil
 }
 
-// warnings are what somebody should know of the flags before they take effect.
+// warnings returns what the user should know about the flags before they take effect.
 func (f *deleteFlags) warnings() []string {
 	var told []string
 	if _, err := strconv.ParseBool(f.cascade); err == nil {

@@ -38,7 +38,7 @@ func parseLimits(timeout time.Duration, given bool, each []string) (limits, erro
 	return l, errors.Join(errs...)
 }
 
-// of is how long objects of the kind may take.
+// of returns how long objects of the kind may take.
 func (l limits) of(kind object.Kind) time.Duration {
 	if most, own := l.kinds.Object(kind); own {
 		return most

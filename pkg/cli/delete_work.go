@@ -22,9 +22,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// work does the run, telling the printer of it. A server that is away when the run
-// begins is waited for as always; once it is under way, for as long as it takes to
-// say that nobody can tell.
+// work does the run and reports to the printer. If the server is away when the run
+// begins, it waits as every verb does; once deletions are under way, it waits for as long
+// as it takes to call the result unknown.
 func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
@@ -98,8 +98,8 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, cl
 	return []deletion.Phase{{Name: "objects", Sets: setsOf(found)}}, nil
 }
 
-// unserved tells kinds of which there can be no objects from those whose server
-// does not answer.
+// unserved separates kinds that can have no objects from kinds whose server does not
+// answer.
 func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, phases []deletion.Phase) error {
 	for _, ph := range phases {
 		for _, s := range ph.Sets {
@@ -156,8 +156,8 @@ func setsOf(found []target.Target) []deletion.Set {
 	return sets
 }
 
-// checkFinalizer refuses everything by which a finalizer could be removed from
-// objects that nobody named.
+// checkFinalizer rejects every way to remove a finalizer from objects that were not
+// named.
 func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.IOStreams) error {
 	switch {
 	case f.finalizer == "" && f.yes:

@@ -82,15 +82,15 @@ func newGuarded(t *testing.T, status int) *guarded {
 	return g
 }
 
-// Whatever the verb, a guard that does not hold ends the run before anything but the
-// cluster's UID is asked for; and where it holds, the run goes on.
+// For every verb, a guard that fails ends the run before any request but the one for the
+// cluster's UID; if it passes, the run continues.
 func TestGuards(t *testing.T) {
 	const uid = "GET /api/v1/namespaces/kube-system"
 	for name, test := range map[string]struct {
 		flags  []string
 		env    map[string]string
 		status int
-		// holds: the run goes on.
+		// holds: the run continues.
 		holds bool
 		want  []string
 		says  string
@@ -166,7 +166,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// The plugin's own version is nobody's cluster.
+// The plugin's own version involves no cluster.
 func TestGuardsLeaveTheClientAlone(t *testing.T) {
 	noCluster(t)
 	t.Setenv("KUBECTL_K8SCONNECT_EXPECT_CONTEXT", "prod")

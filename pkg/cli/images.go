@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// running passes events on, keeps the workloads among their results, and tells at the end
-// which images their Pods run.
+// running passes events on, keeps the workloads among their results, and reports at the
+// end which images their Pods run.
 type running struct {
 	emit func(event.Event)
 
@@ -38,7 +38,7 @@ func (r *running) take(e event.Event) {
 	r.emit(e)
 }
 
-// tell asks which images they run. What cannot be read is not told.
+// tell finds out which images they run. What cannot be read is not reported.
 func (r *running) tell(ctx context.Context, reader diagnose.Reader) {
 	r.mu.Lock()
 	refs := slices.Clone(r.refs)

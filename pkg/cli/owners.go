@@ -107,8 +107,8 @@ func (o *ownersOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
-// name reads the arguments: only what is named is shown, for one object alone is
-// long enough.
+// name parses the arguments. It accepts only named objects, because the output for a
+// single object is long enough.
 func (o *ownersOptions) name(args []string) error {
 	const hint = "name it as TYPE/NAME, or as TYPE NAME"
 	if len(args) == 0 {
@@ -123,7 +123,7 @@ func (o *ownersOptions) name(args []string) error {
 	return nil
 }
 
-// work reads, and tells the printer.
+// work reads, and reports to the printer.
 func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)

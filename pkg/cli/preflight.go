@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// foresight gathers what a run changes, and tells what of it will not work.
+// foresight gathers what a run changes, and reports what of it will not work.
 type foresight struct {
 	emit func(event.Event)
 
@@ -54,8 +54,8 @@ func (f *foresight) see(item plan.Item, before, after *unstructured.Unstructured
 	}
 }
 
-// tell tells of the objects that were seen so far, each remark once. Without a reader,
-// nothing is asked.
+// tell reports on the objects seen so far, each remark once. Without a reader, it asks
+// the cluster nothing.
 func (f *foresight) tell(ctx context.Context, p *plan.Plan, reader diagnose.Reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,7 +80,7 @@ func (f *foresight) tell(ctx context.Context, p *plan.Plan, reader diagnose.Read
 	}
 }
 
-// before tells what is known by then before the run waits for what it has applied.
+// before reports what is known before the run waits for what it has applied.
 func (f *foresight) before(wait func(context.Context, []plan.Item) error, p *plan.Plan) func(context.Context, []plan.Item) error {
 	if wait == nil {
 		return nil
@@ -91,7 +91,7 @@ func (f *foresight) before(wait func(context.Context, []plan.Item) error, p *pla
 	}
 }
 
-// tellKept tells, once a run, of images that may be others by now than those that Pods have.
+// tellKept reports, once for a run, images that may have changed since the Pods got them.
 func (f *foresight) tellKept(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -29,8 +29,8 @@ func (r remover) ofItem(ctx context.Context, item plan.Item, uid types.UID) erro
 	return r.remove(ctx, item.Kind, item.Ref, uid)
 }
 
-// remove deletes the object that has the UID, and returns when it is gone. What hangs is
-// explained while it is waited for. Another object of that name is left alone.
+// remove deletes the object with the UID, and returns when it is gone. While it waits, it
+// explains an object that hangs. Another object of that name is left alone.
 func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID) error {
 	var end event.Deleted
 	engine := deletion.Engine{

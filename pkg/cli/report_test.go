@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A run that ends before it has a plan tells its id as well, once, on the last line: by
-// that the server's audit log knows what it asked.
+// A run that ends before it has a plan prints its id as well, once, on the last line: the
+// server's audit log identifies its requests by that id.
 func TestRunOfAnEarlyError(t *testing.T) {
 	for verb, args := range callsOf(t) {
 		t.Run(verb, func(t *testing.T) {

@@ -111,8 +111,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	return r
 }
 
-// misuse returns what is wrong with a command line that was not understood, on
-// one line.
+// misuse explains on one line what is wrong with a command line that was not understood.
 func (r *root) misuse(args []string, err error) error {
 	if hint := help.ForeignHint(err); hint != "" {
 		return &object.HintedError{Err: err, Advice: hint}

@@ -88,7 +88,7 @@ func (o *setsOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
-// work lists, and tells the printer.
+// work lists, and reports to the printer.
 func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
@@ -124,8 +124,8 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	return errors.Join(faults...)
 }
 
-// tellOf finds out about a set: its members, whether they are ready, and who holds its
-// lock.
+// tellOf finds out about a set: its members, whether they are ready, and which run holds
+// its lock.
 func tellOf(ctx context.Context, client *cluster.Client, set *sets.Set) event.Set {
 	r := set.Record
 	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check(), Lock: lockOf(ctx, client, r.Parent)}
@@ -141,7 +141,7 @@ func tellOf(ctx context.Context, client *cluster.Client, set *sets.Set) event.Se
 	return told
 }
 
-// judge says which members are ready. What may not be read is unknown.
+// judge determines which members are ready. A member that may not be read is unknown.
 func judge(ctx context.Context, client *cluster.Client, members []applyset.Member) []event.Member {
 	judged := make([]event.Member, len(members))
 	groups := map[schema.GroupVersionKind][]int{}
@@ -175,7 +175,8 @@ func judge(ctx context.Context, client *cluster.Client, members []applyset.Membe
 	return judged
 }
 
-// lockOf says who holds the lock of a set; nil for nobody, or where nobody may tell.
+// lockOf returns the holder of a set's lock; nil if it is not held, or if that is
+// unknown.
 func lockOf(ctx context.Context, client *cluster.Client, parent object.Ref) *event.Lock {
 	lease, err := client.Get(ctx, locking.LeaseKind(), locking.LeaseOf(parent))
 	if apierrors.IsNotFound(err) {

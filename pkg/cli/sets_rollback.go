@@ -92,7 +92,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	streams.In, streams.Out = bytes.NewReader(text), io.MultiWriter(in.Streams.Out, &shown)
 	differs := o.call(ctx, newDiff(in.Connection, streams), "--prune")
 	if !errors.Is(differs, verb.ErrNo) {
-		return differs // Nothing would change, or nobody can tell.
+		return differs // Nothing would change, or the result is unknown.
 	}
 	if err := o.confirmed(ctx, in.Streams, shown.Bytes()); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (o *rollbackOptions) call(ctx context.Context, cmd *cobra.Command, args ...
 	return cmd.ExecuteContext(ctx)
 }
 
-// confirmed returns nil if what was shown may be done.
+// confirmed returns nil if the change that was shown may be made.
 func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooptions.IOStreams, shown []byte) error {
 	const enough = 8 // bytes
 	sum := sha256.Sum256(shown)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Whatever this program prints calls an object as kubectl takes it. Every output
-// that is written down as expected is read: goldens, scripts, and the examples of the
-// documentation. What other programs say of objects is theirs.
+// Everything that this program prints names an object as kubectl takes it. The test reads
+// every expected output: goldens, scripts, and the examples of the documentation.
+// Messages of other programs are exempt.
 func TestOneSpellingOfObjects(t *testing.T) {
 	const kinds = `(?:ConfigMap|Secret|Service|ServiceAccount|Namespace|Pod|PersistentVolumeClaim|Endpoints|Node|Deployment|` +
 		`StatefulSet|DaemonSet|ReplicaSet|Job|CronJob|Ingress|CustomResourceDefinition|Widget|HorizontalPodAutoscaler|Role|RoleBinding)`

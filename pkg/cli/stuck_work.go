@@ -20,7 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// work looks, explains, and tells the printer.
+// work looks, explains, and reports to the printer.
 func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
@@ -75,8 +75,8 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 	return verb.ErrNo
 }
 
-// tell tells the printer: each object, those of which nothing is known after the
-// others; and where nobody named them, each cause with all that it holds back.
+// tell reports to the printer: each object, with the unknown ones last, and, if no
+// objects were named, each cause with all that it holds back.
 func (o *stuckOptions) tell(found []stuck.Explained, faults []event.Stuck, rooted bool) {
 	o.out.Print(event.Planned{})
 	for _, one := range found {
@@ -93,8 +93,8 @@ func (o *stuckOptions) tell(found []stuck.Explained, faults []event.Stuck, roote
 	}
 }
 
-// lookedOnlyAt says where nothing was found, if nobody asked for that namespace: what
-// hangs may be in another one.
+// lookedOnlyAt says where nothing was found, if the user did not choose that namespace:
+// what hangs may be in another one.
 func (o *stuckOptions) lookedOnlyAt(c *connection.Connection, scopes []stuck.Scope) {
 	namespace, asked, err := c.Namespace()
 	if err != nil || asked || !slices.ContainsFunc(scopes, func(s stuck.Scope) bool { return s.Selection.Namespace == namespace }) {
@@ -103,7 +103,7 @@ func (o *stuckOptions) lookedOnlyAt(c *connection.Connection, scopes []stuck.Sco
 	o.out.Print(event.Warned{Text: "only the namespace " + namespace + " was searched; -A searches the whole cluster"})
 }
 
-// isStuck tells stuck from slow.
+// isStuck reports whether the object is stuck, and not only slow.
 func isStuck(one stuck.Explained) bool {
 	return len(one.Causes) == 0 || one.Causes[0].Code != stuck.Progressing
 }

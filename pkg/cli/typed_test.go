@@ -17,7 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 )
 
-// indifferent flags of kubectl do not decide where a command acts, or as whom.
+// indifferent lists flags of kubectl that do not affect where a command acts, or as which
+// user.
 var indifferent = []string{"namespace", "request-timeout", "disable-compression", "cache-dir"}
 
 // Edge case 92: every flag of kubectl's that chooses the cluster or the user is in the
@@ -25,7 +26,7 @@ var indifferent = []string{"namespace", "request-timeout", "disable-compression"
 func TestPrintedCommandsKeepTheConnection(t *testing.T) {
 	flags := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
 	genericclioptions.NewConfigFlags(true).AddFlags(flags)
-	// The port is nobody's: the hint of the error has a command.
+	// No server listens on the port: the hint of the error has a command.
 	kubeconfig := filepath.Join(t.TempDir(), "one of 'these'")
 	err := os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"+
 		"users: [{name: u, user: {}}]\ncontexts: [{name: x y, context: {cluster: c, user: u}}]\n"), 0o600)

@@ -80,7 +80,7 @@ func (s *away) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text))
 }
 
-// goAway takes the aggregated API away, and forgets what was asked so far.
+// goAway removes the aggregated API, and forgets the requests so far.
 func (s *away) goAway() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,14 +100,14 @@ func (s *away) asked(what string) int {
 	return n
 }
 
-// A kind that the cache knows and whose server does not answer is in the way of its own
-// objects and of nothing else (edge case 20): each of them cannot be told, with the
-// reason, and every verb comes to its end.
+// A kind that the cache knows and whose server does not answer affects only its own
+// objects (edge case 20): each of them is unknown, with the reason, and every verb comes
+// to its end.
 func TestAggregatedAPIAway(t *testing.T) {
 	const configMap = "/api/v1/namespaces/default/configmaps"
 	for name, test := range map[string]struct {
 		args string
-		// asks is a request about what does not depend on it.
+		// asks is a request about something that does not depend on it.
 		asks string
 	}{
 		"apply":  {args: "apply -f set.yaml", asks: "PATCH " + configMap},
@@ -116,7 +116,7 @@ func TestAggregatedAPIAway(t *testing.T) {
 		"wait":   {args: "wait -f set.yaml --for=create --timeout=1s", asks: "GET " + configMap},
 		"owners": {args: "owners things.GROUP/x"},
 	} {
-		for _, group := range []string{"away.example.com", "away.k8s.io"} { // Of the latter the cache is believed.
+		for _, group := range []string{"away.example.com", "away.k8s.io"} { // For the latter, discovery relies on the cache.
 			for _, cache := range []string{"warm", "cold"} {
 				t.Run(name+", "+group+", "+cache, func(t *testing.T) {
 					s := newAway(t, group)
@@ -137,7 +137,7 @@ func TestAggregatedAPIAway(t *testing.T) {
 					}
 					all := out + stderr
 					if !strings.Contains(all, "."+group) || !strings.Contains(all, " answers 503") && !strings.Contains(all, "does not answer") {
-						t.Error("what could not be told is not, or not why")
+						t.Error("an unknown object is not reported, or without its reason")
 					}
 				})
 			}

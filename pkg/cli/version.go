@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// versions is what version prints.
+// versions is the output of version.
 type versions struct {
 	Client build.Info `json:"client"`
 	// Server is absent when it was not asked or did not answer.

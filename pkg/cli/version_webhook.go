@@ -19,7 +19,7 @@ const (
 	webhookVersionLabel = "app.kubernetes.io/version"
 )
 
-// webhookVersion is what is known of the webhook in the cluster.
+// webhookVersion describes the webhook in the cluster.
 type webhookVersion struct {
 	// Installed is absent where it is not known.
 	Installed *bool  `json:"installed,omitempty"`
@@ -28,7 +28,7 @@ type webhookVersion struct {
 	Unknown string `json:"unknown,omitempty"`
 }
 
-// webhookOf looks for the webhook. Not everybody may: that is no error.
+// webhookOf looks for the webhook. Not every user may look: that is not an error.
 func webhookOf(ctx context.Context, client *cluster.Client) *webhookVersion {
 	kind := schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}
 	var found *unstructured.Unstructured

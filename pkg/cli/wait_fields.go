@@ -17,11 +17,11 @@ import (
 	waiting "github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// matching returns the objects that a selector matches when the wait begins, each to be
-// waited for by its name, as kubectl does it: a watch of the selector would take an object
-// for gone that only does not match any more. Fields change while they are waited for; and
-// that an object lost a label is no deletion. Where a first one is waited for, it is asked
-// for again.
+// matching returns the objects that a selector matches when the wait begins. Each is then
+// waited for by its name, as kubectl does: a watch with the selector would report an
+// object as gone that merely stopped matching, because fields change during the wait. It
+// is not a deletion if an object loses a label. If the wait is for a first match, the
+// request is repeated.
 func (o *waitOptions) matching(ctx context.Context, client *cluster.Client, all []target.Target, began time.Time) ([]waiting.Target, error) {
 	until, cancel := ctx, func() {}
 	if existence := o.engine.Existence; existence != nil {

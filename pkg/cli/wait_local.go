@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// local judges objects as they stand in the files, without a server: the engine looks
-// once, and what it would watch is what was read.
+// local judges objects as they are in the files, without a server: the engine looks once,
+// and the files take the place of the watch.
 func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 	manifests, err := o.targets.Files.ReadAsIs(ctx, in.Connection, in.Streams)
 	if err != nil {
@@ -40,7 +40,7 @@ func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(o.engine.Run(ctx, all))
 }
 
-// timeless is an event of a wait that had no time: what is not met is not late.
+// timeless adapts an event of a wait that had no time: an unmet condition is not late.
 func timeless(e event.Event) event.Event {
 	if w, ok := e.(event.Waited); ok && w.Action == event.TimedOut {
 		w.Action = event.Unmet
@@ -49,7 +49,7 @@ func timeless(e event.Event) event.Event {
 	return e
 }
 
-// inFiles is a source of what was read from files. It is what a server would list, and
+// inFiles is a source of objects read from files. It stands for a server's list in which
 // nothing changes.
 type inFiles []*unstructured.Unstructured
 

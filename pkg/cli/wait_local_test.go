@@ -17,8 +17,8 @@ items:
 - {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, generation: 1, uid: y}, spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1, conditions: [{type: Available, status: "True"}]}}
 `
 
-// Without a server, objects are judged as they stand in the file: what a server wrote of
-// them stays, and what lasts has lasted (edge case 95).
+// Without a server, objects are judged as they are in the file: the status that a server
+// wrote stays, and conditions that have to last have lasted (edge case 95).
 func TestWaitLocal(t *testing.T) {
 	noCluster(t)
 	write := func(name, text string) {

@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// resolve finds the kinds of what is waited for.
+// resolve finds the kinds of the objects to wait for.
 func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
 	ctx, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
@@ -82,9 +82,9 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, clie
 	return all, errors.Join(faults...)
 }
 
-// mayCome reports whether a type that is not served is waited for (edge case 45). One
-// that is almost the name of another is a slip, unless waiting for it was asked for;
-// and that its objects are gone cannot be said of a type that nobody knows.
+// mayCome reports whether to wait for a type that is not served (edge case 45). A type
+// that is almost the name of another is a slip, unless the user asked to wait for it; and
+// objects of an unknown type cannot be said to be gone.
 func (o *waitOptions) mayCome(missing *cluster.NoTypeError) bool {
 	if o.waitsFor(condition.Delete) {
 		return false
@@ -95,10 +95,11 @@ func (o *waitOptions) mayCome(missing *cluster.NoTypeError) bool {
 	return o.timeout != 0 && len(missing.Near) == 0
 }
 
-// versionName tells widgets.v1.example.com from widgets.example.com.
+// versionName matches the version in widgets.v1.example.com, unlike the group in
+// widgets.example.com.
 var versionName = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
 
-// guessed is what a TYPE says of its kind. It may turn out to have no namespace.
+// guessed returns the kind that a TYPE suggests. It may turn out to have no namespace.
 func guessed(typ string) object.Kind {
 	gvk := schema.GroupVersionKind{}
 	full, resource := schema.ParseResourceArg(typ)

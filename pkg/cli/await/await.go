@@ -32,19 +32,19 @@ type Flags struct {
 	times     TimesFlag
 }
 
-// Awaited is what they mean.
+// Awaited is the meaning of the flags.
 type Awaited struct {
 	// ready is the goal of all objects that have none of their own; nil if those
 	// are not waited for.
 	ready *wait.Goal
 	own   []ownGoal
 	rules *condition.Rules
-	// hanging is what becomes of objects that do not get there, limits how long they may take.
+	// hanging says what to do about objects that hang, limits how long they may take.
 	hanging Hanging
 	limits  limit.Limits
 }
 
-// ownGoal is what is waited for of some objects instead of readiness.
+// ownGoal is a condition that replaces readiness for some objects.
 type ownGoal struct {
 	// which objects: a Choice without a path, and without a name all of the kind.
 	which predict.Choice
@@ -63,8 +63,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off")
 }
 
-// ToAwaited reads what was typed; unattended is set where no one is there to end a wait by
-// hand.
+// ToAwaited parses the flags; unattended is set if no user can end a wait by hand.
 func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error) {
 	rules, rulesErr := f.readiness.ToRules()
 	hanging, hangErr := f.ToHanging(flags, unattended)
@@ -146,8 +145,8 @@ func (g ownGoal) names(item plan.Item) bool {
 	return which.Names(item.Ref, item.Kind)
 }
 
-// goalOf is what is waited for of an object; nil if nothing is. Several goals of its
-// own are one.
+// goalOf returns what to wait for of an object; nil for nothing. Several conditions for
+// one object are combined into one goal.
 func (a Awaited) goalOf(item plan.Item) *wait.Goal {
 	var goal *wait.Goal
 	for _, own := range a.own {
@@ -190,9 +189,9 @@ func (a Awaited) Check(ctx context.Context, client *cluster.Client, p *plan.Plan
 	return errors.Join(append(errs, engine.Check(ctx, targets))...)
 }
 
-// Gate returns what the engine of apply waits with; nil if nothing is waited for.
-// Its own time is not up with the run's --timeout, for then it has to say what is
-// lacking: it ends by itself at that time.
+// Gate returns what the engine of apply waits with; nil if there is nothing to wait for.
+// It does not share the deadline of the run's --timeout, because it has to report what is
+// missing at that time: it ends by itself.
 func (a Awaited) Gate(patient context.Context, client *cluster.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
 	if a.ready == nil && len(a.own) == 0 {
 		return nil

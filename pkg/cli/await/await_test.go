@@ -59,7 +59,7 @@ func TestWaitFor(t *testing.T) {
 	}
 }
 
-// A goal of an object's own stands in the place of readiness, and several are one.
+// An object's own goal replaces readiness, and several are combined into one.
 func TestGoalOf(t *testing.T) {
 	flags := Flags{HangFlags: HangFlags{stuckAfter: time.Second}, wait: true, waitFor: []string{"deploy/web:create", "Deployment:condition=Available"}}
 	a, err := flags.ToAwaited(pflag.NewFlagSet("", pflag.ContinueOnError), false)
@@ -81,6 +81,6 @@ func TestGoalOf(t *testing.T) {
 	}
 	a.ready = nil
 	if a.goalOf(item("", "Service", "shop", "web")) != nil {
-		t.Error("what nobody asked for is waited for")
+		t.Error("waits although no wait was requested")
 	}
 }

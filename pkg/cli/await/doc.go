@@ -1,3 +1,3 @@
-// Package await is what the verbs that wait have in common: what to wait for, the rules by
-// which an object is ready, and what becomes of objects that hang.
+// Package await holds what the waiting verbs share: what to wait for, the rules for
+// readiness, and what to do about objects that hang.
 package await

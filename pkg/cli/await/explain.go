@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// explainWithin bounds how long a server is asked what it knows of a kind.
+// explainWithin bounds how long the server may take to answer what it knows of a kind.
 const explainWithin = 5 * time.Second
 
 // Explanation prints the rule of a kind and where that comes from.
@@ -77,8 +77,8 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 	return kind.GVK.GroupKind(), err
 }
 
-// knownKind is the kind that is named, where no server tells: Canary, canaries or
-// canaries.flagger.app. Another one is taken by its word.
+// knownKind returns the named kind when there is no server to ask: Canary, canaries or
+// canaries.flagger.app. An unknown name is taken as it is.
 func knownKind(named string, rules *condition.Rules) schema.GroupKind {
 	return knownKinds(named, rules)[0]
 }
@@ -118,7 +118,7 @@ func builtinKinds() []schema.GroupKind {
 	return text.Distinct(all)
 }
 
-// shortNames are those of kinds with a rule, as a server would tell them.
+// shortNames returns the short names of kinds with a rule, as a server would list them.
 func shortNames() map[string]string {
 	return map[string]string{
 		"po": "Pod", "rc": "ReplicationController", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "svc": "Service",
@@ -128,8 +128,8 @@ func shortNames() map[string]string {
 	}
 }
 
-// explainRule prints the rule of a kind. Where no server was asked, a kind without a group
-// may be a custom resource as well.
+// explainRule prints the rule of a kind. If no server was asked, a kind without a group
+// may also be a custom resource.
 func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Rules, asked bool) {
 	width, _ := verb.Terminal(out)
 	fmt.Fprintln(out, layout.Plain(gk.String()))

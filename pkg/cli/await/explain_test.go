@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 )
 
-// Where no server tells which kind is meant, it is Kubernetes' own, and the others are named.
+// Without a server, an ambiguous kind is Kubernetes' own, and the others are listed.
 func TestKnownKinds(t *testing.T) {
 	for named, want := range map[string][]schema.GroupKind{
 		"NetworkPolicy":                         {{Group: "networking.k8s.io", Kind: "NetworkPolicy"}, {Group: "crd.projectcalico.org", Kind: "NetworkPolicy"}},

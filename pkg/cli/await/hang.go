@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// HangFlags are the flags of the verbs that wait until objects are ready: what becomes of
-// objects that hang.
+// HangFlags are the flags of the waiting verbs that say what to do about objects that
+// hang.
 type HangFlags struct {
 	stuckAfter  time.Duration
 	failOnCause []string
@@ -46,15 +46,14 @@ func (f *HangFlags) Add(cmd *cobra.Command, otherwise string) {
 	help.Words(cmd, "stuck-after")
 }
 
-// Hanging is what the flags mean.
+// Hanging is the meaning of the flags.
 type Hanging struct {
 	stuckAfter time.Duration
 	endsFor    func(event.Cause) time.Duration
 	logs       int
 }
 
-// ToHanging settles what the flags mean; unattended is set where no one is there to end a
-// wait by hand.
+// ToHanging resolves the flags; unattended is set if no user can end a wait by hand.
 func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, error) {
 	h := Hanging{stuckAfter: f.stuckAfter, logs: f.logs}
 	switch {
@@ -113,10 +112,10 @@ func (h Hanging) Onto(engine *wait.Engine, client *cluster.Client, mask func(str
 	}
 }
 
-// divided is what each of n bears.
+// divided returns the share of each of n, rounded up.
 func divided(cost, n int) int { return (cost + n - 1) / n }
 
-// IsUnattended reports whether nobody watches a run.
+// IsUnattended reports whether a run has no user watching it.
 func IsUnattended(streams genericiooptions.IOStreams) bool {
 	_, onTerminal := verb.Terminal(streams.ErrOut)
 	return !onTerminal

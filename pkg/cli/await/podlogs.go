@@ -34,7 +34,7 @@ type podLogs struct {
 	// lines is how many; 0 reads none.
 	lines int
 	read  func(context.Context, cluster.Log) (string, error)
-	// mask takes out what nobody is to see, before anything is cut.
+	// mask removes secret values, before anything is cut.
 	mask func(string) string
 	emit func(event.Event)
 
@@ -44,7 +44,7 @@ type podLogs struct {
 	refused map[string]bool
 }
 
-// podLog is what a container wrote last, or why that is not known.
+// podLog is the end of a container's log, or the reason why it is unknown.
 type podLog struct {
 	lines []string
 	err   error
@@ -113,7 +113,7 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 		if err != nil || len(said) < logBytes || lines == 1 {
 			return said, sent, err
 		}
-		// So many fit on the average; the last ones may be longer than those before.
+		// That many fit on average; the last ones may be longer than those before.
 		if lines = min(lines, whole) / 2; sent == logTries-1 {
 			lines = 1
 		}
@@ -121,8 +121,8 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 	}
 }
 
-// uncut leaves out the last line of a log that was too long, which ends anywhere: of half a
-// Secret's value nobody knows that it is one. A single line is shown by its beginning.
+// uncut leaves out the last line of a log that was too long, since it is cut anywhere:
+// half a Secret's value would not be recognized. A single line is shown by its beginning.
 func uncut(said string) string {
 	if len(said) < logBytes {
 		return said

@@ -20,8 +20,8 @@ func crashed(pod string) event.Cause {
 	return event.Cause{Code: "ContainerCrash", Container: event.Container{Namespace: "prod", Pod: pod, Name: "app", Previous: true}}
 }
 
-// The end of a log is told with its cause: the last lines that say something, fit for a
-// terminal, bounded, without what is in Secrets.
+// A cause comes with the end of the log: the last lines with text, printable, bounded,
+// and without values of Secrets.
 func TestPodLogs(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Add("correct-horse-battery")
@@ -47,8 +47,9 @@ func TestPodLogs(t *testing.T) {
 	}
 }
 
-// Who may not read logs is told so once, and is not asked for again; that a node does not
-// answer is told with the cause. Without the flag nobody asks.
+// A missing permission to read logs is reported once, and the log is not requested again;
+// a node that does not answer is reported with the cause. Without the flag no log is
+// requested.
 func TestPodLogsUnread(t *testing.T) {
 	var warned []string
 	requests := 0
@@ -98,8 +99,8 @@ func TestPodLogsCutOff(t *testing.T) {
 	}
 }
 
-// That we stopped asking is no answer, and is not kept as one; and who may not read the logs
-// of one namespace may read those of another.
+// A request that we cancelled is no answer, and is not kept as one; and a user who may
+// not read logs in one namespace may read them in another.
 func TestPodLogsAgain(t *testing.T) {
 	warned := 0
 	p := &podLogs{lines: 5, mask: redact.NewVault().Text, emit: func(event.Event) { warned++ }, read: func(ctx context.Context, l cluster.Log) (string, error) {
@@ -118,8 +119,7 @@ func TestPodLogsAgain(t *testing.T) {
 	}
 }
 
-// The server cuts a log off from its end, which is what was asked for: of one with huge lines
-// the last ones are shown all the same.
+// The server cuts a log from its end, so a log with huge lines still shows its last ones.
 func TestPodLogsOfHugeLines(t *testing.T) {
 	long := func(begin string, n int) string { return begin + strings.Repeat("x", n-len(begin)) + "\n" }
 	for name, test := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// patientReader reads as the rest of a wait does: what a server that is away for a
-// moment does not answer is asked again.
+// patientReader retries like the rest of a wait: if the server is briefly unavailable, it
+// asks again.
 type patientReader struct {
 	*cluster.NoRetry
 	client *cluster.Client

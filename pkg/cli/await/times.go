@@ -24,7 +24,7 @@ func (f *TimesFlag) Add(cmd *cobra.Command) {
 	help.Words(cmd, "timeout-for")
 }
 
-// ToLimits reads what was typed; awaited are the conditions that are waited for.
+// ToLimits parses the flag; awaited are the conditions to wait for.
 func (f *TimesFlag) ToLimits(awaited []condition.Spec) (limit.Limits, error) {
 	limits, err := limit.Parse(f.given)
 	if err != nil {

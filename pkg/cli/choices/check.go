@@ -14,10 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Check finds fault with choices before anything is sent: those that can
-// not be read, or name a list item by its position, and those for an object that
-// is not in the input, which are a slip of the pen, and a dangerous one. A path
-// that nothing states is told to emit.
+// Check rejects choices before anything is sent: those that cannot be parsed, that name a
+// list item by its position, or that are for an object that is not in the input, which is
+// a dangerous slip. A path that no object states is reported to emit.
 func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) error {
 	var items []plan.Item
 	for _, ph := range p.Phases {
@@ -30,7 +29,7 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 		if err == nil {
 			continue
 		}
-		// A flag that speaks of many objects is wrong once; who has a hint tells.
+		// A flag that covers many objects is reported once; the error with a hint wins.
 		if at, said := places[err.Error()]; !said {
 			places[err.Error()] = len(errs)
 			errs = append(errs, err)

@@ -1,3 +1,4 @@
-// Package choices is the flags that decide about ownership, the same for all verbs that
-// predict an apply: who we are, which contested fields to take, which to leave.
+// Package choices holds the flags that decide about ownership, the same for all verbs
+// that predict an apply: our field manager, which contested fields to take, and which to
+// leave.
 package choices

@@ -44,8 +44,9 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
 
-// from returns whose fields become ours. Moving away from client-side apply is a
-// migration, which happens once; whoever names a manager wants it in this run.
+// from returns the managers whose fields become ours. Moving away from client-side apply
+// is a migration, which happens once; a manager that the user names is adopted in this
+// run.
 func (f *Flags) from() adopt.From {
 	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
 	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {

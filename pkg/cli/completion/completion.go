@@ -83,10 +83,11 @@ func (c words) completeConfig(names func(api.Config) []string) cobra.CompletionF
 	}
 }
 
-// completionTimeout is how long the server may be asked: somebody's shell waits.
+// completionTimeout bounds a request for completions, because the user's shell waits for
+// it.
 const completionTimeout = 3 * time.Second
 
-// completeNamespaces asks the server, but not for long: somebody's shell waits.
+// completeNamespaces asks the server, but only briefly: the user's shell waits.
 func (c words) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()

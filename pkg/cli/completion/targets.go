@@ -16,7 +16,7 @@ import (
 // Targets completes TYPE, and the names behind it in either form, for verbs that take them.
 func Targets(c *connection.Connection) cobra.CompletionFunc { return words{c}.completeTargets }
 
-// completeTargets does not wait for a server for long: somebody's shell waits.
+// completeTargets waits for a server only briefly: the user's shell waits.
 func (c words) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()

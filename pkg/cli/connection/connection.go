@@ -23,12 +23,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Connection is the flags that every verb takes: which cluster, as whom, and
-// for how long.
+// Connection holds the flags that every verb takes: which cluster, as which user, and for
+// how long.
 type Connection struct {
-	// Verb is what the user called.
+	// Verb is the verb that the user called.
 	Verb string
-	// Verbosity and Color are how much is to be told, and whether in colour.
+	// Verbosity and Color say how much to print, and whether in colour.
 	Verbosity int
 	Color     string
 	// Vault learns the values of Secrets as they come by.
@@ -37,7 +37,7 @@ type Connection struct {
 	// it was printed.
 	Run     string
 	RunTold bool
-	// Warned counts the server's warnings that were told, of all clients of the run.
+	// Warned counts the server's warnings that were shown, for all clients of the run.
 	Warned *atomic.Int64
 	// Guard decides whether a write may leave, of all clients that are made from then on;
 	// nil lets all of them pass.
@@ -64,7 +64,7 @@ func New(vault *redact.Vault) *Connection {
 	config := genericclioptions.NewConfigFlags(true)
 	if !filepath.IsAbs(*config.CacheDir) && os.Getenv("KUBECACHEDIR") == "" {
 		// Without a home, kubectl's default is below the working folder: most often a
-		// repository, in a pipeline. Nobody looks for it there, and it is committed.
+		// repository, in a pipeline, where the cache goes unnoticed and is committed.
 		*config.CacheDir = ""
 	}
 	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64)}
@@ -148,8 +148,8 @@ func (c *Connection) Namespace() (name string, enforced bool, err error) {
 	return name, enforced, nil
 }
 
-// Connect makes the client of a run; what it has to say while it works goes to
-// emit. It has seen by then that the cluster is the one that was expected.
+// Connect creates the client of a run, which reports its events to emit. It has verified
+// that the cluster is the expected one.
 func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
 	config, err := c.restConfig()
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package connection is how a call of the plugin reaches a cluster: the flags that every verb
-// takes, the kubeconfig, the guards that refuse a cluster which is not the expected one, and
-// the client that comes of it. What a run prints gets these flags too, so that a command can
-// be pasted.
+// Package connection takes a call of the plugin to a cluster: the flags that every verb
+// takes, the kubeconfig, the guards that refuse an unexpected cluster, and the resulting
+// client. Printed commands get these flags too, so that they can be pasted.
 package connection

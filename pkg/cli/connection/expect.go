@@ -80,8 +80,7 @@ func (c *Connection) checkGuards() error {
 	return errors.Join(errs...)
 }
 
-// ExpectedContext refuses a context that was not expected. It asks nobody but the
-// kubeconfig.
+// ExpectedContext refuses an unexpected context. It needs only the kubeconfig.
 func (c *Connection) ExpectedContext() error {
 	wanted := c.expectations(ExpectContext)
 	if len(wanted) == 0 {

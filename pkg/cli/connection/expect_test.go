@@ -2,8 +2,8 @@ package connection
 
 import "testing"
 
-// A bracket means what it means to a shell: read otherwise, it lets through what it is to
-// refuse.
+// A bracket means what it means to a shell: with any other meaning, it would let through
+// what it should refuse.
 func TestExpectedPattern(t *testing.T) {
 	for _, c := range []struct {
 		glob, name string

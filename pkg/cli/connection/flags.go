@@ -11,11 +11,11 @@ import (
 
 // What flags decide.
 const (
-	// neither: they decide nothing about where a command acts, or as whom.
+	// neither: the flag does not affect where a command acts, or as which user.
 	neither = iota
 	theCluster
 	whomToActAs
-	// hidden decides about the cluster too, but its value is nobody's to see.
+	// hidden: the flag affects the cluster, but its value must not be shown.
 	hidden
 	// guard: it refuses some clusters, and is known to this plugin alone.
 	guard
@@ -39,8 +39,8 @@ func decides(flag string) int {
 	}
 }
 
-// Typed returns the flags that a command needs to act on the cluster, and as the user,
-// that this one was told.
+// Typed returns the flags of this call that a command needs to act on the same cluster as
+// the same user.
 func (c *Connection) Typed() command.Flags {
 	var typed command.Flags
 	if c.flags == nil {

@@ -23,7 +23,7 @@ func (c *Connection) Kubeconfig() (api.Config, error) {
 	return c.config.ToRawKubeConfigLoader().RawConfig()
 }
 
-// restConfig says where the server is and who we are.
+// restConfig returns the server's address and our credentials.
 func (c *Connection) restConfig() (*rest.Config, error) {
 	if err := c.ExpectedContext(); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (c *Connection) restConfig() (*rest.Config, error) {
 	return config, checkAddress(config)
 }
 
-// userAgent is who we are in the server's audit log, and the verb that was called.
+// userAgent identifies us, and the verb, in the server's audit log.
 func userAgent(version, verb string) string {
 	if verb == cobra.ShellCompRequestCmd || verb == cobra.ShellCompNoDescRequestCmd {
 		verb = "completion"
@@ -55,8 +55,8 @@ func userAgent(version, verb string) string {
 	return fmt.Sprintf("kubectl-k8sconnect/%s (%s/%s) %s", strings.Trim(version, "()"), runtime.GOOS, runtime.GOARCH, verb)
 }
 
-// checkAddress finds fault with an address of the server that nothing can be sent
-// to; what net/http says of it names neither the kubeconfig nor the remedy.
+// checkAddress rejects a server address that no request can be sent to; net/http's own
+// error names neither the kubeconfig nor the remedy.
 func checkAddress(config *rest.Config) error {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
@@ -68,7 +68,7 @@ func checkAddress(config *rest.Config) error {
 	}
 }
 
-// explain adds to an error of the kubeconfig what there is to choose from.
+// explain adds the available choices to an error of the kubeconfig.
 func (c *Connection) explain(err error) error {
 	if err == nil {
 		return nil

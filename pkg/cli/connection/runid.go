@@ -46,9 +46,8 @@ func (c *Connection) NewRun() string {
 	return cmp.Or(id, ulid.Make().String())
 }
 
-// Call tells this process from others of the same run, which retries are: by the run's id,
-// with what makes it different. Requests are numbered below it. It is empty as long as
-// there is no run.
+// Call distinguishes this process from others of the same run, such as retries: the run's
+// id and a unique suffix. Requests are numbered below it. It is empty if there is no run.
 func (c *Connection) Call() string {
 	if id, _ := c.givenRun(); c.Run == "" || c.Run != id {
 		return c.Run

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Whoever gives the id of a run finds it everywhere; each process of that run has a name
-// of its own below it.
+// An id that the user gives to a run appears everywhere; each process of the run has a
+// name of its own below it.
 func TestRunID(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	for name, test := range map[string]struct {

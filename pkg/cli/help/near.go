@@ -31,8 +31,8 @@ func NearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	return "--" + name
 }
 
-// NearWord returns what was probably meant by the value of a flag that is none of the
-// words that it knows; empty where every value is, or where nothing is near.
+// NearWord returns what was probably meant by a flag's value that is not one of its
+// words; empty if every value is one, or if none is near.
 func NearWord(cmd *cobra.Command) string {
 	near := ""
 	cmd.Flags().Visit(func(f *pflag.Flag) {

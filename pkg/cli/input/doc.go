@@ -1,3 +1,3 @@
-// Package input is what verbs that read manifests make of -f, -k, -l and --helm-hooks: the
-// manifests, and with what a cluster says of their kinds, a plan.
+// Package input turns -f, -k, -l and --helm-hooks into manifests and, with what a cluster
+// says of their kinds, into a plan.
 package input

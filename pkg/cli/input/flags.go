@@ -27,15 +27,16 @@ type Flags struct {
 	helmHooks      string
 }
 
-// Options is what those flags mean.
+// Options is the meaning of those flags.
 type Options struct {
 	Files manifest.Options
-	// typed: somebody types the manifests, and nothing may come in between.
+	// typed: the user types the manifests on a terminal, and no output may interrupt
+	// that.
 	typed     bool
 	Scope     plan.Options
 	Manifests []object.Manifest
 	warnings  []manifest.Warning
-	// invalid are the faults of what was left out with --skip-invalid.
+	// invalid holds the faults of objects that --skip-invalid left out.
 	invalid []error
 	// hooks are those of Helm that were left out.
 	hooks []manifest.Hook
@@ -60,7 +61,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	help.Words(cmd, "helm-hooks", "skip", "apply", "error")
 }
 
-// ToOptions reads what was typed.
+// ToOptions parses the flags.
 func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 	if len(f.Filenames) == 0 && f.Kustomize == "" {
 		return Options{}, errors.New("nothing to read: give -f FILENAME or -k DIRECTORY")
@@ -76,8 +77,8 @@ func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 	}, err
 }
 
-// filenames splits what -f was given at commas, as kubectl does, but leaves whole
-// what is there under its whole name, and URLs, which may well have commas.
+// filenames splits the values of -f at commas, as kubectl does, but keeps URLs and names
+// of existing files whole, since they may contain commas.
 func filenames(given []string) []string {
 	var all []string
 	for _, name := range given {

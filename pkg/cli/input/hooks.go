@@ -22,7 +22,7 @@ func hooksOf(text string) (manifest.Hooks, error) {
 	}
 }
 
-// hooksLeftOut tells which hooks nothing is made of.
+// hooksLeftOut reports the hooks that are not applied.
 func hooksLeftOut(hooks []manifest.Hook) event.HooksLeftOut {
 	var told event.HooksLeftOut
 	for _, h := range hooks {

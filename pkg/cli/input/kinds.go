@@ -26,7 +26,7 @@ func (o *Options) unexplained(known map[schema.GroupVersionKind]object.Kind) []s
 	scope.Kinds = known
 	p, err := plan.Build(o.Manifests, scope)
 	if err != nil {
-		return nil // That is told before any kind matters.
+		return nil // The error is reported before any kind matters.
 	}
 	missing := map[schema.GroupVersionKind]bool{}
 	for _, ph := range p.Phases {
@@ -53,8 +53,8 @@ func upcoming(
 	return err
 }
 
-// kinds asks how the cluster serves each kind of the manifests. What it does not serve
-// is left out: perhaps the set defines it.
+// kinds asks how the cluster serves each kind of the manifests. It leaves out kinds that
+// are not served: perhaps the set defines them.
 func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
 	meant := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
@@ -65,8 +65,8 @@ func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manif
 	})
 }
 
-// askAll asks for kinds side by side, and leaves out those that are not served, or of which
-// that cannot be told.
+// askAll asks for kinds in parallel, and leaves out those that are not served, or whose
+// answer is unknown.
 func askAll(
 	gvks []schema.GroupVersionKind, ask func(schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {
@@ -79,7 +79,7 @@ func askAll(
 		group.Go(func() error {
 			kind, err := ask(gvk)
 			if errors.As(err, new(*cluster.NoKindError)) || errors.As(err, new(*cluster.UntoldKindError)) {
-				return nil // Who needs it asks again, and tells why.
+				return nil // The verb that needs it asks again, and reports why.
 			}
 			mu.Lock()
 			defer mu.Unlock()

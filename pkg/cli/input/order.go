@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// Plan is Order for verbs that write fields, or tell what writing would do: they wait
-// for kinds whose definitions somebody has just applied. Choices that no object of the
-// plan is meant by are an error.
+// Plan is Order for verbs that write fields, or say what a write would do: they wait for
+// kinds whose definitions were applied just now. A choice that matches no object of the
+// plan is an error.
 func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *cluster.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
@@ -39,7 +39,7 @@ func (o *Options) Order(ctx context.Context, c *connection.Connection, client *c
 	return o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.Manifests) })
 }
 
-// Arrange puts the manifests in order by what kinds tells of theirs.
+// Arrange orders the manifests by what kinds returns for theirs.
 func (o *Options) Arrange(
 	c *connection.Connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
 ) (*plan.Plan, error) {

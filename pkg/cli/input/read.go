@@ -23,8 +23,8 @@ var errBroken error = &object.HintedError{
 	Advice: "--skip-invalid leaves out what is at fault, and does the rest",
 }
 
-// Read reads the manifests, and says on stderr which files hold none; what keeps it
-// waiting is told by emit. The error has every fault that can be found without a server.
+// Read reads the manifests, and says on stderr which files hold none; emit reports what
+// it waits for. The error has every fault that can be found without a server.
 func (o *Options) Read(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {
 	if err := c.ExpectedContext(); err != nil {
 		return err
@@ -77,8 +77,8 @@ func sayLeftOut(result manifest.Result, streams genericiooptions.IOStreams) {
 // LeftOut reports whether something of the input was left out because it is at fault.
 func (o *Options) LeftOut() bool { return len(o.invalid) > 0 }
 
-// Incomplete is the end of a run that left something out: what it says of the rest,
-// or a no.
+// Incomplete returns the end of a run that left something out: the error of the rest, or
+// a no.
 func (o *Options) Incomplete(end error) error {
 	if end == nil && len(o.invalid) > 0 {
 		return verb.ErrNo

@@ -63,9 +63,9 @@ func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	return found, err
 }
 
-// servedKind returns how a kind is served in another version than the one that is
-// asked for; without a resource if it is in none, or if that cannot be told: then
-// each of its objects is told why.
+// servedKind returns how a kind is served in a version other than the requested one. It
+// has no resource if no version is served, or if that is unknown: each of its objects
+// then reports why.
 func servedKind(ctx context.Context, client *cluster.Client, gvk schema.GroupVersionKind, emit func(event.Event)) object.Kind {
 	_, err := client.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*cluster.NoKindError](err); !ok || missing.Err != nil {

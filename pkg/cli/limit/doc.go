@@ -1,5 +1,5 @@
-// Package limit reads --timeout-for: the times that kinds and conditions have for
-// themselves, the same for every verb that waits.
+// Package limit parses --timeout-for: separate times for kinds and conditions, the same
+// for every verb that waits.
 //
-// It knows no verb: what a time bounds, and what holds without one, is theirs to say.
+// It knows no verb: each verb decides what a time bounds, and what applies without one.
 package limit

@@ -17,7 +17,7 @@ type Limits []Limit
 
 // Limit is one of them.
 type Limit struct {
-	// text is what was typed, without the time.
+	// text is the flag's value without the time.
 	text string
 	// Kind is that of the objects; empty for every kind.
 	Kind string
@@ -26,11 +26,11 @@ type Limit struct {
 	Most      time.Duration
 }
 
-// String is what was typed before the time.
+// String returns the flag's value before the time.
 func (l Limit) String() string { return l.text }
 
-// Parse reads what was given with --timeout-for: KIND=DURATION, CONDITION=DURATION or
-// KIND:CONDITION=DURATION, several of them parted by commas.
+// Parse parses the values of --timeout-for: KIND=DURATION, CONDITION=DURATION or
+// KIND:CONDITION=DURATION, separated by commas.
 func Parse(given []string) (Limits, error) {
 	var all Limits
 	var faults []error
@@ -61,7 +61,7 @@ func parted(text string) []string {
 	return all
 }
 
-// split takes the time off, which stands after the last sign of equality.
+// split separates the time, which follows the last equals sign.
 func split(text string) (what string, most time.Duration, err error) {
 	i := strings.LastIndexByte(text, '=')
 	if i < 0 {
@@ -98,7 +98,7 @@ func parse(text string) (Limit, error) {
 	return l, nil
 }
 
-// isCondition reports whether a word that could be a KIND says what is waited for.
+// isCondition reports whether a word that could be a KIND is a condition.
 func isCondition(word string) bool {
 	words := []string{string(condition.Ready), string(condition.Create), string(condition.Delete)}
 	return slices.Contains(words, word) || strings.HasPrefix(word, "self.")
@@ -131,7 +131,7 @@ func (all Limits) first(kind object.Kind, fits func(Limit) bool) (time.Duration,
 	return 0, false
 }
 
-// of reports whether the limit is that of a condition.
+// of reports whether the limit is for the condition.
 func (l Limit) of(spec condition.Spec) bool {
 	own := *l.Condition
 	return own.Kind == spec.Kind && strings.TrimSpace(own.Expression) == strings.TrimSpace(spec.Expression) &&

@@ -1,5 +1,5 @@
-// Package locking gives a run the lock of its set: where the Lease is, who the run is, what
-// is said while it waits, and the Events that tell of it.
+// Package locking gives a run the lock of its set: where the Lease is, the identity of
+// the run, what is reported while it waits, and the Events that announce the run.
 //
 //	l := locking.New(c)                   // before any client is made: it guards all writes
 //	held, err := l.Hold(ctx, client, ...) // ends when the lock is lost

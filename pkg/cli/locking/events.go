@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// events tells the cluster of a run, by Events of the set's parent: one at its start and
-// one at its end.
+// events announces a run in the cluster, by Events on the set's parent: one at its start
+// and one at its end.
 type events struct {
 	server Server
 	parent object.Ref
@@ -31,9 +31,9 @@ type events struct {
 // patience bounds an Event: it is news, and nothing waits for it.
 const patience = 3 * time.Second
 
-// Tell has a run done, and tells the cluster of its start and its end, before the lock is
-// given back. parent is the set's, as it is; objects is how many there are. Without a lock
-// it tells nothing.
+// Tell executes a run, and announces its start and its end in the cluster before the lock
+// is released. parent is the set's, as it is; objects is their number. Without a lock it
+// announces nothing.
 func (l *Locking) Tell(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)
@@ -49,8 +49,8 @@ func (l *Locking) Tell(ctx context.Context, parent *unstructured.Unstructured, o
 	return err
 }
 
-// send writes an Event, if that is permitted: one that cannot be written is no fault of
-// the run, and nobody asked for it.
+// send writes an Event, if that is permitted. A failure is not one of the run, which
+// works without Events.
 func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, kind, reason, message string) {
 	const longest = 1000 // bytes; the API server takes 1,024
 	ctx, cancel := context.WithTimeout(request.Unguarded(context.WithoutCancel(ctx)), patience)

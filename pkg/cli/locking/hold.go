@@ -27,7 +27,7 @@ type Locking struct {
 	events     *events
 }
 
-// New returns the lock of a run, which nobody holds yet. From now on, no client of the
+// New returns the lock of a run, which is not held yet. From now on, no client of the
 // connection writes unless it is held.
 func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
 	l := &Locking{connection: c, me: identity(c, run), within: within, emit: emit}

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Server is what is needed of a cluster.
+// Server is what locking needs of a cluster.
 type Server interface {
 	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 	Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)

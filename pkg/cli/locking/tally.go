@@ -29,7 +29,7 @@ func (t *Tally) Counting(emit func(event.Event)) func(event.Event) {
 	}
 }
 
-// String says what was counted: 3 created, 57 unchanged.
+// String returns the counts: 3 created, 57 unchanged.
 func (t *Tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// sentObject is what a request sends; nil if that is no object.
+// sentObject returns the object that a request sends; nil if it sends none.
 func sentObject(req *http.Request) *unstructured.Unstructured {
 	if req.GetBody == nil {
 		return nil
@@ -37,12 +37,13 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// withheld stands for what the server said of a Secret that we cannot read.
+// withheld replaces what the server said of a Secret that we cannot read.
 const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
-// censor returns what masks what the server says in answer to a request. A refusal of
-// who we are or what we may do comes before anybody looks at the object, and so does one
-// to read it: neither quotes it. An answer to a read that went wrong may quote anything.
+// censor returns a function that masks what the server says in answer to a request. A
+// refusal of our credentials or permissions comes before the server looks at the object,
+// and so does one to read it: neither quotes it. Any other failed read may quote
+// anything.
 func (t *transport) censor(req *http.Request, status int, sent *unstructured.Unstructured) func(string) string {
 	if sent != nil {
 		t.vault.Learn(sent.Object)
@@ -63,7 +64,7 @@ func (t *transport) censor(req *http.Request, status int, sent *unstructured.Uns
 		case err == nil:
 			return t.vault.Text(redact.Text(sent, redact.Text(live, text)))
 		case status == http.StatusForbidden && refusal != "" && text == strings.Replace(refusal, " cannot get ", " cannot "+strings.ToLower(req.Method)+" ", 1):
-			return text // Who may not write may not read either: nobody has looked at the object.
+			return text // Authorization failed before the server looked at the object.
 		default:
 			return withheld
 		}
@@ -103,7 +104,8 @@ func (t *transport) live(req *http.Request) (live *unstructured.Unstructured, re
 	return live, "", nil
 }
 
-// maskWarnings masks the texts of warnings. What is no warning is heard by nobody.
+// maskWarnings masks the texts of warnings. A header that is not a warning is never
+// shown.
 func maskWarnings(header http.Header, say func(string) string) {
 	warnings, _ := utilnet.ParseWarningHeaders(header.Values("Warning"))
 	header.Del("Warning")
@@ -114,8 +116,8 @@ func maskWarnings(header http.Header, say func(string) string) {
 	}
 }
 
-// withMaskedBody masks what an answer that is an error says. What is no Status of
-// Kubernetes is masked as the text that it is.
+// withMaskedBody masks the text of an error response. A body that is not a Kubernetes
+// Status is masked as plain text.
 func withMaskedBody(resp *http.Response, say func(string) string) (*http.Response, error) {
 	body, readErr := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()

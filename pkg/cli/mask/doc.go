@@ -1,5 +1,5 @@
-// Package mask keeps the values of Secrets out of what a run writes, where that does not
-// come from an engine as an event: answers of the server, logs of libraries, and stdout and
-// stderr as a whole. What it knows of values, it learns into a vault and asks of it
-// (package redact).
+// Package mask keeps the values of Secrets out of everything that a run writes and that
+// is not an engine's event: answers of the server, logs of libraries, and stdout and
+// stderr as a whole. It stores the values that it learns in a vault (package redact),
+// which does the masking.
 package mask

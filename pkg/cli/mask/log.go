@@ -16,9 +16,9 @@ import (
 // it, -v only makes results more detailed.
 const libraries = 2
 
-// Log sends what the Kubernetes libraries log to w, at that verbosity, but
-// nothing below [libraries]: what matters of it reaches the user as an error of
-// ours. Of Secrets, it tells no value.
+// Log sends the log of the Kubernetes libraries to w, at that verbosity, but nothing
+// below [libraries]: what matters of it reaches the user as an error of ours. It reveals
+// no value of a Secret.
 func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	logs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logs)
@@ -55,9 +55,9 @@ func (l *logWriter) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// withoutSecretBody leaves out the body of a request or an answer that is a Secret, the
-// whole of it: half a Secret is nothing that the vault could have learnt from. A body as
-// a hex dump hides what it holds, from us too.
+// withoutSecretBody leaves out the whole body of a request or an answer that is a Secret,
+// since the vault could not have learnt from half a Secret. A body as a hex dump is left
+// out too, because it hides what it holds.
 func withoutSecretBody(entry string) string {
 	body := regexp.MustCompile(` body=[<"]`).FindStringIndex(entry)
 	if body == nil {

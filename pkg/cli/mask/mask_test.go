@@ -31,8 +31,8 @@ func statusBody(code int, message string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":%q,"code":%d}`, message, code)
 }
 
-// Edge case 86: what the server says about a Secret is masked at the door, by what the
-// server has of it; and where that cannot be known, withheld.
+// Edge case 86: the server's messages about a Secret are masked where they arrive, by
+// what the server has of it; if that cannot be known, they are withheld.
 func TestAnswersAboutSecrets(t *testing.T) {
 	const forbidden = `secrets "db" is forbidden: User "jane" cannot %s resource "secrets" in API group "" in the namespace "shop"`
 	type answer struct {
@@ -118,7 +118,7 @@ func TestSecretsAreLearntInTime(t *testing.T) {
 				_, _ = io.WriteString(w, tt.body)
 				w.(http.Flusher).Flush()
 				if name == "a watch" {
-					<-more // It goes on.
+					<-more // It continues.
 				}
 			}))
 			defer server.Close()
@@ -178,7 +178,7 @@ func TestWhatIsAboutSecrets(t *testing.T) {
 			asked := ""
 			config.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 				asked = r.URL.Path
-				return nil, errors.New("nobody answers")
+				return nil, errors.New("no server answers")
 			})
 			client, err := rest.UnversionedRESTClientFor(config)
 			if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Transport learns the values of Secrets from what the server answers, before anybody
-// else reads it. What the server says about a Secret (an error, a warning) is masked
-// right here, short values included; to mask it, what the server has of the Secret has to
-// be known, and so is asked for. Where it cannot be known, nothing is left of the text.
+// Transport learns the values of Secrets from the server's answers, before any other code
+// reads them. It masks what the server says about a Secret (an error, a warning) at once,
+// short values included. Masking requires what the server has of the Secret, so it reads
+// that; if it cannot, it withholds the whole text.
 //
-// base is what comes before every path on the server.
+// base precedes every path on the server.
 func Transport(next http.RoundTripper, vault *redact.Vault, base string) http.RoundTripper {
 	return &transport{next: next, vault: vault, base: base}
 }
@@ -23,7 +23,7 @@ type transport struct {
 	base  string
 }
 
-// WrappedRoundTripper lets apimachinery see what is below.
+// WrappedRoundTripper gives apimachinery access to the inner transport.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -50,9 +50,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isAboutSecrets reports whether a request to a server whose paths are below base is about
-// Secrets of the core group. A request that was redirected to elsewhere is so if it may be:
-// what comes before its path is not known.
+// isAboutSecrets reports whether a request to a server whose paths are below base is
+// about Secrets of the core group. For a redirected request, whose base is unknown, it
+// reports whether it may be.
 func isAboutSecrets(base, path string) bool {
 	if below, ours := strings.CutPrefix(path, base+"/"); ours {
 		version, found := strings.CutPrefix(below, "api/")

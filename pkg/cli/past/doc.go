@@ -1,5 +1,5 @@
-// Package past keeps the history of a set in the cluster: a run is written down before its
-// first write, its result when it ends, and what is older than wanted goes then.
+// Package past keeps the history of a set in the cluster: it records a run before the
+// first write and its result at the end, and then removes runs beyond the limit.
 //
-// What a run is and how it is kept, package applyset/history says.
+// Package applyset/history defines a run and its format.
 package past

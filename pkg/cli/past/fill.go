@@ -12,8 +12,8 @@ import (
 )
 
 // Manifests returns what a run stated, to be applied again. A Secret whose values were
-// withheld keeps those that the manager has in it now; one that is gone is left out. Either
-// is told.
+// withheld keeps the values that the manager has in it now; if it no longer exists, it is
+// left out. Both are reported.
 func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string) ([]*unstructured.Unstructured, error) {
 	var manifests []*unstructured.Unstructured
 	for _, o := range run.Objects {

@@ -19,17 +19,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Server is what is needed of a cluster.
+// Server is what the history needs of a cluster.
 type Server interface {
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
-	// Metadata lists what is selected, of each object the metadata alone.
+	// Metadata lists the selected objects, the metadata alone.
 	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 
-// Usual is how many runs are kept unless somebody says otherwise.
+// Usual is the default number of runs to keep.
 const Usual = 10
 
 // endTime bounds how long the end of a run is written down.
@@ -47,12 +47,12 @@ type Keeper struct {
 	run history.Run
 }
 
-// Begin writes the run down, with what it is about to state. A run that states what the last
-// one did, which ended well, is none to go back to: it is not written down.
+// Begin records the run and what it is about to state. It does not record a run that
+// states the same as the last one, if that ended well: it adds nothing to roll back to.
 //
-// That the history cannot be written keeps no run from going on. It is there for the next
-// mistake, and a quota of Secrets or a right that is lacking would turn it into one. The run
-// says so, and goes on without.
+// A failure to write the history does not stop the run. The history is there for the next
+// mistake, and a quota of Secrets or a missing right must not turn it into one. The run
+// reports the failure and continues without a history.
 //
 // A nil Keeper keeps nothing.
 func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
@@ -92,12 +92,12 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	return k.write(ctx)
 }
 
-// End writes down how the run ended, and removes what is older than wanted.
+// End records how the run ended, and removes runs beyond the limit.
 func (k *Keeper) End(ctx context.Context, result history.Result) {
 	if k == nil || k.run.ID == "" {
 		return
 	}
-	// The run may have been interrupted: what became of it is worth a moment.
+	// The run may have been interrupted: its result is worth a moment.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	k.run.Result = result
@@ -136,7 +136,7 @@ func tooLarge(u *unstructured.Unstructured) bool {
 	return len(heads) == 1 && heads[0].TooLarge
 }
 
-// trim removes what is older than wanted.
+// trim removes runs beyond the limit.
 func (k *Keeper) trim(ctx context.Context) error {
 	secrets, _, err := k.heads(ctx)
 	if err != nil {
@@ -174,7 +174,7 @@ func (k *Keeper) heads(ctx context.Context) ([]*unstructured.Unstructured, []his
 	return secrets, history.Heads(secrets), nil
 }
 
-// Runs reads the history, the newest run first. What cannot be read of it is among the faults.
+// Runs reads the history, the newest run first. The faults say what cannot be read.
 func (k *Keeper) Runs(ctx context.Context) (runs []history.Run, faults []error, err error) {
 	heads, _, err := k.heads(ctx)
 	if err != nil {
@@ -209,7 +209,7 @@ func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
 }
 
-// who says who runs this, and where, for people.
+// who returns the user and the machine of this run, for people.
 func who() string {
 	name, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 )
 
-// Asking returns what asks a person to confirm a prune; nil where nobody is there. pause
-// holds what else is drawn.
+// Asking returns a function that asks the user to confirm a prune; nil if no user can
+// answer. pause suspends other drawing.
 func Asking(streams genericiooptions.IOStreams, pause func(func())) func(context.Context, applyset.Decision, string) (bool, error) {
 	if !verb.CanAsk(streams) {
 		return nil

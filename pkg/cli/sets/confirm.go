@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// confirm returns nil if what was decided may be pruned. A dry run needs no confirmation,
-// and says what a run would need.
+// confirm returns nil if the decision may be carried out. A dry run needs no
+// confirmation, and says what a run would need.
 func (r *Run) confirm(ctx context.Context) error {
 	d := r.shown
 	doubt, digest := d.Doubt(), d.Digest()
@@ -41,11 +41,11 @@ func (r *Run) confirm(ctx context.Context) error {
 
 var errUnconfirmed = errors.New("to be pruned, which nobody confirmed")
 
-// UnconfirmedError says that a prune looks like a mistake and nobody confirmed it, so that
+// UnconfirmedError says that a prune looks like a mistake and was not confirmed, so
 // nothing was done.
 type UnconfirmedError struct {
 	Doubt, Digest string
-	// Declined: somebody was asked, and said no.
+	// Declined: the user was asked, and said no.
 	Declined bool
 }
 

@@ -38,7 +38,8 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 	_ = flags.MarkHidden(SpelledByKubectl) // It only fails for a flag that there is not.
 }
 
-// Add adds the flags. writes: the verb prunes, and does not only say what it would.
+// Add adds the flags. writes: the verb prunes, and does not only report what it would
+// prune.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	AddName(flags, &f.name, "[KIND[.GROUP]/]NAME of the set that the input is: its parent, a Secret by default")
 	flags.BoolVar(&f.prune, "prune", false, "Delete members of the set that are not in the input any more, once all of it is applied")
@@ -111,7 +112,7 @@ type Options struct {
 	adopt bool
 	allow []schema.GroupKind
 	yes   bool
-	// digest is what was confirmed, if it was.
+	// digest is the confirmed digest, if any.
 	digest string
 }
 
@@ -128,7 +129,7 @@ func (o Options) Take() []predict.Choice {
 	return label
 }
 
-// ToOptions reads what was typed. selected: only part of the input is meant.
+// ToOptions parses the flags. selected: only part of the input is meant.
 func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, error) {
 	o := Options{Name: f.name, Prune: f.prune, adopt: f.adopt, yes: f.confirm.yes, digest: f.confirm.digest}
 	var errs []error

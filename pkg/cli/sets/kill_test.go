@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// world is a model of a cluster: names, labels and one parent. It merges no fields; who
-// merges is not what is tested here.
+// world is a model of a cluster: names, labels and one parent. It does not merge fields,
+// because field ownership is not under test here.
 type world struct {
 	parent  *unstructured.Unstructured
 	members map[object.Key]string // whose each object is
@@ -45,7 +45,7 @@ func (w *world) step() error {
 		kinds := "," + notes["applyset.kubernetes.io/contains-group-kinds"] + ","
 		spaces := ",home," + notes["applyset.kubernetes.io/additional-namespaces"] + ","
 		if owner == "us" && (!strings.Contains(kinds, ","+key.Kind+",") || !strings.Contains(spaces, ","+key.Namespace+",")) {
-			w.t.Fatalf("%v is a member where nobody looks: kinds %s namespaces %s", key, kinds, spaces)
+			w.t.Fatalf("%v is a member outside of what the parent promises: kinds %s namespaces %s", key, kinds, spaces)
 		}
 	}
 	return nil
@@ -139,8 +139,9 @@ func (w *world) run(input []object.Key) error {
 	return r.End(ctx, applied, false)
 }
 
-// Edge case 36: killed between any two requests and run again, the members are exactly the
-// input, at each moment the promise covers every member, and what is another set's stays.
+// Edge case 36: if a run is killed between any two requests and run again, the members
+// are exactly the input, the promise covers every member at each moment, and members of
+// another set stay.
 func TestKilledAtAnyRequest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(36, 104))
 	pick := func() []object.Key {

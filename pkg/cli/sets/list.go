@@ -69,8 +69,8 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	return slices.CompactFunc(all, func(a, b *Set) bool { return a.Record.Parent == b.Record.Parent }), errors.Join(faults...)
 }
 
-// parents are the kinds of which objects may be parents. Who may not see definitions sees
-// the sets that need none.
+// parents returns the kinds whose objects may be parents. A user who may not see
+// definitions sees the sets that need none.
 func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	var kinds []object.Kind
 	for _, name := range []string{"Secret", "ConfigMap"} {

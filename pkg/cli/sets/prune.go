@@ -31,8 +31,8 @@ func Phases(ctx context.Context, reader Reader, set *Set, members []applyset.Mem
 	}
 	p, err := plan.Build(manifests, plan.Options{Kinds: kinds})
 	if err != nil {
-		// They name each other in their annotations in a way that makes no order. What their
-		// kinds say does.
+		// Their annotations refer to each other in a way that gives no order. Their kinds
+		// do.
 		for _, m := range manifests {
 			m.Object.SetAnnotations(nil)
 		}
@@ -57,7 +57,7 @@ func Phases(ctx context.Context, reader Reader, set *Set, members []applyset.Mem
 	return phases, nil
 }
 
-// read reads the members: their specs tell what they need of one another.
+// read reads the members, whose specs say what they need of one another.
 func read(ctx context.Context, reader Reader, members []applyset.Member) ([]object.Manifest, map[schema.GroupVersionKind]object.Kind, error) {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	refs := map[schema.GroupVersionKind][]object.Ref{}
@@ -99,7 +99,8 @@ func Timeout(kind object.Kind) time.Duration {
 	return usual
 }
 
-// Pruned hands to emit what delete's engine tells, as results of an apply.
+// Pruned translates the events of delete's engine into results of an apply, and passes
+// them to emit.
 func Pruned(emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		switch e := e.(type) {
@@ -116,7 +117,7 @@ func Pruned(emit func(event.Event)) func(event.Event) {
 
 var errRemains = errors.New("its deletion was accepted, and it is still there")
 
-// prunedOf is what became of a member; false for one that is not one any more.
+// prunedOf returns the result for a member; false if it is no longer one.
 func prunedOf(d event.Deleted) (event.Applied, bool) {
 	a := event.Applied{Ref: d.Ref, DryRun: d.DryRun, Departed: true, Reason: d.Reason, Err: d.Err, Causes: d.Causes}
 	switch d.Action {

@@ -27,10 +27,10 @@ type Run struct {
 	// Namespace in which the parent is, if its kind has one.
 	Namespace string
 	DryRun    object.DryRun
-	// Manager is who applies the members.
+	// Manager is the field manager that applies the members.
 	Manager string
-	// Ask asks a person to confirm what is doomed, and why that is doubtful; nil where
-	// nobody is there.
+	// Ask asks the user to confirm what is doomed, and says why that is doubtful; nil if
+	// no user can answer.
 	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
 	// Delete deletes doomed members, by delete's engine, and returns nil once all of them
 	// are gone.
@@ -45,7 +45,7 @@ type Run struct {
 
 	options Options
 	set     *Set
-	// input is what the plan has; shown what was decided before anything was written.
+	// input is what the plan has; shown is the decision before anything was written.
 	input []applyset.Input
 	shown applyset.Decision
 
@@ -54,10 +54,10 @@ type Run struct {
 	made   object.Key // a namespace that was created for the parent
 }
 
-// Begin finds the set and makes the plan's objects its members. Where that is asked for,
-// it lists who left, and has what looks like a mistake confirmed. Then it writes the
-// parent, so that its promise covers what was and what will be: nothing of the plan is
-// written before. A nil run is that of no set.
+// Begin finds the set and makes the plan's objects its members. If the run prunes, it
+// lists the objects that left, and asks for confirmation of what looks like a mistake.
+// Then it writes the parent, so that its promise covers past and future members; nothing
+// of the plan is written before. A nil run has no set.
 func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	var err error
 	r.options = o
@@ -139,14 +139,15 @@ func (r *Run) check(p *plan.Plan) error {
 }
 
 // label makes the plan's objects members: the label is part of what is applied, so we own
-// it, and it goes with the object. What says that it belongs to another set is an error.
+// it, and it goes with the object. An object that says that it belongs to another set is
+// an error.
 func (r *Run) label(p *plan.Plan) error {
 	id := r.set.ID()
 	var faults []error
 	for _, ph := range p.Phases {
 		for i, it := range ph.Items {
 			if !listable(it.Kind) {
-				continue // It is answered, and not kept: nobody would find it.
+				continue // The server answers such an object and does not keep it.
 			}
 			if other := it.Object.GetLabels()[applyset.PartOfLabel]; other != "" && other != id {
 				faults = append(faults, &object.HintedError{
@@ -162,14 +163,14 @@ func (r *Run) label(p *plan.Plan) error {
 	return errors.Join(faults...)
 }
 
-// listable reports whether objects of a kind can be found again. Of a kind that is yet to
-// be served, that is assumed.
+// listable reports whether objects of a kind can be found again. A kind that is not
+// served yet is assumed to be listable.
 func listable(kind object.Kind) bool {
 	return len(kind.Verbs) == 0 || slices.Contains(kind.Verbs, "list")
 }
 
-// labelled returns the object with the label of a member. What changes is copied, the rest
-// is shared.
+// labelled returns the object with the label of a member. It copies what changes, and
+// shares the rest.
 func labelled(u *unstructured.Unstructured, id string) *unstructured.Unstructured {
 	fields := maps.Clone(u.Object)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -185,7 +186,7 @@ func labelled(u *unstructured.Unstructured, id string) *unstructured.Unstructure
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// decide lists the members, and decides who goes.
+// decide lists the members, and decides which ones go.
 func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
 	members, err := r.set.Members(ctx)
 	if err != nil {
@@ -203,8 +204,8 @@ func (r *Run) promise() applyset.Promise {
 	return applyset.PromiseOf(refs)
 }
 
-// grow writes the parent with what it promised and what the input needs; a parent that
-// promises all that is left as it is.
+// grow writes the parent with its previous promise and what the input needs; if the
+// parent already promises all of it, it is left as it is.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 	want := r.set.Record.Promise.Union(r.promise())
 	if r.set.Exists && !r.set.Record.IsNew() && r.set.Record.Promise.Equal(want) && len(r.Notes) == 0 {
@@ -258,7 +259,7 @@ func (r *Run) makeNamespace(ctx context.Context) error {
 	return err
 }
 
-// Admit refuses an object that is there, belongs to somebody else, and is no member yet.
+// Admit refuses an object that exists, belongs to another owner, and is not yet a member.
 func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	id := r.set.ID()
 	if live.GetLabels()[applyset.PartOfLabel] == id || item.Key() == r.made {
@@ -281,8 +282,8 @@ func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	return nil
 }
 
-// Mark adds to the engine's events what it does not know: of objects that were there,
-// that they joined the set.
+// Mark adds to the engine's events what the engine does not know: which existing objects
+// joined the set.
 func (r *Run) Mark(e event.Event) event.Event {
 	if a, ok := e.(event.Applied); ok && (a.Action == event.Configured || a.Action == event.Unchanged) {
 		r.mu.Lock()
@@ -296,7 +297,7 @@ func (r *Run) Mark(e event.Event) event.Event {
 	return e
 }
 
-// ClaimedError says that an object belongs to somebody else.
+// ClaimedError says that an object belongs to another owner.
 type ClaimedError struct{ Claims []applyset.Claim }
 
 func (e *ClaimedError) Error() string {
@@ -330,7 +331,7 @@ func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 	if len(r.shown.Doomed)+len(r.shown.Kept) == 0 && r.left(r.shown).Equal(r.set.Record.Promise) {
 		return nil
 	}
-	// Who is a member is looked at once more: much may have changed since it was shown.
+	// The members are listed once more: much may have changed since they were shown.
 	decided, err := r.decide(ctx)
 	if err != nil {
 		return err
@@ -349,7 +350,7 @@ func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 	return nil
 }
 
-// left is what the parent has to promise once what is doomed is gone.
+// left returns what the parent has to promise once the doomed objects are gone.
 func (r *Run) left(d applyset.Decision) applyset.Promise {
 	p := r.promise().Union(d.Left())
 	if parent := r.set.Record.Parent; parent.Namespace != "" {
@@ -369,7 +370,7 @@ func (r *Run) whyNot(applied error, leftOut bool) string {
 	return ""
 }
 
-// prune tells of what is kept, and deletes what is doomed.
+// prune reports what is kept, and deletes what is doomed.
 func (r *Run) prune(ctx context.Context, d applyset.Decision) error {
 	for _, k := range d.Kept {
 		if k.Reason != applyset.Copied {

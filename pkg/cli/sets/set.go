@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Server is what is needed of a cluster.
+// Server is what sets need of a cluster.
 type Server interface {
 	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
@@ -26,7 +26,7 @@ type Server interface {
 	Resource(ctx context.Context, text string) (object.Kind, error)
 	Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error)
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Metadata lists what is selected, of each object the metadata alone.
+	// Metadata lists the selected objects, the metadata alone.
 	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
 }
 
@@ -36,7 +36,7 @@ type Set struct {
 	// Kind of the parent.
 	Kind   object.Kind
 	Record applyset.Record
-	// Exists: the parent is there. Live is what it is then.
+	// Exists: the parent exists. Live is the parent then.
 	Exists bool
 	Live   *unstructured.Unstructured
 }
@@ -78,7 +78,7 @@ func Find(ctx context.Context, server Server, name, namespace string) (*Set, err
 	return s, s.read(ctx, live)
 }
 
-// read takes the parent for what it says.
+// read reads the set from its parent.
 func (s *Set) read(ctx context.Context, live *unstructured.Unstructured) error {
 	s.Exists, s.Live, s.Record = true, live, applyset.Read(live)
 	var kinds []schema.GroupKind
@@ -134,10 +134,10 @@ func (s *Set) Name() string { return s.Record.Parent.Resource() }
 // listing bounds the lists that are under way at once.
 const listing = 16
 
-// Members lists the members of the set: where its promise says that they may be, one LIST
-// for each kind if all namespaces may be listed or there is but one, and one for each
-// namespace otherwise. A kind that is not served any more has none; a kind of which that
-// cannot be told is an error.
+// Members lists the members of the set where its promise says that they may be: with one
+// LIST for each kind if all namespaces may be listed or there is only one, and with one
+// for each namespace otherwise. A kind that is no longer served has no members; if that
+// is unknown for a kind, Members returns an error.
 func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 	var (
 		mu    sync.Mutex
@@ -182,7 +182,7 @@ func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructur
 	if len(namespaces) > 1 {
 		err := s.Server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) {
 			if slices.Contains(namespaces, u.GetNamespace()) {
-				visit(u) // What was copied elsewhere, with its labels, is no member.
+				visit(u) // A copy elsewhere, with the labels, is not a member.
 			}
 		})
 		if !apierrors.IsForbidden(err) {

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Leaving tells, for a diff, what a prune would do. It deletes nothing: Delete is to show
-// what is doomed.
+// Leaving reports, for a diff, what a prune would do. It deletes nothing: Delete has to
+// show what is doomed.
 func (r *Run) Leaving(ctx context.Context) error {
 	for _, k := range r.shown.Kept {
 		if k.Reason != applyset.Copied {
@@ -26,7 +26,7 @@ func (r *Run) Leaving(ctx context.Context) error {
 	return r.Delete(ctx, r.set, r.shown.Doomed)
 }
 
-// Show tells of members that would be deleted, as they are. The values of Secrets are
+// Show reports members that would be deleted, as they are. The values of Secrets are
 // masked.
 func Show(ctx context.Context, reader Reader, doomed []applyset.Member, emit func(event.Event)) error {
 	manifests, _, err := read(ctx, reader, doomed)
@@ -42,7 +42,8 @@ func Show(ctx context.Context, reader Reader, doomed []applyset.Member, emit fun
 	return nil
 }
 
-// written is what somebody wrote of an object: without what only the server writes.
+// written returns what users wrote in an object: without the fields that only the server
+// writes.
 func written(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	delete(u.Object, "status")

@@ -12,17 +12,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Target is what is meant of one kind: one object, or those that match.
+// Target is what the arguments mean for one kind: one object, or those that match.
 type Target struct {
 	Kind object.Kind
 	object.Selection
 }
 
-// Resolve asks the cluster for the types of what was named by arguments. A type
-// may be a category, such as all, where no name is given. The same object named
-// twice, by a short name perhaps, is one. The error joins those of all types that
-// the server does not serve, which are *cluster.NoTypeError; the others are
-// returned as well.
+// Resolve asks the cluster for the types in the arguments. A type may be a category, such
+// as all, if no name is given. An object that is named twice, by a short name perhaps,
+// counts once. The error joins those of all types that the server does not serve, which
+// are *cluster.NoTypeError; the other targets are returned as well.
 func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]Target, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {

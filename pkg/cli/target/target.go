@@ -48,8 +48,8 @@ func (f *Flags) Add(cmd *cobra.Command) {
 
 const fieldSelectorFlag = "field-selector"
 
-// Targets is what they mean: objects that are named, objects of types that are
-// selected, or what is in files.
+// Targets is the meaning of the arguments: named objects, selected objects of some types,
+// or objects in files.
 type Targets struct {
 	// Named objects, each once, in the order in which they were typed.
 	Named []Named
@@ -209,7 +209,7 @@ func (t *Targets) readPairs(args []string) error {
 	return nil
 }
 
-// name adds an object, once. What cannot be a name must not become part of a
+// name adds an object, once. A string that cannot be a name must not become part of a
 // request's path.
 func (t *Targets) name(typ, name string) error {
 	if name == "" {

@@ -21,7 +21,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Whoever interrupts a question has not said yes.
+// A user who interrupts a question has not said yes.
 func TestAskInterrupted(t *testing.T) {
 	why := errors.New("interrupted")
 	for name, in := range map[string]func() io.Reader{

@@ -1,8 +1,8 @@
-// Package verb is the frame in which every verb runs: what was typed becomes options, the
-// options are executed, and how that ended becomes an exit status.
+// Package verb is the frame in which every verb runs: flags become options, the options
+// are executed, and the result becomes an exit status.
 //
 //	RunE: verb.Runner(c, streams, flags.toOptions)
 //
-// It has what verbs share besides: the flags that most of them take, how results are shown,
-// and how errors are told. It knows no verb.
+// It also holds what verbs share: the flags that most of them take, how results are
+// shown, and how errors are reported. It knows no verb.
 package verb

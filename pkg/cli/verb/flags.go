@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// NoArgs refuses what stands between the flags: most often a file without -f.
+// NoArgs refuses positional arguments: most often a file without -f.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -56,5 +56,5 @@ func FlagError(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// UsualTimeout is how long a verb waits for an object unless it is told otherwise.
+// UsualTimeout is how long a verb waits for an object by default.
 const UsualTimeout = 5 * time.Minute

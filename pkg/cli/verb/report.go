@@ -34,7 +34,7 @@ var (
 // usageError is a slip on the command line.
 type usageError struct {
 	err     error
-	command string // whose help tells more
+	command string // whose help says more
 }
 
 // Usage makes err one of the command's usage.
@@ -61,7 +61,7 @@ func (e *usageError) Hint() string {
 	return "see: " + e.command + " --help"
 }
 
-// Status reports what a run ended with and returns the status to exit with. What is said
+// Status reports the error that ended a run and returns the exit status. Every message
 // passes through say.
 func Status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
 	warnings, strict := errors.AsType[*warningsError](err)
@@ -88,8 +88,8 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 	}
 }
 
-// TellRun tells the id of a run that ended with an error, unless its printer did: by
-// that the server's audit log knows the run.
+// TellRun prints the id of a run that ended with an error, unless its printer did: the
+// server's audit log identifies the run by it.
 func TellRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
 	if c.Run == "" || c.RunTold || err == nil || reported && !errors.As(err, new(*warningsError)) {
@@ -108,15 +108,15 @@ func isLate(err error) bool {
 	return ok && nothing.Late
 }
 
-// isRefused reports whether we did not do what was asked because somebody has to confirm
-// it first: that is a no.
+// isRefused reports whether the run did nothing because a user has to confirm it first:
+// that is a no.
 func isRefused(err error) bool {
 	var refused interface{ Unconfirmed() bool }
 	return errors.As(err, &refused) && refused.Unconfirmed()
 }
 
-// reportErrors prints errors, one a line. A hint stands under the last of those
-// that share it.
+// reportErrors prints errors, one a line. A hint follows the last of the errors that
+// share it.
 func reportErrors(streams genericiooptions.IOStreams, say func(string) string, err error) {
 	all := Flatten(err)
 	width, _ := Terminal(streams.ErrOut)
@@ -155,12 +155,12 @@ func Flatten(err error) []error {
 	return all
 }
 
-// Unread reports whether nobody reads what we write any more, as in
-// "… | head". That is the reader's choice and no failure of the run.
+// Unread reports whether the reader has closed our output, as in "… | head". That is the
+// reader's choice and not a failure of the run.
 func Unread(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// unfinishedError ends an apply that was out of time: nothing was refused, and what
-// is left was told.
+// unfinishedError ends an apply that ran out of time: nothing was refused, and what is
+// left was reported.
 type unfinishedError struct{ error }
 
 func (e *unfinishedError) Unwrap() error { return e.error }
@@ -168,9 +168,9 @@ func (e *unfinishedError) Unwrap() error { return e.error }
 // Hint says what to do about it.
 func (e *unfinishedError) Hint() string { return "run it again: it continues where it stopped" }
 
-// Unfinished tells the end of a run that had too little time from one of which
-// nothing can be said. A run that was out of time before there was a plan has told
-// nothing, and is no such end.
+// Unfinished turns the end of a run that had too little time into a no rather than
+// unknown. A run that was out of time before it had a plan has reported nothing, so its
+// end stays unknown.
 func Unfinished(err error) error {
 	if over, ok := errors.AsType[*connection.OverError](err); ok {
 		return &unfinishedError{over}

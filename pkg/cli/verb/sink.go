@@ -27,7 +27,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap returns what is written to.
+// Unwrap returns the inner writer.
 func (s *Sink) Unwrap() io.Writer { return s.Writer }
 
 // Lost returns why some of the answer was not written, if so.

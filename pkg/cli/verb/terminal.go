@@ -33,8 +33,8 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 	}, err
 }
 
-// Terminal reports whether w is what kubectl takes for a terminal, and returns what
-// measures its width.
+// Terminal reports whether w is a terminal by kubectl's rules, and returns a function
+// that measures its width.
 func Terminal(w io.Writer) (width func() int, ok bool) {
 	tty := term.TTY{Out: mask.Bare(w)}
 	if !tty.IsTerminalOut() {
@@ -49,13 +49,13 @@ func Terminal(w io.Writer) (width func() int, ok bool) {
 	}, true
 }
 
-// IsTerminal reports whether somebody types what is read from r.
+// IsTerminal reports whether a user types what is read from r.
 func IsTerminal(r io.Reader) bool { return term.TTY{In: r}.IsTerminalIn() }
 
-// Ignore is for work of which nobody wants to hear while it goes on.
+// Ignore drops events, for work whose progress is not shown.
 func Ignore(event.Event) {}
 
-// CanAsk reports whether somebody is there to answer.
+// CanAsk reports whether a user is there to answer.
 func CanAsk(streams genericiooptions.IOStreams) bool {
 	_, seen := Terminal(streams.ErrOut)
 	return IsTerminal(streams.In) && seen

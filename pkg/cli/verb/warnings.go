@@ -33,8 +33,8 @@ func (e *warningsError) Error() string {
 
 func (e *warningsError) Unwrap() error { return e.err }
 
-// End turns the end of a run into a no if the server warned during it. All warnings
-// were shown by then. What kept the run from being told stays as it is.
+// End turns the end of a run into a no if the server warned during it. All warnings have
+// been shown by then. An error that makes the result unknown stays as it is.
 func (f *StrictFlags) End(err error, warned *atomic.Int64) error {
 	n := warned.Load()
 	if !f.warnings || n == 0 {
