@@ -23,12 +23,12 @@ type Forecast struct {
 	phases             []event.Phase
 	current            int
 	total, done, inner int
-	// open are objects that are worked on. What comes to an end without having been begun
-	// took no time: it was settled by reading.
+	// open holds objects in progress. An object that ends without having begun took no
+	// time: reading it was enough.
 	open             map[object.Key]bool
 	written, settled int
-	// ends are when work on objects ended, by the time for which the run has worked: what
-	// it waits for between two phases tells nothing about its pace.
+	// ends are the times at which work on objects ended, in time that the run has worked:
+	// its waits between phases say nothing about its pace.
 	ends   []time.Duration
 	worked time.Duration
 	since  time.Time
@@ -42,16 +42,16 @@ func New(end time.Time) *Forecast {
 	return &Forecast{end: end, open: map[object.Key]bool{}}
 }
 
-// What a pace is told by.
+// These decide when a pace is known.
 const (
 	// least is for how long a run has to have worked, and to have fallen short, and enough
 	// how many objects; of a run that has little time, a twentieth of it.
 	least  = 5 * time.Second
 	enough = 20
-	// recent is the shortest time that tells a pace.
+	// recent is the shortest time from which a pace can be read.
 	recent = 2 * time.Second
-	// tolerance is how far short a run has to fall, in percent of what is left to do: a
-	// pace is no promise.
+	// tolerance is how far short a run has to fall, in percent of what is left to do,
+	// because a pace is not a promise.
 	tolerance = 10
 )
 

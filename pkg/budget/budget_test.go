@@ -15,9 +15,9 @@ func ref(i int) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "n", Name: fmt.Sprint(i)}
 }
 
-// play plays a run of phases, each with objects that are settled and objects that take
-// that long, one after the other, and a pause before each phase. It returns what was
-// forecast, and when; and how many were done when the time was over.
+// play simulates a run of phases, each with settled objects and objects that take the
+// given time, one after the other, and a pause before each phase. It returns what was
+// forecast, and when, and how many objects were done when the time was over.
 func play(within time.Duration, pause time.Duration, phases ...[3]int) (short Short, at time.Duration, done int, told int) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	now, end := began, began.Add(within)
@@ -84,13 +84,13 @@ func TestForecast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			short, at, done, told := play(test.within, test.pause, test.phases...)
 			if test.short != (told == 1) || told > 1 {
-				t.Fatalf("told %d times: %+v at %s, %d done", told, short, at, done)
+				t.Fatalf("forecast %d times: %+v at %s, %d done", told, short, at, done)
 			}
 			if !test.short {
 				return
 			}
 			if at > test.within/4 {
-				t.Errorf("told after %s of %s", at, test.within)
+				t.Errorf("forecast after %s of %s", at, test.within)
 			}
 			if off := short.Done - done; max(off, -off) > short.Total/6 {
 				t.Errorf("%d of %d were forecast, and %d were done", short.Done, short.Total, done)

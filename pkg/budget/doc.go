@@ -1,5 +1,5 @@
-// Package budget says, while a run goes on, whether its time will do: by its own pace, and
-// as early as that tells.
+// Package budget forecasts, while a run continues, whether its time will be enough: from
+// the run's own pace, and as early as the pace allows.
 //
 //	f := budget.New(end)
 //	if short, ok := f.Take(time.Now(), e); ok { … } // for each event of the run

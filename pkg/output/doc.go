@@ -1,6 +1,6 @@
-// Package output is what all that is printed has in common: the options, the screen with
-// its colours, and the state of the run. From the state everybody reads how far the run
-// is, what came of it, and where in the plan an object stands.
+// Package output holds what all output shares: the options, the screen with its colours,
+// and the state of the run. The state says how far the run is, what became of it, and
+// where in the plan an object is.
 //
-// To print a run, take package printer.
+// To print a run, use package printer.
 package output

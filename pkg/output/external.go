@@ -18,9 +18,9 @@ type External struct {
 	Run func(ctx context.Context, name string, args []string) error
 }
 
-// ParseExternal splits a command as a shell would, quotes included; none of its
-// words is dropped. An empty command is nil. What only a shell can do (pipes,
-// redirections, variables' values) is an error.
+// ParseExternal splits a command as a shell would, quotes included, and drops no word. An
+// empty command is nil. Anything that only a shell can do (pipes, redirections,
+// variables) is an error.
 func ParseExternal(command string) (*External, error) {
 	parser := shellwords.NewParser()
 	words, err := parser.Parse(command)

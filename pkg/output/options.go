@@ -17,11 +17,10 @@ type Options struct {
 	Format string
 	// Color marks up results; Err is never coloured. See [UseColor].
 	Color bool
-	// Verbose lists what is otherwise only counted.
+	// Verbose lists objects that would otherwise only be counted.
 	Verbose bool
-	// Progress keeps a live line at the bottom of Err, which has to be a terminal
-	// that understands it (see [CanRedraw]). Without it, plain lines tell how far
-	// the run is.
+	// Progress keeps a live line at the bottom of Err, which has to be a terminal that
+	// supports it (see [CanRedraw]). Without it, plain lines report how far the run is.
 	Progress bool
 	// Width is the number of columns of the terminal that Out is, asked anew each
 	// time; nil or 0 where it is none: lines may then have any length.
@@ -33,21 +32,20 @@ type Options struct {
 	Now func() time.Time
 	// Run is the identifier of the run.
 	Run string
-	// OnRun is called when that was told; nil if nobody wants to know.
+	// OnRun is called when the run's id was printed; it may be nil.
 	OnRun func()
-	// DryRun tells that nothing is persisted.
+	// DryRun: nothing is persisted.
 	DryRun bool
-	// Unasked tells that in a dry run the server is not asked either what it would
-	// do.
+	// Unasked: in a dry run, the server is not even asked what it would do.
 	Unasked bool
-	// PastConflicts tells that the run goes on past objects in conflict.
+	// PastConflicts: the run continues past objects in conflict.
 	PastConflicts bool
 	// Flags go into the commands that are printed to be pasted.
 	Flags command.Flags
-	// Mask takes out of an event what nobody is to see; nil takes out nothing.
+	// Mask removes secret values from an event; nil removes nothing.
 	Mask func(event.Event) event.Event
-	// Over returns why the run is over, nil as long as it is not: it ends a template that
-	// would go on for ever. nil is never.
+	// Over returns why the run is over, and nil while it is not: it ends a template that
+	// would run forever. A nil Over means never.
 	Over func() error
 	// External is the user's own diff program, which replaces the text of a diff
 	// in the table format.

@@ -13,7 +13,7 @@ import (
 // does not say.
 type Palette struct {
 	good, Change, gone, bad, Faint, Bold, hunk *color.Color
-	// hues tell apart what is neither good nor bad.
+	// hues distinguish values that are neither good nor bad.
 	hues []*color.Color
 }
 
@@ -61,7 +61,7 @@ func (p Palette) Action(a event.Action, text string) string {
 	}
 }
 
-// DiffLine colours one line of a unified diff by what it begins with.
+// DiffLine colours one line of a unified diff by its first character.
 func (p Palette) DiffLine(line string) string {
 	switch {
 	case strings.HasPrefix(line, "@@"):

@@ -18,7 +18,7 @@ func (p *PlanOrdered[T]) Add(at Place, value T) {
 	p.items = append(p.items, item[T]{at: at, value: value})
 }
 
-// Drain hands out, once, what was added so far.
+// Drain returns everything that was added so far, once.
 func (p *PlanOrdered[T]) Drain() []T {
 	slices.SortStableFunc(p.items, func(a, b item[T]) int { return a.at.compare(b.at) })
 	values := make([]T, len(p.items))

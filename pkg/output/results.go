@@ -16,7 +16,7 @@ type Results interface {
 	Finish(ctx context.Context) error
 }
 
-// Base is what every format writes with.
+// Base holds what every format writes with.
 type Base struct {
 	Options
 	State  *State

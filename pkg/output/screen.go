@@ -23,7 +23,7 @@ func (s *Screen) Result(text string) {
 	_, s.Failure = io.WriteString(s.out, text)
 }
 
-// Note writes lines to stderr. There is nowhere to tell that stderr is closed.
+// Note writes lines to stderr. If stderr is closed, there is nowhere to report that.
 func (s *Screen) Note(text string) {
 	s.Clear()
 	_, _ = io.WriteString(s.err, text)
@@ -49,7 +49,7 @@ func (s *Screen) Draw(line string, above ...string) {
 		s.Clear()
 		return
 	}
-	if s.rows > len(above)+1 { // What has fewer lines now would leave some of before.
+	if s.rows > len(above)+1 { // Fewer lines than before would leave some of the old ones.
 		s.Clear()
 	}
 	var b strings.Builder

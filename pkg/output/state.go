@@ -11,18 +11,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// State is what the events so far say of the run: its phases, which of them is under
-// way, the results by what they are, and where in the plan an object stands.
+// State is what the events so far say of the run: its phases and the current one, the
+// results by kind, and where in the plan an object is.
 type State struct {
 	// Begun: there is a plan, or a result.
 	Begun   bool
 	Phases  []event.Phase
 	Current int // index into phases, -1 before the first
 	places  map[object.Key]Place
-	// Total is known once the run is planned; inPhase counts the results of the
-	// phase under way, done those of the run, tally what they are. What left the input
-	// is not in the plan and counts in the tally alone; unpruned: some of it should be
-	// gone, and is not.
+	// Total is known once the run is planned; inPhase counts the results of the current
+	// phase, Done those of the run, tally both by kind. Members that left the input are
+	// not in the plan and count in the tally alone; unpruned: some of them should be
+	// gone, and are not.
 	Total, inPhase, Done int
 	Tally                map[event.Action]int
 	unpruned             bool
@@ -32,21 +32,21 @@ type State struct {
 	Sharers int
 	// Waits: the results are those of a wait.
 	Waits bool
-	// Waited counts results of waiting for what was applied.
+	// Waited counts results of waiting for applied objects.
 	Waited map[event.Action]int
-	// LeftOut is what of the input nothing is made of.
+	// LeftOut holds the faults of input that is left out.
 	LeftOut []error
 	// Hooks are those of Helm that nothing is made of either.
 	Hooks []event.Hook
-	// Word is what the results are counted as.
+	// Word is the word under which results are counted.
 	Word Word
 }
 
-// Word is what the good ones among the results are called.
+// Word is what the good results are called.
 type Word struct {
 	Text string
 	Good []event.Action
-	// Awaited: only the good ones are an end, what else there is came too late.
+	// Awaited: only the good results are an end, any other came too late.
 	Awaited bool
 }
 
@@ -153,7 +153,7 @@ func (s *State) Phase() (event.Phase, bool) {
 	return s.Phases[s.Current], true
 }
 
-// Good counts the results that are what was wanted.
+// Good counts the results that were wanted.
 func (s *State) Good() int {
 	n := 0
 	for _, action := range s.Word.Good {
@@ -170,7 +170,7 @@ func (s *State) Ended() int {
 	return s.Done
 }
 
-// WentWrong reports whether there is a result that somebody has to look into.
+// WentWrong reports whether there is a result that needs attention.
 func (s *State) WentWrong() bool {
 	if s.Word.Text == "" {
 		return false
@@ -201,7 +201,7 @@ func (s *State) InFlags() func(object.Ref) string {
 	}
 }
 
-// Place returns where an object stands in the plan.
+// Place returns the place of an object in the plan.
 func (s *State) Place(ref object.Ref) Place {
 	if p, ok := s.places[ref.Key()]; ok {
 		return p
@@ -209,8 +209,8 @@ func (s *State) Place(ref object.Ref) Place {
 	return Place{Phase: s.Current, index: math.MaxInt, ref: ref}
 }
 
-// Place is where an object stands in the plan. What the plan does not name comes
-// after what it names, by name, in the phase in which it turned up.
+// Place is the place of an object in the plan. Objects that are not in the plan come
+// after those that are, by name, in the phase in which they turned up.
 type Place struct {
 	Phase, index int
 	ref          object.Ref

@@ -13,7 +13,7 @@ import (
 // world is an object before a run, after it, and now.
 type world struct {
 	before, after, live version
-	// known: what the run made of the object is known.
+	// known: the object as the run wrote it is known.
 	known bool
 	// touched are the paths that others have taken, or that we have lost, since.
 	touched *fieldpath.Set
@@ -24,11 +24,11 @@ type world struct {
 // version is an object at one moment.
 type version struct {
 	object map[string]any
-	// ours is what the manager holds; entry is whose that is.
+	// ours is what the manager owns; entry is its entry.
 	ours   *fieldpath.Set
 	entry  managedfields.Entry
 	others []managedfields.Entry
-	// unmanaged: nobody holds anything.
+	// unmanaged: no field has an owner.
 	unmanaged bool
 }
 
@@ -44,7 +44,7 @@ func versionOf(u *unstructured.Unstructured, manager string) (version, error) {
 	}, nil
 }
 
-// compare finds out who changed what since.
+// compare finds out which managers changed what since.
 func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, error) {
 	w := &world{known: n.After != nil, touched: fieldpath.NewSet()}
 	var err error
@@ -55,7 +55,7 @@ func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, 
 		return nil, err
 	}
 	w.after = w.live
-	since := w.before // of which others' changes are told apart
+	since := w.before // the base for recognizing others' changes
 	if w.known {
 		if w.after, err = versionOf(n.After, manager); err != nil {
 			return nil, fmt.Errorf("as it was applied: %w", err)
@@ -84,9 +84,9 @@ func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	return fieldpath.NewSet()
 }
 
-// changed returns the paths that were not ours before the run, and that had a value: it took
-// them from others, or nobody owned them. They have to be stated on the way back, too: what
-// only we own goes when we do not state it.
+// changed returns the paths that were not ours before the run, and that had a value: the
+// run took them from others, or they had no owner. They have to be stated on the way
+// back, too: what only we own goes away if we do not state it.
 func (w *world) changed() *fieldpath.Set {
 	candidates := w.after.ours.Difference(w.before.ours)
 	for _, e := range w.lost {
@@ -101,8 +101,8 @@ func (w *world) changed() *fieldpath.Set {
 	return out
 }
 
-// held returns the paths of a set that are not theirs. A container of which nothing is left
-// goes with what was in it, as it would mean all of it otherwise.
+// held returns the paths of a set that are not theirs. A container of which nothing is
+// left goes with its contents, as it would otherwise mean all of it.
 func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var inner []fieldpath.Path
@@ -124,8 +124,9 @@ func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole boo
 	return out
 }
 
-// around returns the containers that we hold now, with something of others in them, and that
-// the values do not state. Others would lose what is in them if we let go of the container.
+// around returns the containers that we own now, that hold something of others, and that
+// the values do not state. If we gave up such a container, others would lose what is in
+// it.
 func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	fieldpath.Each(w.live.ours, func(p fieldpath.Path) {
@@ -199,7 +200,7 @@ func (w *world) isHeld(p fieldpath.Path) bool {
 		slices.ContainsFunc(w.after.others, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, p) })
 }
 
-// shapeOf tells maps, lists, other values and none apart.
+// shapeOf distinguishes maps, lists, other values and none.
 func shapeOf(v any) string {
 	switch v.(type) {
 	case nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Note is what a run noted of one object that it wrote.
+// Note is what a run recorded of one object that it wrote.
 type Note struct {
 	Ref  object.Ref
 	Kind object.Kind
@@ -25,7 +25,7 @@ type Note struct {
 	Removed bool
 }
 
-// Do is what is to be done about an object.
+// Do is what to do about an object.
 type Do string
 
 // What can be done.

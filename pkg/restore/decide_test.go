@@ -22,8 +22,8 @@ func at(kind schema.GroupVersionKind, uid types.UID, version string, going ...st
 	return u
 }
 
-// Which object is meant is told by its UID: what the run created is deleted, and nothing that
-// others have put in its place.
+// The UID decides which object is meant: what the run created is deleted, and nothing
+// that others have put in its place.
 func TestDecideWhatIsMeant(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	job := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}

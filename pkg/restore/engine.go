@@ -27,7 +27,7 @@ type Server interface {
 // Engine takes back what a run wrote. Server, Remove and Emit are needed.
 type Engine struct {
 	Server Server
-	// Manager is who the run applied as.
+	// Manager is the manager that the run applied as.
 	Manager string
 	// Remove deletes the object of that UID, and returns when it is gone.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID) error
@@ -38,8 +38,8 @@ type Engine struct {
 	kept, failed int
 }
 
-// IncompleteError says that not all objects are as they were. What each is was told by
-// events.
+// IncompleteError says that not all objects are as they were. Events have said what
+// became of each.
 type IncompleteError struct {
 	// Kept were left as they are, Failed could not be put back.
 	Kept, Failed int
@@ -54,8 +54,8 @@ const attempts = 5
 
 var errChanging = errors.New("the object changes faster than it can be read")
 
-// Run takes the groups back, one after the other. What fails holds nothing else back: the
-// more is as it was, the better. It returns an *IncompleteError where not all of it is.
+// Run takes the groups back, one after the other. A failure does not hold back the rest:
+// the more is restored, the better. It returns an *IncompleteError if something is not.
 func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	for _, group := range groups {
 		const side = 32
@@ -67,7 +67,7 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 				return nil
 			})
 		}
-		_ = g.Wait() // What became of each is told by events.
+		_ = g.Wait() // Events report what became of each.
 	}
 	if e.kept+e.failed > 0 {
 		return &IncompleteError{Kept: e.kept, Failed: e.failed}
@@ -75,7 +75,7 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	return nil
 }
 
-// restore puts one object back, and reports what it is then.
+// restore puts one object back, and reports what became of it.
 func (e *Engine) restore(ctx context.Context, n Note) {
 	for range attempts {
 		if ctx.Err() != nil {
@@ -115,7 +115,8 @@ func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, 
 	return live, err
 }
 
-// carryOut does what was decided. A conflict says that the object has changed meanwhile.
+// carryOut does what was decided. A conflict means that the object has changed in the
+// meantime.
 func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstructured, step Step) (event.RolledBack, error) {
 	switch step.Do {
 	case Nothing:
@@ -140,13 +141,14 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 	}
 }
 
-// putBack gives the object its values back, and then everybody what they owned.
+// putBack gives the object its values back, and then every manager the fields that it
+// owned.
 func (e *Engine) putBack(ctx context.Context, n *Note, step Step) error {
 	answer, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
 	if err != nil {
 		return err
 	}
-	n.After = answer // That is what others' changes are told apart from, from now on.
+	n.After = answer // From now on, this is the base for recognizing others' changes.
 	fields, err := step.Owners(answer)
 	if err != nil || fields == nil {
 		return err

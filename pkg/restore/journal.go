@@ -30,9 +30,9 @@ type entry struct {
 	removed       bool
 }
 
-// Wrote notes that the object was written: before is as it was looked at right before, nil
-// where there was none, and after as the server answered, nil where no answer came. Of
-// several writes the first before counts, and the last after.
+// Wrote records that the object was written: before is the object as it was read right
+// before, nil if it did not exist, and after is the server's answer, nil if none came. Of
+// several writes, the first before and the last after count.
 func (j *Journal) Wrote(item plan.Item, before, after *unstructured.Unstructured) {
 	was, is := textOf(before), textOf(after)
 	j.mu.Lock()
@@ -71,8 +71,8 @@ func textOf(u *unstructured.Unstructured) []byte {
 	return text
 }
 
-// Notes returns what was written, in groups that can be taken back one after the other: the
-// last phase of the plan first.
+// Notes returns what was written, in groups that can be taken back one after the other:
+// the last phase of the plan first.
 func (j *Journal) Notes(p *plan.Plan) ([][]Note, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

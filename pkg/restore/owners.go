@@ -9,10 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// owners says who is to hold what once the values are back.
+// owners says who owns what once the values are back.
 type owners struct {
 	manager string
-	// ours is what we held before, entry as what.
+	// ours is what we owned before, entry as what.
 	ours  *fieldpath.Set
 	entry managedfields.Entry
 	// others get back what the run took from them.
@@ -22,9 +22,9 @@ type owners struct {
 	none bool
 }
 
-// Owners returns the managed fields that give every owner back what it held before the run,
-// as far as nobody has taken it since. Answer is the object after the Body was applied. Nil
-// means that they are right as they are.
+// Owners returns the managed fields that give every owner back what it held before the
+// run, unless another manager has taken it since. answer is the object after the Body was
+// applied. Nil means that they are right as they are.
 func (s Step) Owners(answer *unstructured.Unstructured) ([]any, error) {
 	if s.Do != Apply {
 		return nil, nil

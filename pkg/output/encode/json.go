@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns the JSON of a value and a line break. It is plain text for a
-// terminal too: what is not printable is escaped, as JSON allows.
+// JSON returns the JSON of a value and a line break. It is plain text for a terminal too:
+// unprintable characters are escaped, as JSON allows.
 func JSON(v any, indent string) ([]byte, error) {
 	text, err := rawJSON(v, indent)
 	if err != nil {
@@ -34,8 +34,8 @@ func rawJSON(v any, indent string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// escapeQuoted spells out what is not printable in a text that has it between double
-// quotes only.
+// escapeQuoted escapes unprintable characters in a text that has them only between double
+// quotes.
 func escapeQuoted(text []byte, spell func([]byte, rune) []byte) []byte {
 	plain := func(r rune) bool { return r == '\n' || strconv.IsPrint(r) }
 	if !bytes.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {

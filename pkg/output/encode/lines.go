@@ -16,14 +16,14 @@ import (
 // Lines writes values as lines of YAML, each scalar on one of its own, none of them
 // wrapped.
 type Lines struct {
-	// Fold shortens what has many lines; it is then not YAML any more.
+	// Fold shortens values of many lines; the result is no longer YAML.
 	Fold bool
 }
 
 // longestText is how many lines of a text are shown where it is folded.
 const longestText = 4
 
-// Indent is what each level of YAML is indented by.
+// Indent is the indentation of one level of YAML.
 const Indent = "  "
 
 // Value writes a value behind "key:" or "-".
@@ -94,8 +94,8 @@ func (y Lines) folded(lines []string) []string {
 	return append(slices.Clip(lines[:longestText]), fmt.Sprintf("%s%s (+%s)", Indent, text.Ellipsis, text.Count(more, "line")))
 }
 
-// Scalar writes a scalar, or what is empty, on one line. A text that a terminal must
-// not get, or that YAML would wrap, is quoted as Go does it: YAML knows the same
+// Scalar writes a scalar, or an empty map or list, on one line. A text that is unsafe for
+// a terminal, or that YAML would wrap, is quoted as Go does it: YAML has the same
 // escapes.
 func Scalar(v any) string {
 	out, err := yaml.Marshal(v)
@@ -110,8 +110,8 @@ func Scalar(v any) string {
 	}
 }
 
-// block writes a text of several lines as it stands, the first of them with the
-// indicator. It reports whether it can: YAML knows no escapes there.
+// block writes a text of several lines unchanged, with the indicator on the first. It
+// reports whether it can, since YAML has no escapes there.
 func block(s string) ([]string, bool) {
 	body := strings.TrimRight(s, "\n")
 	if !strings.Contains(s, "\n") || body == "" {

@@ -37,8 +37,8 @@ func Cut(s string, width int) string {
 	return displaywidth.TruncateString(s, max(width, 1), text.Ellipsis)
 }
 
-// CutMiddle shortens a text to a number of columns and keeps both its ends:
-// what tells two images or two addresses apart is often the end.
+// CutMiddle shortens a text to a number of columns and keeps both its ends: two images or
+// two addresses often differ only at the end.
 func CutMiddle(s string, width int) string {
 	if Cells(s) <= width {
 		return s

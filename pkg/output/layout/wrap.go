@@ -58,9 +58,9 @@ func Flow(parts []string, room int) []string {
 	return append(out, CutMiddle(line, room))
 }
 
-// Wrap breaks lines that are longer than the terminal is wide between their words,
-// and indents what follows like what was before. Commands stay whole: they are to be
-// copied. A width of 0 breaks nothing.
+// Wrap breaks lines that are wider than the terminal between their words, and indents the
+// continuation like the line itself. Commands stay whole, to be copied. A width of 0
+// breaks nothing.
 func Wrap(text []string, width int) []string {
 	if width <= 0 {
 		return text
@@ -81,9 +81,9 @@ func Wrap(text []string, width int) []string {
 	return out
 }
 
-// Fit makes a text of many lines fit for a terminal, as [Plain] does, and breaks what is
-// longer than that is wide between its words; nil or 0 is none, and any width. head
-// begins the first line. A line with a command stays whole: it is to be copied.
+// Fit makes a text of many lines fit for a terminal, as [Plain] does, and breaks lines
+// that are wider than it between their words; a nil width, or 0, means any width. head
+// begins the first line. A line with a command stays whole, to be copied.
 func Fit(head, text string, width func() int) string {
 	columns := Columns(width)
 	indent := len(head) - len(strings.TrimLeft(head, " ")) + len("  ")

@@ -30,7 +30,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// An error on a terminal breaks between its words, and what is to be copied does not.
+// An error on a terminal breaks between its words; a command in it stays whole.
 func TestFit(t *testing.T) {
 	columns := func() int { return 40 }
 	for _, test := range []struct{ head, text, want string }{

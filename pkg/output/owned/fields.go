@@ -18,13 +18,13 @@ type yamlLine struct {
 	// part: the line belongs to the value that begins above it, or holds nothing of
 	// its own.
 	part bool
-	// unownable: nobody can own what stands there.
+	// unownable: the line cannot have an owner.
 	unownable bool
 }
 
-// within returns the line for a terminal that has so many columns left, 0 for any
-// number. A value that is too long is cut in its middle, for the end of it is what
-// tells two images apart; and so is a name that leaves no room for its value.
+// within returns the line for a terminal with that many columns left, 0 for any number. A
+// value that is too long is cut in its middle, since two images may differ only at the
+// end; so is a name that leaves no room for its value.
 func (l yamlLine) within(width int) string {
 	text := strings.ReplaceAll(l.text, "\t", "    ")
 	if width == 0 || layout.Cells(text) <= width {
@@ -78,8 +78,8 @@ func (y fieldTree) field(name string, n managedfields.Node) []yamlLine {
 	return append([]yamlLine{head}, below...)
 }
 
-// item writes an item of a list. Its first field stands on the line of the dash,
-// unless the two have different owners.
+// item writes an item of a list. Its first field is on the line of the dash, unless the
+// two have different owners.
 func (y fieldTree) item(n managedfields.Node) []yamlLine {
 	if len(n.Below) == 0 {
 		return owned(n, y.Value("-", n.Value, false))

@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// nobody stands in the place of the owner of a field that nobody owns, though somebody
-// could.
+// nobody replaces the owner of a field that has none, though it could have one.
 const nobody = "nobody"
 
 // history writes which paths changed owners, the latest last, and from when on
@@ -44,8 +43,8 @@ func (t *ownersTable) history(h event.History) string {
 	return b.String()
 }
 
-// coverageLines say when somebody watched, for what is not recorded may still
-// have happened.
+// coverageLines say when the webhook was watching, since a change outside that time may
+// be missing.
 func coverageLines(c event.Coverage, now time.Time) []string {
 	if c.Since.IsZero() {
 		return []string{"watched since when is not known: " + text.Printable(c.Unknown)}

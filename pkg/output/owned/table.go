@@ -16,13 +16,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unownable stands in the place of an owner, of what the object is called, and of what
-// the API server keeps for itself.
+// unownable replaces the owner of an object's identity and of fields that the API server
+// manages itself.
 const unownable = "-"
 
-// ownersTable is what a person reads: each object as YAML, with the owners of each
-// field before it. They come first because they have an end: a value may be of
-// any length.
+// ownersTable is the output for people: each object as YAML, with the owners of each
+// field before it. Owners come first because their width is limited, and that of a value
+// is not.
 type ownersTable struct {
 	output.Base
 	texts []string
@@ -87,8 +87,8 @@ func (t *ownersTable) object(o event.Owned) string {
 	return b.String()
 }
 
-// shares says how much each owner has of the object. Who asks for a part of it asks
-// for that alone.
+// shares says how much of the object each owner has. With a path, only that part is
+// shown.
 func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	if len(o.Path) > 0 || len(o.Holdings) == 0 {
 		return
@@ -113,7 +113,7 @@ func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	b.WriteString("\n")
 }
 
-// ownedRemarks say what has to be known to read the fields below.
+// ownedRemarks says what readers need to know before the fields below.
 func ownedRemarks(o event.Owned) []string {
 	var remarks []string
 	if o.Unmanaged {
@@ -190,8 +190,8 @@ func (t *ownersTable) owners(line yamlLine, version string, width int) []ownerCe
 	return out
 }
 
-// atVersion returns an owner who says at which API version it wrote, where that is
-// not the object's: its paths are then of that version.
+// atVersion returns an owner that says at which API version it wrote, if that is not the
+// object's: its paths are then of that version.
 func atVersion(o managedfields.Owner, version string) managedfields.Owner {
 	switch {
 	case o.APIVersion == "", o.APIVersion == version:

@@ -25,8 +25,8 @@ func Stuck(s event.Stuck, columns int) []string {
 	return text
 }
 
-// Causes tells causes to people: the message, and below it what it is concluded
-// from, what to do, and what that may cost.
+// Causes describes causes for people: the message, and below it the evidence, what to do,
+// and what that may cost.
 func Causes(causes []event.Cause) []string {
 	var text []string
 	for _, c := range causes {
@@ -63,8 +63,8 @@ func indented(first, text string) []string {
 	return out
 }
 
-// SameCause reports whether two lists begin with one cause: what blocks is the same,
-// or, where nothing is known to, what is said.
+// SameCause reports whether two lists begin with the same cause: with the same blocking
+// object, or, if none is known, with the same text.
 func SameCause(a, b []event.Cause) bool {
 	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {
 		return len(a) == 0 && len(b) == 0
@@ -72,7 +72,7 @@ func SameCause(a, b []event.Cause) bool {
 	return a[0].BlockedBy != (object.Ref{}) || a[0].Message == b[0].Message
 }
 
-// SameTexts reports whether two lists tell the same to people.
+// SameTexts reports whether two lists read the same.
 func SameTexts(a, b []event.Cause) bool { return slices.Equal(Causes(a), Causes(b)) }
 
 // TerminatingFor says how long an object has been going.

@@ -32,7 +32,7 @@ func visit(err error, see func(error)) {
 		return
 	}
 	see(err)
-	switch e := err.(type) { //nolint:errorlint // this is what unwraps
+	switch e := err.(type) { //nolint:errorlint // this function unwraps
 	case interface{ Unwrap() error }:
 		visit(e.Unwrap(), see)
 	case interface{ Unwrap() []error }:
@@ -52,11 +52,11 @@ func Reason(err error) string {
 	return string(status.Status().Reason)
 }
 
-// longestLine is how much of one line of a message is shown on a terminal: its
-// beginning says what is wrong, its end mostly where. Logs and documents have all of it.
+// longestLine is how much of one line of a message is shown on a terminal: its beginning
+// says what is wrong, and its end usually says where. Logs and documents have all of it.
 const longestLine = 400
 
-// ErrorLines is explain for a terminal of so many columns; 0 where there is none.
+// ErrorLines is explain for a terminal with that many columns; 0 if there is none.
 func ErrorLines(err error, columns int) []string {
 	text := Explain(err)
 	if columns <= 0 {
@@ -85,8 +85,8 @@ func Explain(err error) []string {
 	return text
 }
 
-// WouldBeRefused reports whether the server would not let a path be taken: of what it
-// finds wrong with the whole, this is the field.
+// WouldBeRefused reports whether the server would refuse to let a path be taken: whether
+// its complaints about the whole name this field.
 func WouldBeRefused(err error, path fieldpath.Path) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 )
 
-// A message of pages is cut in its middle on a terminal: what it begins with says
-// what is wrong, what it ends with mostly where.
+// A very long message is cut in its middle on a terminal: its beginning says what is
+// wrong, and its end usually says where.
 func TestLongMessage(t *testing.T) {
 	err := errors.New("denied: " + strings.Repeat("x", 2000) + " at .spec")
 	text := ErrorLines(err, 80)

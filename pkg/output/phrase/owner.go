@@ -11,16 +11,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Owner names who holds a path, and how: "kube-controller-manager (scale)",
-// "kubectl-edit (Update, 1h ago)". An update of a subresource is the usual case
-// and goes without the word.
+// Owner names the owner of a path, and how it wrote: "kube-controller-manager (scale)",
+// "kubectl-edit (Update, 1h ago)". An update of a subresource is the usual case and is
+// not spelled out.
 func Owner(o managedfields.Owner, now time.Time) string {
 	name, how := ownerParts(o, now)
 	return name + how
 }
 
-// OwnerWithin is owner, and at most so many columns wide, 0 for any number: what is
-// cut is the name, as long as something of it remains.
+// OwnerWithin is Owner in at most that many columns, 0 for any number. It cuts the name,
+// as long as something of it remains.
 func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	const least = 8
 	name, how := ownerParts(o, now)

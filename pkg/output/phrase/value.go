@@ -13,7 +13,7 @@ import (
 // SameValue says of a conflict that no value would change.
 const SameValue = "the same value in two spellings"
 
-// Masked stands where a value of a Secret was, before the printer ever saw it.
+// Masked replaces a value of a Secret before the printer ever sees it.
 const Masked = "***"
 
 // Value shows one value on one line, at full length: strings as they are, and
@@ -50,7 +50,7 @@ func ambiguous(s string) bool {
 	return strings.ContainsRune(`"'{[(`, rune(s[0])) || json.Valid([]byte(s))
 }
 
-// Compact is the JSON of a value. What JSON cannot say never came from a
+// Compact returns the JSON of a value. A value that JSON cannot express never came from a
 // cluster, and is shown as Go shows it.
 func Compact(v any) string {
 	var b bytes.Buffer

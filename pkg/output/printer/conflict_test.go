@@ -200,7 +200,7 @@ Nothing in this phase was written. For each path, choose:
 	}
 }
 
-// Of hundreds of contested paths some are shown, and the number of the others.
+// If hundreds of paths are contested, some are shown, and the number of the others.
 func TestManyContestedPaths(t *testing.T) {
 	applied := event.Applied{Ref: config("a"), Action: event.InConflict}
 	for i := range 100 {

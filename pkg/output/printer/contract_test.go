@@ -182,8 +182,9 @@ func TestUnchangedObjects(t *testing.T) {
 	}
 }
 
-// What only changes its owner is one line a run, however many objects there are; a
-// value that changes with it is told with its object, and never shortened away.
+// Fields that only change their owner are one line for the run, however many objects
+// there are; a value that changes with its owner is shown with its object, and never
+// shortened away.
 func TestTakeovers(t *testing.T) {
 	const csa = managedfields.ClientSideApply
 	annotation := managedfields.Change{

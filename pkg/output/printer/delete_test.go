@@ -20,8 +20,7 @@ func operator() object.Ref { return ref("apps/v1", "Deployment", "ops", "operato
 
 func widget(name string) object.Ref { return ref("example.com/v1", "Widget", "prod", name) }
 
-// gone is a cause with all that a cause can have, and an escape sequence of
-// somebody's.
+// gone is a cause with everything that a cause can have, and a foreign escape sequence.
 func gone(name string) event.Cause {
 	return event.Cause{
 		Code:    "FinalizerControllerScaledDown",
@@ -82,13 +81,13 @@ func TestDeleteGolden(t *testing.T) {
 	}
 }
 
-// Where stderr and the results are read in one place, a cause is told once: while it is
-// waited for, or else at the end. Results that go elsewhere stand alone.
+// If stderr and the results are read in one place, a cause is printed once: during the
+// wait, or else at the end. Results that go elsewhere are complete by themselves.
 func TestCauseToldOnce(t *testing.T) {
 	width := func() int { return 110 }
 	for name, test := range map[string]struct {
 		options output.Options
-		alone   bool // what is on stdout is read without stderr
+		alone   bool // stdout is read without stderr
 	}{
 		"both on a terminal":     {options: output.Options{Width: width, Progress: true, ErrWidth: width}},
 		"results into a file":    {options: output.Options{Progress: true, ErrWidth: width}, alone: true},
@@ -106,12 +105,12 @@ func TestCauseToldOnce(t *testing.T) {
 				read += got.out
 			}
 			if n := strings.Count(read, next); n != 1 {
-				t.Errorf("told %d times:\n%s", n, read)
+				t.Errorf("printed %d times:\n%s", n, read)
 			}
 			if test.alone && !strings.Contains(got.out, next) {
 				t.Errorf("not in the results:\n%s", got.out)
 			}
-			// Of what was not told before, the end tells all.
+			// The end reports everything that was not reported before.
 			var untold []event.Event
 			for _, e := range deleteStory() {
 				if _, told := e.(event.Stuck); !told {
@@ -119,7 +118,7 @@ func TestCauseToldOnce(t *testing.T) {
 				}
 			}
 			if got := run(t, printer.ForDelete, test.options, untold); !strings.Contains(got.out+got.err, next) {
-				t.Errorf("not told at all:\n%s", got.out+got.err)
+				t.Errorf("not reported at all:\n%s", got.out+got.err)
 			}
 		})
 	}
@@ -164,12 +163,12 @@ func TestNotYetForAnyTime(t *testing.T) {
 		event.Planned{}, event.Stuck{Ref: widget("w"), Since: ago(-time.Minute), Causes: []event.Cause{gone("w")}},
 	})
 	if strings.Contains(got.out, " for ") {
-		t.Errorf("what is within its grace period goes for some time:\n%s", got.out)
+		t.Errorf("an object within its grace period is reported as slow:\n%s", got.out)
 	}
 }
 
-// However many objects wait for the same, the cause is told once, and again in the
-// results.
+// However many objects wait for the same thing, the cause is printed once, and again in
+// the results.
 func TestOneCauseOfMany(t *testing.T) {
 	events := []event.Event{event.Planned{}}
 	for i := range 200 {
@@ -181,13 +180,13 @@ func TestOneCauseOfMany(t *testing.T) {
 	got := run(t, printer.ForDelete, output.Options{}, events)
 	for stream, text := range map[string]string{"stdout": got.out, "stderr": got.err} {
 		if n := strings.Count(text, "kubectl scale"); n != 1 {
-			t.Errorf("%s tells %d times what to do", stream, n)
+			t.Errorf("%s says %d times what to do", stream, n)
 		}
 		if n := strings.Count(text, "\n"); n > 20 {
 			t.Errorf("%s has %d lines", stream, n)
 		}
 	}
 	if !strings.Contains(got.out, "and 197 objects more") || !strings.Contains(got.out, "200 terminating") {
-		t.Errorf("how many there are is not told:\n%s", got.out)
+		t.Errorf("the number of objects is missing:\n%s", got.out)
 	}
 }

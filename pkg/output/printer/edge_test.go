@@ -30,8 +30,8 @@ func TestRemovedOrKept(t *testing.T) {
 	}
 }
 
-// Edge case 38: what could not be asked of the server is shown whole, and said
-// not to be checked; the same for a dry run.
+// Edge case 38: an object that the server could not check is shown whole, with a note
+// that it is not checked; the same holds for a dry run.
 func TestNotChecked(t *testing.T) {
 	const why = "namespace prod is created by this set: not checked by the server"
 	diff := run(t, printer.ForDiff, output.Options{}, []event.Event{
@@ -93,8 +93,8 @@ func TestContestedDiffWarns(t *testing.T) {
 	}
 }
 
-// Edge case 30: an adoption takes the last-applied annotation along, and nobody has
-// to read the whole object in it once more. One that changes or stays is shown.
+// Edge case 30: an adoption removes the last-applied annotation, which would repeat the
+// whole object, so it is folded. One that changes or stays is shown.
 func TestLastAppliedIsFolded(t *testing.T) {
 	annotated := func(text string) map[string]any {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{managedfields.LastAppliedAnnotation: text}}}
@@ -104,7 +104,7 @@ func TestLastAppliedIsFolded(t *testing.T) {
 		event.Compared{Ref: config("a"), Action: event.Update, Before: annotated("***"), After: map[string]any{}},
 	})
 	if strings.Contains(masked.out, "bytes") {
-		t.Errorf("the size of a mask is told:\n%s", masked.out)
+		t.Errorf("the size of a mask is shown:\n%s", masked.out)
 	}
 	for name, tt := range map[string]struct {
 		after map[string]any

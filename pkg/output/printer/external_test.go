@@ -60,7 +60,7 @@ type exited int
 func (e exited) Error() string { return "exit status" }
 func (e exited) ExitCode() int { return int(e) }
 
-// program stands for the user's: it remembers what it was given to compare.
+// program stands for the user's program: it records what it was given to compare.
 type program struct {
 	files  map[string]string
 	args   []string
@@ -108,7 +108,7 @@ func TestExternalDiff(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if text := p.files["LIVE/v1.Namespace..prod"]; text != "" {
-		t.Errorf("what is not there yet is not empty: %q", text)
+		t.Errorf("the file of an object that does not exist yet is not empty: %q", text)
 	}
 	if text := p.files["MERGED/v1.Namespace..prod"]; !strings.Contains(text, "kind: Namespace") {
 		t.Errorf("what would be created is not there: %q", text)

@@ -23,9 +23,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// FuzzEvents prints events that nobody would expect, in every format of both
-// verbs: nothing panics, documents can be read, and no control character gets
-// through to a terminal.
+// FuzzEvents prints unlikely events, in every format of both verbs: nothing panics,
+// documents can be parsed, and no control character reaches a terminal.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08 \x1b[2J a\nb \u202e \xff\x9b"), 80)
 	f.Add([]byte(strings.Repeat("\x03\x07name\x1b\x05\x01\x02\x09\u0085 x", 20)), 0)

@@ -169,7 +169,7 @@ func TestStdoutIsGone(t *testing.T) {
 	}
 }
 
-// writes remembers what was written, each time on its own.
+// writes records each write separately.
 type writes struct {
 	texts   []string
 	failure error

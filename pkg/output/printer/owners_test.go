@@ -161,7 +161,7 @@ data: {a-long-name-with-much-in-it.example.com_Application: x, a-long-name-with-
 	}
 }
 
-// What is masked has no size to tell: it would be that of the mask.
+// The size of a masked value is not shown: it would be that of the mask.
 func TestMaskedLastApplied(t *testing.T) {
 	story := []event.Event{event.Planned{}, owned(t, fieldsOf(t, `
 apiVersion: v1
@@ -248,7 +248,7 @@ func TestOwnersFormats(t *testing.T) {
 	}
 }
 
-// FuzzOwnersYAML: what -o yaml prints is the object, whatever texts are in it.
+// FuzzOwnersYAML: the output of -o yaml is the object, whatever texts are in it.
 func FuzzOwnersYAML(f *testing.F) {
 	f.Add("key", "value")
 	f.Add("true", " \n indented\n\n")

@@ -57,8 +57,8 @@ func newPrinter(o output.Options, s *output.State, choose func(output.Base, *pro
 	}, nil
 }
 
-// Print takes one event. It may be called from several goroutines; what cannot
-// be written is told by Close.
+// Print takes one event. It may be called from several goroutines; Close returns write
+// errors.
 func (p *Printer) Print(e event.Event) {
 	if p.mask != nil {
 		e = p.mask(e)
@@ -108,8 +108,8 @@ func (p *Printer) Close(ctx context.Context) error {
 	return errors.Join(err, p.screen.Failure)
 }
 
-// Pause writes what there is to say so far, then keeps everything else from the
-// terminal until do returns: somebody is asked something.
+// Pause writes what there is to say so far, then keeps everything else off the terminal
+// until do returns: the user is asked a question.
 func (p *Printer) Pause(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +118,7 @@ func (p *Printer) Pause(do func()) {
 	do()
 }
 
-// Flush writes what was held back until a phase is over, warnings first.
+// Flush writes what was held back until the end of a phase, warnings first.
 func (p *Printer) Flush() {
 	p.reporter.Flush()
 	p.results.Flush()

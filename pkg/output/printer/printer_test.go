@@ -26,10 +26,10 @@ func TestMain(m *testing.M) {
 // verb is ForApply or ForDiff.
 type verb func(output.Options) (*printer.Printer, error)
 
-// written is what one run wrote.
+// written is the output of one run.
 type written struct{ out, err string }
 
-// run prints events with the options, on a clock that stands still.
+// run prints events with the options, on a stopped clock.
 func run(t *testing.T, make verb, o output.Options, events []event.Event) written {
 	t.Helper()
 	var out, err bytes.Buffer

@@ -24,7 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// refused is what a client says of an API server that is not there.
+// refused is a client's error for an API server that is not there.
 func refused() error {
 	return fmt.Errorf("list ConfigMaps: %w", &url.Error{
 		Op: "Get", URL: "https://[::1]:6443/api",
@@ -39,7 +39,7 @@ type terminal struct {
 	lines  []string
 	line   []rune
 	column int
-	below  [][]rune // what stands below the line that is written to
+	below  [][]rune // the lines below the one that is written to
 	frames []string // the line at the bottom, after each write that left one
 }
 
@@ -78,7 +78,7 @@ func (t *terminal) Write(text []byte) (int, error) {
 				t.line, t.below = t.below[0], t.below[1:]
 			}
 		case '\x1b':
-			return 0, errors.New("an escape sequence that nobody expects")
+			return 0, errors.New("an unexpected escape sequence")
 		default:
 			t.line = append(t.line[:t.column], append([]rune{r}, t.line[min(len(t.line), t.column+1):]...)...)
 			t.column++
@@ -96,8 +96,8 @@ func (t *terminal) bottom() string {
 	return strings.TrimRight(string(t.line), " ")
 }
 
-// watch prints to one terminal, as a person would have it, inside a bubble whose
-// clock only goes on when everything waits.
+// watch prints to one terminal, as a user would have it, inside a bubble whose clock
+// advances only when everything waits.
 func watch(t *testing.T, make verb, width func() int, script func(term *terminal, p *printer.Printer)) *terminal {
 	term := &terminal{}
 	synctest.Test(t, func(t *testing.T) {
@@ -186,8 +186,8 @@ func TestLiveLine(t *testing.T) {
 	}
 }
 
-// What is written above the live line is whole, and nothing of the line is left
-// in it; a countdown goes on while nothing happens; the rate is shown.
+// Output above the live line is complete, and nothing of the line is left in it; a
+// countdown continues while nothing happens; the rate is shown.
 func TestLiveLineAndResults(t *testing.T) {
 	term := watch(t, printer.ForApply, columns(100), func(term *terminal, p *printer.Printer) {
 		p.Print(phases())
@@ -237,7 +237,7 @@ func TestShortRunsShowNoLine(t *testing.T) {
 	}
 }
 
-// The terminal may change its width while the run goes on.
+// The terminal may change its width during the run.
 func TestResize(t *testing.T) {
 	var width atomic.Int64
 	columns := func() int { return int(width.Load()) }

@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// log is stderr that is no terminal: what was written, and when.
+// log is stderr without a terminal: what was written, and when.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -45,13 +45,13 @@ func (l *log) since(n int) ([]string, []time.Time) {
 	return slices.Clone(l.lines[n:]), slices.Clone(l.at[n:])
 }
 
-// watched is a run that a log is kept of, and what is true of it so far.
+// watched is a run with a log, and what is true of it so far.
 type watched struct {
 	t      *testing.T
 	log    *log
 	p      *printer.Printer
 	random *rand.Rand
-	// open is what is worked on or waited for, as it is called on a screen.
+	// open names the objects in progress or waited for, as they appear on a screen.
 	open map[string]bool
 	good int
 }
@@ -94,9 +94,9 @@ func suffix(group string) string {
 // counted finds what a line says to be finished.
 var counted = regexp.MustCompile(`(\d+) of (\d+) (applied|gone|met)`)
 
-// nothing lets time pass in which nothing arrives, and reads what the log says to
-// it: something about every ten seconds, of what is open, for how long, and never
-// that what is open is finished.
+// nothing lets time pass in which nothing arrives, and checks the log: a line about every
+// ten seconds that says what is open, for how long, and never calls an open object
+// finished.
 func (w *watched) nothing(atLeast time.Duration, limit string) {
 	w.t.Helper()
 	before, _ := w.log.since(0)
@@ -116,9 +116,9 @@ func (w *watched) nothing(atLeast time.Duration, limit string) {
 	for i, line := range lines {
 		w.truthful(line)
 		if len(w.open) > 0 && !slices.ContainsFunc(slices.Collect(keys(w.open)), func(open string) bool { return strings.Contains(line, open) }) {
-			w.t.Errorf("what is it waiting for? %q; open are %v", line, w.open)
+			w.t.Errorf("the line does not name what the run waits for: %q; open are %v", line, w.open)
 		}
-		// What has just begun needs no time.
+		// Something that has just begun shows no time.
 		if (i > 0 || limit != "") && !regexp.MustCompile(`\((\d+h)?(\d+m)?(\d+s)?`+limit+`\)`).MatchString(line) {
 			w.t.Errorf("how long? %q", line)
 		}
@@ -174,8 +174,8 @@ func planOf(refs []object.Ref, within time.Duration) event.Planned {
 	return event.Planned{Phases: []event.Phase{{Name: "objects", Total: len(refs), Refs: refs}}, Within: within}
 }
 
-// Whoever reads a log hears every ten seconds what is waited for, also while
-// nothing arrives (edge case 91).
+// A log says every ten seconds what the run waits for, even if nothing arrives (edge case
+// 91).
 func TestNoSilenceInALog(t *testing.T) {
 	const limit = " of 5m"
 	for seed := range uint64(20) {
@@ -283,8 +283,8 @@ func (away) Unreachable() bool { return true }
 
 func (e away) Unwrap() error { return e.error }
 
-// The end of an object is no sign of life: a server that stays away is not said to
-// answer again because its objects are given up, nor because the rest is skipped.
+// The end of an object is not a sign of life: a server that stays away is not said to
+// answer again because its objects are given up or the rest is skipped.
 func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
 	const again = "the API server answers again"
 	unreachable := away{refused()}
@@ -324,8 +324,8 @@ func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
 	}
 }
 
-// What was finished above is not announced below: between two results that come
-// one upon the other, however late, nothing is said.
+// A result that is already printed is not followed by progress about it: between two
+// results that follow each other, however late, nothing is printed.
 func TestNoProgressAboveTheResult(t *testing.T) {
 	lines := in(t, 1, printer.ForWait, func(w *watched) {
 		refs := several(4)
@@ -344,7 +344,7 @@ func TestNoProgressAboveTheResult(t *testing.T) {
 	}
 }
 
-// A terminal and a log are told the same: what is waited for, and for how long.
+// A terminal and a log say the same: what the run waits for, and for how long.
 func TestTerminalTellsHowLong(t *testing.T) {
 	watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {
 		refs := several(2)

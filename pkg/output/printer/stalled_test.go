@@ -12,7 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// The end of a container's log stands with the cause that names it, in every form.
+// The end of a container's log follows the cause that names the container, in every
+// format.
 func TestCauseWithLog(t *testing.T) {
 	cause := event.Cause{Code: "ContainerCrash", Message: "container app ends", Log: []string{"opening /data", "DBPathInUse: \x1b[31mlocked"}}
 	web := object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web"}

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// A whole run on a terminal: what its last line showed, one after the other, and
-// what is on the screen in the end.
+// A whole run on a terminal: each text of its last line, one after the other, and the
+// final screen.
 func TestTerminalGolden(t *testing.T) {
 	for _, width := range []int{120, 80, 40} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {

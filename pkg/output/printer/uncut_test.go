@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// Where no terminal is, nothing that is said is cut, whatever says it: a log is read
-// later, by somebody who cannot ask again.
+// Without a terminal nothing is cut, in any output: a log is read later, when it is too
+// late to ask again.
 func TestNothingIsCutInALog(t *testing.T) {
 	long := "begins " + strings.Repeat("x y", 2000) + " ends"
 	err, name := errors.New(long), config("a")
@@ -45,7 +45,7 @@ func TestNothingIsCutInALog(t *testing.T) {
 		for _, format := range []string{output.Table, output.Name} {
 			got := run(t, test.make, output.Options{Format: format}, test.events)
 			if verb == "stuck" && format == output.Name {
-				continue // It names what is stuck, and no more.
+				continue // It only names the stuck objects.
 			}
 			if !strings.Contains(got.out+got.err, long) {
 				t.Errorf("%s, -o %s: %s%s", verb, format, got.out, got.err)

@@ -15,15 +15,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/table"
 )
 
-// ForApply returns a printer for the events of an apply. The error names a format
-// that there is not, or what is wrong with a template.
+// ForApply returns a printer for the events of an apply. The error names an unknown
+// format, or what is wrong with a template.
 func ForApply(o output.Options) (*Printer, error) {
 	applied := output.Word{Text: "applied", Good: []event.Action{event.Created, event.Configured, event.Recreated, event.Unchanged}}
 	if o.DryRun {
 		applied.Text = "checked"
 	}
 	return newPrinter(o, output.NewState(applied, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
-		told.Explain() // of what is pruned
+		told.Explain() // for pruned objects
 		asTable := referring(o, b.Format, told, table.NewApply)
 		switch {
 		case b.Format == output.Manifests:
@@ -38,8 +38,8 @@ func ForApply(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForDiff returns a printer for the events of a diff. The error names a format
-// that there is not, or an external program that nobody would run.
+// ForDiff returns a printer for the events of a diff. The error names an unknown format,
+// or an external program that the format would not run.
 func ForDiff(o output.Options) (*Printer, error) {
 	if o.External != nil && o.External.Run == nil {
 		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
@@ -53,10 +53,9 @@ func ForDiff(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForWait returns a printer for the events of a wait. Its formats yaml, kyaml and
-// those of objects are the objects that met their conditions; the report about
-// them is in json, junit and stream. The error names a format that there is not, or
-// what is wrong with the template.
+// ForWait returns a printer for the events of a wait. Its formats yaml, kyaml and those
+// of objects print the objects that met their conditions; json, junit and stream report
+// about them. The error names an unknown format, or what is wrong with the template.
 func ForWait(o output.Options) (*Printer, error) {
 	met := output.Word{Text: "met", Good: []event.Action{event.Met}, Awaited: true}
 	return newPrinter(o, output.NewState(met, true), func(b output.Base, told *progress.Reporter) (output.Results, error) {
@@ -78,8 +77,8 @@ func ForWait(o output.Options) (*Printer, error) {
 	})
 }
 
-// referring makes tables that do not tell the causes of an object again which stand on the
-// same terminal. A log, which is read from its end, has them with the result.
+// referring makes tables that do not repeat the causes of an object which are on the same
+// terminal already. A log, which is read from its end, has them with the result.
 func referring(o output.Options, format string, told *progress.Reporter, table func(output.Base) output.Results) func(output.Base) output.Results {
 	onTerminal := o.Progress && (o.Width != nil || format != output.Table && format != "")
 	if !onTerminal {
@@ -88,7 +87,7 @@ func referring(o output.Options, format string, told *progress.Reporter, table f
 	return func(b output.Base) output.Results { return &referred{table(b), told} }
 }
 
-// referred are results that leave out what was told while it was waited for.
+// referred are results that leave out what was reported during the wait.
 type referred struct {
 	output.Results
 	told *progress.Reporter
@@ -107,8 +106,8 @@ func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
 	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain()
-		// The results refer to what stderr has told, where both are read in one place: on a
-		// terminal, and where the table itself goes to stderr.
+		// The results refer to what stderr has reported, if both are read in one place:
+		// on a terminal, and when the table itself goes to stderr.
 		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Told) }
 		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }

@@ -96,7 +96,7 @@ func TestWaitPathOnTerminal(t *testing.T) {
 	}
 }
 
-// What is waited for after an apply is told with it.
+// The wait after an apply is reported with the apply.
 func TestApplyWaits(t *testing.T) {
 	events := []event.Event{
 		event.Planned{Phases: []event.Phase{{Name: "workloads", Total: 2, Refs: []object.Ref{web(), config("a")}}}},
@@ -131,7 +131,7 @@ func TestWaitLiveExpression(t *testing.T) {
 	})
 }
 
-// The live line of a wait says what is still lacking, as it changes.
+// The live line of a wait says what is still missing, as it changes.
 func TestWaitLive(t *testing.T) {
 	term := watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {
 		for _, e := range waitStory(t)[:5] {

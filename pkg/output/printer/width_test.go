@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// words is a value of about so many columns: an image, a sentence, a URL. No two are
-// alike, and none is part of another.
+// words returns a value of about that many columns: an image, a sentence, a URL. No two
+// are alike, and none is part of another.
 func words(random *rand.Rand, columns int) string {
 	unit := []string{"registry.example.com/", "a few words ", "日本語", "x"}[random.IntN(4)]
 	text := fmt.Sprintf("v%08x-", random.Uint32())
@@ -35,9 +35,9 @@ func columnsOf(text string) int {
 	return n
 }
 
-// What tells two values apart is never lost: in a log nothing is cut, and on a
-// terminal nothing that fits on a line of its own. No line is longer than the
-// terminal, but for a path or a word, which are to be copied in one piece.
+// The difference between two values is never lost: in a log nothing is cut, and on a
+// terminal nothing that fits on a line of its own. No line is wider than the terminal,
+// except for a path or a word, which are to be copied in one piece.
 func TestValuesAreNotCutWhereTheyFit(t *testing.T) {
 	const label = len("          → ") // what may stand before a value on its own line
 	random := rand.New(rand.NewPCG(16, 1))

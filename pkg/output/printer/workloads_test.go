@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// rollout is a wait for two workloads and something else, told as it goes.
+// rollout is a wait for two workloads and another object, reported as it proceeds.
 func rollout(print func(event.Event), pass func()) {
 	db, settings := ref("apps/v1", "StatefulSet", "prod", "database"), config("settings")
 	lacks := func(r object.Ref, message string) {
@@ -71,14 +71,16 @@ func TestWorkloadLines(t *testing.T) {
 	if diff := cmp.Diff(want, screens[:min(len(screens), len(want))]); diff != "" {
 		t.Error(diff)
 	}
-	// Nothing of it stays, and what was told while it hung is not told again with the result.
+	// Nothing of it stays, and causes that were reported during the wait are not repeated
+	// with the result.
 	said := strings.Join(term.lines, "\n")
 	if strings.Contains(said, "4 of 6") || strings.Count(said, "fits no node") != 1 || !strings.Contains(said, "    Unschedulable: see above\n      next     kubectl get nodes\n") {
 		t.Errorf("on the terminal:\n%s", said)
 	}
 }
 
-// A log says no more than it did, and its result stands alone: it is read from its end.
+// A log says no more than it did, and its result is complete by itself, because a log is
+// read from its end.
 func TestWorkloadsInALog(t *testing.T) {
 	var out, notes strings.Builder
 	synctest.Test(t, func(t *testing.T) {

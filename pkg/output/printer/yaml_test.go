@@ -27,8 +27,8 @@ func hostile(random *rand.Rand) string {
 	return b.String()
 }
 
-// What is printed as YAML does nothing to a terminal, and says what it said: whoever
-// reads it back has every character.
+// Printed YAML is harmless to a terminal, and lossless: reading it back gives every
+// character.
 func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(33, 1))
 	for range 300 {

@@ -14,17 +14,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// activity is what a run does at the moment: the objects that are worked on or waited
-// for, and what was heard of them last.
+// activity is what a run is doing at the moment: the objects in progress or waited for,
+// and their latest news.
 type activity struct {
 	state    *output.State
 	underway []task // the longest first
-	// lacking is what objects lack that are waited for; news counts what was heard.
+	// lacking is what awaited objects lack; news counts the latest reports.
 	lacking map[object.Key]lack
 	news    int
 	// waiting is since when and for how long at most the run waits for them.
 	waiting pending
-	// step is what is done before there is a plan, and since when.
+	// step is the work before there is a plan, and since when.
 	step    string
 	stepped time.Time
 }
@@ -34,11 +34,12 @@ type task struct {
 	ref    object.Ref
 	since  time.Time
 	within time.Duration
-	// news is what was heard of it last.
+	// news is the latest report about it.
 	news string
 }
 
-// lack is what an object lacks, when it was heard, and when there was something first.
+// lack is what an object lacks, when it was reported, and when anything was first
+// reported.
 type lack struct {
 	event.Judged
 	news, first int
@@ -57,7 +58,7 @@ func (a *activity) take(e event.Event, now time.Time) {
 	case event.Started:
 		a.underway = append(a.underway, task{ref: e.Ref, since: now, within: e.Within})
 	case event.Waiting:
-		if e.Ref == (object.Ref{}) && e.Since.IsZero() && e.Within > 0 { // for what was applied
+		if e.Ref == (object.Ref{}) && e.Since.IsZero() && e.Within > 0 { // for applied objects
 			a.waiting = pending{since: now, limit: e.Within}
 		}
 	case event.Going:
@@ -101,14 +102,13 @@ func (a *activity) hears(ref object.Ref, news string) {
 	}
 }
 
-// taskOf returns where an object stands among those that are worked on, -1 if it is
-// none of them.
+// taskOf returns the index of an object among those in progress, or -1.
 func (a *activity) taskOf(ref object.Ref) int {
 	return slices.IndexFunc(a.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
 }
 
-// pending is what the run is about at this moment; ok is false where the events so
-// far do not say.
+// pending returns what the run is doing at this moment; ok is false if the events so far
+// do not say.
 func (a *activity) pending() (p pending, ok bool) {
 	s := a.state
 	switch {
@@ -162,7 +162,7 @@ func others(tasks []task) string {
 	return text
 }
 
-// unheard is what nobody has said anything about.
+// unheard names the objects about which nothing was reported yet.
 func unheard(s *output.State) string {
 	if left := s.Total - s.Done; left > 1 {
 		return fmt.Sprintf("%d objects", left)

@@ -19,10 +19,10 @@ func bar(done, total, width int) string {
 }
 
 const (
-	// rateEvery is how long the rate is measured before it is corrected: less gives
-	// figures that nobody can read.
+	// rateEvery is how long the rate is measured before it is corrected: at shorter
+	// intervals the figures would be unreadable.
 	rateEvery = time.Second / 2
-	// rateMemory is how long the rate remembers what was before.
+	// rateMemory is how long the rate takes the past into account.
 	rateMemory = 10 * time.Second
 	// rateWidth is how many columns it takes.
 	rateWidth = len(" 1234/s")

@@ -18,7 +18,7 @@ func plainRetry(e event.Retrying) string {
 	case e.Ref != (object.Ref{}):
 		text = phrase.Name(e.Ref) + " did not come through"
 	case errors.As(e.Err, &starting):
-		text, why = oneLine(e.Err), "" // It answers: so it says itself.
+		text, why = oneLine(e.Err), "" // The server answers, so the error says it.
 	}
 	text += ", trying again"
 	if e.Left.Round(time.Second) > 0 {
@@ -34,13 +34,13 @@ func oneLine(err error) string {
 	return text.Printable(err.Error())
 }
 
-// seconds are what one reads off a countdown.
+// seconds formats a countdown.
 func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d s", int64(max(0, d).Round(time.Second)/time.Second))
 }
 
-// root is the error at the bottom, the shortest way to say what is wrong: of a
-// request that got no answer, "connection refused".
+// root is the innermost error, the shortest way to say what is wrong: "connection
+// refused" for a request that got no answer.
 func root(err error) error {
 	for {
 		inner := errors.Unwrap(err)

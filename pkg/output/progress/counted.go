@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// soFar is how many objects came to a good end, and how many to a bad one:
-// "3 of 4 applied, 1 failed". What is still waited for is none of them.
+// soFar counts the objects that ended well and those that did not: "3 of 4 applied, 1
+// failed". It leaves out those still waited for.
 func soFar(s *output.State) string {
 	if s.Total <= 0 || s.Word.Text == "" {
 		return ""

@@ -10,13 +10,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 )
 
-// goingEvery is the least pause between two plain lines that tell how far the
-// deletion of an object is.
+// goingEvery is the shortest pause between two plain lines about the deletion of an
+// object.
 const goingEvery = 3 * time.Second
 
-// going tells of a milestone: always on the status line, as a plain line now and then.
+// going reports a milestone: always on the status line, and now and then as a plain line.
 func (c *Reporter) going(e event.Going) {
-	if c.activity.taskOf(e.Ref) < 0 { // What is worked on tells its news itself.
+	if c.activity.taskOf(e.Ref) < 0 { // An object in progress reports its own news.
 		c.blocked = &pending{what: phrase.Name(e.Ref), lacks: going(e)}
 	}
 	key := e.Ref.Key()
@@ -34,15 +34,15 @@ func (c *Reporter) columns() func() int {
 	return c.statusLine.columns
 }
 
-// Told reports whether it was told already why an object does not go.
+// Told reports whether the reason why an object does not go away was already printed.
 func (c *Reporter) Told(d event.Deleted) bool {
 	return slices.ContainsFunc(c.told, func(e event.Stuck) bool {
 		return e.Ref.Key() == d.Ref.Key() && phrase.SameCause(e.Causes, d.Causes)
 	})
 }
 
-// stuck tells why an object does not go. Of objects that wait for the same, only the
-// first are told: the results have all of them.
+// stuck says why an object does not go away. If many objects wait for the same thing,
+// only the first are reported: the results have all of them.
 func (c *Reporter) stuck(e event.Stuck) {
 	c.hangs("still there: "+phrase.Name(e.Ref)+phrase.TerminatingFor(e.Since, c.now()), "more objects are still there for the same reason\n", e)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// brief is how many columns a value may take in a line that tells how far the run
-// is; results have all of it, as far as there is room.
+// brief is how many columns a value may take in a progress line; results have all of it,
+// as far as there is room.
 const brief = 60
 
-// reading says in a few words what was read.
+// reading says in a few words which value was read.
 func reading(v event.Value) string {
 	if v.Absent {
 		return text.Printable(v.Expr) + " is absent"

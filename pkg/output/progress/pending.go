@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pending is what a run waits for or works on: the one that has lasted longest. A terminal and a log say it in the
-// same words.
+// pending is what a run waits for or works on: the one that has lasted longest. A
+// terminal and a log say it in the same words.
 type pending struct {
 	what string
 	// since is when it began, zero where that is not known; limit is how long it may
@@ -15,15 +15,15 @@ type pending struct {
 	limit time.Duration
 	// lacks is what is still missing, or the reason; it may be empty.
 	lacks string
-	// others is what else there is, which is the first to be cut.
+	// others says what else is pending, and is the first part to be cut.
 	others string
 }
 
-// worthTelling is how long something without a limit lasts before that is told.
+// worthTelling is how long a step without a limit lasts before it is reported.
 const worthTelling = 3 * time.Second
 
-// line says what is waited for, how long of how long, and what it lacks. The time
-// comes before what may be long.
+// line says what the run waits for, how long out of how long, and what it lacks. The time
+// comes before parts that may be long.
 func (p pending) line(now time.Time) string {
 	text := p.what
 	switch elapsed := now.Sub(p.since); {

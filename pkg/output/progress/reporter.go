@@ -16,32 +16,32 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// every is how long a log may be silent: then a line tells how far the run is.
+// every is how long a log may be silent; then a line reports how far the run is.
 const every = 10 * time.Second
 
-// Reporter is stderr: how far the run is, what it is waiting for, and warnings.
-// But for the headings, it is the same for every format.
+// Reporter writes stderr: how far the run is, what it is waiting for, and warnings.
+// Except for the headings, it is the same for every format.
 type Reporter struct {
 	state      *output.State
 	activity   *activity
 	screen     *output.Screen
 	now        func() time.Time
-	statusLine *statusLine // nil where plain lines are to tell
-	// headings: the name of a phase stands above its results. A machine reads no
-	// headings, and finds the phases in its stream.
+	statusLine *statusLine // nil for plain lines
+	// headings: the name of a phase precedes its results. Programs read no headings, and
+	// find the phases in the stream.
 	headings bool
 
 	warnings output.PlanOrdered[string]
 	warned   map[warning]bool
 
-	blocked   *pending // why nothing goes on; nil while work does
+	blocked   *pending // why the run is held up; nil while it works
 	said      map[string]bool
 	last      time.Time // at which anything was said
 	start     time.Time // of the run
 	unreached bool      // the API server does not answer
 	lost      bool      // and objects were given up because of that
 
-	explains   bool // of what is stuck, though the run goes on
+	explains   bool // stuck objects, while the run continues
 	told       []event.Stuck
 	milestones map[object.Key]time.Time
 }
@@ -72,10 +72,10 @@ func New(b output.Base) *Reporter {
 	return c
 }
 
-// Explain lets the reporter say why something is stuck though the run goes on.
+// Explain makes the reporter say why an object is stuck while the run continues.
 func (c *Reporter) Explain() { c.explains = true }
 
-// Take tells of an event what is worth telling while the run goes on.
+// Take reports the parts of an event that matter during the run.
 func (c *Reporter) Take(e event.Event) {
 	if c.start.IsZero() {
 		c.start = c.now()
@@ -148,12 +148,12 @@ func (c *Reporter) warn(e event.Warned, hints ...string) {
 	c.warnings.Add(c.state.Place(e.Ref), said)
 }
 
-// remark is warn for what is foreseen, with what to do below it.
+// remark is warn for forecasts, with what to do below it.
 func (c *Reporter) remark(e event.Remarked) {
 	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
 }
 
-// leftOut tells at once what of the input nothing is made of.
+// leftOut reports at once which objects of the input are left out.
 func (c *Reporter) leftOut(e event.LeftOut) {
 	text := phrase.Explain(e.Err)
 	c.screen.Note("left out: " + strings.Join(text, "\n  ") + "\n")
@@ -174,7 +174,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 	} else {
 		h.what = "trying " + phrase.Name(e.Ref) + " again"
 	}
-	// The time counts from when the trouble began, not from when it was told.
+	// The time counts from when the trouble began, not from when it was reported.
 	switch {
 	case e.Of > 0:
 		h.since, h.limit = c.now().Add(e.Left-e.Of), e.Of
@@ -186,7 +186,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 	if h.limit == 0 && e.Left > 0 {
 		h.limit = c.now().Add(e.Left).Sub(h.since)
 	}
-	// Many workers meet the same trouble at once: the first of them tells.
+	// Many workers meet the same trouble at once: only the first one is reported.
 	key := phrase.Reason(e.Err)
 	if key == "" {
 		key = h.lacks
@@ -213,7 +213,7 @@ func (c *Reporter) waiting(e event.Waiting) {
 	c.holdOn(h, e.For, plain.line(c.now()))
 }
 
-// holdOn remembers why nothing goes on. Plain lines tell it once for each key.
+// holdOn records why the run is held up. Plain lines report it once for each key.
 func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.blocked = h
 	if c.redraws() || c.said[key] {
@@ -223,10 +223,9 @@ func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.say(plain)
 }
 
-// redraws reports whether a line at the bottom tells how far the run is. Before
-// there is a plan, somebody may be asked for a password on the same terminal, by
-// whatever writes the manifests or knows the credentials: what is typed there must
-// not be drawn over.
+// redraws reports whether a line at the bottom shows how far the run is. Before there is
+// a plan, the program that writes the manifests or has the credentials may ask for a
+// password on the same terminal, and the line must not overwrite what is typed there.
 func (c *Reporter) redraws() bool {
 	return c.statusLine != nil && (c.state.Begun || c.unreached)
 }
@@ -239,8 +238,8 @@ func (c *Reporter) step() {
 	}
 }
 
-// result: an object is done with. Only what the server said of it shows that the
-// server is there: an object is done with, too, when the time to reach it is over.
+// result: an object is done. Only the server's answer about it shows that the server is
+// there, because an object is also done when the time to reach the server is over.
 func (c *Reporter) result(action event.Action, err error) {
 	switch {
 	case !c.unreached || heard(action, err):
@@ -276,7 +275,7 @@ func (c *Reporter) goOn() {
 	}
 }
 
-// announce tells of the phase that begins, where there are several.
+// announce reports the phase that begins, if there are several.
 func (c *Reporter) announce() {
 	phase, ok := c.state.Phase()
 	if c.statusLine != nil || !c.headings || !ok || len(c.state.Phases) < 2 {
@@ -285,8 +284,8 @@ func (c *Reporter) announce() {
 	c.say(fmt.Sprintf("%s: %s", title(c.state), text.Count(phase.Total, "object")))
 }
 
-// Refer replaces what was told of an object while it was waited for by a word that it was:
-// its result need not tell it again right below.
+// Refer replaces what was reported of an object during the wait by a reference, so that
+// the result does not repeat it right below.
 func (c *Reporter) Refer(w event.Waited) event.Waited {
 	told := false
 	for _, e := range c.told {
@@ -305,13 +304,13 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 	return w
 }
 
-// Tick brings the status line up to date, or in a log says how far the run is when
-// nothing was said for a while. Nothing else tells that: so what ends is never
-// announced as going on, or as finished, right above its result.
+// Tick updates the status line or, in a log, reports how far the run is if nothing was
+// printed for a while. No other code reports that, so an object that ends is never
+// announced as in progress, or as finished, right above its result.
 func (c *Reporter) Tick() {
 	now := c.now()
 	if c.blocked != nil && c.blocked.over(now) {
-		c.blocked = nil // What it was about has ended, and nobody said so.
+		c.blocked = nil // What it was about has ended without a report.
 	}
 	if c.redraws() {
 		line, above := c.statusLine.lines(c.activity, c.blocked, now)
@@ -326,8 +325,8 @@ func (c *Reporter) Tick() {
 	}
 }
 
-// pending is what holds the run up, or else what it is about; nil if that is not
-// known.
+// pending returns what holds the run up, or else what it is doing; nil if that is
+// unknown.
 func (c *Reporter) pending() *pending {
 	if c.blocked != nil {
 		return c.blocked
@@ -338,7 +337,7 @@ func (c *Reporter) pending() *pending {
 	return nil
 }
 
-// status is one line that says how far the run is, what it waits for, and for how
+// status returns one line that says how far the run is, what it waits for, and for how
 // long.
 func (c *Reporter) status(now time.Time) string {
 	var parts []string
@@ -346,7 +345,7 @@ func (c *Reporter) status(now time.Time) string {
 		if title := title(c.state); title != "" {
 			progress = title + ": " + progress
 		}
-		// A rate tells something only of work that goes on.
+		// A rate is meaningful only while work proceeds.
 		rate := float64(c.state.Done) / now.Sub(c.start).Seconds()
 		if c.blocked == nil && len(c.activity.lacking) == 0 && rate >= 1 {
 			progress += fmt.Sprintf(", %.0f/s", rate)

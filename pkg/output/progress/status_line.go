@@ -13,8 +13,8 @@ import (
 // Below this many columns there is no room for a bar.
 const roomForBar = 60
 
-// statusLine composes the line that shows, on a terminal, how far the run is. Where the line
-// goes is the business of the screen.
+// statusLine composes the line that shows, on a terminal, how far the run is. The screen
+// decides where the line goes.
 type statusLine struct {
 	rate  rate
 	width func() int
@@ -22,8 +22,8 @@ type statusLine struct {
 
 func newStatusLine(width func() int) *statusLine { return &statusLine{width: width} }
 
-// line returns the status line; empty where there is nothing to tell yet. It
-// leaves the last column free, for some terminals begin a new line after it.
+// line returns the status line; empty if there is nothing to report yet. It leaves the
+// last column free, because some terminals begin a new line after it.
 func (l *statusLine) line(a *activity, blocked *pending, now time.Time) string {
 	width := l.columns() - 1
 	if width < 10 {
@@ -73,7 +73,7 @@ func (l *statusLine) progress(c *output.State, width int) string {
 	return phaseName(c) + strings.TrimSpace(drawn+" "+figures) + troubles(c)
 }
 
-// held is progress while nothing goes on: without a rate, and short.
+// held is the progress of a run that is held up: without a rate, and short.
 func held(c *output.State) string {
 	if c.Total <= 0 {
 		return ""

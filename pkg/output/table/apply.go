@@ -15,14 +15,14 @@ import (
 // actionWidth aligns what follows the action in the table of an apply.
 const actionWidth = len(event.Configured)
 
-// applyTable is what a person reads: one line an object, and below it what is
-// worth knowing. Failures end a phase, conflicts end the table, for the eye is
-// at the end.
+// applyTable is the output for people: one line an object, and below it what is worth
+// knowing. Failures end a phase and conflicts end the table, because that is where the
+// reader looks.
 type applyTable struct {
 	output.Base
 	applied   output.PlanOrdered[event.Applied]
 	conflicts output.PlanOrdered[event.Applied]
-	unmet     output.PlanOrdered[event.Waited] // of what was waited for
+	unmet     output.PlanOrdered[event.Waited] // of awaited objects
 	back      rollback
 	contested map[int]bool // phases that have conflicts
 	changed   map[int]bool // phases in which something was written

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// details are the lines below an object that was applied: what the apply did to
-// the ownership of its fields. They fit into so many columns, 0 for any.
+// details are the lines below an applied object: what the apply did to the ownership of
+// its fields. They fit into that many columns, 0 for any.
 func (t *applyTable) details(a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths

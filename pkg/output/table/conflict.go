@@ -52,9 +52,9 @@ type row struct {
 
 func (r row) owner() string { return strings.Join(r.owners, ", ") }
 
-// conflictRows lays contested paths out in columns. Where the terminal has no room for
-// that, a path stands alone and the rest below it: paths are never cut, for they are to
-// be copied, and values only where a line of their own is too short for them.
+// conflictRows lays contested paths out in columns. If the terminal has no room for that,
+// a path is alone on its line and the rest below it. Paths are never cut, because they
+// are to be copied; values only if a line of their own is too short for them.
 func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) []string {
 	rows := make([]row, len(conflicts))
 	var path, yours, live, owned int

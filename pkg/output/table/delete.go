@@ -17,20 +17,20 @@ import (
 // deletedWidth aligns what follows the action in the table of a delete.
 const deletedWidth = len(event.Remains)
 
-// deleteTable is what a person reads: one line an object. What is still there comes
-// last, with the reason once for all that share it.
+// deleteTable is the output for people: one line an object. Objects that are still there
+// come last, with the reason once for all that share it.
 type deleteTable struct {
 	output.Base
 	deleted output.PlanOrdered[event.Deleted]
 	remains output.PlanOrdered[event.Deleted]
-	pointed int // to what tells why, so often
-	// told reports whether whoever reads this has read already why an object does not
-	// go; nil where the results stand alone.
+	pointed int // counts references to an explanation
+	// told reports whether the reader has already seen why an object does not go away;
+	// nil if the results are complete by themselves.
 	told func(event.Deleted) bool
 }
 
-// NewDelete returns the table of a delete. told reports whether whoever reads it
-// has read already why an object does not go; nil where the table stands alone.
+// NewDelete returns the table of a delete. told reports whether the reader has already
+// seen why an object does not go away; nil if the table is complete by itself.
 func NewDelete(b output.Base, told func(event.Deleted) bool) output.Results {
 	return &deleteTable{Base: b, told: told}
 }

@@ -18,9 +18,9 @@ import (
 // contextLines surround each change of a diff.
 const contextLines = 3
 
-// diffTable is what a person reads: for each object that would change its name,
-// then what its text does not show (whose a path is, what was not checked) as
-// lines that begin with #, then the change as a unified diff of YAML.
+// diffTable is the output for people: for each object that would change its name, then
+// what its text does not show (who owns a path, what was not checked) as lines that begin
+// with #, then the change as a unified diff of YAML.
 type diffTable struct {
 	output.Base
 	texts     output.PlanOrdered[string]
@@ -75,8 +75,8 @@ func (t *diffTable) quiet(c event.Compared) bool {
 	return c.Action == event.None || c.OnlyOwners && !t.Verbose
 }
 
-// Flush writes what is done; with an external program, the heads go to stderr,
-// since stdout is the program's.
+// Flush writes what is done; with an external program, the heads go to stderr, since
+// stdout belongs to the program.
 func (t *diffTable) Flush() {
 	for _, text := range t.texts.Drain() {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// notes tell what a diff of texts cannot.
+// notes say what a diff of texts cannot show.
 func (t *diffTable) notes(c event.Compared) []string {
 	notes := remarks(c, layout.Columns(t.Width))
 	removed := 0
@@ -21,7 +21,7 @@ func (t *diffTable) notes(c event.Compared) []string {
 	}
 	for _, change := range changes {
 		if change.Kind == managedfields.Removed && len(change.Owners) == 0 && !change.Atomic {
-			// The diff shows it; only a few are worth a word besides.
+			// The diff shows it; only a few deserve a note as well.
 			if removed++; removed > manyPaths && !all {
 				continue
 			}
@@ -59,7 +59,7 @@ func (t *diffTable) note(c managedfields.Change) string {
 		whose = "from "
 	case managedfields.Added, managedfields.Changed:
 		switch {
-		case len(c.Owners) > 0: // Others own what is set to another value, and it is not contested.
+		case len(c.Owners) > 0: // Others own a value that changes, and it is not contested.
 			word, whose = string(managedfields.TakenOver), "from "
 		case !c.Atomic:
 			return ""

@@ -85,8 +85,8 @@ func (o *outside) verdict(err error) error {
 	}
 }
 
-// fileName names an object's file as kubectl diff does. What file systems object
-// to is escaped, and names that are too long for them end in a checksum.
+// fileName names an object's file as kubectl diff does. Characters that file systems
+// reject are escaped, and names that are too long for them end in a checksum.
 func fileName(ref object.Ref) string {
 	const longest = 200
 	words := []string{ref.GVK.Version, ref.GVK.Kind, ref.Namespace, ref.Name}

@@ -10,9 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foldLastApplied returns the live side of a diff with but the size of a last-applied
-// annotation that goes. It holds the whole object once more, as client-side apply
-// last saw it, and goes whenever an object is adopted: nobody wants to read it.
+// foldLastApplied returns the live side of a diff, in which only the size remains of a
+// last-applied annotation that is removed. The annotation repeats the whole object, as
+// client-side apply last saw it, and every adoption removes it: it is not worth reading.
 func foldLastApplied(before, after map[string]any) map[string]any {
 	path := fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
 	was, _ := path.Get(before)

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Of a large value, this many lines of its diff are shown, with so much around each
-// change; diff shows all of it.
+// For a large value, this many lines of its diff are shown, with that much context around
+// each change; diff shows all of it.
 const (
 	largeLines   = 20
 	largeContext = 2
@@ -22,7 +22,7 @@ const (
 	largeWidth = 60
 )
 
-// pathGap sets the values apart from the path, which is what one copies.
+// pathGap separates the values from the path, which users copy.
 const pathGap = "     "
 
 // isLarge reports whether a contested value is one map or list that says nothing when

@@ -36,8 +36,8 @@ func lineOf(lines []string, n int) string {
 	return fmt.Sprintf("line %d: %s", n+1, text.Printable(lines[n]))
 }
 
-// cutPair shortens two values to a number of columns each. Where that would make
-// them look the same, what is kept is the place at which they differ.
+// cutPair shortens two values to a number of columns each. If that would make them look
+// the same, it keeps the place at which they differ.
 func cutPair(a, b string, aw, bw int) (string, string) {
 	ca, cb := cutValue(a, aw), cutValue(b, bw)
 	if a == b || ca != cb {
@@ -62,15 +62,15 @@ func cutValue(s string, width int) string {
 	return layout.CutMiddle(s, width)
 }
 
-// images tells the parts of an image: where it comes from, its name with the tag, and
-// its digest.
+// images matches the parts of an image: its registry and repository, its name with the
+// tag, and its digest.
 func images() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:[\w.-]+(?::\d+)?/)*)([\w.-]+(?::[\w.-]+)?)(@sha256:[0-9a-f]{32,})?$`)
 }
 
-// cutImage shortens an image to a number of columns: first it loses the digest, then
-// where it comes from, from the left. Name and tag stay. It returns false for what is
-// no image, or has no room for these.
+// cutImage shortens an image to a number of columns: it drops the digest first, then the
+// registry and repository, from the left. Name and tag stay. It returns false for a text
+// that is not an image, or if these do not fit.
 func cutImage(s string, width int) (string, bool) {
 	parts := images().FindStringSubmatch(s)
 	if parts == nil || parts[1] == "" && parts[3] == "" {

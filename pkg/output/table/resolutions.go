@@ -28,7 +28,7 @@ type choice struct {
 }
 
 // resolutions is the paragraph below all conflicts: what was not written, and the flags
-// that settle them, ready to be pasted into a shell. named is how a flag names an
+// that settle them, ready to be pasted into a shell. named says how a flag names an
 // object.
 func resolutions(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
 	choices, gathered := choicesOf(conflicts, named)
@@ -63,8 +63,8 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 	return lines
 }
 
-// soleOwner returns the manager that holds all that is contested in a run; empty
-// where there are several, or where nobody can adopt what it holds.
+// soleOwner returns the manager that owns everything that is contested in a run; empty if
+// there are several, or if its fields cannot be adopted.
 func soleOwner(conflicts []event.Applied) string {
 	sole := ""
 	for _, a := range conflicts {
@@ -83,7 +83,7 @@ func soleOwner(conflicts []event.Applied) string {
 	return text.Printable(sole)
 }
 
-// flag spells the choice out. What follows the blank is a comment to a shell.
+// flag spells out the choice. The text after the blank is a comment to a shell.
 func (c choice) flag(flag string) string {
 	said := flag + text.ShellQuote(c.value)
 	if c.objects > 1 {
@@ -103,7 +103,7 @@ func (t *applyTable) nothingWritten() string {
 	switch last := len(t.State.Phases) - 1; {
 	case t.PastConflicts:
 		return "Nothing in conflict, or dependent on it, " + written + "."
-	case t.changed[first]: // Somebody was faster than the look at the phase.
+	case t.changed[first]: // The object changed before the phase was checked.
 		return "Nothing in conflict " + written + "."
 	case last <= 0:
 		return "Nothing in this phase " + written + "."
@@ -114,8 +114,8 @@ func (t *applyTable) nothingWritten() string {
 	}
 }
 
-// choicesOf lists the flag values that settle all conflicts. Where they are many
-// and objects share a path, the path alone stands for all of them.
+// choicesOf lists the flag values that settle all conflicts. If there are many and
+// objects share a path, the path alone stands for all of them.
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
 	byPath := map[string][]string{} // path to values with the object named
 	var paths []string

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rollback is what became of the objects that a run took back; nothing for most runs.
+// rollback is what became of the objects that a run took back; empty for most runs.
 type rollback struct {
 	objects output.PlanOrdered[event.RolledBack]
 	tally   map[event.Action]int
@@ -29,7 +29,7 @@ func (r *rollback) take(s *output.State, e event.Event) {
 	r.objects.Add(s.Place(back.Ref), back)
 }
 
-// write tells of each object what it is now.
+// write says what became of each object.
 func (r *rollback) write(t *applyTable, b *strings.Builder) {
 	if len(r.tally) == 0 {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// setsTable is what a person reads of sets: one line each, and below a set that was named
-// its members.
+// setsTable is the output of sets for people: one line each, and the members below a set
+// that was named.
 type setsTable struct {
 	output.Base
 	// wide has the ids, kinds and tools; members has a line for each member.

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// skipped tells of objects that were skipped: of each by one, or of all that were skipped
-// for the same reason by many, with how many they are. Both get the reason to end their line
+// skipped reports objects that were skipped: each one by itself, or all that many skipped
+// for the same reason together, with their number. Both get the reason to end their line
 // with.
 type skipped[T any] struct {
 	why  func(T) error

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stuckTable is what a person reads: each object with its causes; or, where there
-// are roots, a tree of these, each with all that it holds back.
+// stuckTable is the output for people: each object with its causes; or, if there are
+// roots, a tree of these, each with all that it holds back.
 type stuckTable struct {
 	output.Base
 	stuck []event.Stuck
@@ -23,7 +23,7 @@ type stuckTable struct {
 	unread int
 }
 
-// NewStuck returns what a person reads of what is stuck.
+// NewStuck returns the table of stuck objects.
 func NewStuck(b output.Base) output.Results { return &stuckTable{Base: b} }
 
 func (t *stuckTable) Take(e event.Event) {
@@ -79,7 +79,7 @@ func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
 	layout.Below(b, phrase.Stuck(s, layout.Columns(t.Width)), "    ", t.Width)
 }
 
-// root writes one cause, and below it as a tree what it holds back.
+// root writes one cause, and below it, as a tree, what it holds back.
 func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	head := phrase.Causes([]event.Cause{r.Cause})
 	var title strings.Builder
@@ -105,13 +105,13 @@ func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	b.WriteString("\n")
 }
 
-// stuckNames writes the names of what is stuck.
+// stuckNames writes the names of stuck objects.
 type stuckNames struct {
 	output.Base
 	names []string
 }
 
-// NewStuckNames returns the names of what is stuck.
+// NewStuckNames returns the names of stuck objects.
 func NewStuckNames(b output.Base) output.Results { return &stuckNames{Base: b} }
 
 func (n *stuckNames) Take(e event.Event) {

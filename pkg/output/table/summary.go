@@ -73,7 +73,7 @@ func diffSummary(c *output.State) string {
 	return strings.Join(parts, ", ") + shared(c)
 }
 
-// shared tells, once a run, of the fields that change their owners and not their
+// shared reports, once for a run, the fields that change their owners and not their
 // values.
 func shared(c *output.State) string {
 	if c.Sharers == 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// takeovers counts, by manager, the objects whose fields became ours. That a field
-// has another owner is worth one line a run; what is worth more, such as a value that
-// goes with it, is told with its object.
+// takeovers counts, by manager, the objects whose fields became ours. A new owner of a
+// field is worth one line for the run; more important changes, such as a value that
+// changes with it, are reported with the object.
 type takeovers map[string]int
 
 func (t takeovers) add(managers []string) {
@@ -32,8 +32,8 @@ func (t takeovers) lines(asked bool) []string {
 	return all
 }
 
-// leftOver counts, by manager, the values that were left to whoever is meant to set
-// them. That is as it should be, and worth one line a run.
+// leftOver counts, by manager, the values that were left to the manager that is meant to
+// set them. That is as it should be, and worth one line for the run.
 type leftOver map[string]int
 
 func (l leftOver) add(left []managedfields.Conflict) {

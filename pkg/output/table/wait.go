@@ -12,12 +12,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// waitTable is what a person reads: one line an object; below those that are not
-// met what their conditions read, and the causes.
+// waitTable is the output for people: one line an object; below unmet ones what their
+// conditions read, and the causes.
 type waitTable struct {
 	output.Base
 	waited output.PlanOrdered[event.Waited]
-	// quiet: what was met is told in another way.
+	// quiet: objects that met their conditions are reported elsewhere.
 	quiet bool
 	// runs are the images of workloads.
 	runs map[object.Key][]event.Image
@@ -28,7 +28,7 @@ func NewWait(b output.Base) output.Results {
 	return &waitTable{Base: b, runs: map[object.Key][]event.Image{}}
 }
 
-// NewUnmet returns the table of what was not met.
+// NewUnmet returns the table of objects that did not meet their conditions.
 func NewUnmet(b output.Base) output.Results {
 	return &waitTable{Base: b, quiet: true, runs: map[object.Key][]event.Image{}}
 }
@@ -84,7 +84,7 @@ func waitedLine(b output.Base, text *strings.Builder, w event.Waited, width int)
 	layout.Below(text, waitedLines(w, layout.Within(b.Width, "    ")), "    ", b.Width)
 }
 
-// waitedLines are what there is to say of an object that is not met.
+// waitedLines are the lines below an unmet object.
 func waitedLines(w event.Waited, room int) []string {
 	if w.Action == event.Met {
 		return nil
@@ -96,13 +96,12 @@ func waitedLines(w event.Waited, room int) []string {
 	return append(text, phrase.Causes(w.Causes)...)
 }
 
-// conditionLines tell people what conditions said: each that is not as it should
-// be, with what it read. They fit into so many columns, 0 for any, as far as there are
-// blanks to break at.
+// conditionLines describe conditions for people: each unmet one, with what it read. They
+// fit into that many columns, 0 for any, as far as there are blanks to break at.
 func conditionLines(conditions []event.Condition, room int) []string {
 	var text []string
 	for _, c := range conditions {
-		if c.Met != c.Forbidden || c.Reason == "NotFound" { // That is told with the object.
+		if c.Met != c.Forbidden || c.Reason == "NotFound" { // The object's line says that.
 			continue
 		}
 		text = append(text, conditionHead(c))
@@ -129,8 +128,8 @@ func conditionHead(c event.Condition) string {
 	return head
 }
 
-// valueLines are what was read, and its value beside it, or below where there is no
-// room for that.
+// valueLines are a path that was read, and its value beside it, or below if there is no
+// room.
 func valueLines(v event.Value, room int) []string {
 	expr := text.Printable(v.Expr)
 	if v.Absent {
