@@ -13,9 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Permitted asks whether we may do what verb says with the object. It tells a
-// lack of permission from all else that is answered as forbidden: a quota, an
-// admission plugin, a namespace that goes.
+// Permitted asks whether we may do what verb says with the object. It separates a missing
+// permission from everything else that is answered as forbidden: a quota, an admission
+// plugin, a namespace that is terminating.
 func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error) {
 	return c.permitted(ctx, kind, "", verb, ref, func(ctx context.Context, send sending) error {
 		return c.requests.Do(ctx, request.Request{Ref: ref}, send)

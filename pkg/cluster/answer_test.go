@@ -190,13 +190,13 @@ func questions() []asked {
 	}
 }
 
-// watchFalsely returns what the watch gave up with, or what it was to see.
+// watchFalsely returns the error that ended the watch, or what the watch reported.
 func watchFalsely(sel object.Selection) func(context.Context, *Client) error {
 	return func(ctx context.Context, c *Client) error {
 		var said error
 		err := c.Watch(ctx, watched, sel, func(change object.Change) {
 			if _, blind := change.(object.Unreadable); !blind {
-				said = fmt.Errorf("it tells of %#v", change)
+				said = fmt.Errorf("it reports %#v", change)
 			}
 		})
 		if said != nil {
@@ -206,9 +206,9 @@ func watchFalsely(sel object.Selection) func(context.Context, *Client) error {
 	}
 }
 
-// Edge case 85: whatever comes with a 200 in place of an answer, to whatever
-// request, it means that it cannot be told, never that nothing is there, that
-// something was done or that it was refused.
+// Edge case 85: whatever comes with a 200 in place of an answer, to whatever request, the
+// result is unknown: never that nothing is there, that something was done or that it was
+// refused.
 func TestWrongAnswers(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		for _, q := range questions() {
@@ -231,7 +231,7 @@ func TestWrongAnswers(t *testing.T) {
 					case apierrors.ReasonForError(err) != metav1.StatusReasonUnknown, meta.IsNoMatchError(err):
 						t.Errorf("taken for the server's word: %v", err)
 					case !errors.As(err, &unreachable):
-						t.Errorf("it is not said that it could not be told: %v", err)
+						t.Errorf("the error does not say that the result is unknown: %v", err)
 					}
 				})
 			})
@@ -239,7 +239,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// What was not understood once is asked again where somebody waits for it.
+// A wrong answer is retried if the caller is willing to wait.
 func TestWrongAnswerThatPasses(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		t.Run(what, func(t *testing.T) {
@@ -261,7 +261,8 @@ func TestWrongAnswerThatPasses(t *testing.T) {
 	}
 }
 
-// Of a write whose answer is lost for good it is known that it may have arrived.
+// If the answer to a write is lost for good, the error says that the write may have
+// arrived.
 func TestWriteThatMayHaveArrived(t *testing.T) {
 	whole := status(metav1.Status{Status: metav1.StatusSuccess})
 	for what, answer := range map[string]func() *http.Response{
@@ -293,7 +294,7 @@ func TestWriteThatMayHaveArrived(t *testing.T) {
 	}
 }
 
-// Whoever answers 200 to everything is not the API server that was away.
+// A server that answers 200 to everything is not the API server that was away.
 func TestWrongAnswerToReadyz(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		t.Run(what, func(t *testing.T) {

@@ -64,16 +64,17 @@ func TestOutage(t *testing.T) {
 				if late := time.Since(back); late > 5*time.Second {
 					t.Errorf("done %s after the server was back", late)
 				}
-				// Only those of the first round failed; nobody else tried in between.
+				// Only those of the first round failed; no other request was sent in
+				// between.
 				if n := f.count("GET /api"); n <= 200 || n > 200+startLimit {
 					t.Errorf("%d requests, want 200 and at most %d that failed", n, startLimit)
 				}
 				if len(says.retries) != f.count("GET /readyz")-1 {
-					t.Errorf("told %d times, looked %d times", len(says.retries), f.count("GET /readyz"))
+					t.Errorf("reported %d times, looked %d times", len(says.retries), f.count("GET /readyz"))
 				}
 				for _, r := range says.retries {
 					if r.ref != (object.Ref{}) || r.err == nil || r.in <= 0 || r.left > 30*time.Second {
-						t.Errorf("told %+v", r)
+						t.Errorf("reported %+v", r)
 					}
 				}
 			})
@@ -81,7 +82,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// One connection that breaks takes many requests with it, and is told once.
+// A broken connection fails many requests at once, and is reported once.
 func TestOneBrokenConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broke := make(chan struct{})
@@ -98,7 +99,7 @@ func TestOneBrokenConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(says.retries) != 1 || says.retries[0].ref == (object.Ref{}) || f.count("GET /readyz") != 1 {
-			t.Errorf("told %v, asked %v", says.retries, f.seen)
+			t.Errorf("reported %v, asked %v", says.retries, f.seen)
 		}
 	})
 }
@@ -174,8 +175,8 @@ func TestInterruptedSearch(t *testing.T) {
 	})
 }
 
-// A server that comes back lets some in before it has read who may do what: we
-// wait until it says that it is ready, but not for ever.
+// A server that comes back admits some clients before it has read the RBAC rules: we wait
+// until it says that it is ready, but not forever.
 func TestStartingServer(t *testing.T) {
 	tests := map[string]struct {
 		away     time.Duration
@@ -247,7 +248,7 @@ func TestDiscoveryWaitsForTheServer(t *testing.T) {
 			t.Errorf("%d requests of discovery (%v), want the one that failed, /api and /apis", n, f.seen)
 		}
 		if len(says.retries) == 0 || says.retries[0].left != 30*time.Second {
-			t.Errorf("told %v, want to hear of it at once", says.retries)
+			t.Errorf("reported %v, want to hear of it at once", says.retries)
 		}
 	})
 }
@@ -264,7 +265,7 @@ func TestDiscoveryHonoursRetryAfter(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(says.retries) != 2 || says.retries[0].in != 3*time.Second {
-			t.Errorf("told %+v, want a pause of 3s each for /api and /apis", says.retries)
+			t.Errorf("reported %+v, want a pause of 3s each for /api and /apis", says.retries)
 		}
 	})
 }

@@ -16,13 +16,13 @@ import (
 
 // Options of a Client. REST is needed.
 type Options struct {
-	// REST says where the server is and who we are. It is copied.
+	// REST has the server's address and our credentials. It is copied.
 	REST *rest.Config
-	// CacheDir is the folder of kubectl's caches, its --cache-dir: what it knows of
-	// the server's kinds is shared with kubectl. Empty keeps it in memory.
+	// CacheDir is the folder of kubectl's caches, its --cache-dir: what is known of the
+	// server's kinds is shared with kubectl. If empty, the cache is in memory.
 	CacheDir string
-	// ServerTimeout is how long to keep trying while the server is away, or while
-	// what it answers may pass. 0 tries once.
+	// ServerTimeout is how long to keep trying while the server is away, or while it
+	// gives answers that may pass. 0 tries once.
 	ServerTimeout time.Duration
 	// Concurrency bounds the requests that are under way at once; 0 means 96. How
 	// many there are depends on what the server can take.
@@ -35,13 +35,13 @@ type Options struct {
 	Sent *atomic.Int64
 	// Guard decides whether a write may leave; nil lets all of them pass.
 	Guard request.Guard
-	// OnWarning hears the server's warnings, each text once for an object. The zero
+	// OnWarning receives the server's warnings, each text once for an object. The zero
 	// Ref stands for requests that concern no object.
 	OnWarning func(object.Ref, string)
-	// OnRetry hears of requests that are tried again: in is the pause before, left
-	// what remains of the time to keep trying, 0 where that depends on the server.
-	// The Ref has no name where a request concerns a kind; the zero Ref stands for
-	// the server as a whole.
+	// OnRetry is called when a request is about to be retried: in is the pause before,
+	// left the remaining time to keep trying, 0 if that depends on the server. The Ref
+	// has no name if the request concerns a kind; the zero Ref stands for the server as a
+	// whole.
 	//
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
 	// OnStall hears of a request of which nothing was heard since then, again and
@@ -58,7 +58,7 @@ type Options struct {
 // Client talks to one API server on behalf of one run. It may be used from many
 // goroutines.
 type Client struct {
-	// Discovery tells how the server serves kinds.
+	// Discovery says how the server serves kinds.
 	*kinds.Discovery
 
 	rest     *rest.RESTClient
@@ -96,7 +96,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// onPolling tells of each kind and namespace once.
+// onPolling calls tell once for each kind and namespace.
 func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func(object.Kind, object.Selection, string) {
 	type place struct{ resource, namespace string }
 	told := map[place]bool{}

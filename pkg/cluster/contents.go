@@ -20,16 +20,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// countFor bounds one count. What does not answer by then is not waited for: it is
-// only about how far something is.
+// countFor bounds one count. A slow answer is not worth waiting for, since the count only
+// shows progress.
 const countFor = 10 * time.Second
 
-// Count counts what an object holds that is terminating, and that goes before it
-// does: of a namespace its objects, of a definition its instances, of all else
-// nothing. For each kind the server is asked for one object and says how many more
-// there are; kinds of which there were none are not asked for again, since nothing
-// can be created there any more. Kinds that we may not list are left out, and so are
-// events, which come and go.
+// Count counts what a terminating object holds that has to go first: for a namespace its
+// objects, for a definition its instances, for anything else nothing. For each kind it
+// asks the server for one object, and the answer says how many more there are; it does
+// not ask again for a kind that had none, since nothing can be created there any more. It
+// leaves out kinds that we may not list, and events, which come and go.
 func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, countFor)
 	defer cancel()

@@ -18,12 +18,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Delete deletes the object. It returns the object as it is then: nil if the server
-// says that it is gone; of some kinds it says so by nothing but the next read, and
-// returns what it has deleted.
+// Delete deletes the object and returns it as it is then: nil if the server says that it
+// is gone. For some kinds the server says so only at the next read, and returns the
+// deleted object.
 //
-// The error is NotFound if there is none of that name, and a conflict if there is
-// one, but not the one that how.UID means.
+// The error is NotFound if there is no object of that name, and a conflict if there is
+// one that is not the one that how.UID means.
 func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(optionsOf(how))
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	doubtful := false
 	send := func() *rest.Request {
 		r := c.rest.Delete().AbsPath(request.ResourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
-		if how.DryRun { // The server reads it in the body; who looks at requests, by the address.
+		if how.DryRun { // The server reads it in the body, people who look at requests in the address.
 			r = r.Param("dryRun", metav1.DryRunAll)
 		}
 		return r
@@ -111,8 +111,8 @@ func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *un
 	return c.object(ctx, kind, q, func() *rest.Request { return c.removal(kind, live, finalizer) })
 }
 
-// removal is the request that removes a finalizer. Bound to the version, it can
-// replace the list as a whole: nobody has added to it meanwhile. "add" replaces what
+// removal is the request that removes a finalizer. Because it is bound to the version, it
+// can replace the whole list: no finalizer was added in the meantime. "add" replaces what
 // is there.
 func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// bodyOf decodes what was sent.
+// bodyOf decodes the body of a request.
 func bodyOf(t *testing.T, req *http.Request) any {
 	t.Helper()
 	text, err := io.ReadAll(req.Body)
@@ -28,7 +28,7 @@ func bodyOf(t *testing.T, req *http.Request) any {
 	return body
 }
 
-// What is to be deleted is named by its UID in the request itself.
+// The request itself identifies the object to delete by its UID.
 func TestDelete(t *testing.T) {
 	seconds := int64(1)
 	for name, tt := range map[string]struct {
@@ -65,8 +65,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A success that does not say of what is looked into: only a read tells that the
-// object is gone.
+// A success that does not name its object is verified: only a read shows that the object
+// is gone.
 func TestDeleteSaysNotWhat(t *testing.T) {
 	for name, there := range map[string]bool{"gone": false, "there": true} {
 		t.Run(name, func(t *testing.T) {
@@ -89,9 +89,9 @@ func TestDeleteSaysNotWhat(t *testing.T) {
 	}
 }
 
-// What goes in its own time is returned; a conflict is the answer, for it is about
-// another object; and what was carried out though its answer was lost is not there
-// the second time.
+// An object that goes in its own time is returned. A conflict is the answer, because it
+// is about another object. A deletion that was carried out, but whose answer was lost,
+// finds nothing the second time.
 func TestDeleteAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer   func(n int, req *http.Request) (*http.Response, error)

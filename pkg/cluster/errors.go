@@ -10,7 +10,7 @@ type NoKindError = kinds.NoKindError
 // NoTypeError says that the server serves nothing by the name of a type.
 type NoTypeError = kinds.NoTypeError
 
-// UntoldKindError says that what is behind the API of a kind does not answer.
+// UntoldKindError says that the server behind the API of a kind does not answer.
 type UntoldKindError = kinds.UntoldKindError
 
 // NotEstablishedError says that a definition will not come to be served as it is.

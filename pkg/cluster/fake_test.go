@@ -34,7 +34,7 @@ type fake struct {
 	mu     sync.Mutex
 	seen   []string // "METHOD /path"
 	answer func(n int, req *http.Request) (*http.Response, error)
-	// posing: whatever answer makes of /readyz is what is answered, and not ok.
+	// posing: /readyz is answered by answer instead of ok.
 	posing bool
 }
 
@@ -85,7 +85,7 @@ const (
 	lastWord = 3 * time.Second
 )
 
-// told collects what a client says.
+// told collects a client's reports.
 type told struct {
 	mu       sync.Mutex
 	retries  []retry

@@ -99,8 +99,8 @@ var sendings = map[string]struct {
 	}},
 }
 
-// No write leaves that the guard refuses, whatever sends it, and nothing else is asked
-// about; the guard's word is what the caller gets, at once.
+// No write that the guard refuses is sent, by any method, and the guard is asked about
+// nothing else; the caller gets the guard's error at once.
 func TestGuardRefuses(t *testing.T) {
 	errLost := errors.New("the lock was lost")
 	for name, s := range sendings {
@@ -111,7 +111,7 @@ func TestGuardRefuses(t *testing.T) {
 			var unreachable interface{ Unreachable() bool }
 			var written interface{ MayBeWritten() bool }
 			if errors.Is(err, errLost) != s.changes || errors.As(err, &unreachable) || errors.As(err, &written) || len(says.retries) > 0 {
-				t.Errorf("%v, told %v", err, says.retries)
+				t.Errorf("%v, reported %v", err, says.retries)
 			}
 			if n := l.requests.Load(); (n == 0) != s.changes {
 				t.Errorf("%d requests", n)
@@ -171,7 +171,7 @@ func TestGuardOfAWriteThatWaited(t *testing.T) {
 					t.Error(err)
 				}
 				if whole != 1 || guard.begun < 2 || len(says.retries) > 0 {
-					t.Errorf("arrived %d times, begun %d times, told %v", whole, guard.begun, says.retries)
+					t.Errorf("arrived %d times, begun %d times, reported %v", whole, guard.begun, says.retries)
 				}
 			})
 		}

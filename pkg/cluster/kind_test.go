@@ -111,7 +111,7 @@ func TestKind(t *testing.T) {
 					}
 				}
 				if len(f.seen) != 2 || len(says.retries) != 0 {
-					t.Errorf("asked %v, told %v; want one question each to /api and /apis", f.seen, says.retries)
+					t.Errorf("asked %v, reported %v; want one question each to /api and /apis", f.seen, says.retries)
 				}
 			})
 		})
@@ -145,7 +145,7 @@ func TestKindIsAskedForOnce(t *testing.T) {
 type diskServer struct {
 	*httptest.Server
 	mu   sync.Mutex
-	more []apidiscoveryv2.APIVersionDiscovery // of the group apps
+	more []apidiscoveryv2.APIVersionDiscovery // in the group apps
 	seen []string
 }
 
@@ -217,8 +217,8 @@ func TestCacheOutOfDate(t *testing.T) {
 	}
 }
 
-// TestKindOfOthers: what is cached of a definition may have been removed since,
-// with the definition (edge case 18). Of Kubernetes' own kinds it is believed.
+// TestKindOfOthers: a cached definition may have been removed since (edge case 18). For
+// Kubernetes' own kinds, the cache is trusted.
 func TestKindOfOthers(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 	var mu sync.Mutex
@@ -343,8 +343,8 @@ func TestKindThatIsGone(t *testing.T) {
 	})
 }
 
-// A kind that began to be served in this run and is not found now is not gone: the
-// server is behind. It cannot be told.
+// A kind that was first served during this run and is not found now is not gone: the
+// server lags behind. The result is unknown.
 func TestYoungKindThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

@@ -22,12 +22,11 @@ import (
 // take no longer.
 const worthList = 6
 
-// Live reads the objects of one kind and calls visit once for each of them, one
-// call at a time, in any order: with nil for one that does not exist, with an
-// error for one that could not be read. Many objects of a namespace are read by
-// one list, as far as we may list and the namespace does not hold far more than
-// what is asked for. The objects belong to visit, and only those that it keeps
-// are kept. No object may be named twice.
+// Live reads the objects of one kind and calls visit once for each of them, one call at a
+// time, in any order: with nil for an object that does not exist, with an error for one
+// that could not be read. It reads many objects of a namespace with one list, if we may
+// list and the namespace does not hold far more objects than that. visit may keep the
+// objects; those that it does not keep are freed. No object may be named twice.
 func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	r := reading{client: c, kind: kind, refs: refs, visit: visit}
 	namespaces := map[string]map[string]int{}
@@ -103,9 +102,9 @@ const (
 	farMore = 20
 )
 
-// list reads a namespace page by page, visits what is looked for and takes it
-// out of left. It returns false when what is left is better read one by one.
-// Most sets are one page; the second is all the rest.
+// list reads a namespace page by page, visits the wanted objects and removes them from
+// left. It returns false if the remaining ones are better read one by one. Most sets are
+// one page; the second is all the rest.
 func (r *reading) list(ctx context.Context, namespace string, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
@@ -135,8 +134,7 @@ func (r *reading) list(ctx context.Context, namespace string, left map[string]in
 	return whole && err == nil, err
 }
 
-// take visits an item that is looked for. Of what nobody looks for, only the name is
-// decoded.
+// take visits an item if it is wanted. Of any other item only the name is decoded.
 func (r *reading) take(text []byte, namespace string, left map[string]int) error {
 	name, err := answer.NameOf(text)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// NoRetry reads without trying again: for whoever asks what is wrong with a cluster,
-// an answer that does not come is an answer. The server's warnings are not told.
-// What the server does not serve is an error for which [meta.IsNoMatchError] is
-// true; that nobody answers for a kind is none of these.
+// NoRetry reads without retrying: for a diagnosis of a cluster, a missing answer is an
+// answer. The server's warnings are dropped. If the server does not serve a kind, the
+// error is one for which [meta.IsNoMatchError] is true; if only the server behind a kind
+// does not answer, it is not.
 type NoRetry struct {
 	client *Client
 
@@ -52,7 +52,7 @@ func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return live, err
 }
 
-// Exists reports whether an object is there. Nothing of what it holds is sent.
+// Exists reports whether an object exists. None of its contents is sent.
 func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -110,9 +110,9 @@ func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel
 	return items, err
 }
 
-// Kinds returns the kinds that the server serves and that can be listed, each at
-// one version. Those of an API whose server is away are missing. The server is
-// asked: what a cache does not know yet may be what is in the way.
+// Kinds returns the kinds that the server serves and that can be listed, each at one
+// version. Those of an API whose server is away are missing. It asks the server, because
+// a kind that a cache does not know yet may be the cause of the trouble.
 func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	kinds, err := n.client.Listable(ctx)
 	n.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Edge case 94: a list that is too old whenever it is to be gone on with costs a
-// handful of requests, whoever reads it, and ends.
+// Edge case 94: a list that is too old at each continuation costs a handful of requests,
+// for every caller, and ends.
 func TestListThatIsAlwaysTooOld(t *testing.T) {
 	const handful = 6
 	expired := func(token string) *http.Response {

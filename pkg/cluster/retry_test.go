@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Edge case 28: what may pass is tried again, what may not is not.
+// Edge case 28: failures that may pass are retried, others are not.
 func TestRetryByClass(t *testing.T) {
 	const patch = "PATCH /api/v1/namespaces/prod/configmaps/a"
 	quota := &metav1.StatusDetails{Kind: "resourcequotas", Name: "q"}
@@ -86,12 +86,12 @@ func TestRetryByClass(t *testing.T) {
 				}
 				if tt.quietly {
 					if len(says.retries) != 0 {
-						t.Errorf("told %v", says.retries)
+						t.Errorf("reported %v", says.retries)
 					}
 					return
 				}
 				if len(says.retries) != 1 || says.retries[0].ref != refTo(configMaps, "a") {
-					t.Errorf("told %v, want one retry of the object", says.retries)
+					t.Errorf("reported %v, want one retry of the object", says.retries)
 				}
 			})
 		})
@@ -114,7 +114,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			t.Errorf("tried again after %s, want 7s", took)
 		}
 		if len(says.retries) != 1 || says.retries[0].in != 7*time.Second {
-			t.Errorf("told %v, want one pause of 7s", says.retries)
+			t.Errorf("reported %v, want one pause of 7s", says.retries)
 		}
 	})
 }
@@ -139,8 +139,8 @@ func TestWebhookThatIsAlwaysAway(t *testing.T) {
 	})
 }
 
-// Edge case 90: a server that had too much to do for as long as we tried has refused
-// nothing, and what it wishes is told.
+// Edge case 90: a server that was overloaded for as long as we tried has refused nothing,
+// and the delay that it asks for is reported.
 func TestServerThatIsAlwaysBusy(t *testing.T) {
 	answers := map[string]func() *http.Response{
 		"too many requests": func() *http.Response { return failure(429, metav1.StatusReasonTooManyRequests, nil) },
@@ -179,10 +179,10 @@ func TestServerThatIsAlwaysBusy(t *testing.T) {
 						return
 					}
 					if !strings.Contains(err.Error(), "1h0m0s") {
-						t.Errorf("its wish is not told: %v", err)
+						t.Errorf("the delay that it asks for is not reported: %v", err)
 					}
 					if len(says.retries) == 0 || !strings.Contains(says.retries[0].err.Error(), "1h0m0s") || says.retries[0].in != 30*time.Second {
-						t.Errorf("its wish is not told while we wait: %v", says.retries)
+						t.Errorf("the delay that it asks for is not reported during the wait: %v", says.retries)
 					}
 				})
 			})
@@ -215,7 +215,7 @@ func TestUnexplainedError(t *testing.T) {
 					t.Errorf("error %v after %d requests, want it after %d to %d", err, n, tt.min, tt.max)
 				}
 				if len(says.retries) != n-2 {
-					t.Errorf("told %d times of %d requests", len(says.retries), n)
+					t.Errorf("reported %d times of %d requests", len(says.retries), n)
 				}
 			})
 		})
@@ -262,7 +262,7 @@ func TestNothingIsTriedAgainWithoutServerTimeout(t *testing.T) {
 		})
 		_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
 		if !apierrors.IsServiceUnavailable(err) || f.count("GET") != 1 || len(says.retries) != 0 {
-			t.Errorf("error %v after %d requests, told %v", err, f.count("GET"), says.retries)
+			t.Errorf("error %v after %d requests, reported %v", err, f.count("GET"), says.retries)
 		}
 	})
 }
@@ -283,8 +283,8 @@ func TestInterruptionEndsAPause(t *testing.T) {
 	})
 }
 
-// An internal error without a reason is tried again once, and for as long as the
-// server is not well; how long that is, nobody knows.
+// An internal error without a reason is retried once, and for as long as the server is
+// not well; how long that takes is unknown.
 func TestUnexplainedErrorPromisesNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -298,17 +298,17 @@ func TestUnexplainedErrorPromisesNoTime(t *testing.T) {
 			t.Errorf("error %v after %s", err, time.Since(began))
 		}
 		if len(says.retries) == 0 || says.retries[0].left != 0 {
-			t.Errorf("told %+v, want no promise of how long", says.retries)
+			t.Errorf("reported %+v, want no promise of how long", says.retries)
 		}
 	})
 }
 
-// Who stops a write that was sent cannot know whether it arrived. One that was
-// refused, read only, or never had its turn did not.
+// A write that was sent and then stopped may have arrived. One that was refused, was
+// read-only, or never had its turn did not.
 func TestInterruptedWrite(t *testing.T) {
 	tests := map[string]struct {
 		send func(ctx context.Context, c *Client) error
-		// answer to what is not heard of again; nil is none.
+		// answer answers the interrupted request; nil means no answer.
 		answer func() *http.Response
 		want   bool
 	}{
@@ -350,9 +350,8 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// Who is out of time while a write is under way hears what became of it, if that
-// comes soon; nothing that changes the cluster is cut off in mid-air. What was not
-// sent yet is not sent any more.
+// If the time runs out during a write, the run reports the result of the write, provided
+// it comes soon; no write is cut off halfway. A write that was not sent yet is not sent.
 func TestFinishesWhatIsUnderWay(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes time.Duration
@@ -417,7 +416,7 @@ func TestHeldBackAnswer(t *testing.T) {
 			t.Errorf("answer after %s, want a second try after %s", took, attemptLimit)
 		}
 		if f.count("GET /api") != 2 || len(says.retries) != 1 || !errors.Is(says.retries[0].err, request.ErrNoAnswerInTime) {
-			t.Errorf("asked %v, told %v", f.seen, says.retries)
+			t.Errorf("asked %v, reported %v", f.seen, says.retries)
 		}
 	})
 }
@@ -442,7 +441,7 @@ func TestRequestThatIsNeverAnswered(t *testing.T) {
 		}
 		for _, r := range says.retries {
 			if r.ref != refTo(configMaps, "a") {
-				t.Errorf("told %v: the server was not away", r)
+				t.Errorf("reported %v: the server was not away", r)
 			}
 		}
 	})

@@ -18,11 +18,10 @@ import (
 // selectPage is how many objects one page of Select holds at most.
 const selectPage = 500
 
-// Select lists the objects of a kind that are meant, page by page, and calls visit
-// for each of them, one after the other. fields is a field selector as kubectl
-// takes it; empty for all. The objects belong to visit, and only those that it
-// keeps are kept. Where a page is too old to go on from, what was visited already
-// may be visited again.
+// Select lists the selected objects of a kind, page by page, and calls visit for each of
+// them, one after the other. fields is a field selector as kubectl takes it; empty for
+// all. visit may keep the objects; those that it does not keep are freed. If a page is
+// too old to continue from, objects may be visited twice.
 func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	kind, err := c.Kind(ctx, gvk)
 	if err != nil {
@@ -38,8 +37,8 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 	return err
 }
 
-// Names returns the names of what is selected, in the server's order; of the objects,
-// only the metadata is sent.
+// Names returns the names of the selected objects, in the server's order; only the
+// metadata of the objects is sent.
 func (c *Client) Names(ctx context.Context, kind object.Kind, sel object.Selection) ([]string, error) {
 	var names []string
 	err := c.each(ctx, query{
@@ -73,10 +72,10 @@ type query struct {
 	do func(context.Context, sending) error
 }
 
-// each visits all objects of a query. Without begin, what was visited already may be
-// visited again where a page is too old to go on from.
+// each visits all objects of a query. Without begin, objects may be visited twice if a
+// page is too old to continue from.
 func (c *Client) each(ctx context.Context, q query) error {
-	var items []*unstructured.Unstructured // of one page, so that one which breaks off is not visited twice
+	var items []*unstructured.Unstructured // of one page, so that a page which breaks off is not visited twice
 	l := &listwatch.List{
 		Kind: q.kind, Size: selectPage, AnyTime: true,
 		Build: func() *rest.Request { return listwatch.Collection(c.rest, q.kind, q.sel, q.fields) },
@@ -122,8 +121,8 @@ func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstru
 	return c.Get(ctx, kind, ref)
 }
 
-// Exists reports whether an object is there. The server is asked for metadata alone:
-// of a Secret, no value is sent.
+// Exists reports whether an object exists. It asks the server for metadata alone: no
+// value of a Secret is sent.
 func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if surelyUnserved(err) {
@@ -154,9 +153,9 @@ func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 
-// Metadata lists what is selected and calls visit for the metadata of each object, which
-// is all that is sent of it. Where a page is too old to go on from, what was visited
-// already may be visited again.
+// Metadata lists the selected objects and calls visit for the metadata of each object;
+// the server sends nothing else. If a page is too old to continue from, objects may be
+// visited twice.
 func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
 	return c.each(ctx, query{
 		kind: kind, sel: sel, metadata: true, visit: visit,

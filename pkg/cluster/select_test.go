@@ -104,7 +104,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestExists: of a Secret, no value is asked for.
+// TestExists: no value of a Secret is requested.
 func TestExists(t *testing.T) {
 	tests := map[string]struct {
 		answer *http.Response

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// relay passes connections on to a server. Its first one is cut off in silence,
-// as by a NAT or a firewall that forgot it: nobody hears of that.
+// relay passes connections on to a server. Its first one is cut off silently, as by a NAT
+// or a firewall that forgot it: neither side notices.
 type relay struct {
 	net.Listener
 	deaf  atomic.Bool // the first connection is cut off

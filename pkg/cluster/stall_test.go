@@ -76,11 +76,11 @@ func TestSilenceEnds(t *testing.T) {
 		}
 		for _, r := range says.retries {
 			if r.ref != (object.Ref{}) {
-				t.Errorf("told %+v, want nothing but that the server is away", r)
+				t.Errorf("reported %+v, want nothing but that the server is away", r)
 			}
 		}
 		if len(says.retries) == 0 {
-			t.Error("nothing was told")
+			t.Error("nothing was reported")
 		}
 	})
 }
@@ -98,12 +98,12 @@ func TestSlowAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.count("GET /api") != 3 || len(says.retries) != 0 {
-			t.Errorf("requests %v, told %v; want each once", f.seen, says.retries)
+			t.Errorf("requests %v, reported %v; want each once", f.seen, says.retries)
 		}
 		if n := f.count("GET /readyz"); n == 0 || n > 8 {
 			t.Errorf("asked %d times whether the server is there, want it now and then", n)
 		}
-		// Edge case 91: it is told, with how long it may take, soon and then again.
+		// Edge case 91: it is reported, with how long it may take, soon and then again.
 		heard := map[object.Ref]time.Duration{}
 		for _, s := range says.silences {
 			if s.since-heard[s.ref] > 10*time.Second || s.within != attemptLimit {
@@ -112,11 +112,11 @@ func TestSlowAnswer(t *testing.T) {
 			heard[s.ref] = s.since
 		}
 		if len(heard) != 3 {
-			t.Errorf("told of %d requests: %v", len(heard), says.silences)
+			t.Errorf("reported %d requests: %v", len(heard), says.silences)
 		}
 		for ref, last := range heard {
 			if last < 50*time.Second {
-				t.Errorf("%v: nothing was told after %s", ref, last)
+				t.Errorf("%v: nothing was reported after %s", ref, last)
 			}
 		}
 	})
@@ -152,7 +152,7 @@ func TestSlowBody(t *testing.T) {
 	})
 }
 
-// What was in doubt and then answered does not count against a later outage.
+// Silence that ended with an answer does not count against a later outage.
 func TestSilenceThatPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

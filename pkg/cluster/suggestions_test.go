@@ -18,11 +18,12 @@ const (
 	emptyList   = `{"kind":"APIResourceList","groupVersion":"%s","resources":[]}`
 )
 
-// Whether the objects of a kind are gone is for all to say that the server has about what
-// it serves: somebody waits for just that. Each of them may be wrong by itself, where
-// something stands between, and the rest then speaks for the objects.
+// All of the server's answers about what it serves have to agree before the objects of a
+// kind count as gone, because a caller may be waiting for just that. Each answer may be
+// wrong by itself if something stands in between, and the others then speak for the
+// objects.
 func TestKindIsGone(t *testing.T) {
-	// What is found where; all else is not.
+	// What is found where; everything else is not.
 	const (
 		group, groups   = `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[%s]},{"name":"apps"}]}`, "/apis"
 		v1, v2          = `{"groupVersion":"example.com/v1","version":"v1"}`, `{"groupVersion":"example.com/v2","version":"v2"}`
@@ -45,7 +46,7 @@ func TestKindIsGone(t *testing.T) {
 		"in another version":        {groups: fmt.Sprintf(group, v2), listV2: widgetsIn("v2")},
 		"no groups":                 {},
 	}
-	// Nobody has asked for its objects by their own path, as a watch does.
+	// The objects were not requested by their own path, as a watch does.
 	unlisted := map[string]map[string]string{
 		"found everywhere":     {groups: fmt.Sprintf(group, ""), objects: page},
 		"found in a namespace": {groups: fmt.Sprintf(group, v1), listV1: noneIn("v1"), within: page},
@@ -84,7 +85,7 @@ func TestKindIsGone(t *testing.T) {
 	}
 	for name, found := range unsure {
 		check(name, found, false, false)
-		if name != "listed itself" && name != "in another version" { // They are told before anybody doubts.
+		if name != "listed itself" && name != "in another version" { // They are reported before there is any doubt.
 			check("doubt, "+name, found, false, true)
 		}
 	}
@@ -93,7 +94,7 @@ func TestKindIsGone(t *testing.T) {
 	}
 }
 
-// What the server serves is told in several places, which lag behind each other when a
+// The server says in several places what it serves, and they lag behind each other when a
 // definition goes.
 func TestListsLag(t *testing.T) {
 	for name, lagging := range map[string]string{

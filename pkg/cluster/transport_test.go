@@ -90,8 +90,7 @@ func writeObject(w http.ResponseWriter, req *http.Request) {
 
 func hangUp(w http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
-// Edge case 28: what breaks a connection is tried again by us, in sight, and by
-// nobody else.
+// Edge case 28: a broken connection is retried by us, visibly, and not by client-go.
 func TestBrokenConnections(t *testing.T) {
 	tests := map[string]struct {
 		h2     bool
@@ -138,7 +137,7 @@ func TestBrokenConnections(t *testing.T) {
 					t.Fatal(err)
 				}
 				if n := l.requests.Load(); n != 3 || len(says.retries) != 2 {
-					t.Errorf("%d requests, told %v; want two more, told", n, says.retries)
+					t.Errorf("%d requests, reported %v; want two more, reported", n, says.retries)
 				}
 			})
 		}
@@ -179,7 +178,7 @@ func TestRefusedConnection(t *testing.T) {
 	}
 }
 
-// What is declined is said at once, with what to do about it.
+// A refused connection is reported at once, with what to do about it.
 func TestDeclinedConnections(t *testing.T) {
 	other := newLoopback(t, true, func(int64, http.ResponseWriter, *http.Request) {})
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -220,7 +219,7 @@ func TestDeclinedConnections(t *testing.T) {
 			_, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a"))
 			var gone *request.UnreachableError
 			if !errors.As(err, &gone) || gone.For != 0 || !strings.Contains(gone.Hint(), tt.hint) || len(says.retries) != 0 {
-				t.Errorf("error %v, told %v; want it at once, and of %s", err, says.retries, tt.hint)
+				t.Errorf("error %v, reported %v; want it at once, and of %s", err, says.retries, tt.hint)
 			}
 		})
 	}
@@ -286,7 +285,7 @@ func TestWebPage(t *testing.T) {
 				t.Errorf("error %v, want that it is a web page, and a hint at the proxy", err)
 			}
 			if len(f.seen) > 2 || len(says.retries) != 0 { // discovery asks two addresses
-				t.Errorf("asked %v, told %v; want it once", f.seen, says.retries)
+				t.Errorf("asked %v, reported %v; want it once", f.seen, says.retries)
 			}
 		})
 	}
@@ -360,7 +359,7 @@ func TestRequestTimeout(t *testing.T) {
 			t.Errorf("answer after %s, want a second try after %s", took, limit)
 		}
 		if f.count("GET /api") != 2 || f.count("GET /readyz") == 0 || len(says.retries) != 1 {
-			t.Errorf("asked %v, told %v", f.seen, says.retries)
+			t.Errorf("asked %v, reported %v", f.seen, says.retries)
 		}
 	})
 }

@@ -89,8 +89,8 @@ func (s crds) definition(since func(time.Duration) bool) map[string]any {
 	}
 }
 
-// A kind whose definition somebody else has just applied comes to be served in a while
-// (edge case 18); it is waited for where there is reason to, and nowhere else.
+// A kind whose definition another run has just applied will be served in a while (edge
+// case 18); we wait for it if there is reason to, and only then.
 func TestUpcoming(t *testing.T) {
 	const second = time.Second
 	for name, tt := range map[string]struct {
@@ -123,7 +123,7 @@ func TestUpcoming(t *testing.T) {
 				kind, err := c.Upcoming(t.Context(), gvk, func(definition string) {
 					told = true
 					if definition != tt.plural+".example.com" {
-						t.Errorf("told of %s", definition)
+						t.Errorf("reported %s", definition)
 					}
 				})
 				took := time.Since(began).Truncate(time.Millisecond)
@@ -134,7 +134,7 @@ func TestUpcoming(t *testing.T) {
 					t.Errorf("it took %s, want %s to %s", took, tt.from, tt.to)
 				}
 				if told != tt.told {
-					t.Errorf("told of a definition: %v", told)
+					t.Errorf("reported a definition: %v", told)
 				}
 				if n := f.count("GET"); took == 0 && n > 4 {
 					t.Errorf("%d requests, though it is known at once", n)
@@ -148,7 +148,7 @@ func TestUpcoming(t *testing.T) {
 	}
 }
 
-// Who does not wait for a server does not wait for a definition.
+// A run that does not wait for a server does not wait for a definition.
 func TestUpcomingWithoutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -185,7 +185,7 @@ func TestServedOnceItsServerIsReady(t *testing.T) {
 	})
 }
 
-// That a kind cannot be told of does not mean that there is none of its objects.
+// If a kind is unknown, that does not mean that it has no objects.
 func TestExistsWhereItCannotBeTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })

@@ -16,7 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Edge case 34: each warning carries its object, whoever else asks at the moment.
+// Edge case 34: each warning carries its object, whatever other requests run at the
+// moment.
 func TestWarningsCarryTheirObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 100
@@ -31,7 +32,7 @@ func TestWarningsCarryTheirObject(t *testing.T) {
 		for i := range n {
 			wait.Go(func() {
 				u := newObject(configMaps, fmt.Sprint("a", i))
-				for _, dry := range []bool{true, false} { // the same text twice is told once
+				for _, dry := range []bool{true, false} { // the same text twice is reported once
 					if _, err := c.Apply(t.Context(), configMaps, u, object.Write{Manager: "m", DryRun: dry}); err != nil {
 						t.Error(err)
 					}
@@ -86,8 +87,8 @@ func TestWarningWithoutObject(t *testing.T) {
 	})
 }
 
-// The webhook names the object, and we do. What it calls taken we report ourselves, with
-// both values; in a dry run nobody took it.
+// The webhook names the object, and so do we. What it calls taken we report ourselves,
+// with both values; in a dry run nothing was taken.
 func TestWarningsOfTheWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -119,9 +120,9 @@ func TestWarningsOfTheWebhook(t *testing.T) {
 	})
 }
 
-// The API server and the webhook both warn of what is deprecated, each in its own
-// words: it is one thing, and is told once for each object, whoever comes first, in a
-// dry run and in the write after it.
+// The API server and the webhook both warn about deprecations, each in its own words: it
+// is one fact, and is reported once for each object, whichever comes first, in a dry run
+// and in the write after it.
 func TestDeprecationsAreToldOnce(t *testing.T) {
 	deployments := object.Kind{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, Resource: "deployments", Namespaced: true}
 	for name, tt := range map[string]struct {

@@ -27,7 +27,7 @@ var watched = object.Kind{
 	GVK: configMaps.GVK, Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "watch"},
 }
 
-// diary is what a watch told, one word a change.
+// diary is what a watch reported, one word a change.
 type diary struct {
 	mu      sync.Mutex
 	entries []string
@@ -115,7 +115,7 @@ func silence(req *http.Request, frames ...string) *http.Response {
 	return resp
 }
 
-// script is what a server answers.
+// script is a server's answers.
 type script struct {
 	lists   []func() *http.Response
 	watches []func(*http.Request) *http.Response
@@ -127,7 +127,7 @@ type server struct {
 	script
 
 	mu    sync.Mutex
-	asked []string // what was asked, in short
+	asked []string // the requests, in short
 }
 
 func (s *server) answer(_ int, req *http.Request) (*http.Response, error) {
@@ -173,7 +173,7 @@ func TestWatch(t *testing.T) {
 	expired := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired}
 	for name, tc := range map[string]struct {
 		server script
-		// within is how long it takes until want has been told.
+		// within is how long it takes until want has been reported.
 		within time.Duration
 		want   []string
 		asked  []string
@@ -300,7 +300,7 @@ func TestWatch(t *testing.T) {
 					t.Errorf("ended with %v", err)
 				}
 				if diff := cmp.Diff(tc.want, got[:min(len(got), len(tc.want))]); diff != "" {
-					t.Errorf("told: -want +got\n%s", diff)
+					t.Errorf("reported: -want +got\n%s", diff)
 				}
 				if diff := cmp.Diff(tc.asked, s.asked[:min(len(tc.asked), len(s.asked))]); tc.asked != nil && diff != "" {
 					t.Errorf("asked: -want +got\n%s", diff)

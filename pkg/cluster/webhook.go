@@ -18,12 +18,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// SilentWebhookError says that a webhook has to admit what is written, and does not
-// answer.
+// SilentWebhookError says that a webhook has to admit the write, and does not answer.
 type SilentWebhookError struct {
 	// Webhook is its name, Backend what it calls and what is wrong with that.
 	Webhook, Backend string
-	// Absent: there is nobody behind the webhook.
+	// Absent: nothing is behind the webhook.
 	Absent bool
 	// See is a command that shows the backend; it may be empty.
 	See string
@@ -48,7 +47,7 @@ func (e *SilentWebhookError) Error() string {
 // Unwrap returns the API server's answer.
 func (e *SilentWebhookError) Unwrap() error { return e.Err }
 
-// Of is the same of several objects.
+// Of returns the same error for several objects.
 func (e *SilentWebhookError) Of(objects int) error {
 	all := *e
 	all.Objects = objects
@@ -76,8 +75,8 @@ type admissionHook struct {
 	rules  []admission.RuleWithOperations
 }
 
-// ExplainRefusal tells which webhook is behind a refusal of an object of the kind: an
-// internal error that names one whose rules mean the kind. It returns a
+// ExplainRefusal finds the webhook behind a refusal of an object of the kind: an internal
+// error that names a webhook whose rules match the kind. It returns a
 // *SilentWebhookError, or err as it is.
 func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error) error {
 	if !apierrors.IsInternalError(err) || errors.As(err, new(*SilentWebhookError)) {
@@ -95,7 +94,7 @@ func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error
 	return err
 }
 
-// admissionHooks reads the webhooks; who may not gets none.
+// admissionHooks reads the webhooks; without permission it returns none.
 func (c *Client) admissionHooks(ctx context.Context) []admissionHook {
 	var validating admission.ValidatingWebhookConfigurationList
 	var mutating admission.MutatingWebhookConfigurationList
@@ -116,7 +115,7 @@ func (c *Client) admissionHooks(ctx context.Context) []admissionHook {
 	return hooks
 }
 
-// fetch reads what is at a path.
+// fetch reads the object at a path.
 func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 	return c.requests.Do(ctx, request.Request{}, func(ctx context.Context) error {
 		body, err := request.Read(ctx, c.rest.Get().AbsPath(path...))
@@ -138,8 +137,8 @@ func (h admissionHook) means(kind object.Kind) bool {
 	})
 }
 
-// backend says what a webhook calls and what shows more of it, and reports whether
-// there is certainly nobody.
+// backend says what a webhook calls and how to inspect it, and reports whether there is
+// certainly nothing behind it.
 func (c *Client) backend(ctx context.Context, client admission.WebhookClientConfig) (state, see string, absent bool) {
 	if client.Service == nil {
 		return "outside the cluster", "", false

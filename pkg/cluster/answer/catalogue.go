@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Catalogue makes sure that an answer about what the server serves is one.
-// client-go reads these, some through caches, and takes whatever is not there for
-// not served: so they are looked at before it sees them (edge case 85).
+// Catalogue verifies an answer about what the server serves. client-go reads these, some
+// through caches, and treats whatever is missing as not served, so they are checked
+// before client-go sees them (edge case 85).
 func Catalogue(base, asked string, resp *http.Response) error {
 	check := catalogueCheck(strings.TrimPrefix(asked, base))
 	if check == nil || resp.StatusCode != http.StatusOK || !claimsJSON(resp) {
@@ -37,14 +37,14 @@ func Catalogue(base, asked string, resp *http.Response) error {
 	return nil
 }
 
-// claimsJSON reports whether an answer can be looked into. What says nothing of its
-// form is read as JSON.
+// claimsJSON reports whether the body of an answer can be checked. An answer without a
+// content type is read as JSON.
 func claimsJSON(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err != nil || kind == "application/json" || kind == "text/plain"
 }
 
-// catalogueText is what tells one answer about the server from another.
+// catalogueText identifies the kind of an answer about the server.
 type catalogueText struct {
 	Kind, Name, GroupVersion, GitVersion string
 	Versions, Groups, Items              []json.RawMessage

@@ -13,19 +13,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// list is what is known of a list besides its items.
+// list holds the fields of a list besides its items.
 type list struct {
 	metav1.TypeMeta
 	metav1.ListMeta
 	// items: it has some, or says that it has none.
 	items bool
-	// message is what a Status says that comes instead.
+	// message is that of a Status which comes instead.
 	message string
 }
 
-// List reads a list of the kind and calls see for each item, without holding more than
-// one of them. No item is seen before the list said what it is: a list that says so
-// behind its items is held until then.
+// List reads a list of the kind and calls see for each item, holding only one of them at
+// a time. It passes on no item before the list has stated its kind: if a list does so
+// after its items, they are held until then.
 func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1.ListMeta, error) {
 	l, err := readList(body, func(l list) error { return l.fits(kind) }, see)
 	if err == nil {
@@ -54,7 +54,7 @@ type listReader struct {
 	fits func(list) error
 	see  func([]byte) error
 
-	// settled: what it is was said, and fits.
+	// settled: the list has stated its kind, and it matches.
 	settled bool
 	held    []json.RawMessage
 }
@@ -159,9 +159,9 @@ func (l list) whole(kind object.Kind) error {
 	return nil
 }
 
-// KubernetesOwn reports whether a group's name is one that Kubernetes keeps for itself.
-// What is served of those changes with the version of the server, or by definitions
-// that are installed once and stay.
+// KubernetesOwn reports whether a group's name is reserved for Kubernetes. What is served
+// in those groups changes with the version of the server, or with definitions that are
+// installed once and stay.
 func KubernetesOwn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
@@ -177,8 +177,8 @@ func expect(dec *json.Decoder, want json.Delim) error {
 	return nil
 }
 
-// Cut makes the end of a stream that ends too early an error of the connection, and
-// what is no JSON an answer that was not asked for.
+// Cut turns the early end of a stream into an error of the connection, and invalid JSON
+// into a wrong answer.
 func Cut(err error) error {
 	var syntax *json.SyntaxError
 	var form *json.UnmarshalTypeError

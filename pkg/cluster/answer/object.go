@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// WrongError says that a request was answered with success, but not with what it
-// asked for. A proxy or a gateway makes such answers; an API server does not. It
-// tells nothing about the object, so it counts as no answer (edge case 85).
+// WrongError says that a request succeeded, but the answer is not what was asked for. A
+// proxy or a gateway gives such answers; an API server does not. It says nothing about
+// the object, so it counts as no answer (edge case 85).
 type WrongError struct{ what string }
 
 func (e *WrongError) Error() string { return "the answer is not what was asked for: " + e.what }
@@ -66,7 +66,7 @@ func Any(body []byte) (*unstructured.Unstructured, error) {
 	return &u, nil
 }
 
-// Garbled tells an answer that ends too early from one that is no JSON.
+// Garbled distinguishes an answer that ends too early from one that is not JSON.
 func Garbled(body []byte) error {
 	var any json.RawMessage
 	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&any); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -106,8 +106,8 @@ func Check(u *unstructured.Unstructured, kind object.Kind, ref object.Ref) error
 	return nil
 }
 
-// stored reports whether objects of the kind are kept by the server. What an
-// aggregated API computes as it is read, such as metrics, has neither a UID nor a
+// stored reports whether the server stores objects of the kind. Objects that an
+// aggregated API computes on each read, such as metrics, have neither a UID nor a
 // version. A kind of which only the name is known counts as stored.
 func stored(kind object.Kind) bool {
 	return kind.Verbs == nil || slices.ContainsFunc(kind.Verbs, func(verb string) bool {
@@ -119,7 +119,7 @@ func stored(kind object.Kind) bool {
 	})
 }
 
-// versioned reports whether lists of the kind tell the version to watch from.
+// versioned reports whether lists of the kind state the version to watch from.
 func versioned(kind object.Kind) bool {
 	return kind.Verbs == nil || slices.Contains(kind.Verbs, "watch")
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// cacheFor is how long kubectl believes what is on disk.
+// cacheFor is how long kubectl trusts its cache on disk.
 const cacheFor = 6 * time.Hour
 
 // NewCache returns a discovery client on kubectl's cache, in kubectl's
@@ -38,8 +38,8 @@ func hostFolder(host string) string {
 	return regexp.MustCompile(`[^(\w/.)]`).ReplaceAllString(host, "_")
 }
 
-// quietly keeps client-go's discovery from logging errors that it returns as
-// well, and that we deal with, unless somebody asked for logs.
+// quietly keeps client-go's discovery from logging errors that it also returns, and that
+// we handle, unless the user asked for logs.
 func quietly(ctx context.Context) context.Context {
 	if klog.V(1).Enabled() {
 		return ctx

@@ -18,12 +18,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// renewAfter is how old what is known of the server's kinds may be to be believed
-// about what it does not serve.
+// renewAfter is the age up to which our knowledge of the server's kinds is trusted about
+// what the server does not serve.
 const renewAfter = time.Second
 
-// look calls find with all that the server serves, and again with what it serves
-// now, if find does not find it in what a cache has.
+// look calls find with everything that the server serves according to the cache and, if
+// find does not find it there, again with what the server serves now.
 func (d *Discovery) look(ctx context.Context, text string, find func(catalogue) error) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -65,12 +65,12 @@ func (d *Discovery) refresh(ctx context.Context) error {
 // refreshAfter is how long what this run has read itself is believed as a whole.
 const refreshAfter = time.Minute
 
-// catalogue is what the server serves.
+// catalogue is everything that the server serves.
 type catalogue struct {
 	mapper meta.RESTMapperWithContext
 	groups []*restmapper.APIGroupResources
-	// unknown names the groups of which it cannot be told, their servers being
-	// away (edge case 21).
+	// unknown names the groups whose kinds are unknown because their servers are away
+	// (edge case 21).
 	unknown error
 }
 
@@ -126,7 +126,7 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	return schema.GroupVersionKind{}, err
 }
 
-// names returns what name makes of each type, in order and each once. Of a group's
+// names returns the result of name for each type, in order and each once. Among a group's
 // versions, the preferred one counts.
 func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []string) []string {
 	var names []string

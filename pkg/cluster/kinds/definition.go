@@ -113,10 +113,10 @@ func definitionKind() object.Kind {
 	}
 }
 
-// Established waits until the API server has accepted a definition, for as long as
-// it would wait for the server itself. It returns a *NotEstablishedError if the names
-// of the definition are taken. Who may not read definitions learns nothing here;
-// [Discovery.Served] tells in any case.
+// Established waits until the API server has accepted a definition, for as long as it
+// would wait for the server itself. It returns a *NotEstablishedError if another
+// definition has the names. Without the right to read definitions it learns nothing;
+// [Discovery.Served] needs no such right.
 func (d *Discovery) Established(ctx context.Context, definition string) (err error) {
 	crd := definitionKind()
 	ended := until(ctx, d.timeout, func() bool {

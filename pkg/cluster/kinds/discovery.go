@@ -21,18 +21,18 @@ type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unst
 
 // Options of a Discovery. All are needed.
 type Options struct {
-	// Cache is what [NewCache] returned.
+	// Cache is the result of [NewCache].
 	Cache discovery.CachedDiscoveryInterfaceWithContext
 	REST  *rest.RESTClient
 	Send  *request.Sender
-	// Timeout is how long to keep trying while the server is away, or while what it
-	// answers may pass.
+	// Timeout is how long to keep trying while the server is away, or while it gives
+	// answers that may pass.
 	Timeout time.Duration
 	// Get reads a definition.
 	Get Reader
 }
 
-// Discovery tells how one API server serves kinds. It may be used from many goroutines.
+// Discovery says how one API server serves kinds. It may be used from many goroutines.
 type Discovery struct {
 	rest     *rest.RESTClient
 	requests *request.Sender
@@ -52,8 +52,8 @@ func New(o Options) *Discovery {
 // NewlyServed reports whether a kind was not served when the run began.
 func (d *Discovery) NewlyServed(gvk schema.GroupVersionKind) bool { return d.known.isNewlyServed(gvk) }
 
-// Know takes up how the server serves a kind, from whoever has just learnt it; young is set
-// for one that was not served when the run began.
+// Know records how the server serves a kind, from a caller that has just learnt it; young
+// is set if it was not served when the run began.
 func (d *Discovery) Know(kind object.Kind, young bool) { d.known.put(kind, young) }
 
 // Version returns the server's version.

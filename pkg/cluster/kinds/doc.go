@@ -1,6 +1,6 @@
-// Package kinds is how an API server serves kinds: which there are and what they are called,
-// what is cached of that, what was probably meant, what will come, what is gone for sure, and
-// the schemas and annotations of their definitions.
+// Package kinds knows how an API server serves kinds: their names, what is cached of
+// them, what was probably meant by a name, which kinds will come, which are certainly
+// gone, and the schemas and annotations of their definitions.
 //
-// It is a room of package cluster, whose Client has all of it.
+// It is a part of package cluster, whose Client embeds it.
 package kinds

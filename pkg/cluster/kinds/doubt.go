@@ -19,10 +19,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// That a kind is not served means that its objects are gone, and somebody waits for just
-// that. So one answer is not believed: the server says in several places what it serves,
-// and all of them have to say the same. They lag behind each other when a definition
-// comes or goes, and are given time for it.
+// If a kind is not served, its objects are gone, and a caller may be waiting for just
+// that. So a single answer is not trusted: the server says in several places what it
+// serves, and all of them have to agree. They lag behind each other when a definition
+// comes or goes, and get time for it.
 
 var errServedBefore = errors.New("it was served a moment ago")
 
@@ -31,10 +31,10 @@ type contradiction struct{ text string }
 
 func (e *contradiction) Error() string { return e.text }
 
-// unlisted is the error that the server does not serve a kind any more, of which a request
-// about its objects has told: with a cause where that is not sure, for what stands between
-// may have said so, or where it serves the kind in another version, under which the objects
-// are still there. known is what the server listed just now; nil where nobody asked.
+// unlisted is the error for a kind that the server no longer serves, according to a
+// request for its objects. It has a cause if that is not certain: a proxy may have
+// answered, or the server serves the kind in another version, in which the objects are
+// still there. known is what the server listed just now; nil if it was not asked.
 func (d *Discovery) unlisted(ctx context.Context, gvk schema.GroupVersionKind, known *listing) error {
 	elsewhere, err := d.agreed(ctx, func() (schema.GroupVersion, error) {
 		l := known
@@ -66,10 +66,10 @@ func (d *Discovery) unlisted(ctx context.Context, gvk schema.GroupVersionKind, k
 	}}
 }
 
-// Doubt returns why it cannot be believed that the server does not serve a kind that is not
-// among those that it lists; nil where nothing speaks for the kind. The objects themselves
-// are asked for, in the namespace and in all: where a kind is served without being listed,
-// they are there. Its name in paths is not known then, and so is guessed.
+// Doubt returns a reason to doubt that the server does not serve a kind that it does not
+// list; nil if there is none. It asks for the objects themselves, in the namespace and in
+// all namespaces: if a kind is served without being listed, they are there. The kind's
+// name in paths is unknown then, so it is guessed.
 func (d *Discovery) Doubt(ctx context.Context, gvk schema.GroupVersionKind, namespace string) error {
 	_, err := d.agreed(ctx, func() (schema.GroupVersion, error) {
 		l, err := d.listed(ctx, gvk.GroupVersion())
@@ -113,8 +113,8 @@ func paths(gvk schema.GroupVersionKind, namespace, resource string) [][]string {
 	return all
 }
 
-// answers reports whether there is a list at a path. To whom it is forbidden nothing is
-// told: the server decides that before it looks for what is there.
+// answers reports whether there is a list at a path. A forbidden answer says nothing,
+// because the server authorizes a request before it looks at the path.
 func (d *Discovery) answers(ctx context.Context, gvk schema.GroupVersionKind, path []string) (bool, error) {
 	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Quiet: true, Bulk: true}, func(ctx context.Context) error {
 		_, err := request.Read(ctx, listwatch.MetadataOnly(d.rest.Get().AbsPath(path...).Param("limit", "1")))
@@ -126,8 +126,8 @@ func (d *Discovery) answers(ctx context.Context, gvk schema.GroupVersionKind, pa
 	return err == nil, err
 }
 
-// agreed asks until what is answered does not contradict itself. Where it goes on to, for
-// as long as the server itself is given, nothing can be told.
+// agreed asks until the answers no longer contradict each other. If they do so for as
+// long as it would wait for the server itself, the result is unknown.
 func (d *Discovery) agreed(ctx context.Context, ask func() (schema.GroupVersion, error)) (found schema.GroupVersion, err error) {
 	ended := until(ctx, d.timeout, func() bool {
 		found, err = ask()
@@ -165,9 +165,9 @@ func (d *Discovery) otherVersion(ctx context.Context, gvk schema.GroupVersionKin
 	return schema.GroupVersion{}, nil
 }
 
-// groupNow asks the server for a group; without versions if it has none of that
-// name. That something is not found says little, for whatever stands in the server's
-// place says it of all it does not know: the list of all groups tells.
+// groupNow asks the server for a group, and returns no versions if there is none of that
+// name. A 404 says little, because anything in the server's place gives it for whatever
+// it does not know; the list of all groups decides.
 func (d *Discovery) groupNow(ctx context.Context, name string) (metav1.APIGroup, error) {
 	var all metav1.APIGroupList
 	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: schema.GroupVersionKind{Group: name}}, Bulk: true}, func(ctx context.Context) error {

@@ -66,12 +66,12 @@ func (e *NoKindError) Hint() string {
 	return "is its CustomResourceDefinition installed, and does this server still have the version? See: " + command.Kubectl("api-resources")
 }
 
-// UntoldKindError says that the server is there, but cannot tell whether it serves a kind:
-// what is behind its API does not answer. That is in the way of the objects of the kind, and
-// of nothing else.
+// UntoldKindError says that the server is there, but cannot say whether it serves a kind,
+// because the server behind its API does not answer. That affects the objects of the
+// kind, and nothing else.
 type UntoldKindError struct {
 	GVK schema.GroupVersionKind
-	// Err is what the API answers, or how the server's answers contradict each other.
+	// Err is the API's answer, or how the server's answers contradict each other.
 	Err error
 }
 
@@ -89,18 +89,18 @@ func (e *UntoldKindError) Unreachable() bool { return true }
 // Hint says where to look.
 func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
 
-// apiHint says how to look at what is behind an API.
+// apiHint says how to inspect the server behind an API.
 func apiHint(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
 }
 
 // NoTypeError says that the server serves nothing by the name of a type.
 type NoTypeError struct {
-	// Type is what was asked for.
+	// Type is the requested type.
 	Type string
 	// Near are the types that were probably meant.
 	Near []string
-	// Err is why it cannot be told for sure; nil where it can.
+	// Err says why the answer is uncertain; nil if it is certain.
 	Err error
 }
 
@@ -145,7 +145,7 @@ func (e *NotEstablishedError) Error() string {
 	return fmt.Sprintf("customresourcedefinition.apiextensions.k8s.io/%s is not established: %s", e.Definition, e.Message)
 }
 
-// Hint says what is in the way.
+// Hint says what prevents it.
 func (e *NotEstablishedError) Hint() string {
 	return "another definition has one of its names; see: " + command.Kubectl("get") + " crd"
 }

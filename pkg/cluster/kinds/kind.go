@@ -19,14 +19,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kind tells how the server serves a kind. What is cached on disk is believed
-// where it knows a kind of Kubernetes' own; where it does not know a kind, the
-// cache is filled anew, once in a run. Definitions of others come and go, faster
-// than a cache gets old: of them, the server is asked. Only the group version of
-// the kind is looked at, so that an API whose server is down is in nobody's way
-// (edge case 21). The error is a *NoKindError if the server does not serve the
-// kind, and an *UntoldKindError if the server is well but what serves the kind does
-// not answer (edge case 20).
+// Kind says how the server serves a kind. It trusts the cache on disk for Kubernetes' own
+// kinds that the cache knows; if the cache does not know a kind, it is refilled, once in
+// a run. Other definitions come and go faster than a cache expires, so the server is
+// asked about them. Only the group version of the kind is requested, so that an API whose
+// server is down affects no other kind (edge case 21). The error is a *NoKindError if the
+// server does not serve the kind, and an *UntoldKindError if the server is well but what
+// serves the kind does not answer (edge case 20).
 func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	if kind, ok := d.known.get(gvk); ok {
 		return kind, nil
@@ -41,8 +40,8 @@ func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (obje
 	return kind, err
 }
 
-// remembered asks the cache. It is not sure of what it had from before this run
-// and may have gone since.
+// remembered asks the cache. It is not sure of entries that are from before this run and
+// may be outdated.
 func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -85,9 +84,9 @@ func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (ob
 
 var errDeadAPI = errors.New("the server behind this API does not answer")
 
-// ofKind makes an error of asking how a kind is served one about the kind, if the server
-// is there and answers that this cannot be answered now. Where it asks to be left alone,
-// that is about more than the kind.
+// ofKind turns an error of asking how a kind is served into one about the kind, if the
+// server is there and answers that this is unknown at the moment. If the server asks
+// clients to back off, that concerns more than the kind.
 func ofKind(gvk schema.GroupVersionKind, err error) error {
 	if request.StatusOf(err).Code >= http.StatusInternalServerError {
 		return &UntoldKindError{GVK: gvk, Err: err}
@@ -140,8 +139,8 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing
 	return l, err
 }
 
-// renew puts right what the cache has of a kind that is new, for whoever reads
-// it next. The kind being known already, only an interruption is an error.
+// renew corrects the cache's entry for a new kind, for the next reader. The kind being
+// known already, only an interruption is an error.
 func (d *Discovery) renew(ctx context.Context, gvk schema.GroupVersionKind) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -149,6 +148,6 @@ func (d *Discovery) renew(ctx context.Context, gvk schema.GroupVersionKind) erro
 	}
 	defer unlock()
 	d.cache.InvalidateWithContext(ctx)
-	_, _ = d.cached(ctx, gvk) // The next who looks finds out by himself.
+	_, _ = d.cached(ctx, gvk) // The next reader finds out by itself.
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// known is what a run has learnt of how the server serves kinds.
+// known is what a run has learnt about how the server serves kinds.
 type known struct {
 	mu    sync.Mutex
 	kinds map[schema.GroupVersionKind]object.Kind
@@ -22,8 +22,8 @@ type known struct {
 	// refused kinds have a definition that the server does not accept.
 	refused map[schema.GroupVersionKind]*NotEstablishedError
 
-	// asking is held, by whoever can send to it, while discovery is asked: a cold
-	// cache is filled once, not by each who finds it cold.
+	// asking is a lock: the goroutine that can send to it asks discovery, so that a cold
+	// cache is filled once and not by every goroutine that finds it cold.
 	asking chan struct{}
 	// renewed: the cache was found to be out of date, and filled anew.
 	renewed bool

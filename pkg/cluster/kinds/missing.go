@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Absent tells a kind that is not served from an object that does not exist, of
-// which an aggregated API may say no more than that: its 404 names nothing.
+// Absent distinguishes a kind that is not served from an object that does not exist. An
+// aggregated API may answer both with the same 404, which names nothing.
 func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) error {
 	if d.known.isTerse(kind.GVK) {
 		return err
@@ -28,17 +28,17 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 	return d.unlisted(ctx, kind.GVK, &l)
 }
 
-// Gone is what to make of an answer by which the server does not serve a kind any more: a
-// *NoKindError, with a cause where that is not sure.
+// Gone returns the error for an answer by which the server no longer serves a kind: a
+// *NoKindError, with a cause if that is uncertain.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.forget(gvk)
 	return d.unlisted(ctx, gvk, nil)
 }
 
-// Elsewhere returns the versions in which the server serves a kind that it does not
-// serve in the one that is asked for. An object that was written down with a version
-// of old may well be there, under a newer one. Of extensions, which is where many of
-// Kubernetes' own kinds once were, other groups count, too.
+// Elsewhere returns the versions in which the server serves a kind that it does not serve
+// in the requested one. An object whose manifest has an old version may exist under a
+// newer one. For extensions, the former group of many of Kubernetes' own kinds, other
+// groups count, too.
 func (d *Discovery) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
 	var served []schema.GroupVersion
 	err := d.look(ctx, "", func(t catalogue) error {

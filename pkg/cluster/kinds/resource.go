@@ -11,11 +11,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Resource finds the kind that is meant by a TYPE as kubectl takes it: deploy,
-// deployments, Deployment, deployments.apps, deployments.v1.apps. Where several
-// groups have it, that comes first which the server names first, in the version
-// that it prefers. The error is a *NoTypeError if the server serves none; asked
-// again later, it looks anew.
+// Resource finds the kind that a TYPE means to kubectl: deploy, deployments, Deployment,
+// deployments.apps, deployments.v1.apps. If several groups have it, the server's first
+// one counts, in the version that the server prefers. The error is a *NoTypeError if the
+// server serves none; a later call asks again.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	err := d.look(ctx, text, func(t catalogue) (err error) {
@@ -28,8 +27,8 @@ func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, err
 	return d.kindOfType(ctx, text, gvk)
 }
 
-// Preferred tells how the server serves a kind in the version that it prefers. The error
-// is a *NoTypeError if it serves the kind in none.
+// Preferred says how the server serves a kind in the version that it prefers. The error
+// is a *NoTypeError if it serves the kind in no version.
 func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	err := d.look(ctx, gk.String(), func(t catalogue) error {
@@ -90,8 +89,8 @@ func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.Grou
 	return kind, err
 }
 
-// TypeNames returns the names by which kubectl lists the server's types that can
-// be got: deployments.apps, pods. It is what a shell completes a TYPE to.
+// TypeNames returns the names under which kubectl lists the server's types that can be
+// read: deployments.apps, pods. A shell completes a TYPE from them.
 func (d *Discovery) TypeNames(ctx context.Context) ([]string, error) {
 	var names []string
 	err := d.look(ctx, "", func(t catalogue) error {

@@ -18,10 +18,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Schema returns the OpenAPI v3 schema of a kind, with every reference in it
-// resolved; one that leads back to where it came from is an object of which
-// nothing is said. What was referred to has the name of its type as its ID. It is nil where the server has none. What it reads is kept in
-// kubectl's cache.
+// Schema returns the OpenAPI v3 schema of a kind, with every reference in it resolved; a
+// reference that leads back to itself becomes an object without properties. A resolved
+// schema has the name of its type as its ID. Schema returns nil if the server has none.
+// The documents are kept in kubectl's cache.
 func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
 	doc, err := d.schemas(ctx, kind.GVK)
 	switch {
@@ -37,8 +37,8 @@ func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema,
 	return s, nil
 }
 
-// SchemaOnce is Schema for whoever asks again and again about few kinds: it asks the
-// server once for each, and returns nil where it does not get an answer.
+// SchemaOnce is Schema for callers that ask again and again about few kinds: it asks the
+// server once for each, and returns nil if it gets no answer.
 func (d *Discovery) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema {
 	var mu sync.Mutex
 	known := map[schema.GroupVersionKind]func() *spec.Schema{}
@@ -60,8 +60,8 @@ func (d *Discovery) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Sche
 	}
 }
 
-// schemas reads what the server publishes of a group version. It goes by the
-// client of discovery, which keeps it on disk: its address tells its version.
+// schemas reads the server's document of a group version. It uses the client of
+// discovery, which keeps the document on disk: its address contains its version.
 func (d *Discovery) schemas(ctx context.Context, gvk schema.GroupVersionKind) (*schemas, error) {
 	out := &schemas{}
 	published := openapi.NewClientWithContext(d.cache.RESTClient())
@@ -80,7 +80,7 @@ func (d *Discovery) schemas(ctx context.Context, gvk schema.GroupVersionKind) (*
 	return out, err
 }
 
-// schemas is the document of a group version. Only what a kind refers to is
+// schemas is the document of a group version. Only the schemas that a kind refers to are
 // decoded.
 type schemas struct {
 	Components struct {
@@ -134,8 +134,8 @@ func (s *schemas) resolve(in *spec.Schema, above sets.Set[string]) error {
 		if err != nil {
 			return err
 		}
-		// What is said beside the reference holds for this use of it: a selector that
-		// is atomic by its type can be granular here.
+		// Extensions beside the reference apply to this use of it: a selector that is
+		// atomic by its type can be granular here.
 		for key, value := range in.Extensions {
 			referred.AddExtension(key, value)
 		}

@@ -14,7 +14,7 @@ import (
 // isNear reports whether a type was probably meant.
 func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
-	// Who names another group means another kind, which may be yet to come.
+	// A user who names another group means another kind, which may be yet to come.
 	if group != "" && !sameGroup(group, gr.Group) {
 		return false
 	}
@@ -34,8 +34,8 @@ func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string 
 	return text.Nearest(gvk.Kind, known)
 }
 
-// sameGroup reports whether what was typed behind the name of a type, a group with
-// or without a version before it, probably means the group.
+// sameGroup reports whether the text after the name of a type, a group with or without a
+// version before it, probably means the group.
 func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
 		typed = rest

@@ -29,7 +29,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	if use.Empty() {
 		l, err := d.listed(ctx, gvk.GroupVersion())
 		if err != nil {
-			return none // What is known already is said all the same.
+			return none // What is known already is still reported.
 		}
 		served, err := d.otherVersion(ctx, gvk, l.found)
 		if errors.As(err, new(*contradiction)) {
@@ -67,7 +67,8 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	return none
 }
 
-// deprecated returns what there is to say of a kind of Kubernetes on this server.
+// deprecated returns what this server's release knows about a deprecated kind of
+// Kubernetes.
 func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind) deprecation.Notice {
 	if _, ok := deprecation.Builtin(gvk); !ok {
 		return deprecation.Notice{}
@@ -76,13 +77,13 @@ func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind)
 	if err != nil {
 		return deprecation.Notice{}
 	}
-	release, _ := deprecation.Server(*info) // Of one that is not known, nothing is said.
+	release, _ := deprecation.Server(*info) // An unknown release gives no advice.
 	notice, _ := deprecation.Check(gvk, release)
 	return notice
 }
 
-// servedSuccessor returns the kind if the server has it: a table knows releases, not
-// what this server was told to leave out.
+// servedSuccessor returns the kind if the server has it: a table knows releases, but not
+// what this server is configured to leave out.
 func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
 	if use.Empty() {
 		return use

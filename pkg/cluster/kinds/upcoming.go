@@ -12,23 +12,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// unseenFor is how long a kind is waited for by somebody who cannot see whether it is
-// defined. A quiet server needs 10 to 60 ms.
+// unseenFor is how long to wait for a kind if we may not read definitions. A quiet server
+// needs 10 to 60 ms.
 const unseenFor = 2 * time.Second
 
-// Upcoming waits for a kind that the server does not serve yet, where there is reason
-// to: a definition of it is in the cluster, and the server takes a while from storing
-// one to serving it (edge case 18, between two runs). It waits for as long as it would
-// wait for the server itself, and calls tell first, with the definition.
+// Upcoming waits for a kind that the server does not serve yet, if there is reason to:
+// its definition is in the cluster, and the server takes a while from storing one to
+// serving it (edge case 18, between two runs). It waits for as long as it would wait for
+// the server itself, and calls tell first, with the definition.
 //
-// Without the right to read definitions it waits for a moment, and not at all if the
-// name is nearly that of a kind which is served. The error is a *NoKindError if nothing
-// says that the kind will come, or if it did not.
+// Without the right to read definitions it waits briefly, and not at all if the name is
+// nearly that of a kind which is served. The error is a *NoKindError if nothing says that
+// the kind will come, or if it did not.
 func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
 	kind, err := d.live(ctx, gvk)
 	missing, ok := errors.AsType[*NoKindError](err)
 	switch {
-	case err == nil: // What is cached of all kinds lags behind.
+	case err == nil: // The cached list of all kinds lags behind.
 		d.Know(kind, true)
 		return kind, nil
 	case !ok:
@@ -55,14 +55,14 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 	return d.Served(ctx, gvk, 0)
 }
 
-// Served waits until the server serves the kind: for as long as is given, or, where
-// that is 0, as it would wait for the server itself. A definition that is Established
-// is not yet served (apiextensions-apiserver#5; edge case 18): only asking for the
-// kind tells.
+// Served waits until the server serves the kind: for the given time or, if that is 0, for
+// as long as it would wait for the server itself. A definition that is Established is not
+// yet served (apiextensions-apiserver#5; edge case 18): only a request for the kind shows
+// that it is.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
 		kind, err = d.live(ctx, gvk)
-		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // Until its Pods are ready, an aggregated API cannot tell.
+		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // Until its Pods are ready, an aggregated API does not answer.
 	})
 	if err = cmp.Or(ended, err); err != nil {
 		return object.Kind{}, err

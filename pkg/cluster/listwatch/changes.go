@@ -7,14 +7,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// sighting is an object as it was told.
+// sighting is an object as it was last reported.
 type sighting struct {
 	uid     types.UID
 	version string
 	round   int
 }
 
-// present tells of an object, unless this version of it was told.
+// present reports an object, unless this version of it was reported already.
 func (w *watching) present(u *unstructured.Unstructured) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	before, known := w.known[key]
@@ -30,7 +30,7 @@ func (w *watching) present(u *unstructured.Unstructured) {
 	w.tell(object.Present{Object: u})
 }
 
-// gone tells that an object is not there any more.
+// gone reports that an object no longer exists.
 func (w *watching) gone(u *unstructured.Unstructured) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	if before, known := w.known[key]; known && before.uid == u.GetUID() {
@@ -39,7 +39,7 @@ func (w *watching) gone(u *unstructured.Unstructured) {
 	}
 }
 
-// sweep ends a list: what was known and not listed is gone.
+// sweep ends a list: an object that was known and is not listed is gone.
 func (w *watching) sweep() {
 	for key, seen := range w.known {
 		if seen.round != w.round {
@@ -50,7 +50,7 @@ func (w *watching) sweep() {
 	w.synced()
 }
 
-// stub is what is known of an object that is not there any more.
+// stub is what remains known of an object that no longer exists.
 func (w *watching) stub(key types.NamespacedName, seen sighting) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(w.kind.GVK)

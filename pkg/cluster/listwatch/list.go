@@ -23,7 +23,7 @@ const UsualPage = 1000
 // List is one list, read page by page as a stream.
 type List struct {
 	Kind object.Kind
-	// Build makes the request for what is listed, anew for each try.
+	// Build builds the request for the list, anew for each try.
 	Build func() *rest.Request
 	// Do sends a request: once, or until it succeeds.
 	Do func(context.Context, func(context.Context) error) error
@@ -33,8 +33,8 @@ type List struct {
 	Begin   func()
 	More    func(page metav1.ListMeta) (size int, on bool)
 
-	// Turn is called before a page is read, and again before it is read again; nil
-	// where nobody needs to know.
+	// Turn is called before a page is read, and again before it is read again; it may be
+	// nil.
 	Turn func()
 	// Item is called for each item. It belongs to the list.
 	Item func(text []byte) error
@@ -83,8 +83,8 @@ func (l *List) page(ctx context.Context, token string, size int) (metav1.ListMet
 	return page, err
 }
 
-// Collection is a request for what is selected of a kind; more is a field selector
-// beside that of the selection.
+// Collection is a request for the selected objects of a kind; more is a field selector
+// besides that of the selection.
 func Collection(client rest.Interface, kind object.Kind, sel object.Selection, more ...string) *rest.Request {
 	path := append(request.GroupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
 	if kind.Namespaced && sel.Namespace != "" {
@@ -100,12 +100,12 @@ func Collection(client rest.Interface, kind object.Kind, sel object.Selection, m
 	return r
 }
 
-// MetadataOnly has the server send nothing but the metadata of what is listed.
+// MetadataOnly makes the server send only the metadata of the listed objects.
 func MetadataOnly(r *rest.Request) *rest.Request {
 	return r.SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 }
 
-// fieldsOf joins what is selected by fields, and by name, with more of the kind.
+// fieldsOf joins the selection by fields, and by name, with more of the kind.
 func fieldsOf(sel object.Selection, more ...string) string {
 	var terms []string
 	if sel.Name != "" {

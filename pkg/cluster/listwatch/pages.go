@@ -19,21 +19,20 @@ const restarts = 2
 // errNoProgress says that a page leads to where it is.
 var errNoProgress = errors.New("the list makes no progress")
 
-// Pages reads a list page by page. A list that never comes to its end that way costs
-// six requests at most, whoever reads it (edge case 94).
+// Pages reads a list page by page. A list that cannot be finished that way costs at most
+// six requests, for every caller (edge case 94).
 type Pages struct {
 	// Fetch reads the page that a token leads to, the first one if it is empty, of at
 	// most size objects; 0 means all.
 	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
 	// Size of a page; 0 asks for all at once.
 	Size int
-	// AnyTime: the pages need not be of one moment. Where a list is too old, the
-	// server may then say how to go on with one of now.
+	// AnyTime: the pages need not be of one moment. If a list is too old, the server may
+	// then say how to continue with a current one.
 	AnyTime bool
-	// Begin is called when the list begins, and again when it begins anew; nil where
-	// nobody needs to know.
+	// Begin is called when the list begins, and again when it restarts; it may be nil.
 	Begin func()
-	// More reports whether to go on after a page, and how large the next may be; nil
+	// More reports whether to continue after a page, and how large the next may be; nil
 	// reads everything.
 	More func(page metav1.ListMeta) (size int, on bool)
 }

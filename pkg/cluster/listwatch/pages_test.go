@@ -10,13 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// page is one request of a list: where it goes on from, and how much is asked for.
+// page is one request of a list: where it continues, and its limit.
 type page struct {
 	token string
 	size  int
 }
 
-// expired says that a list is too old, and where to go on with one of now.
+// expired is the error that a list is too old, with the token to continue with a current
+// one.
 func expired(next string) error {
 	err := apierrors.NewResourceExpired("too old")
 	err.ErrStatus.Continue = next
@@ -101,7 +102,7 @@ func TestPages(t *testing.T) {
 				p := page{token, size}
 				got = append(got, p)
 				if len(got) > 100 {
-					return metav1.ListMeta{}, nil // It would go on for ever.
+					return metav1.ListMeta{}, nil // It would continue forever.
 				}
 				next, err := tt.answer(p)
 				return metav1.ListMeta{Continue: next}, err

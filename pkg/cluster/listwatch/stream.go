@@ -29,11 +29,11 @@ const (
 	watchLate = 5 * time.Second
 )
 
-// errTooOld: the server cannot go on from the version that we have.
+// errTooOld: the server cannot continue from the version that we have.
 var errTooOld = errors.New("the version to watch from is too old")
 
-// follow tells of changes since version, over as many watches as it takes. It
-// returns errTooOld if a list has to be read before it can go on.
+// follow reports changes since version, over as many watches as it takes. It returns
+// errTooOld if a list has to be read before it can continue.
 func (w *watching) follow(ctx context.Context) error {
 	pauses := pausesOfWatches()
 	for {
@@ -57,8 +57,8 @@ func (w *watching) follow(ctx context.Context) error {
 	}
 }
 
-// quick is how soon a watch ends that was closed for another reason than its age.
-// The next one then waits a little: what closes it may do so again.
+// quick is the age below which a watch must have been closed for a reason other than its
+// age. The next one then waits a little, because that reason may persist.
 const quick = time.Second
 
 func pausesOfWatches() wait.Backoff {
@@ -99,7 +99,7 @@ func (w *watching) watch(ctx context.Context) error {
 	}
 }
 
-// torn tells what the end of a stream means that nobody announced.
+// torn interprets the unannounced end of a stream.
 func (w *watching) torn(body *stream, err error) error {
 	var wrong *answer.WrongError
 	switch {
@@ -120,8 +120,8 @@ type stream struct {
 	end context.CancelCauseFunc
 }
 
-// open begins a watch. The attempt by which it is opened ends when the server
-// answers; what it answers with goes on.
+// open begins a watch. The attempt that opens it ends when the server answers; the body
+// of the answer continues.
 func (w *watching) open(ctx context.Context, length time.Duration) (*stream, error) {
 	var s *stream
 	err := w.do(ctx, func(attempt context.Context) error {
@@ -194,8 +194,8 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	return nil, answer.Wrong("an event of a watch has the type %q", f.Type)
 }
 
-// broken reads the error by which a server ends a watch. What we have missed only
-// a list can tell.
+// broken reads the error with which a server ends a watch. Only a list can show what we
+// have missed.
 func (w *watching) broken(text []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(text, &status); err != nil {

@@ -25,28 +25,27 @@ type Source struct {
 	Send *request.Sender
 	// NewlyServed: see [request.Request].
 	NewlyServed func(schema.GroupVersionKind) bool
-	// OnPolling hears that objects are read again and again, because we may not do what
-	// verb says, and nothing else can be done; nil if nobody does.
+	// OnPolling is called if objects are read again and again, because we may not do what
+	// verb says and have no other way; it may be nil.
 	OnPolling func(kind object.Kind, sel object.Selection, verb string)
 }
 
-// Watch tells of the selected objects as they are, then as they change, until ctx
-// is done or an error comes that no waiting cures; it returns that. tell is called
-// by one goroutine, one call at a time; the objects belong to it.
+// Watch reports the selected objects as they are, then as they change, until ctx is done
+// or an error occurs that waiting does not cure; it returns that error. tell is called by
+// one goroutine, one call at a time; it may keep the objects.
 //
-// It is one list, page by page, then one watch, however many objects there are. A
-// watch that ends is taken up where it was, and one that cannot be (410 Gone) is
-// begun anew: what disappeared meanwhile is told as Gone (edge case 50). Each
-// failure is told as Unreadable, once for each time that the server was asked, and
-// what cures it as Synced.
+// It is one list, page by page, then one watch, however many objects there are. A watch
+// that ends is resumed where it was, and if that is impossible (410 Gone), it starts
+// again: what disappeared in the meantime is reported as Gone (edge case 50). Each
+// failure is reported as Unreadable, once for each request, and the recovery as Synced.
 //
-// Where we may not watch, the list is read again and again; where we may not list
-// and Name is set, that one object is. A role that names objects (resourceNames)
-// allows to list and watch each of them by Name. Of objects that a selector of
-// Labels or Fields no longer matches, Gone is told too.
+// If we may not watch, the list is read again and again; if we may not list and Name is
+// set, that one object is. A role that names objects (resourceNames) allows listing and
+// watching each of them by Name. Objects that a selector of Labels or Fields no longer
+// matches are reported as Gone, too.
 //
-// An error for which [request.Unserved] is true says that the server does not serve the
-// kind (any more).
+// An error for which [request.Unserved] is true means that the server does not, or no
+// longer, serve the kind.
 func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	w := &watching{source: s, kind: kind, sel: sel, tell: tell, known: map[types.NamespacedName]sighting{}}
 	err := w.run(ctx)
@@ -63,13 +62,13 @@ type watching struct {
 	sel    object.Selection
 	tell   func(object.Change)
 
-	// known is what was told, without the objects.
+	// known is what was reported, without the objects.
 	known map[types.NamespacedName]sighting
 	// round counts the lists.
 	round int
-	// version is where to go on from.
+	// version is where to continue.
 	version string
-	// blind: Unreadable was told, and nothing since.
+	// blind: Unreadable was reported last.
 	blind bool
 }
 
@@ -104,11 +103,10 @@ func (w *watching) run(ctx context.Context) error {
 	}
 }
 
-// list reads everything selected, page by page, and tells of what is new, what
-// changed and what is gone. It asks for the newest state, never for one that a
-// cache of the server's may have kept: an older version of an object may be one
-// that was ready. A page that breaks off is read again; what was told of it already
-// is not told again.
+// list reads everything selected, page by page, and reports what is new, what changed and
+// what is gone. It asks for the newest state, never for one from a cache of the server's:
+// an older version of an object may be one that was ready. A page that breaks off is read
+// again; objects of it that were reported already are not reported again.
 func (w *watching) list(ctx context.Context) error {
 	l := &List{
 		Kind: w.kind, Size: UsualPage, Build: w.collection, Do: w.do,
@@ -143,11 +141,11 @@ func (w *watching) ref() object.Ref {
 	return object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name}
 }
 
-// poll reads again and again, the more rarely the longer it takes: it must not
-// become what keeps the server busy. lacks is what we may not do; empty where that is not
-// why. It is told once it is seen that reading once was not enough.
+// poll reads again and again, at longer intervals the longer a read takes, so that it
+// does not overload the server. lacks is the verb that we may not use; empty if that is
+// not the reason. It is reported once reading a single time has proved not to be enough.
 func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
-	const share = 10 // of the time may go into reading
+	const share = 10 // at most a tenth of the time goes into reading
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.3, Jitter: 0.1, Steps: 100, Cap: 3 * time.Second}
 	for {
 		began := time.Now()
@@ -186,7 +184,7 @@ func (w *watching) get(ctx context.Context) error {
 	return nil
 }
 
-// do sends a request, and tells at once when it does not come through.
+// do sends a request, and reports at once if it fails.
 func (w *watching) do(ctx context.Context, send func(context.Context) error) error {
 	r := request.Request{Ref: w.ref(), NewlyServed: w.source.NewlyServed(w.kind.GVK), Bulk: true}
 	return w.source.Send.Do(ctx, r, func(ctx context.Context) error {
@@ -202,5 +200,5 @@ func (w *watching) do(ctx context.Context, send func(context.Context) error) err
 	})
 }
 
-// collection returns a request for what is selected.
+// collection returns a request for the selected objects.
 func (w *watching) collection() *rest.Request { return Collection(w.source.REST, w.kind, w.sel) }

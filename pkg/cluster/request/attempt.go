@@ -13,15 +13,14 @@ import (
 type attempt struct {
 	// about are the objects that the request concerns.
 	about []object.Ref
-	// quiet: its warnings are for nobody.
+	// quiet: its warnings are not shown.
 	quiet bool
-	// retryAfter is what the server asks to wait; 0 where it asks nothing.
+	// retryAfter is the delay that the server asks for; 0 for none.
 	retryAfter time.Duration
 	// heard is when the request went out or something of its answer came in, in
 	// nanoseconds; 0 while it waits for credentials.
 	heard atomic.Int64
-	// wrote is set once something was sent that changes the cluster; nil where
-	// nobody asks.
+	// wrote is set once a request was sent that changes the cluster; it may be nil.
 	wrote *atomic.Bool
 	// unguarded: the guard of the run is not asked about it.
 	unguarded bool
@@ -42,8 +41,8 @@ func withAttempt(ctx context.Context, a *attempt) context.Context {
 	return context.WithValue(ctx, attemptKey{}, a)
 }
 
-// attemptOf returns the attempt that ctx belongs to, an empty one for a request
-// that is nobody's, so that callers need not ask.
+// attemptOf returns the attempt that ctx belongs to, or an empty one for a request
+// without an attempt, so that callers need not check.
 func attemptOf(ctx context.Context) *attempt {
 	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 		return a

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// health is what can be said of the server as a whole.
+// health describes the server as a whole.
 type health int
 
 const (
@@ -24,9 +24,9 @@ const (
 	ready
 )
 
-// health asks whether the server is there. /readyz counts what a start is made
-// of, such as the roles that others are let in by; a server that keeps it from us
-// is there as well. What answers anything but ok is no API server.
+// health asks whether the server is there. /readyz covers the steps of a start, such as
+// the roles by which other clients are admitted; a server that refuses us /readyz is
+// there as well. An answer other than ok does not come from an API server.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
@@ -54,20 +54,19 @@ func (s *Sender) Ready(ctx context.Context) error {
 }
 
 // availability finds out whether the server is away, and waits until it is back. One
-// goroutine looks, the others wait for what it finds.
+// goroutine looks, the others wait for its result.
 type availability struct {
 	limit time.Duration
 	ask   func(context.Context) (health, error)
 	tell  func(object.Ref, error, time.Duration, time.Duration)
 
-	// drop gives up connections that nobody uses: one that is dead must not be what
-	// the server is asked on.
+	// drop closes idle connections: a dead one must not be used to ask the server.
 	drop func()
 
 	mu sync.Mutex
 	// probe is the latest question on behalf of a silent request.
 	probe *probe
-	// search is under way; nil where nobody looks.
+	// search is in progress; nil if there is none.
 	search *search
 	// since is when the server was first found away; zero while it is there.
 	since time.Time
@@ -79,8 +78,8 @@ type availability struct {
 	gone *UnreachableError
 }
 
-// probe is one question to the server, for all who have it. away is there when
-// done is closed.
+// probe is one question to the server, shared by all who have it. away is valid when done
+// is closed.
 type probe struct {
 	began time.Time
 	done  chan struct{}
@@ -101,8 +100,8 @@ type search struct {
 const (
 	// fresh is how long a server that was found there is believed to be.
 	fresh = time.Second
-	// settling is how long a server that came back may take to get ready. Longer,
-	// and the requests themselves tell what is wrong.
+	// settling is how long a server that came back may take to get ready. If it takes
+	// longer, the requests themselves show what is wrong.
 	settling = 10 * time.Second
 )
 
@@ -127,12 +126,12 @@ func (o *availability) wait(ctx context.Context) error {
 	}
 }
 
-// found is what a request without answer led to.
+// found is the result of looking into a request without an answer.
 type found struct {
 	// wasAway: the server was not there, and now it is.
 	wasAway bool
-	// first: nobody else knows it yet. A connection that breaks takes many requests
-	// with it, and is one thing to tell.
+	// first: this caller learns it first. A connection that breaks fails many requests,
+	// and is reported once.
 	first bool
 }
 
@@ -184,7 +183,7 @@ func (o *availability) checkSince(ctx context.Context, since time.Time, cause er
 	return found{wasAway: s.wasAway, first: true}, err
 }
 
-// there reports whether the server is well, as it says itself.
+// there reports whether the server is well, by its own account.
 func (o *availability) there(ctx context.Context) bool {
 	o.mu.Lock()
 	known := time.Since(o.seen) < fresh
@@ -201,8 +200,8 @@ func (o *availability) there(ctx context.Context) bool {
 	return health == ready
 }
 
-// end notes what a search found. One that was interrupted found nothing; the
-// next goes on from where it was, unless somebody got an answer meanwhile.
+// end records the result of a search. A search that was interrupted has none; the next
+// continues where it was, unless another request got an answer in the meantime.
 func (o *availability) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -216,8 +215,8 @@ func (o *availability) end(err error) {
 	errors.As(err, &o.gone)
 }
 
-// askIn asks within what is left of the time, and gives a far server time for an
-// answer even where nothing is.
+// askIn asks within the remaining time, and gives a distant server time for an answer
+// even if none remains.
 func (o *availability) askIn(ctx context.Context, left time.Duration) (health, error) {
 	const least = time.Second
 	ctx, cancel := context.WithTimeout(ctx, max(left, least))

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
 )
 
-// Class is what to do about a request that failed.
+// Class is how to handle a request that failed.
 type Class int
 
 const (
@@ -21,15 +21,15 @@ const (
 	Final Class = iota
 	// Busy failures may pass, as the server says, or as is known.
 	Busy
-	// Unexplained failures are internal errors of which the server does not say what
-	// they are. A change of etcd's leader comes so, and so does a manifest with an unknown
+	// Unexplained failures are internal errors for which the server gives no reason. A
+	// change of etcd's leader looks like that, and so does a manifest with an unknown
 	// field, or one that server-side apply cannot merge (k/k#113482).
 	Unexplained
 	// Lost requests got no answer, or none of an API server's.
 	Lost
 )
 
-// Classify tells by type, code and reason, never by text.
+// Classify decides by type, code and reason, never by text.
 func Classify(err error, r Request) Class {
 	var (
 		gone    *UnreachableError
@@ -80,8 +80,8 @@ func classifyStatus(s metav1.Status, r Request) Class {
 	}
 }
 
-// busyOrLost tells an API server's answer from that of a load balancer which has
-// no API server behind it. The latter does not know how to answer as one.
+// busyOrLost distinguishes an API server's answer from that of a load balancer without an
+// API server behind it. The latter does not answer with a proper Status.
 func busyOrLost(s metav1.Status) Class {
 	switch s.Code {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -103,7 +103,7 @@ func mayPass(s metav1.Status, r Request) bool {
 	return !r.Guarded && !hasCause(s, metav1.CauseTypeFieldManagerConflict)
 }
 
-// pressure is what the end of a request tells the limiter.
+// pressure is what the end of a request says to the limiter.
 func pressure(err error, r Request) signal {
 	switch s := StatusOf(err); {
 	case s.Code == http.StatusTooManyRequests, s.Code == http.StatusServiceUnavailable, s.Code == http.StatusGatewayTimeout:

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Clock tells the time as the API server has it: by its answers' Date, which net/http
-// writes into every one of them. Times in a cluster's objects can be compared with that
-// one alone. By the clock of a laptop that is an hour off, every lease has expired, and
-// each controller is dead. The zero value is this machine's clock.
+// Clock has the API server's time: that of its answers' Date, which net/http writes into
+// every one of them. Times in a cluster's objects can be compared only with that. By the
+// clock of a laptop that is an hour off, every lease has expired, and each controller is
+// dead. The zero value is this machine's clock.
 type Clock struct{ ahead atomic.Int64 }
 
 // tolerance is the difference that is taken for none: a Date has whole seconds, and an
@@ -35,8 +35,8 @@ func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	case end.Before(sent.Add(-tolerance)):
 		ahead = end.Sub(sent)
 	}
-	// What was known stays, unless it was wrong: two times that this clock told have to be
-	// as far apart as they are.
+	// The former offset stays unless it was wrong: two times from this clock have to be
+	// as far apart as they really are.
 	if known := time.Duration(c.ahead.Load()); (ahead - known).Abs() > tolerance {
 		c.ahead.Store(int64(ahead))
 	}

@@ -40,8 +40,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// What it tells goes on evenly, though each Date is up to a second old; and a clock that
-// was put right is believed.
+// The clock advances evenly, though each Date is up to a second old; and a corrected
+// clock is trusted.
 func TestClockIsEven(t *testing.T) {
 	var c Clock
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -74,9 +74,9 @@ func (e *UnreachableError) Hint() string {
 	}
 }
 
-// credentialsError says that no request went out, since what the kubeconfig names for
-// credentials gave none: a program that fails, a login that has expired. It tells nothing
-// about the server, and nothing about the object.
+// credentialsError says that no request was sent, because the source of credentials in
+// the kubeconfig gave none: a program that fails, a login that has expired. It says
+// nothing about the server, and nothing about the object.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
@@ -100,7 +100,7 @@ func (e *startingError) Error() string {
 	return fmt.Sprintf("the API server is starting (it answers /readyz with %d)", e.code)
 }
 
-// Starting tells a server that is not ready from one that does not answer.
+// Starting distinguishes a server that is not ready from one that does not answer.
 func (e *startingError) Starting() bool { return true }
 
 // noAnswerError says that the server is there, but a request was never answered.
@@ -172,11 +172,11 @@ func (e *underwayError) Error() string { return e.err.Error() }
 
 func (e *underwayError) Unwrap() error { return e.err }
 
-// MayBeWritten marks errors of writes of which nobody knows whether they arrived.
+// MayBeWritten marks errors of writes that may or may not have arrived.
 func (e *underwayError) MayBeWritten() bool { return true }
 
-// explain makes an error that is final what the caller sees: with a hint where we
-// know what helps, and told apart where no request came through.
+// explain turns a final error into the one that the caller sees: with a hint if we know a
+// remedy, and marked if the request never reached the server.
 func explain(err error) error {
 	var unsent *url.Error
 	var hint string

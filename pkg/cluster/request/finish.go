@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// lastWord is how long a write that was sent may still take when the run is
-// stopped: nearly every one is answered by then, and nobody has to wonder whether
-// it was carried out.
+// lastWord is how long a write that was sent may still take when the run is stopped:
+// nearly every write is answered by then, so the user need not wonder whether it was
+// carried out.
 const lastWord = 3 * time.Second
 
-// toTheEnd returns a context for one try of a request that ends with ctx, but
-// lastWord later if by then something was sent that changes the cluster: a run that
-// is out of time starts nothing, and finishes what is under way. It has to be
-// released.
+// toTheEnd returns a context for one try of a request. It ends with ctx, or lastWord
+// later if a request that changes the cluster has been sent by then: a run that is out of
+// time starts nothing, and finishes what is in progress. The context has to be released.
 func toTheEnd(ctx context.Context, a *attempt) (context.Context, context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

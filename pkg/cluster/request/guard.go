@@ -22,8 +22,8 @@ type Guard interface {
 
 type unguardedKey struct{}
 
-// Unguarded returns a context under which the guard is not asked: for what is no part of
-// what it protects, such as the requests for the lock itself.
+// Unguarded returns a context that bypasses the guard, for requests outside its
+// protection, such as those for the lock itself.
 func Unguarded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unguardedKey{}, true)
 }
@@ -65,9 +65,9 @@ func (t *transport) guarded(req *http.Request, send func(*http.Request) (*http.R
 	}
 }
 
-// bounded returns the request with a bound on how long the server may take for it, counted
-// from when it arrives there, and with a body whose end does not leave unless the guard
-// still allows it. What the server does not get whole, it does not carry out.
+// bounded returns the request with a bound on how long the server may work on it, counted
+// from its arrival, and with a body whose last part is sent only if the guard still
+// allows it. The server does not execute a request that it does not get in full.
 func (t *transport) bounded(req *http.Request, within time.Duration) *http.Request {
 	out := req.Clone(req.Context())
 	// The API server refuses a bound above its own, by default a minute; no guard allows

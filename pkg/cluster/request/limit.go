@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// signal is what the end of a request tells of the server's load.
+// signal is what the end of a request says about the server's load.
 type signal int
 
 const (
@@ -17,12 +17,11 @@ const (
 	tooMuch
 )
 
-// limit is how many requests to have under way at once. It starts modest and
-// doubles from round to round, a round being as many answers as the limit, for as
-// long as an answer takes hardly longer for it: then more requests at once mean
-// more of them a second. Where it takes much longer, requests only queue at the
-// server, and the limit stays. It halves when the server says that it is too
-// much, and then grows slowly, as TCP does.
+// limit is how many requests may be in progress at once. It starts low and doubles from
+// round to round, a round being as many answers as the limit, while answers take hardly
+// longer because of it: more parallel requests then mean more of them a second. If they
+// take much longer, requests only queue at the server, and the limit stays. It halves
+// when the server says that it is overloaded, and then grows slowly, as TCP does.
 //
 // It is a pure function of what it observes.
 type limit struct {
@@ -34,11 +33,11 @@ type limit struct {
 	round []time.Duration
 	// wanted: in this round there was more to send than the limit let through.
 	wanted bool
-	// spared counts the requests that were sent before the latest halving: what
-	// they tell is known.
+	// spared counts the requests that were sent before the latest halving: their results
+	// add nothing new.
 	spared int
-	// base are the medians of the latest rounds; their least is how long an answer
-	// takes when nobody waits.
+	// base holds the medians of the latest rounds; their minimum is how long an answer
+	// takes without a queue.
 	base []time.Duration
 }
 
@@ -51,8 +50,8 @@ const (
 	// Both leave room for what others do to the server: too narrow costs far more,
 	// by the way to it, than too wide.
 	crowded, drowning = 2.5, 6
-	// recent is how many rounds count for what is best. What takes long by itself,
-	// such as a kind with a slow webhook, is then its own measure.
+	// recent is how many rounds count for the minimum. Requests that are slow by nature,
+	// such as those for a kind with a slow webhook, thus become their own measure.
 	recent = 10
 )
 
@@ -62,8 +61,8 @@ func newLimit(most int) limit {
 
 func (l *limit) now() int { return max(1, int(l.size)) }
 
-// observe takes note of the end of a request. waiting tells that others wait for
-// their turn.
+// observe records the end of a request. waiting reports whether others wait for their
+// turn.
 func (l *limit) observe(what signal, took time.Duration, waiting bool) {
 	l.wanted = l.wanted || waiting
 	switch what {

@@ -53,7 +53,7 @@ func (l *limiter) leave(turn chan struct{}) {
 	l.next()
 }
 
-// release tells what became of a request, and how long it took.
+// release records the result of a request, and how long it took.
 func (l *limiter) release(what signal, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *limiter) restart() {
 	l.limit = newLimit(l.limit.most)
 }
 
-// next lets through who waits, as far as there is room.
+// next admits waiting requests, as far as there is room.
 func (l *limiter) next() {
 	for l.underway < l.limit.now() && len(l.waiting) > 0 {
 		close(l.waiting[0])

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// model is a server in virtual time: what a request takes on the way, what it
-// keeps one of the cores busy for, and how many it lets in before it refuses.
+// model is a server in virtual time: the latency of a request, how long it occupies one
+// of the cores, and how many are admitted before the server refuses.
 type model struct {
 	away, work time.Duration
 	cores      chan struct{} // nil: no end of them
@@ -43,7 +43,7 @@ func (m *model) serve() (signal, time.Duration) {
 	return answered, time.Since(began)
 }
 
-// delay is what others cost: a little mostly, and much now and then.
+// delay is the cost of other clients: usually small, and now and then large.
 func (m *model) delay() time.Duration {
 	if m.noise == nil {
 		return 0
@@ -76,7 +76,7 @@ func (m *model) run(p *limiter, n int) time.Duration {
 	return time.Since(began)
 }
 
-// fixed is a pace of so many requests at once, whatever happens.
+// fixed is a limiter with a constant limit.
 func fixed(n int) *limiter {
 	p := newLimiter(n)
 	p.limit.size, p.limit.steady = float64(n), 0
@@ -138,7 +138,8 @@ func TestPaceAmongOthers(t *testing.T) {
 	}
 }
 
-// A server that refuses is spared: few refusals, and still near what it lets in.
+// A server that refuses gets fewer requests: there are few refusals, and throughput stays
+// near its limit.
 func TestPaceBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &model{away: 10 * time.Millisecond, work: 10 * time.Millisecond, most: 20}
@@ -153,7 +154,7 @@ func TestPaceBacksOff(t *testing.T) {
 	})
 }
 
-// What was refused once is tried for again later: limits pass.
+// The limit grows again after a refusal, because overload passes.
 func TestPaceRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, p := &model{away: 100 * time.Millisecond, most: 4}, newLimiter(64)
@@ -191,7 +192,7 @@ func TestWidthWithoutDemandStays(t *testing.T) {
 		w.observe(answered, time.Millisecond, false)
 	}
 	if w.now() != startLimit {
-		t.Errorf("width %d, though nobody waited", w.now())
+		t.Errorf("width %d, though no request waited", w.now())
 	}
 }
 

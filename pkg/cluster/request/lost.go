@@ -19,9 +19,9 @@ var (
 	errCutShort       = errors.New("the answer ended too early")
 )
 
-// lostError says that no answer came, or not all of it. What broke a connection
-// often has no type in net/http and http2; where it broke is certain. It neither
-// shows nor unwraps its cause: client-go would know it, and try again.
+// lostError says that no answer came, or not all of it. The cause of a broken connection
+// often has no type in net/http and http2; the place where it broke is certain. The error
+// neither shows nor unwraps its cause, because client-go would recognize it and retry.
 type lostError struct{ cause error }
 
 // Broken says that a connection was lost, and by what.

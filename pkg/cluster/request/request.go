@@ -10,22 +10,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Request is what there is to know of a request besides how to send it.
+// Request describes a request, except for how to send it.
 type Request struct {
-	// Ref is what it is about, without a name where it is about a kind.
+	// Ref is its object, without a name if it is about a kind.
 	Ref object.Ref
 	// About are the objects that the server's warnings concern; Ref alone if nil.
 	About []object.Ref
 	// Guarded requests are bound to a resource version: that it is no longer
 	// current is an answer.
 	Guarded bool
-	// NewlyServed requests are about a kind that was not served a moment ago. Where
-	// several API servers share the work, some may be behind.
+	// NewlyServed requests are about a kind that was not served a moment ago. If several
+	// API servers share the work, some may lag behind.
 	NewlyServed bool
-	// Quiet requests are ours alone: nobody wants to be warned about them.
+	// Quiet requests are internal: their warnings are not shown.
 	Quiet bool
-	// Bulk requests take as long as the data that they move: their time tells
-	// nothing about the server.
+	// Bulk requests take as long as their data takes to move, so their time says nothing
+	// about the server.
 	Bulk bool
 	// wrote: it was sent to change something, and the server has not said that it
 	// did not.

@@ -16,10 +16,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// Do sends one request by send, as often as it takes: at the pace the server
-// allows, again when what kept it from succeeding may pass, and after waiting
-// when the server is away. What is sent must do no harm when it is done twice,
-// for an answer that is lost may belong to a request that was carried out.
+// Do sends one request by send, as often as it takes: at the pace the server allows, with
+// retries if the obstacle may pass, and after waiting if the server is away. The request
+// must be safe to repeat, because an answer that is lost may belong to a request that was
+// carried out.
 func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) error) error {
 	r.wrote = new(atomic.Bool)
 	err := s.repeat(ctx, r, send)
@@ -53,14 +53,14 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		switch class {
 		case Unexplained:
 			if failures > 1 && s.availability.there(ctx) {
-				return explain(err) // The server is well: it is the request.
+				return explain(err) // The server is well, so the request is at fault.
 			}
 		case Lost:
 			found, gone := s.missed(ctx, err)
 			if gone != nil {
 				return gone
 			}
-			// One that was waited for to the end is nobody else's.
+			// A failure that outlasted the time concerns this request alone.
 			tell = tell || found.first || errors.Is(err, context.DeadlineExceeded)
 			err = CauseOf(err)
 			if found.wasAway { // That was not about this request.
@@ -85,7 +85,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		}
 		in = min(max(in, asked), left)
 		if tell && class == Unexplained {
-			s.onRetry(r.Ref, err, in, 0) // As soon as the server is well, it ends.
+			s.onRetry(r.Ref, err, in, 0) // The wait ends as soon as the server is well.
 		} else if tell {
 			s.onRetry(r.Ref, err, in, left)
 		}
@@ -107,7 +107,7 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	if err := s.availability.wait(ctx); err != nil {
 		return 0, 0, err
 	}
-	if ctx.Err() != nil { // Nothing begins that nobody waits for.
+	if ctx.Err() != nil { // The caller has given up.
 		return 0, 0, context.Cause(ctx)
 	}
 	a := &attempt{about: r.About, quiet: r.Quiet, unguarded: isUnguarded(ctx), wrote: r.wrote}
@@ -140,7 +140,7 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	return a.retryAfter, took, err
 }
 
-// asUnsent tells apart the error of a request that never came to the connection.
+// asUnsent marks the error of a request that never reached the connection.
 func asUnsent(err error) error {
 	if errors.As(err, new(*refusedError)) {
 		return err
@@ -151,7 +151,7 @@ func asUnsent(err error) error {
 	return err
 }
 
-// missed finds out what it was about that a request got no answer.
+// missed finds out why a request got no answer.
 func (s *Sender) missed(ctx context.Context, err error) (found, error) {
 	if silent, ok := errors.AsType[*stalledError](err); ok {
 		return s.availability.checkStall(ctx, silent.since)
@@ -191,9 +191,9 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	}
 }
 
-// ofWebhook reports whether the server is well and refuses because a webhook that has
-// to be asked does not answer. It is the one case that only words tell: such a Status
-// is like that of any internal error.
+// ofWebhook reports whether the server is well and refuses because a webhook that it has
+// to ask does not answer. This is the only case that is recognized by its text: the
+// Status is like that of any internal error.
 func ofWebhook(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
 }

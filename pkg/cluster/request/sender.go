@@ -16,16 +16,16 @@ const (
 	// MaxConcurrency is below the 100 streams that the API server allows on one
 	// HTTP/2 connection.
 	MaxConcurrency = 96
-	// attemptLimit is how long one request may take where the user sets no limit
-	// (--request-timeout): twice the minute after which the API server itself ends
-	// a request, so that it passes only where nobody is working on it.
+	// attemptLimit is how long one request may take if the user sets no limit
+	// (--request-timeout): twice the minute after which the API server itself ends a
+	// request, so it is exceeded only if no server is working on it.
 	attemptLimit = 2 * time.Minute
 )
 
 // Options of a Sender.
 type Options struct {
-	// Timeout is how long to keep trying while the server is away, or while what it
-	// answers may pass. 0 tries once.
+	// Timeout is how long to keep trying while the server is away, or while it gives
+	// answers that may pass. 0 tries once.
 	Timeout time.Duration
 	// Concurrency bounds the requests that are under way at once; 0 means
 	// [MaxConcurrency].
@@ -102,8 +102,8 @@ func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock)
 	return c
 }
 
-// Once sends a request by send without trying again: for whoever asks what is wrong
-// with a cluster, an answer that does not come is an answer.
+// Once sends a request by send without retrying: for a diagnosis of a cluster, a missing
+// answer is an answer.
 func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context) error) error {
 	_, _, err := s.try(ctx, r, send)
 	switch {

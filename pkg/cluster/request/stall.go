@@ -7,9 +7,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// listen watches over a request that is under way, until ctx is done: where
-// nothing is heard of it for a while, and nothing of the server either, it is
-// ended. A server that is there may take its time, and that is told (edge case 91).
+// listen watches a request in progress until ctx is done. If neither the request nor the
+// server is heard of for a while, it ends the request. A server that is there may take
+// its time, and that is reported (edge case 91).
 func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.CancelCauseFunc) {
 	most := s.availability.stallAfter()
 	for in := most; pause.For(ctx, in) == nil; {

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Unserved tells a path that the server does not know from an object that does
+// Unserved distinguishes a path that the server does not know from an object that does
 // not exist.
 func Unserved(err error) bool { return unserved(StatusOf(err)) }
 
@@ -15,7 +15,7 @@ func unserved(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonNotFound && (s.Details == nil || s.Details.Name == "" || foreign(s))
 }
 
-// foreign tells that the answer was not a Status, as client-go notes it.
+// foreign reports whether the answer was not a Status, which client-go records.
 func foreign(s metav1.Status) bool {
 	return hasCause(s, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -32,7 +32,7 @@ func hasCause(s metav1.Status, cause metav1.CauseType) bool {
 	return false
 }
 
-// noCode stands for the status code of a request that was not answered.
+// noCode is the status code of a request that was not answered.
 const noCode = -1
 
 // codeOf returns the status code of an error.
@@ -60,7 +60,8 @@ func detailsOf(err error) metav1.StatusDetails {
 	return metav1.StatusDetails{}
 }
 
-// Denied tells that this way of asking is not open to us, whatever the object.
+// Denied reports whether we may not send this kind of request at all, whatever the
+// object.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }

@@ -17,14 +17,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
 )
 
-// transport is the part of a request's way right above the connection, below
-// authentication. It numbers requests, and it takes from client-go what makes it
-// try again by itself, silently and ten times over: that is done in [Sender.Do],
-// where the user is told.
+// transport sits right above the connection, below authentication. It numbers requests,
+// and it disables client-go's own retries, which are silent and up to ten: [Sender.Do]
+// retries instead, and reports that to the user.
 type transport struct {
 	next http.RoundTripper
 	run  string
-	// base is what comes before every path on the server.
+	// base precedes every path on the server.
 	base  string
 	sent  *atomic.Int64
 	clock *Clock
@@ -99,8 +98,8 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isPage reports whether an answer is a web page that claims to be what was asked
-// for: a login page, mostly, to which a proxy has led us. No API server sends one.
+// isPage reports whether an answer is a web page in place of what was asked for: usually
+// a login page to which a proxy has redirected us. No API server sends one.
 func isPage(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err == nil && kind == "text/html" && resp.StatusCode < http.StatusMultipleChoices
@@ -117,7 +116,7 @@ func writes(req *http.Request) bool {
 
 func isDryRun(req *http.Request) bool { return req.URL.Query().Has("dryRun") }
 
-// WrappedRoundTripper lets apimachinery see what is below.
+// WrappedRoundTripper gives apimachinery access to the inner transport.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // retryAfter reads both forms of the header (RFC 9110, 10.2.3).
@@ -131,7 +130,7 @@ func retryAfter(header string) time.Duration {
 	return 0
 }
 
-// body is the body of an answer. It tells a connection that broke from the end.
+// body is the body of an answer. It distinguishes a broken connection from the end.
 type body struct {
 	io.ReadCloser
 	ctx context.Context

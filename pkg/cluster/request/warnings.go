@@ -19,7 +19,8 @@ type Warnings struct {
 
 	telling *sync.Mutex // guards told, and serialises tell
 	told    map[object.Ref][]string
-	// deprecated is what an object was warned of, and by whom.
+	// deprecated holds the deprecations that an object was warned about, and by which
+	// server.
 	deprecated map[announced]bool
 }
 
@@ -33,18 +34,18 @@ type announced struct {
 // miscWarning is the code of all warnings that the API server sends.
 const miscWarning = 299
 
-// NewWarnings returns a handler that holds telling while it tells.
+// NewWarnings returns a handler that holds telling while it calls tell.
 func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 	return &Warnings{tell: tell, telling: telling, told: map[object.Ref][]string{}, deprecated: map[announced]bool{}}
 }
 
-// HandleWarningHeaderWithContext tells of a warning, once for each object: a dry
-// run and the write after it warn of the same. What a list is warned of concerns
-// every object that it was read for, as if each had been read by itself.
+// HandleWarningHeaderWithContext reports a warning, once for each object: a dry run and
+// the write after it return the same warning. A warning about a list concerns every
+// object that the list was read for, as if each had been read by itself.
 //
-// What our webhook says of the same is folded into that. What is taken from others we
-// report ourselves, with both values, and a write that takes is bound to the version
-// that was read; what is deprecated the API server has told as well, in other words.
+// Our webhook's warnings are folded into these. We report ourselves what is taken from
+// others, with both values, and a write that takes is bound to the version that was read;
+// the API server also reports what is deprecated, in other words.
 func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if w.tell == nil || code != miscWarning || text == "" {
 		return
@@ -69,12 +70,12 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	}
 }
 
-// known reports whether the object was warned of the same by the other one of the API
-// server and the webhook, and remembers who warned of what.
+// known reports whether the other one of the API server and the webhook has warned about
+// the same in the object, and records which of them warned about what.
 func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	for _, told := range w.told[ref] {
-		// A definition's author may say it in words that nobody else can know: the
-		// webhook quotes them.
+		// A definition's author may word it in a way that cannot be known in advance: the
+		// webhook quotes that text.
 		if strings.HasSuffix(text, ": "+told) || strings.HasSuffix(told, ": "+text) {
 			return true
 		}
@@ -111,8 +112,8 @@ func deprecatedIn(ref object.Ref, text string) string {
 // its key.
 var whichItem = regexp.MustCompile(`\[(\d+|[^\]]*=[^\]]*)\]`)
 
-// withoutName takes the object's name off a warning of the webhook, which names it
-// for all clients; who is told of it by us is told the object besides.
+// withoutName removes the object's name from a warning of the webhook, which adds it for
+// all clients; our reports name the object anyway.
 func withoutName(ref object.Ref, text string) (rest string, ours bool) {
 	name := ref.GVK.Kind + "/" + cmp.Or(ref.Namespace, "-") + "/" + ref.Name
 	return strings.CutPrefix(text, name+": ")
