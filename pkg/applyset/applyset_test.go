@@ -132,7 +132,7 @@ func TestRead(t *testing.T) {
 	} {
 		r := Read(tt.live)
 		if diff := cmp.Diff(tt.want, r.Promise); diff != "" || r.Told != tt.told {
-			t.Errorf("%s: told %t, (-want +got):\n%s", name, r.Told, diff)
+			t.Errorf("%s: Told is %t, (-want +got):\n%s", name, r.Told, diff)
 		}
 		var pending []string
 		for _, gr := range r.Resources {
@@ -148,8 +148,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What is rendered is read back: the promise, and nothing but the parent's own namespace
-// more.
+// A rendered parent is read back as it was: the promise, plus only the parent's own
+// namespace.
 func TestRenderIsReadBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 15))
 	for range 2000 {
@@ -190,7 +190,7 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// Each tool's mark is known; what charts and manifests carry anyway is none.
+// Each tool's mark is known; labels that charts and manifests carry anyway are not marks.
 func TestClaims(t *testing.T) {
 	id := ID(secretRef("prod", "shop"))
 	other := ID(secretRef("prod", "other"))

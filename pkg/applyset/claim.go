@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Claim is somebody who says that an object is theirs.
+// Claim is a tool's or another set's mark that an object is theirs.
 type Claim struct {
-	// Of is what they call what it belongs to: "Helm release", "ApplySet".
+	// Of names what the object belongs to: "Helm release", "ApplySet".
 	Of string
 	// Name is NAMESPACE/NAME, NAME, or an id.
 	Name string
@@ -20,10 +20,10 @@ type Claim struct {
 
 func (c Claim) String() string { return c.Of + " " + c.Name }
 
-// Claims returns who says that a live object is theirs, other than the set with this
-// id: another set, a Helm release, a Flux Kustomization or HelmRelease, an Argo CD
-// Application. Marks that mean no more than where a manifest came from, such as
-// app.kubernetes.io/managed-by, which every rendered chart has, are no claim.
+// Claims returns the claims on a live object, other than that of the set with this id:
+// those of another set, a Helm release, a Flux Kustomization or HelmRelease, an Argo CD
+// Application. Marks that only say where a manifest came from, such as
+// app.kubernetes.io/managed-by, which every rendered chart has, are not claims.
 func Claims(u *unstructured.Unstructured, id string) []Claim {
 	var all []Claim
 	if set := u.GetLabels()[PartOfLabel]; set != "" && set != id {
@@ -59,7 +59,7 @@ func claims(labels, annotations map[string]string) []Claim {
 	return all
 }
 
-// sign is how a tool marks what is its own.
+// sign is how a tool marks its objects.
 type sign struct {
 	of string
 	// name and namespace are keys of annotations, or of labels.

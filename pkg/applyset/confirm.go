@@ -8,9 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Doubt says why a prune looks like a mistake, so that somebody has to confirm it; empty
-// if it does not. What was pruned already makes it no more doubtful: a run that is
-// repeated after it was killed needs no confirmation that it did not need before.
+// Doubt says why a prune looks like a mistake and has to be confirmed; empty if it does
+// not. Members that are pruned already do not add to it: a run that is repeated after it
+// was killed needs no confirmation that it did not need before.
 func (d Decision) Doubt() string {
 	all := d.Stay + len(d.Doomed)
 	for _, k := range d.Kept {
@@ -33,8 +33,8 @@ func (d Decision) Doubt() string {
 	return ""
 }
 
-// Digest stands for what is doomed: the set and the names of the objects. Who confirms a
-// digest confirms that and nothing else.
+// Digest identifies what is doomed: the set and the names of the objects. A user who
+// confirms a digest confirms that and nothing else.
 func (d Decision) Digest() string {
 	h := sha256.New()
 	fmt.Fprintln(h, d.ID)

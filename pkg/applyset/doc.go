@@ -10,11 +10,12 @@
 //	record, err := applyset.Read(live)            // what the parent promises
 //	wider := record.Promise.Union(applyset.PromiseOf(refs))
 //	body := applyset.Render(parent, record, wider) // written before the members are
-//	decision := applyset.Decide(set, members)     // who goes, who stays, and why
+//	decision := applyset.Decide(set, members)     // what goes, what stays, and why
 //
-// A promise only ever grows before members are written, and shrinks to what is left
-// after a prune is complete: whoever is killed at any moment in between leaves no member
-// that nobody finds. [Claims] tells who else says that an object is theirs.
+// A promise only ever grows before members are written, and shrinks to what is left after
+// a prune is complete: a run that is killed at any moment in between leaves no member
+// that cannot be found. [Claims] returns the other claims on an object.
 //
-// It reads and writes nothing; lists, deletions and questions are for its callers.
+// The package reads and writes nothing; lists, deletions and questions are for its
+// callers.
 package applyset

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Member is what is known of a live object that has the label of a set.
+// Member is a live object that has the label of a set.
 type Member struct {
 	Ref object.Ref
 	// Kind is how the server serves it.
@@ -35,12 +35,12 @@ func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 // Set is the id of the set that the object says it is part of; empty for none.
 func (m Member) Set() string { return m.labels[PartOfLabel] }
 
-// Claims returns who says, besides the sets, that the object is theirs.
+// Claims returns the claims on the object besides those of sets.
 func (m Member) Claims() []Claim { return claims(m.labels, m.annotations) }
 
-// isCopy reports whether a controller made the object and copied the label to it from
-// the object that it was made for: a Service's labels are those of its Endpoints, an
-// operator's Pods have those of the custom resource. It goes with what it was made for.
+// isCopy reports whether a controller made the object and copied the label to it from its
+// source object: Endpoints have the labels of their Service, an operator's Pods those of
+// the custom resource. The copy goes away with its source.
 func (m Member) isCopy(parent object.Ref) (by string, copied bool) {
 	for _, owner := range m.owners {
 		if owner.Kind == parent.GVK.Kind && owner.Name == parent.Name {

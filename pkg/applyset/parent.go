@@ -26,7 +26,7 @@ const (
 	// namespace is always part of it, and not written down.
 	KindsAnnotation      = "applyset.kubernetes.io/contains-group-kinds"
 	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
-	// resourcesAnnotation is what came before KindsAnnotation: it is read, not written.
+	// resourcesAnnotation is the predecessor of KindsAnnotation: it is read, not written.
 	resourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
 )
 
@@ -68,8 +68,8 @@ func ParentKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 }
 
-// MayBeParent reports whether every server allows objects of the kind as parents. Of
-// other kinds, those may be whose definition has [ParentTypeLabel].
+// MayBeParent reports whether every server allows objects of the kind as parents. Any
+// other kind needs [ParentTypeLabel] on its definition.
 func MayBeParent(gk schema.GroupKind) bool {
 	return gk.Group == "" && (gk.Kind == "Secret" || gk.Kind == "ConfigMap")
 }

@@ -13,7 +13,7 @@ import (
 // PruneAnnotation on an object, with the value "disabled", keeps it from being pruned.
 const PruneAnnotation = "k8sconnect.io/prune"
 
-// Input is an object of the input: of what stays.
+// Input is an object of the input, which stays.
 type Input struct {
 	Ref object.Ref
 	// Resource is the plural of its kind; empty while the server does not serve it.
@@ -23,13 +23,13 @@ type Input struct {
 // Set is what Decide needs to know of a set besides its members.
 type Set struct {
 	Parent object.Ref
-	// Input is what is applied; without any, all of the set leaves.
+	// Input is what is applied; if empty, the whole set leaves.
 	Input []Input
 	// Allow are protected kinds that may be pruned nonetheless. See [Protected].
 	Allow []schema.GroupKind
 }
 
-// Decision is what a prune of a set comes to.
+// Decision is the result of Decide.
 type Decision struct {
 	// ID of the set.
 	ID string
@@ -44,7 +44,7 @@ type Decision struct {
 type Kept struct {
 	Member
 	Reason Reason
-	// By names who or what the reason is about; empty where it says all.
+	// By names what the reason is about; empty if the reason needs none.
 	By string
 }
 
@@ -55,16 +55,15 @@ type Reason string
 const (
 	// Disabled: an annotation says so, which By names.
 	Disabled Reason = "disabled"
-	// Claimed: somebody else says that the object is theirs.
+	// Claimed: another tool or set claims the object.
 	Claimed Reason = "claimed"
-	// NotAllowed: objects of the kind take more with them than themselves, and nobody
-	// allowed it.
+	// NotAllowed: objects of the kind take others with them, and that was not allowed.
 	NotAllowed Reason = "not-allowed"
 	// Holds: deleting it would delete what stays.
 	Holds Reason = "holds"
-	// Copied: a controller made it, with the labels of what it was made for.
+	// Copied: a controller made it, with the labels of its source.
 	Copied Reason = "copied"
-	// Unshown: it was not among what was shown before the run began.
+	// Unshown: it was not shown before the run began.
 	Unshown Reason = "unshown"
 )
 
@@ -87,8 +86,8 @@ func (k Kept) Text() string {
 	return string(k.Reason)
 }
 
-// Protected are the kinds that are pruned only where that is allowed by name: what they
-// hold goes with them, and does not come back when they are applied again.
+// Protected returns the kinds that are pruned only if allowed by name: what they hold
+// goes with them, and does not come back when they are applied again.
 func Protected() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
@@ -97,8 +96,8 @@ func Protected() []schema.GroupKind {
 	}
 }
 
-// Decide decides which members of a set are pruned. An object of the input is never
-// among them, in whatever version it is written, nor what somebody else claims.
+// Decide decides which members of a set are pruned. An object of the input, in whatever
+// version, and an object that is claimed elsewhere are never among them.
 func Decide(set Set, members []Member) Decision {
 	d := Decision{ID: ID(set.Parent), Inputs: len(set.Input)}
 	input := map[object.Key]bool{}
@@ -201,8 +200,8 @@ func (d *Decision) keepHolders(set Set) {
 	})
 }
 
-// Within returns the decision with nothing doomed that was not doomed before, when it
-// was shown. What is doomed only since then is kept.
+// Within returns the decision, dooming only what was doomed when it was shown. What is
+// doomed only since then is kept.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {
@@ -222,7 +221,7 @@ func (d Decision) Within(shown Decision) Decision {
 }
 
 // Left is the promise that covers the members which stay although they left the input.
-// With that of the input, it is what a parent promises after the prune.
+// Together with that of the input, it is the parent's promise after the prune.
 func (d Decision) Left() Promise {
 	var refs []object.Ref
 	for _, k := range d.Kept {

@@ -214,7 +214,8 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A digest is of what is doomed: not of the order in which it was found, nor of versions.
+// A digest depends on what is doomed, not on the order in which it was found, nor on
+// versions.
 func TestDigest(t *testing.T) {
 	set := Set{Parent: secretRef("prod", "shop")}
 	all := many(4)
@@ -270,8 +271,9 @@ func random(rng *rand.Rand) Member {
 	})
 }
 
-// Over random sets: nothing of the input, of another set or of somebody else is ever
-// doomed; nothing that stays is deleted with what is; each member is accounted for once.
+// Over random sets: nothing in the input, in another set or claimed elsewhere is ever
+// doomed; nothing that stays is deleted along with what is doomed; each member is
+// accounted for once.
 func TestDecideIsSafe(t *testing.T) {
 	rng := rand.New(rand.NewPCG(36, 37))
 	doomed := 0

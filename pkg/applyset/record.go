@@ -11,13 +11,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Tooling is what is written into [ToolingAnnotation] of a new parent. kubectl applies
-// to a set only if the name in there is its own, and does not look at the version; we
-// keep to kubectl's form of a set in every detail, as the plugin of kubectl that this is.
-// Who really wrote a parent, its managed fields tell.
+// Tooling is written into [ToolingAnnotation] of a new parent. kubectl applies to a set
+// only if it finds its own name there, and ignores the version; we keep to kubectl's form
+// of a set in every detail, being a plugin of kubectl. The managed fields show who really
+// wrote a parent.
 const Tooling = "kubectl/v1.36.0+k8sconnect"
 
-// Manager is the field manager of what is written into parents.
+// Manager is the field manager of our writes to parents.
 const Manager = "k8sconnect-applyset"
 
 // Record is what a parent says of its set.
@@ -25,13 +25,13 @@ type Record struct {
 	Parent object.Ref
 	// ID is the value of the parent's label; empty if it is no parent yet.
 	ID string
-	// Tooling as NAME/VERSION; empty if nobody wrote the set yet.
+	// Tooling as NAME/VERSION; empty if the set was not written yet.
 	Tooling string
 	Promise Promise
-	// Resources are promised by the deprecated annotation. Somebody who can ask the
-	// server has to say which kinds they are: see [Record.Resolve].
+	// Resources are promised by the deprecated annotation. A caller that can ask the
+	// server has to resolve them to kinds: see [Record.Resolve].
 	Resources []schema.GroupResource
-	// Told: the parent says which kinds there are, if only that there are none.
+	// Told: the parent says which kinds there are, even if that is none.
 	Told bool
 }
 
@@ -77,11 +77,10 @@ func (r Record) Resolve(kinds []schema.GroupKind) Record {
 	return r
 }
 
-// IsNew reports whether nobody wrote a set into the parent yet.
+// IsNew reports whether no set was written into the parent yet.
 func (r Record) IsNew() bool { return r.ID == "" && r.Tooling == "" }
 
-// Check reports why a set must not be changed by us; nil if it may be. Everybody may
-// read it.
+// Check reports why we must not change a set; nil if we may. Reading is always allowed.
 func (r Record) Check() error {
 	want := ID(r.Parent)
 	tool, _, _ := cutLast(r.Tooling, "/")

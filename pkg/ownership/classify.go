@@ -92,9 +92,9 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	return Released, ""
 }
 
-// nowhere reports whether a path is in neither object. What is owned and not stored, such as
-// an empty map of annotations, is taken from its owners whenever one of them applies it again,
-// and the objects look as if they had let go of it.
+// nowhere reports whether a path is in neither object. A path that is owned and not
+// stored, such as an empty map of annotations, is taken from its owners whenever one of
+// them applies it again, and the objects look as if the owners had let go of it.
 func (c classifier) nowhere(h Handover) bool {
 	if c.values == nil {
 		return false
@@ -153,7 +153,7 @@ func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Own
 }
 
 // explained returns the owners whose loss is not the API server's own doing: its
-// bookkeeping managers lose what belonged to no one in particular, and gain what
+// bookkeeping managers lose what belonged to no manager in particular, and gain what
 // updaters lose (edge case 9).
 func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	folded := slices.ContainsFunc(gained, func(o managedfields.Owner) bool { return o.Manager == ancientChanges })
@@ -247,8 +247,8 @@ func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Un
 }
 
 // moved reports whether the entries of all who lost a path moved, and the path with them
-// to a current owner; whether each of them stayed within one tool; and whether the path went
-// to who wrote the move.
+// to a current owner; whether each of them stayed within one tool; and whether the path
+// went to the manager that wrote the move.
 func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within, written bool) {
 	moved, within = true, true
 	for _, l := range lost {
@@ -263,8 +263,8 @@ func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within
 	return moved, within, written
 }
 
-// by returns which of a path's owners has it by the move of another's entry, nil for none,
-// and reports whether it is who wrote the move.
+// by returns which of a path's owners has it because another's entry moved, nil for none,
+// and reports whether that owner wrote the move.
 func (c classifier) by(from managedfields.Owner, owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	for _, m := range c.moves {
 		if !m.from.Equal(from) {

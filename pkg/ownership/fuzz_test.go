@@ -88,7 +88,7 @@ func checkReplay(t *testing.T, old, now *unstructured.Unstructured) {
 			t.Fatalf("%s: why is %q", tr, tr.Why)
 		}
 		if tr.Kind == ownership.Taken && (len(tr.Lost()) == 0 || len(tr.After) == 0) {
-			t.Fatalf("%s: taken from nobody, or by nobody", tr)
+			t.Fatalf("%s: taken without a loser, or without a new owner", tr)
 		}
 	}
 	s := ownedBy(before)

@@ -45,9 +45,9 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 	return out
 }
 
-// Fate returns what became of a path that some owners held, sorted: its owners in a
-// later version of the object. Before and After may be the same. What was held below the
-// path before is not known; it is taken to be as it is now.
+// Fate returns what became of a path that some owners held, sorted: its owners in a later
+// version of the object. Before and After may be the same. The state below the path
+// before is unknown; it is assumed to be as it is now.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}

@@ -13,8 +13,8 @@ import (
 type move struct {
 	from, to managedfields.Owner
 	// writer is the updater that the API server credits with the rest, if there is one.
-	// To edit entries is an update too: what it changes goes to who sent it, and so does
-	// a default that storage does not keep, since each write sets it anew.
+	// To edit entries is an update too: what it changes goes to its sender, and so does a
+	// default that storage does not keep, since each write sets it anew.
 	writer *managedfields.Owner
 }
 
@@ -44,10 +44,10 @@ func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wro
 
 // movesOf finds the moves between two versions of an object. An entry that remains in
 // part, or goes to another tool, counts only if the move is proven: a forced apply takes
-// values from others and leaves them the maps and list items that hold these, so what
-// went with both was moved by an edit of the entries. Where versions between the two are
-// unknown (apart), these may have come and gone, and only an entry that went to the
-// applier with all it held has moved.
+// values from others and leaves them the maps and list items that hold these, so fields
+// that went with both were moved by an edit of the entries. If versions between the two
+// are unknown (apart), entries may have come and gone, and only an entry that went to the
+// applier with everything it held has moved.
 func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	var out []move
 	for _, was := range before {
@@ -77,7 +77,7 @@ func movesOf(before, after []managedfields.Entry, apart bool) []move {
 }
 
 // credited returns the one updater that gained any of the paths, if there is one, and
-// reports whether nobody else gained any.
+// reports whether no other manager gained any.
 func credited(paths *fieldpath.Set, before, after []managedfields.Entry) (writer *managedfields.Owner, alone bool) {
 	if paths.Empty() {
 		return nil, true

@@ -13,8 +13,8 @@ import (
 
 // moves are stories of entries that go to another owner, but for a part of them.
 var moves = map[string]story{
-	// A default that storage does not keep is new in each write, and the server credits it
-	// to who writes.
+	// A default that storage does not keep is new in each write, and the server credits
+	// it to the writer.
 	"an entry moved by a write that is credited with a part of it (edge case 97)": {
 		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}, f:default: {}}`)}, spec: `{m: {a: 1}}`,
 		after: []string{applied("helm", `{f:m: {.: {}, f:a: {}}}`), updated("helm", `{f:default: {}}`)}, then: `{m: {a: 1}, default: 1}`,
@@ -146,8 +146,8 @@ func text(t *testing.T, v any) string {
 	return string(content)
 }
 
-// held is the field set of who holds the values that are wanted, and the maps if maps is
-// set.
+// held is the field set of the manager that holds the wanted values, and the maps if maps
+// is set.
 func held(t *testing.T, fields []field, maps bool, wanted func(field) bool) string {
 	return text(t, written(fields, "f:", maps, func(f field) any {
 		if wanted(f) {
@@ -161,7 +161,7 @@ func specOf(t *testing.T, fields []field, value func(field) any) string {
 	return text(t, written(fields, "", false, value))
 }
 
-// bothWays returns what is concluded from objects, and from their entries alone.
+// bothWays returns the conclusions from objects, and from their entries alone.
 func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []ownership.Transition) {
 	t.Helper()
 	seen, err := ownership.Transitions(old, now)
@@ -174,9 +174,10 @@ func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []
 	return seen, blind
 }
 
-// Edge case 97: who moves an entry sends an update, and the API server credits it with
-// what the write changes: a value, or a default that storage does not keep. Whatever part of
-// the entry that is, the rest moved. Only values show which of the two it is.
+// Edge case 97: a manager that moves an entry sends an update, and the API server credits
+// it with what the write changes: a value, or a default that storage does not keep.
+// Whatever part of the entry that is, the rest moved. Only values show which of the two
+// it is.
 func TestMovedButForWhatTheWriteChanged(t *testing.T) {
 	for _, tt := range []struct {
 		from, to, writer string

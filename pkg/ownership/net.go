@@ -8,12 +8,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Net returns, sorted by path, what became of the paths in a record: the transitions
-// from the owners that it last saw to the live ones. It describes a period that was not
-// watched. A tool that since applies server-side what it used to update has moved its
-// entries: moves are in no record. Owners that came and went in between are unknown, and
-// so are new owners of paths that were never contested. The error reports managed fields
-// that cannot be read.
+// Net returns, sorted by path, what became of the paths in a record: the transitions from
+// the owners that it last saw to the live ones. It describes a period that was not
+// watched. If a tool has since switched from updates to server-side apply, its entries
+// have moved: moves are in no record. Owners that came and went in between are unknown,
+// and so are new owners of paths that were never contested. The error reports managed
+// fields that cannot be read.
 func (r *Record) Net(live Owners) ([]Transition, error) {
 	entries, err := live.Entries()
 	if err != nil {

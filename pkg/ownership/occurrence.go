@@ -11,7 +11,7 @@ import (
 // admission saw the values, what becomes of each path. The write may still be refused; it
 // is then sent again with another hint, or never.
 type Hint struct {
-	UID types.UID // of the object
+	UID types.UID // UID of the object
 	// ResourceVersion of the object before the write.
 	ResourceVersion string
 	// Owners of the object after the write, if it is committed as admitted.
@@ -19,7 +19,7 @@ type Hint struct {
 	// Verdicts on the transitions that lead there, without the owners that are not tracked
 	// on either side.
 	Verdicts Verdicts
-	// User who sent the request.
+	// User is the user who sent the request.
 	User string
 	// Request is the UID of the admission request.
 	Request types.UID
@@ -31,13 +31,13 @@ func (h Hint) Size() int {
 	return hintSize + h.Owners.Size() + h.Verdicts.Size() + len(h.User) + len(h.UID) + len(h.Request)
 }
 
-// hintSize is what a hint takes besides its contents.
+// hintSize is the size of a hint without its contents.
 const hintSize = 400
 
 // Occurrence is a committed transition: where, when and by whom.
 type Occurrence struct {
 	Object   Object
-	Resource schema.GroupVersionResource // of the object, as watched
+	Resource schema.GroupVersionResource // the object's resource, as watched
 	Transition
 	Occasion
 }

@@ -89,10 +89,10 @@ func (o Owners) Size() int {
 const entrySize = 200
 
 // Between returns the transitions from one version of an object to the next, as
-// [Transitions] does but without values, for callers that know only metadata: an
-// owner whose path another one holds now has [Lost] it, and a path without owners is
-// removed. What an updater gains through a subresource is taken all the same, since
-// it gains nothing there in any other way.
+// [Transitions] does but without values, for callers that know only metadata: an owner
+// whose path another one holds now has [Lost] it, and a path without owners is removed.
+// What an updater gains through a subresource counts as taken, since it gains nothing
+// there in any other way.
 func Between(old, new Owners) ([]Transition, error) {
 	return BetweenObjects(old, new, nil)
 }

@@ -19,8 +19,8 @@ func compactOf(u *unstructured.Unstructured) ownership.Owners {
 	return ownership.Compact(u.GetManagedFields())
 }
 
-// What is concluded from entries alone is what is concluded from objects, but
-// for the stories that say otherwise.
+// Entries alone lead to the same conclusions as objects, except for the stories that say
+// otherwise.
 func TestBetween(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -40,9 +40,9 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// Who saw no values leaves out nothing that was taken, but for what was taken across
-// versions, where values alone tell whether a name means the same, and with an entry that
-// moved as a whole to an applier, who has changed no value but its own since.
+// Without values, no takeover is missed, except across versions, where only values show
+// whether a name means the same, and except for an entry that moved as a whole to an
+// applier that has since changed no value but its own.
 func TestBetweenLeavesOutNothingTaken(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestOwnersEqual(t *testing.T) {
 	}
 }
 
-// Ten thousand pods of a hundred Deployments: what they have in common is kept
-// once, so that a hundred thousand objects fit in well under the tracker's 300 MB.
+// Ten thousand pods of a hundred Deployments: common parts are kept once, so that a
+// hundred thousand objects fit well within the tracker's 300 MB.
 func TestCompactMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("allocates much")

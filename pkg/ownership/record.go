@@ -38,8 +38,8 @@ const (
 	maxManager, maxSubresource, maxAPIVersion = 128, 253, 317
 )
 
-// Record is the OwnershipRecord of one object: who took which path from whom. It
-// never holds a value of a field.
+// Record is the OwnershipRecord of one object: which manager took which path from which.
+// It never holds a value of a field.
 type Record struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -82,8 +82,8 @@ type Entry struct {
 	// Gap is set if it, or one of those that Count counts, happened in a period that
 	// was not watched: it is the net change, and the steps in between are unknown.
 	Gap bool `json:"gap,omitempty"`
-	// User is who sent the request, if known: as the API server told the webhook,
-	// unlike a manager's name, which any client chooses.
+	// User is the user who sent the request, if known: as the API server reported it to
+	// the webhook, unlike a manager's name, which any client chooses.
 	User string `json:"user,omitempty"`
 	// Cut is set if there were more owners than From and To keep.
 	Cut bool `json:"cut,omitempty"`
@@ -110,7 +110,7 @@ type Occasion struct {
 	// ResourceVersion of the object after the transition.
 	ResourceVersion string
 	Time            time.Time
-	// User who sent the request; empty if unknown.
+	// User is the user who sent the request; empty if unknown.
 	User string
 	// Gap: see [Entry].
 	Gap bool

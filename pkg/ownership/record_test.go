@@ -94,8 +94,8 @@ func TestRecordFolds(t *testing.T) {
 	}
 }
 
-// Edge case 81: a record is bounded, whatever happens to its object, and what was
-// dropped is counted.
+// Edge case 81: a record is bounded, whatever happens to its object, and dropped entries
+// are counted.
 func TestRecordBounded(t *testing.T) {
 	r := ownership.Record{}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -132,9 +132,9 @@ func TestRecordBounded(t *testing.T) {
 	}
 }
 
-// Edge case 81: whatever owners are called, and however many there are, a record is no
-// larger than etcd can bear to have written often. The newest entries remain, and what
-// was dropped is not noted again.
+// Edge case 81: whatever owners are called, and however many there are, a record is small
+// enough for etcd to store it often. The newest entries remain, and dropped ones are not
+// recorded again.
 func TestRecordBoundedBytes(t *testing.T) {
 	for name, letter := range map[string]string{"plain": "x", "quoted": "\x01", "wide": "ü"} {
 		long := func(n int) []managedfields.Owner {
@@ -161,7 +161,7 @@ func TestRecordBoundedBytes(t *testing.T) {
 		}
 		most := 130 << 10
 		if len(r.Entries) == 1 {
-			most = 200 << 10 // of one entry, with each character escaped
+			most = 200 << 10 // size of one entry, with each character escaped
 		}
 		if len(text) > most || len(r.Entries)+r.Dropped != 100 || r.Entries[len(r.Entries)-1].Last.Time != minute(99).Time.Truncate(time.Second) {
 			t.Errorf("%s: %d bytes, %d entries, %d dropped", name, len(text), len(r.Entries), r.Dropped)
@@ -169,7 +169,7 @@ func TestRecordBoundedBytes(t *testing.T) {
 	}
 }
 
-// Who lists records sees all owners of what happened last, not one of them.
+// A list of records shows all owners of the latest change, not only one of them.
 func TestRecordSummary(t *testing.T) {
 	var r ownership.Record
 	tr := taken("a", "flux", "argo")
@@ -225,8 +225,8 @@ func by(user string, at ownership.Occasion) ownership.Occasion {
 	return at
 }
 
-// Who saw the watch only reports without the user, who admitted the request with:
-// the record knows the user in whatever order they do.
+// A replica that saw only the watch reports without the user, one that admitted the
+// request with: the record knows the user in whatever order they report.
 func TestRecordUserLater(t *testing.T) {
 	tests := map[string]struct {
 		reports []ownership.Occasion
@@ -254,8 +254,8 @@ func TestRecordUserLater(t *testing.T) {
 	}
 }
 
-// Two writers of a long fight, one of which comes much later with all of it, count
-// it once: what is older than an entry's memory was counted.
+// Two writers of a long fight, one of which reports all of it much later, count it once:
+// whatever is older than an entry's memory was counted.
 func TestRecordLateWriter(t *testing.T) {
 	var r ownership.Record
 	owners := []string{"flux", "argo"}
@@ -269,7 +269,7 @@ func TestRecordLateWriter(t *testing.T) {
 	}
 }
 
-// Entries that were dropped are not noted again by who reports them again.
+// Dropped entries are not recorded again when a writer reports them again.
 func TestRecordDroppedOnce(t *testing.T) {
 	var r ownership.Record
 	for range 2 {
@@ -282,8 +282,8 @@ func TestRecordDroppedOnce(t *testing.T) {
 	}
 }
 
-// Writers whose clocks differ, or who write within a second, are told apart by
-// the resource version.
+// The resource version distinguishes writers whose clocks differ, or that write within a
+// second.
 func TestRecordOrder(t *testing.T) {
 	at := func(version string, second int) ownership.Occasion {
 		return ownership.Occasion{ResourceVersion: version, Time: noon.Add(time.Duration(second) * time.Second)}
@@ -334,7 +334,7 @@ func TestRecordBoundedNames(t *testing.T) {
 	}
 }
 
-// What became of the paths of a record while nobody watched.
+// What became of the paths of a record during unwatched time.
 func TestNet(t *testing.T) {
 	held := func(manager, fields string) string { return applied(manager, fields) }
 	tests := map[string]struct {
@@ -378,9 +378,9 @@ func TestNet(t *testing.T) {
 	}
 }
 
-// A tool that went to server-side apply since the record was written, whether somebody
-// watched or not, took nothing: what moves is in no record, so that the record still
-// names the updater.
+// A tool that switched to server-side apply since the record was written, whether that
+// was watched or not, took nothing: moves are in no record, so the record still names the
+// updater.
 func TestNetAfterMigration(t *testing.T) {
 	updater := func(manager string) managedfields.Owner {
 		return managedfields.Owner{Manager: manager, Operation: "Update", APIVersion: "v1"}
@@ -416,8 +416,7 @@ func TestNetAfterMigration(t *testing.T) {
 	}
 }
 
-// What is counted in an entry that has a gap in it is not all that happened, for
-// ever.
+// The count in an entry with a gap is incomplete forever.
 func TestGapStays(t *testing.T) {
 	var r ownership.Record
 	gap := minute(1)

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Scope says for which objects the history is known. The webhook writes it down for
-// readers of a history: where nothing is recorded, only the scope distinguishes
-// "nothing was taken" from "not watched". Kinds are written as Kind or Kind.group.
+// Scope says for which objects the history is known. The webhook stores it for readers of
+// a history: if nothing is recorded, only the scope distinguishes "nothing was taken"
+// from "not watched". Kinds are written as Kind or Kind.group.
 type Scope struct {
 	// Kinds that are tracked, and since when each is.
 	Kinds map[string]time.Time `json:"kinds"`

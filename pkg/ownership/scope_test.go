@@ -10,7 +10,7 @@ import (
 )
 
 // Whether the history of an object is known depends on its kind and its namespace, on
-// what was noted down of them, and since when.
+// what the scope says of them, and since when.
 func TestScope(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	kinds := func(names ...string) map[string]time.Time {

@@ -55,14 +55,14 @@ func at(version, manager, operation, fields string) string {
 func applied(manager, fields string) string { return at("v1", manager, "Apply", fields) }
 func updated(manager, fields string) string { return at("v1", manager, "Update", fields) }
 
-// story is what one write leaves in the object, and what is concluded from it.
+// story is what one write leaves in the object, and the conclusions from it.
 type story struct {
 	before, after        []string // entries
 	spec, then           string
 	version, thenVersion string // v1 where empty
 	want                 []string
 	forced               bool // all takeovers
-	// blind is what is concluded from the entries alone, where that is not the same.
+	// blind are the conclusions from the entries alone, if they differ.
 	blind []string
 }
 
@@ -136,7 +136,7 @@ var writes = map[string]story{
 			".spec.m.b from helm (Update) to flux (Apply), unclear: migration", ".spec.m.c from helm (Update) to flux (Apply), unclear: migration",
 		},
 	},
-	// Who updates loses a shared path with its value, or because somebody edits the entries.
+	// An updater loses a shared path with its value, or because a user edits the entries.
 	"an updater's part merged into the entry of who shares it": {
 		before: []string{updated("helm", `{f:a: {}}`), applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
 		after: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, then: `{a: 1, b: 1}`,
@@ -319,8 +319,8 @@ var writes = map[string]story{
 			".spec.m.x removed by argo (Apply)",
 		},
 	},
-	// The API server stores no empty map of a ConfigMap's data: who applies one owns what
-	// is not there.
+	// The API server stores no empty map of a ConfigMap's data: a manager that applies
+	// one owns a path that does not exist.
 	"an empty map that is not stored is filled": {
 		before: []string{applied("argo", `{f:m: {}}`)}, spec: `{}`,
 		after: []string{updated("edit", `{f:m: {.: {}, f:x: {}}}`)}, then: `{m: {x: 1}}`,
@@ -397,7 +397,7 @@ func TestNotable(t *testing.T) {
 			t.Errorf("%s: notable is %v", kind, got)
 		}
 		if (ownership.Transition{Kind: kind}).Notable() {
-			t.Errorf("%s: notable, and nobody holds it", kind)
+			t.Errorf("%s: notable, and has no owner", kind)
 		}
 	}
 }
@@ -406,9 +406,9 @@ func TestTransitionsOfUnreadable(t *testing.T) {
 	good := thing(t, "v1", []string{applied("flux", `{f:a: {}}`)}, `{a: 1}`)
 	bad := thing(t, "v1", []string{applied("flux", `{'k:{': {}}`)}, `{a: 1}`)
 	if _, err := ownership.Transitions(bad, good); err == nil {
-		t.Error("the old object's entries cannot be read, and nobody says so")
+		t.Error("the old object's entries cannot be read, and there is no error")
 	}
 	if _, err := ownership.Transitions(good, bad); err == nil {
-		t.Error("the new object's entries cannot be read, and nobody says so")
+		t.Error("the new object's entries cannot be read, and there is no error")
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// chain is what really happened to one path: who held it from each version on, and who
-// sent the request.
+// chain is what really happened to one path: its owner from each version on, and the user
+// who sent the request.
 type chain []string
 
-// step is the transition from one version to a later one, as someone saw it who knows no
-// version between the two.
+// step is the transition from one version to a later one, as seen without the versions
+// between the two.
 func (c chain) step(from, to int) (ownership.Transition, ownership.Occasion) {
 	tr, at := taken("a", c[from], c[to]), minute(to)
 	if to > from+1 {
@@ -24,7 +24,7 @@ func (c chain) step(from, to int) (ownership.Transition, ownership.Occasion) {
 }
 
 // witness sees some of the versions, and reports what it saw in its order; sometimes it
-// was asked by the API server as well, and knows the verdict and the user.
+// also admitted the request, and knows the verdict and the user.
 func (c chain) witness(random *rand.Rand, add func(ownership.Transition, ownership.Occasion)) {
 	seen := 0
 	for v := 1; v < len(c); v++ {
@@ -46,10 +46,10 @@ func (c chain) witness(random *rand.Rand, add func(ownership.Transition, ownersh
 
 func (c chain) user(version int) string { return fmt.Sprint("user-", version) }
 
-// Two replicas that did not watch at different times saw different changes end at the same
-// version. Whatever the order in which they report them: what one of them saw exactly is
-// recorded as that, and no verdict and no user is attached to a change that was put
-// together from several.
+// Two replicas with different unwatched times saw different changes end at the same
+// version. In whatever order they report them: what one of them saw exactly is recorded
+// as that, and no verdict and no user is attached to a change that was put together from
+// several.
 func TestRecordOfUnwatchedTime(t *testing.T) {
 	for seed := range uint64(1000) {
 		random := rand.New(rand.NewPCG(seed, 3))

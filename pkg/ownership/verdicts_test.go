@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Who saw no values but has the verdicts of who did says the same (edge case 98), in a
-// byte a transition.
+// With the verdicts of a replica that saw values, one that did not concludes the same
+// (edge case 98), at a byte a transition.
 func TestVerdicts(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestVerdicts(t *testing.T) {
 				t.Fatal("the verdicts do not fit")
 			}
 			if diff := cmp.Diff(seen, blind); diff != "" {
-				t.Errorf("transitions (-seen +told):\n%s", diff)
+				t.Errorf("transitions (-seen +from verdicts):\n%s", diff)
 			}
 			if len(seen) > 0 && verdicts.On(seen[1:]) {
 				t.Error("verdicts on other transitions are taken")

@@ -114,8 +114,8 @@ func unpack(content []byte) ([]Object, error) {
 	return objects, nil
 }
 
-// Heads returns the runs without what they stated, the newest first, from the annotations of
-// their Secrets alone. A run that does not say when it began is left out.
+// Heads returns the runs without their objects, the newest first, from the annotations of
+// their Secrets alone. It leaves out a run without a start time.
 func Heads(secrets []*unstructured.Unstructured) []Run {
 	var runs []Run
 	seen := map[string]bool{}
@@ -142,9 +142,9 @@ func head(id string, notes map[string]string) (Run, error) {
 	return run, nil
 }
 
-// Excess returns the Secrets of runs that are more than so many, the oldest first. The newest
-// usable run and the one before it always stay: a way back leads to one of them. So does what
-// does not say when it began, since nobody knows what it is.
+// Excess returns the Secrets of runs beyond the limit, the oldest first. The newest
+// usable run and the one before it always stay, because a rollback leads to one of them.
+// So does a Secret without a start time, since its content is unknown.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
 	goes := map[string]bool{}
 	usable := 0

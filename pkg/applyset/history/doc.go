@@ -8,6 +8,7 @@
 //	secrets, err := history.Encode(parent, run)
 //	runs, faults := history.Decode(secrets)
 //
-// The values of Secrets in other namespaces than the parent's are never kept: who may read
-// Secrets in the one may not be allowed to in the other. It reads and writes nothing itself.
+// The values of Secrets outside the parent's namespace are never kept: a user who may
+// read Secrets in one namespace may not be allowed to in another. The package reads and
+// writes nothing itself.
 package history

@@ -29,7 +29,7 @@ const (
 	resultNote  = "k8sconnect.io/result"
 	inputNote   = "k8sconnect.io/input"
 	partNote    = "k8sconnect.io/part" // N/M, from 1
-	sumNote     = "k8sconnect.io/sum"  // of all parts
+	sumNote     = "k8sconnect.io/sum"  // over all parts
 	tooLarge    = "k8sconnect.io/too-large"
 	field       = "objects"
 
@@ -46,8 +46,8 @@ type stored struct {
 	Withheld bool           `json:"withheld,omitempty"`
 }
 
-// Encode returns the Secrets that keep a run, to be applied beside the parent. A run that is
-// too large for them is kept without what it stated, and says so: see [Run.TooLarge].
+// Encode returns the Secrets that keep a run, to be applied beside the parent. A run that
+// is too large for them is kept without its objects, and says so: see [Run.TooLarge].
 func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructured, error) {
 	var content []byte
 	if !run.TooLarge {

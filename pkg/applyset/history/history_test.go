@@ -73,8 +73,8 @@ func encode(t *testing.T, run history.Run) []*unstructured.Unstructured {
 	return secrets
 }
 
-// What was encoded is decoded as it was, whatever its size and the order of its parts, and no
-// Secret is larger than the server takes.
+// Decoding returns what was encoded, whatever its size and the order of its parts, and no
+// Secret is larger than the server accepts.
 func TestEncoded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []int{0, 1, 1000, 700_000, 2_000_000} {
@@ -102,7 +102,7 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// A run that is too large is kept without what it stated, and says so.
+// A run that is too large is kept without its objects, and says so.
 func TestTooLarge(t *testing.T) {
 	run := runOf("01J", history.Applied, configMap("a", noise(rand.New(rand.NewPCG(1, 2)), 14<<20)))
 	secrets := encode(t, run)
@@ -115,8 +115,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A part that is missing, or that somebody changed, is told, and keeps no other run from being
-// read.
+// A part that is missing or was changed is reported, and does not prevent other runs from
+// being read.
 func TestDamaged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	whole := encode(t, runOf("01A", history.Applied, configMap("a", "1")))
@@ -162,8 +162,8 @@ func annotated(parts []*unstructured.Unstructured, key, value string) []*unstruc
 	return parts
 }
 
-// The values of a Secret of another namespace, or beside a parent of none, are nowhere in what
-// is kept; those of the parent's own namespace are.
+// The values of a Secret of another namespace, or beside a parent without one, appear
+// nowhere in the history; those of the parent's own namespace do.
 func TestWithheld(t *testing.T) {
 	for name, test := range map[string]struct {
 		parent    string
@@ -197,7 +197,8 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// unpacked is what a Secret of one part holds, read without the code that is tested.
+// unpacked returns the content of a Secret with one part, read without the code under
+// test.
 func unpacked(t *testing.T, u *unstructured.Unstructured) string {
 	t.Helper()
 	content, err := base64.StdEncoding.DecodeString(u.Object["data"].(map[string]any)["objects"].(string))
@@ -252,7 +253,8 @@ func TestTo(t *testing.T) {
 	}
 }
 
-// What is more than so many goes, the oldest first, but never what a way back leads to.
+// Runs beyond the limit are removed, the oldest first, but never those that a rollback
+// leads to.
 func TestExcess(t *testing.T) {
 	for _, test := range []struct {
 		results string

@@ -30,14 +30,14 @@ type Run struct {
 	ID string
 	// Started is when it began, by the clock of the machine that it ran on.
 	Started time.Time
-	// Who ran it, as far as that is known.
+	// Who is the user who ran it, if known.
 	Who    string
 	Result Result
-	// Input is a digest of what it was given.
+	// Input is a digest of the run's input.
 	Input string
 	// Objects are what it stated, each as it was sent. Nil with TooLarge.
 	Objects []Object
-	// TooLarge: what it stated did not fit, so that there is no way back to it.
+	// TooLarge: the objects did not fit, so the run cannot be rolled back to.
 	TooLarge bool
 }
 

@@ -11,7 +11,7 @@ type Reason int
 
 // The reasons.
 const (
-	// Taken: somebody else has it, or had it.
+	// Taken: another run has it, or had it.
 	Taken Reason = iota
 	// Deleted: the Lease is gone.
 	Deleted
@@ -26,7 +26,7 @@ var ErrNotHeld = errors.New("the lock of the set is not held")
 // the process.
 type LostError struct {
 	Reason Reason
-	// By is the Lease as somebody else has it now, with Taken.
+	// By is the Lease as the other run holds it now, with Taken.
 	By Record
 	// For is how long the Lease was not renewed, and Err why, with NotRenewed.
 	For time.Duration

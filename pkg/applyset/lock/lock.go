@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// Store is the Lease of one set. Of its errors, ErrAbsent and ErrChanged are answers; after
-// any other one, nobody knows whether a write arrived.
+// Store is the Lease of one set. Of its errors, ErrAbsent and ErrChanged are answers;
+// after any other error, a write may or may not have arrived.
 type Store interface {
 	// Read returns the Lease, or ErrAbsent.
 	Read(ctx context.Context) (Record, error)
@@ -49,7 +49,7 @@ type Lock struct {
 	// arrive that ended without an answer.
 	open     int
 	doubtful time.Duration
-	failure  error // of the latest renewal
+	failure  error // result of the latest renewal
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -64,13 +64,13 @@ func New(me Identity, terms Terms) *Lock {
 	}
 }
 
-// Acquire gets the lock, and waits for it for that long; it tells of each holder that is in
-// the way, once. The store of a renewal is another one: renewals neither wait
-// for their turn behind other requests, nor are tried for longer than they are good for.
+// Acquire gets the lock, and waits for it for that long; it reports each holder that is
+// in the way, once. Renewals have a store of their own: they neither wait for their turn
+// behind other requests, nor are retried for longer than they are useful.
 //
-// The context that it returns ends with ctx, or with a *LostError when the lock is lost;
-// then nothing that asks Begin is sent any more. The lock has to be released. If it is not
-// to be had in time, the error is a *HeldError.
+// The returned context ends with ctx, or with a *LostError when the lock is lost; from
+// then on, no request that asks Begin is sent. The lock has to be released. If it cannot
+// be had in time, the error is a *HeldError.
 func (l *Lock) Acquire(ctx context.Context, acquire, renew Store, within time.Duration, tell func(HeldError)) (context.Context, error) {
 	began := l.now().Mono
 	told := ""
@@ -191,7 +191,7 @@ func (l *Lock) rest(ctx context.Context, in time.Duration) {
 	}
 }
 
-// tell wakes whoever waits for a renewal.
+// tell wakes the goroutines that wait for a renewal.
 func (l *Lock) tell() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,8 +199,8 @@ func (l *Lock) tell() {
 	l.news = make(chan struct{})
 }
 
-// lost ends the run, before anybody else is told: what is refused from now on was not
-// refused by the server.
+// lost ends the run, before anything else learns of it, so that a write which is refused
+// from now on is not taken for one that the server refused.
 func (l *Lock) lost() {
 	l.mu.Lock()
 	err := l.machine.Lost()
@@ -211,16 +211,16 @@ func (l *Lock) lost() {
 	l.lose(err)
 }
 
-// Held reports whether the lock was got, and neither lost nor released since.
+// Held reports whether the lock was acquired, and neither lost nor released since.
 func (l *Lock) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.machine.Holds()
 }
 
-// Begin is asked before a write, right before it leaves. It returns how long the server
-// may take for it. Where the Lease is too old, it waits until that was renewed; if the
-// lock is lost, or not held, it returns an error.
+// Begin is called right before a write is sent. It returns how long the server may take
+// for it. If the Lease is too old, it waits until the Lease is renewed; if the lock is
+// lost, or not held, it returns an error.
 //
 // ended has to be called when the write is over: with true if the server has answered, so
 // that it does nothing more about it.

@@ -149,7 +149,7 @@ func TestRenewed(t *testing.T) {
 	})
 }
 
-// A second run waits until the first one is done, or says who has the lock.
+// A second run waits until the first one is done, or says which run has the lock.
 func TestSecondRun(t *testing.T) {
 	in(t, func(t *testing.T, s *server, lock func(string) *Lock) {
 		first, second := lock("a"), lock("b")
@@ -167,18 +167,18 @@ func TestSecondRun(t *testing.T) {
 		held, err := second.Acquire(t.Context(), s, s, time.Minute, func(h HeldError) {
 			told++
 			if h.Lease.Holder != "a" {
-				t.Errorf("told of %+v", h)
+				t.Errorf("reported %+v", h)
 			}
 		})
 		if took := time.Since(began); err != nil || held.Err() != nil || told != 1 || took > 22*time.Second {
-			t.Errorf("%v after %s, told %d times", err, took, told)
+			t.Errorf("%v after %s, reported %d times", err, took, told)
 		}
 		second.Release(t.Context(), s)
 	})
 }
 
-// The lock of a run that was killed is taken over when the Lease has run out, by what
-// whoever waits has seen of it, and not before.
+// The lock of a run that was killed is taken over when the Lease has run out, by the
+// waiting run's own observation, and not before.
 func TestDeadHolder(t *testing.T) {
 	in(t, func(t *testing.T, s *server, lock func(string) *Lock) {
 		s.set(Record{Holder: "dead", Renewed: time.Now().Add(-time.Hour), Duration: Usual().Duration})
@@ -194,8 +194,8 @@ func TestDeadHolder(t *testing.T) {
 	})
 }
 
-// While the server is away, writes wait; once it is back, they go on, and nobody else can
-// have had the lock.
+// While the server is away, writes wait; once it is back, they continue, and no other run
+// can have had the lock.
 func TestOutage(t *testing.T) {
 	in(t, func(t *testing.T, s *server, lock func(string) *Lock) {
 		l := lock("a")
@@ -263,7 +263,7 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
-// Whoever deletes the Lease, or takes it, ends the run.
+// The run ends if its Lease is deleted or taken.
 func TestTakenAway(t *testing.T) {
 	for name, take := range map[string]func(*server){
 		"deleted":            func(s *server) { s.lease = nil },

@@ -2,7 +2,7 @@ package lock
 
 import "time"
 
-// Step is what is to be done next.
+// Step is what to do next.
 type Step int
 
 // The steps.
@@ -26,12 +26,12 @@ type Move struct {
 	Record Record
 }
 
-// Outcome is what became of a move.
+// Outcome is the result of a move.
 type Outcome int
 
 // The outcomes.
 const (
-	// Silent: nobody knows whether it arrived.
+	// Silent: the move may or may not have arrived.
 	Silent Outcome = iota
 	// Done: it was read, created or replaced, and is as the record says.
 	Done
@@ -51,8 +51,8 @@ const (
 	over
 )
 
-// Machine decides what one process does about the lock. It is told what time it is and
-// what came of its moves, does nothing itself, and makes one move at a time.
+// Machine decides what one process does about the lock. It receives the time and the
+// results of its moves, does nothing itself, and makes one move at a time.
 type Machine struct {
 	me    Identity
 	terms Terms
@@ -63,16 +63,16 @@ type Machine struct {
 	seen  *Record
 	stale bool
 	// since is when the Lease was first seen at that version, by the monotonic clock: a
-	// clock that stands still makes us wait for longer, which does no harm.
+	// stopped clock makes us wait longer, which does no harm.
 	since time.Duration
 	// moved is the latest move, sent when it was made.
 	moved Step
 	sent  Moment
-	// doubt is when the first of the moves was made of which nobody knows whether they
-	// made us the holder; nil if there are none.
+	// doubt is the time of the first move that may have made us the holder without our
+	// knowing; nil if there is none.
 	doubt *Moment
-	// granted is when the latest move was made that renewed the Lease: it arrived then or
-	// later, so for whoever watches it, its time began then or later.
+	// granted is the time of the latest move that renewed the Lease. The move arrived
+	// then or later, so for a run that watches the Lease, its time began then or later.
 	granted Moment
 	// retry is when to renew, at the earliest. failing is since when that fails, by the
 	// monotonic clock; nil as long as it works.
@@ -91,8 +91,8 @@ func NewMachine(me Identity, terms Terms) *Machine {
 	return &Machine{me: me, terms: terms, stale: true}
 }
 
-// Next returns what to do. The outcome of any move but a rest has to be told by Heard
-// before the next one.
+// Next returns what to do. The outcome of any move but a rest has to be passed to Heard
+// before the next call.
 func (m *Machine) Next(now Moment) Move {
 	move := m.next(now)
 	m.moved = move.Step
@@ -166,7 +166,7 @@ func (m *Machine) mine(now Moment, version string) Record {
 // after that: [Machine.Next] never decides by one that is stale.
 func (m *Machine) rested(now Moment) time.Duration { return now.Mono - m.since }
 
-// validity is how long the Lease of somebody else is good for.
+// validity is how long the Lease of another run is valid.
 func (m *Machine) validity() time.Duration {
 	if m.seen.Duration <= 0 {
 		return m.terms.Duration
@@ -174,7 +174,7 @@ func (m *Machine) validity() time.Duration {
 	return m.seen.Duration
 }
 
-// Heard tells what came of the latest move: what, and with Done how the Lease is.
+// Heard receives the result of the latest move: what, and with Done the Lease as it is.
 func (m *Machine) Heard(now Moment, what Outcome, lease Record) {
 	switch m.state {
 	case seeking:
@@ -245,7 +245,7 @@ func (m *Machine) heardHolding(now Moment, what Outcome, lease Record) {
 	case what == Absent:
 		m.lose(&LostError{Reason: Deleted})
 	case what == Changed:
-		m.stale = true // By somebody else, or by a renewal of ours whose answer was lost.
+		m.stale = true // By another run, or by a renewal of ours whose answer was lost.
 	case lease.Holder != m.me.Holder:
 		m.lose(&LostError{Reason: Taken, By: lease})
 	case m.moved == Read:
@@ -258,7 +258,7 @@ func (m *Machine) heardHolding(now Moment, what Outcome, lease Record) {
 
 func (m *Machine) lose(err error) { m.state, m.lost = over, err }
 
-// Release gives the lock back: the next move does it. Where settled is false, a write of
+// Release gives the lock back: the next move does it. If settled is false, a write of
 // ours may still arrive at the server, and the Lease is left to run out.
 func (m *Machine) Release(settled bool) {
 	switch {

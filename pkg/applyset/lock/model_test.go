@@ -13,10 +13,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 )
 
-// world plays runs that fight for one lock: on machines whose clocks are wrong, go at
-// different speeds, are set, and stand still while the machine sleeps; which are paused and
+// world plays runs that compete for one lock: on machines whose clocks are wrong, run at
+// different speeds, are set, and stop while the machine sleeps; which are paused and
 // killed at any moment; over a network that is slow, loses requests and answers, and
-// delivers late. True time is what the world has; nobody else knows it.
+// delivers late. Only the world knows the true time.
 type world struct {
 	rand  *rand.Rand
 	time  time.Duration
@@ -37,18 +37,18 @@ type world struct {
 
 // mutant is a careless run.
 type mutant struct {
-	// left stands for [lock.Machine.Left].
+	// left replaces [lock.Machine.Left].
 	left func(*process, lock.Moment) (time.Duration, bool)
-	// moment is what a host takes for its clocks.
+	// moment is how a host reads its clocks.
 	moment func(lock.Moment) lock.Moment
-	// read is what it takes for the Lease.
+	// read is how it reads the Lease.
 	read func(*lock.Record)
 	// terms are its own.
 	terms func(*lock.Terms)
 }
 
-// entry is something that the server committed: of the Lease, who holds it now; of a write,
-// whose it was.
+// entry is a commit of the server: of the Lease, with its new holder, or of a write, with
+// its author.
 type entry struct {
 	at     time.Duration
 	lease  bool
@@ -121,9 +121,9 @@ type host struct {
 	rate float64
 	ahead,
 	slept time.Duration
-	// sleeps: the monotonic clock stands still while it does.
+	// sleeps: the monotonic clock stops while it does.
 	sleeps bool
-	// awake is when it goes on.
+	// awake is when it wakes up.
 	awake time.Duration
 }
 
@@ -239,7 +239,7 @@ func (p *process) move() {
 	})
 }
 
-// latency of one way. Of a request for the Lease it may be anything.
+// latency of one way. For the Lease it may be anything.
 func (w *world) latency() time.Duration {
 	switch {
 	case w.chance(5):
@@ -306,7 +306,7 @@ func (p *process) write() {
 		}
 	}
 	p.run(3*time.Second, func() { hear(false) })
-	// The network delivers what has left within the usual slack, or not at all.
+	// The network delivers what was sent within the usual slack, or not at all.
 	if w.chance(5) {
 		return
 	}
@@ -340,8 +340,8 @@ func (w *world) trouble(h *host) {
 	case 2: // The time of day is set.
 		switch {
 		case h.sleeps:
-			// Set back by as much as the machine has slept, it would look as if nothing had
-			// been: no two clocks tell. See docs/design/lock.md.
+			// If the clock were set back by as much as the machine has slept, no two
+			// clocks would show it. See docs/design/lock.md.
 			h.ahead += w.upTo(time.Hour)
 		case h.ahead == 0:
 			h.ahead = w.upTo(2*time.Hour) - time.Hour
@@ -384,8 +384,9 @@ func (w *world) writes(from, to time.Duration) int {
 	return n
 }
 
-// At no moment does anybody write but whom the Lease names, whatever befalls the runs, their
-// clocks and their requests; and the lock is never lost for good (edge case 104).
+// At no moment does any process write but the one that the Lease names, whatever happens
+// to the runs, their clocks and their requests; and the lock is never lost for good (edge
+// case 104).
 func TestNoTwoHolders(t *testing.T) {
 	seeds := uint64(300)
 	if os.Getenv("TEST_LONG") != "" {
@@ -398,10 +399,10 @@ func TestNoTwoHolders(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(w.trace, "\n"))
 		}
 		wrote += w.writes(0, 10*time.Minute)
-		// Once all is well, nobody has to wait for longer than a Lease lasts.
+		// Once all is well, no process has to wait for longer than a Lease lasts.
 		for at := 14 * time.Minute; at < 18*time.Minute; at += time.Minute {
 			if w.writes(at, at+time.Minute) == 0 {
-				t.Fatalf("seed %d: nobody has written for a minute, at %s\n%s", seed, at, strings.Join(w.trace, "\n"))
+				t.Fatalf("seed %d: no process has written for a minute, at %s\n%s", seed, at, strings.Join(w.trace, "\n"))
 			}
 		}
 	}
@@ -451,7 +452,7 @@ func TestJudgeFindsCarelessRuns(t *testing.T) {
 	}
 }
 
-// A run that has lost its lock says so, whoever took it, and never holds it again.
+// A run that has lost its lock says so, to whichever process, and never holds it again.
 func TestLostIsForGood(t *testing.T) {
 	for seed := range uint64(100) {
 		w := &world{rand: rand.New(rand.NewPCG(seed, 2)), terms: lock.Usual()}

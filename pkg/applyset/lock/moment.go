@@ -2,13 +2,13 @@ package lock
 
 import "time"
 
-// Moment is one look at both clocks of a machine. Neither is enough to tell how much time
-// has passed: the monotonic one may stand still while the machine sleeps, and the other
-// one can be set.
+// Moment is one reading of both clocks of a machine. Neither alone shows how much time
+// has passed: the monotonic one may stop while the machine sleeps, and the other one can
+// be set.
 type Moment struct {
 	// Mono is the monotonic clock, from any beginning.
 	Mono time.Duration
-	// Wall is what the machine takes for the time of day.
+	// Wall is the machine's time of day.
 	Wall time.Time
 }
 
@@ -16,9 +16,9 @@ type Moment struct {
 // is taken for a clock that was set. Clocks that are kept in step are slewed by less.
 const setBack = time.Second
 
-// since returns how much time has passed since an earlier moment, at least: what the
-// clock says that says more. known is false where the time of day was set back, for then
-// it does not tell how long the machine has slept.
+// since returns how much time has passed since an earlier moment, at least: the greater
+// of what both clocks say. known is false if the time of day was set back, because it
+// then does not show how long the machine has slept.
 func (m Moment) since(earlier Moment) (passed time.Duration, known bool) {
 	mono, wall := m.Mono-earlier.Mono, m.Wall.Sub(earlier.Wall)
 	return max(mono, wall), wall >= mono-setBack

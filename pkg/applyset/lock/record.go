@@ -2,10 +2,10 @@ package lock
 
 import "time"
 
-// Record is what a Lease says.
+// Record is the content of a Lease.
 type Record struct {
-	// Holder is who holds the lock; empty if nobody does. No two processes ever have the
-	// same.
+	// Holder is the process that holds the lock; empty if it is free. No two processes
+	// ever have the same.
 	Holder string
 	// Run is the id of its run.
 	Run string

@@ -12,11 +12,11 @@ type Terms struct {
 	// Slack is how much of that is not the server's: the request is under way for a
 	// moment, and clocks do not go equally fast.
 	Slack time.Duration
-	// Renew is the pause between two renewals, Again that after one that failed, and Poll
-	// that between two looks at the Lease of somebody else.
+	// Renew is the pause between two renewals, Again the pause after one that failed, and
+	// Poll that between two reads of another run's Lease.
 	Renew, Again, Poll time.Duration
-	// Patience is how long a holder goes on trying to renew a Lease, and writes nothing
-	// meanwhile, before it gives the lock up.
+	// Patience is how long a holder keeps trying to renew a Lease, without writing,
+	// before it gives the lock up.
 	Patience time.Duration
 }
 
