@@ -1,4 +1,4 @@
-// Command webhook tracks, in the cluster, who owns which field of every object,
+// Command webhook tracks, in the cluster, which manager owns which field of every object,
 // and warns of takeovers and of deprecated APIs. It never denies a request.
 package main
 

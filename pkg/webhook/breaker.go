@@ -21,11 +21,11 @@ import (
 // tryEvery is how often it is tried whether calls come back.
 const tryEvery = 10 * time.Second
 
-// breaker keeps the webhook configuration to what is worth a call (edge case 102). It
-// has the API server not call while its calls do not come back: each write would wait
-// for the time-out. It goes on trying, and lets the API server call again when calls come
-// back. Of custom resources, it has it ask about deprecated versions alone. The leader
-// decides.
+// breaker limits the webhook configuration to calls that are worthwhile (edge case 102).
+// While calls do not come back, it stops the API server from calling, because each write
+// would wait for the time-out. It keeps trying, and lets the API server call again when
+// calls come back. For custom resources, it makes the API server ask about deprecated
+// versions only. The leader decides.
 type breaker struct {
 	reach interface {
 		try(context.Context) (bool, error)
@@ -84,7 +84,7 @@ func (b *breaker) step(ctx context.Context) error {
 	if err != nil {
 		return err // Nothing is known.
 	}
-	if b.circuit.lost+b.circuit.back == 0 { // What an earlier leader decided stands until it is known better.
+	if b.circuit.lost+b.circuit.back == 0 { // An earlier leader's decision holds until more is known.
 		b.circuit.suspended = slices.ContainsFunc(is.Webhooks, isSuspended)
 	}
 	b.circuit.tried(came)
@@ -102,7 +102,7 @@ func (b *breaker) step(ctx context.Context) error {
 	return nil
 }
 
-// tell says what was decided.
+// tell reports the decision.
 func (b *breaker) tell(is *admissionv1.ValidatingWebhookConfiguration) {
 	object := &corev1.ObjectReference{
 		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: is.Name, UID: is.UID,

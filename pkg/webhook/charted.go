@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
 )
 
-// digestAnnotation is what the chart says of the entries that it made: their SHA-256.
+// digestAnnotation is the chart's SHA-256 of the entries that it made.
 const digestAnnotation = "k8sconnect.io/webhooks-digest"
 
 // pathOf says where the API server asks by each entry.
@@ -51,12 +51,12 @@ func parseCharted(text string) (charted, error) {
 	return c, nil
 }
 
-// repair returns the JSON patch by which a configuration has the paths with the token,
-// and is again what the chart made, and the names of the entries that were not; nil
-// where nothing is to be done. What the chart says nothing of stays: the caBundle, the
-// selector by which calls are suspended, and the rules of custom kinds. A configuration that another chart made, as
-// an upgrade does, is left alone but for its paths. The patch is refused if the
-// configuration is another one by now.
+// repair returns the JSON patch that gives a configuration the paths with the token and
+// restores the rest to what the chart made, and the names of the entries that differed;
+// nil if nothing has to be done. It leaves what the chart does not set: the caBundle, the
+// selector by which calls are suspended, and the rules of custom kinds. A configuration
+// of another chart, as during an upgrade, is left alone except for its paths. The patch
+// is refused if the configuration has changed in the meantime.
 func (c charted) repair(is *admissionv1.ValidatingWebhookConfiguration, token string) (patch []byte, restored []string, err error) {
 	entries, restored := c.restore(is)
 	for i, e := range entries {
@@ -90,11 +90,11 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// disown returns the JSON patch by which the webhook owns no field of a configuration;
-// nil if it owns none. Who puts a value back owns it, and an upgrade that changes the
-// value would meet a conflict. Who wrote a caBundle or rules owns a part of the entry, and
-// an upgrade or a rollback to a chart without that entry would leave this part behind,
-// which is no entry, and fail.
+// disown returns the JSON patch after which the webhook owns no field of a configuration;
+// nil if it owns none. A manager that restores a value owns it, and an upgrade that
+// changes the value would meet a conflict. A manager that wrote a caBundle or rules owns
+// a part of the entry; an upgrade or a rollback to a chart without that entry would leave
+// this part behind, which is not a valid entry, and fail.
 func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	patch := []operation{{"test", "/metadata/resourceVersion", is.ResourceVersion}}
 	for i, m := range slices.Backward(is.ManagedFields) {
@@ -128,7 +128,7 @@ func (c charted) restore(is *admissionv1.ValidatingWebhookConfiguration) (entrie
 		}
 		live := is.Webhooks[i]
 		entry.ObjectSelector, entry.ClientConfig.CABundle = live.ObjectSelector, live.ClientConfig.CABundle
-		if entry.Rules == nil { // They are the leader's, who puts them right by itself.
+		if entry.Rules == nil { // They are the leader's, which restores them itself.
 			entry.Rules = live.Rules
 		}
 		if s := live.ClientConfig.Service; s != nil && entry.ClientConfig.Service != nil {

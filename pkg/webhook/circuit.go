@@ -19,8 +19,8 @@ const (
 	resumeAfter = 2
 )
 
-// circuit decides whether the API server is to call. It is told of one attempt after
-// the other.
+// circuit decides whether the API server should call. It receives the result of one
+// attempt after the other.
 type circuit struct {
 	suspended  bool
 	lost, back int // in a row
@@ -45,9 +45,9 @@ func (c *circuit) tried(came bool) {
 // gives it no rules: only definitions say which versions are deprecated.
 const customEntry = "custom.k8sconnect.io"
 
-// suspendedLabel is one that no object has: an entry whose selector asks for it is not
-// called. A selector it is, and not the rules, because the chart says nothing of it: an
-// upgrade neither resets it nor is kept up by it.
+// suspendedLabel is a label that no object has: an entry whose selector requires it is
+// not called. It is in the selector and not in the rules because the chart sets no
+// selector: an upgrade neither resets it nor fails because of it.
 const suspendedLabel = "k8sconnect.io/calls-are-suspended"
 
 // isSuspended reports whether an entry is not called.
@@ -55,8 +55,8 @@ func isSuspended(e admissionv1.ValidatingWebhook) bool {
 	return e.ObjectSelector != nil && e.ObjectSelector.MatchLabels[suspendedLabel] != ""
 }
 
-// selectorFor returns the selector of an entry that is to be called or not, with all
-// else that somebody has put into it.
+// selectorFor returns the selector of an entry that is to be called or not, with
+// everything that others have put into it.
 func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelSelector {
 	s := e.ObjectSelector.DeepCopy()
 	if s == nil {
@@ -88,10 +88,10 @@ func rulesFor(deprecated []schema.GroupVersionResource) []admissionv1.RuleWithOp
 	return rules
 }
 
-// changes returns the JSON patch after which a configuration asks what it is to ask:
-// about which versions of custom resources, and whether at all; nil if it does. The
-// entry by which calls are tried is left alone. The patch is refused if the
-// configuration is another one by now.
+// changes returns the JSON patch after which a configuration asks what it should: about
+// which versions of custom resources, and whether at all; nil if it does already. It
+// leaves alone the entry by which calls are tested. The patch is refused if the
+// configuration has changed in the meantime.
 func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, deprecated []schema.GroupVersionResource) ([]byte, error) {
 	patch := []operation{{"test", "/metadata/resourceVersion", c.ResourceVersion}}
 	for i, e := range c.Webhooks {

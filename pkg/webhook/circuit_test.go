@@ -37,8 +37,8 @@ func TestCircuit(t *testing.T) {
 	}
 }
 
-// Calls are suspended by a selector; what somebody else has put into it stays, and the
-// entry by which calls are tried is left alone.
+// Calls are suspended by a selector; what others have put into it stays, and the entry by
+// which calls are tested is left alone.
 func TestSuspension(t *testing.T) {
 	theirs := &metav1.LabelSelector{
 		MatchLabels:      map[string]string{"a": "b"},
@@ -95,8 +95,8 @@ func TestSuspension(t *testing.T) {
 	}
 }
 
-// Of custom resources, the API server is to ask about deprecated versions alone, which
-// only their definitions tell.
+// For custom resources, the API server has to ask about deprecated versions only, and
+// only definitions say which ones those are.
 func TestCustomRules(t *testing.T) {
 	var c admission.Catalogue
 	define := func(name, group, kind string, versions ...any) {

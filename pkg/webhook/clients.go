@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// clients are those who may connect to admission: who has a certificate by an authority,
-// with one of the names, if there are any.
+// clients says which clients may connect to admission: those with a certificate by an
+// authority, with one of the names, if there are any.
 type clients struct {
 	// authority is a file of PEM certificates. It is read for each connection: there are
 	// few, and it may be replaced.

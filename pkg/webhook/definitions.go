@@ -13,16 +13,16 @@ import (
 // Definitions hears of the CustomResourceDefinitions of the cluster. Calls come one
 // after the other.
 type Definitions interface {
-	// Set says that a definition is there, in this version: of it, there is the
-	// name, spec.group, status.acceptedNames.kind and, of each of spec.versions, name,
-	// served, deprecated and deprecationWarning.
+	// Set reports a definition in its current version, reduced to the name, spec.group,
+	// status.acceptedNames.kind and, of each of spec.versions, name, served, deprecated
+	// and deprecationWarning.
 	Set(definition *unstructured.Unstructured)
 	// Delete says that the definition of a name is gone.
 	Delete(name string)
 }
 
-// definitions watches CustomResourceDefinitions. Their schemas, most of what they
-// are, are not kept.
+// definitions watches CustomResourceDefinitions. It does not keep their schemas, which
+// are most of their size.
 type definitions struct {
 	cache cache.Cache
 	to    Definitions
@@ -62,7 +62,7 @@ func definition() *unstructured.Unstructured {
 	return u
 }
 
-// keepVersions cuts a definition down to what Definitions are told.
+// keepVersions reduces a definition to what Definitions need.
 func keepVersions(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {

@@ -20,8 +20,8 @@ func (s *slow) Run(ctx context.Context) error {
 	return nil
 }
 
-// What is under way when the lease is lost is finished, within a bounded time,
-// whatever the manager waits for.
+// Work in progress when the lease is lost is finished, within a bounded time, whatever
+// the manager waits for.
 func TestFinish(t *testing.T) {
 	for _, takes := range []time.Duration{time.Second, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

@@ -38,9 +38,9 @@ const (
 	callsManager = "k8sconnect-webhook-calls"
 )
 
-// guard keeps the webhook configuration as the chart made it, and puts a secret into
-// its paths: whoever does not know it is no API server, and is not listened to (edge
-// cases 101 and 103). Each replica has one.
+// guard keeps the webhook configuration as the chart made it, and puts a secret into its
+// paths: a client that does not know it is not an API server, and is refused (edge cases
+// 101 and 103). Each replica has one.
 type guard struct {
 	secrets        typedcorev1.SecretInterface
 	configurations typedadmission.ValidatingWebhookConfigurationInterface
@@ -66,7 +66,7 @@ func (g *guard) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 		default:
 			pause = guardAgain
-			if !apierrors.IsConflict(err) && said != err.Error() { // Of two replicas, the second meets a conflict.
+			if !apierrors.IsConflict(err) && said != err.Error() { // The second of two replicas meets a conflict.
 				said = err.Error()
 				g.log.Error(err, "guard the webhook configuration")
 			}
@@ -79,11 +79,11 @@ func (g *guard) Run(ctx context.Context) error {
 	}
 }
 
-// ready reports whether the API server knows the paths. Where there is no
-// configuration, nobody calls.
+// ready reports whether the API server knows the paths. Without a configuration, there
+// are no calls.
 func (g *guard) ready() bool { return g.published.Load() }
 
-// step looks once, and puts right what is not.
+// step checks once, and restores what differs.
 func (g *guard) step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, guardEvery)
 	defer cancel()
@@ -123,7 +123,7 @@ func (g *guard) write(ctx context.Context, patch []byte) (*admissionv1.Validatin
 	return g.configurations.Patch(ctx, g.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: guardManager})
 }
 
-// tell says what was put back.
+// tell reports what was restored.
 func (g *guard) tell(is *admissionv1.ValidatingWebhookConfiguration, restored []string) {
 	what := strings.Join(restored, ", ")
 	g.log.Info("somebody changed the webhook configuration; it is again what the chart made", "configuration", is.Name, "entries", what)
@@ -158,7 +158,7 @@ func (g *guard) token(ctx context.Context) (string, error) {
 }
 
 // wellFormed reports whether a token is long enough to be a secret, and can be part of a
-// path: somebody else may have put it there.
+// path: another user may have put it there.
 func wellFormed(token []byte) bool {
 	return len(token) >= 16 && len(token) <= 256 && !slices.ContainsFunc(token, func(b byte) bool {
 		return (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && b != '-' && b != '_'
@@ -177,7 +177,7 @@ type tokens struct {
 	mu     sync.Mutex
 	now    string
 	before string
-	until  time.Time // of before
+	until  time.Time // of the previous one
 }
 
 // tokenOverlap is far longer than an API server needs to hear of a configuration.
@@ -204,8 +204,8 @@ func (t *tokens) knows(token string) bool {
 	})
 }
 
-// behind lets through who knows the secret of the path, which is its last part. All
-// others are answered before a byte of what they send is read.
+// behind admits clients that know the secret of the path, which is its last part. All
+// others are answered before a byte of their request body is read.
 func (t *tokens) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !t.knows(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]) {

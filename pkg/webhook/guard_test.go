@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
 )
 
-// Whoever does not know the secret of the path gets 404, and not a byte of what they
-// send is read (edge case 101).
+// A client that does not know the secret of the path gets 404, and not a byte of its
+// request is read (edge case 101).
 func TestStrangers(t *testing.T) {
 	var known tokens
 	known.use("0123456789abcdef")
@@ -75,8 +75,8 @@ func TestTokensOverlap(t *testing.T) {
 	})
 }
 
-// What anybody did to the configuration is undone, but for what the certificates and
-// the breaker write; what is as it should be is not written (edge case 103).
+// All foreign changes to the configuration are undone, except for what the certificates
+// and the breaker write; a correct configuration is not written (edge case 103).
 func TestRepair(t *testing.T) {
 	path, port, timeout := "/ownership/secret", int32(443), int32(1)
 	ignore, none := admissionv1.Ignore, admissionv1.SideEffectClassNone
@@ -127,7 +127,8 @@ func TestRepair(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change   func(is *admissionv1.ValidatingWebhookConfiguration)
 		restored []string
-		// lost tells that the authority goes with the change: the certificates write it again.
+		// lost: the change removes the authority as well, and the certificates write it
+		// again.
 		lost bool
 	}{
 		"no path yet": {change: func(is *admissionv1.ValidatingWebhookConfiguration) { is.Webhooks[0].ClientConfig.Service.Path = nil }},

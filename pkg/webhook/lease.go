@@ -20,9 +20,9 @@ import (
 // seconds, and one request that hangs is not to use them up.
 const leaseTimeout = 5 * time.Second
 
-// lease is the Lease by which replicas agree who leads. Unlike client-go's, it makes a
-// Lease that somebody deleted by apply, which RBAC can permit for one name; a create it
-// cannot.
+// lease is the Lease by which replicas elect the leader. Unlike client-go's, it creates a
+// deleted Lease by apply, which RBAC can permit for a single name; that is impossible for
+// a create.
 type lease struct {
 	resourcelock.LeaseLock
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// defaultLease is the lease by which replicas agree who leads.
+// defaultLease is the lease by which replicas elect the leader.
 const defaultLease = "k8sconnect-webhook"
 
 // Options of the webhook. The zero value serves admission on all addresses at
@@ -55,7 +55,7 @@ type Options struct {
 
 // Parts are the rooms beside admission. Each may be nil.
 type Parts struct {
-	// Hints go to who watches what becomes of a write.
+	// Hints go to the watcher, which learns what becomes of a write.
 	Hints admission.HintSink
 	// Deprecations are warned of.
 	Deprecations admission.Deprecations
@@ -63,16 +63,16 @@ type Parts struct {
 	Definitions Definitions
 	// Certificate is served instead of that in Options.CertDir.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// Behind puts a handler behind a secret that is the last part of its path. Nil
-	// listens to whoever asks.
+	// Behind puts a handler behind a secret that is the last part of its path. Nil serves
+	// every client.
 	Behind func(http.Handler) http.Handler
 	// Runners run on every replica until the webhook ends. If one of them fails,
 	// the webhook does.
 	Runners []Runner
 	// Ready are asked for readiness: all have to say yes.
 	Ready []func() bool
-	// Lead is called once this replica leads. It does so until it ends: who loses the
-	// lease ends, and what it has to finish then, it finishes as the leader.
+	// Lead is called once this replica leads. It leads until it ends: a replica that
+	// loses the lease ends, and finishes its remaining work as the leader.
 	Lead func()
 }
 

@@ -29,7 +29,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 )
 
-// reporter is what Events are reported by.
+// reporter is the source of our Events.
 const reporter = "k8sconnect-webhook"
 
 // Setup says how the parts of a webhook are made.
@@ -43,7 +43,7 @@ type Setup struct {
 	Secret, Configuration string
 	// PathSecret is the Secret whose token is in the paths of Configuration; empty is
 	// none. Webhooks are the entries of Configuration as the chart made them, in JSON,
-	// which are restored when somebody changes them; empty restores nothing.
+	// which are restored if they are changed; empty restores nothing.
 	PathSecret, Webhooks string
 	// SuspendCalls has the leader find out whether the API server's calls come back, and
 	// suspend those of Configuration for as long as they do not.
@@ -57,9 +57,8 @@ type Setup struct {
 	Transitions io.Writer
 }
 
-// NewParts makes the parts of the webhook for the cluster of config: hints go to
-// the tracker, what is tracked to the recorder, and what is recorded to the
-// cluster.
+// NewParts makes the parts of the webhook for the cluster of config: hints go to the
+// tracker, its transitions to the recorder, and records to the cluster.
 func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	parts, err := newParts(unhurried(config), opts, setup)
 	if err != nil {
@@ -68,8 +67,8 @@ func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	return parts, nil
 }
 
-// unhurried leaves the pace to the API server: what is limited here is limited
-// where it is known what it is for.
+// unhurried removes the client's rate limit: limits are set here where the purpose of the
+// requests is known.
 func unhurried(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -170,7 +169,7 @@ func newRotator(client kubernetes.Interface, opts Options, setup Setup) (*certif
 		})
 }
 
-// history is who tracks and who records.
+// history is the tracker and the recorder.
 type history struct {
 	tracker  *tracker.Tracker
 	recorder *recorder.Recorder
@@ -216,8 +215,8 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	return h, errors.Join(metrics.Register(registry), registry.Register(h.tracker))
 }
 
-// Run tracks and records until the context ends. What is tracked until then is
-// recorded still, and the last checkpoint knows it (edge case 82).
+// Run tracks and records until the context ends. What was tracked until then is still
+// recorded, and included in the last checkpoint (edge case 82).
 func (h *history) Run(ctx context.Context) error {
 	h.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: h.client.CoreV1().Events("")})
 	defer h.events.Shutdown()
@@ -233,11 +232,11 @@ func (h *history) Run(ctx context.Context) error {
 	return errors.Join(err, ended)
 }
 
-// lead makes this replica the one that records what nobody had a hint for.
+// lead makes this replica record the changes for which no replica had a hint.
 func (h *history) lead() {
 	h.recorder.Lead(true)
 	h.tracker.Lead(true)
 }
 
-// slogOf is for those who speak slog.
+// slogOf converts the logger to slog.
 func slogOf(log logr.Logger) *slog.Logger { return slog.New(logr.ToSlogHandler(log)) }

@@ -55,10 +55,10 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 	return s, nil
 }
 
-// Start serves until the context ends and, for the shutdown delay, beyond: the API
-// server keeps using its connections to a pod that ends (k/k#127335). During the
-// delay it is told that it is not ready, and asked with every answer to connect
-// anew; what is under way when connections close is answered still.
+// Start serves until the context ends and, for the shutdown delay, beyond: the API server
+// keeps using its connections to a pod that ends (k/k#127335). During the delay the
+// server reports that it is not ready, and asks clients with every answer to reconnect;
+// requests in progress when connections close are still answered.
 func (s *Server) Start(ctx context.Context) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -77,8 +77,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// finish waits for the runners to end. The manager waits for nobody once the lease is
-// lost, but what is not recorded then is told by nobody else with its user.
+// finish waits for the runners to end. The manager does not wait once the lease is lost,
+// but no other replica can record the users of what is not recorded then.
 func (s *Server) finish(timeout time.Duration) {
 	ended := make(chan struct{})
 	go func() {
@@ -201,5 +201,5 @@ type everywhere func(ctx context.Context) error
 // Start runs it.
 func (run everywhere) Start(ctx context.Context) error { return run(ctx) }
 
-// NeedLeaderElection is what makes it run everywhere.
+// NeedLeaderElection returns false, so that it runs on every replica.
 func (run everywhere) NeedLeaderElection() bool { return false }

@@ -20,9 +20,8 @@ import (
 // recordPage is how many records are read at once.
 const recordPage = 500
 
-// Store keeps records in the cluster. What it reads is what the API server has:
-// nothing is cached. Its errors are those of the API server, to be told apart by
-// their reason.
+// Store keeps records in the cluster. It reads from the API server: nothing is cached.
+// Its errors are those of the API server, to be distinguished by their reason.
 type Store struct {
 	client client.WithWatch
 }

@@ -18,7 +18,7 @@ const (
 
 // Options of admission. Registry is needed.
 type Options struct {
-	// Hints go to who watches what becomes of a write; nil is nobody.
+	// Hints go to the watcher, which learns what becomes of a write; nil sends none.
 	Hints HintSink
 	// Deprecations are warned of; nil is none.
 	Deprecations Deprecations

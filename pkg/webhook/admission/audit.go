@@ -25,8 +25,8 @@ type auditEntry struct {
 	More   int      `json:"more,omitzero"`
 }
 
-// auditOf returns what the audit log is to have of a request: what it takes from whom.
-// The log knows the user, and has it for good, whatever becomes of this process.
+// auditOf returns the audit annotations of a request: what it takes from which owner. The
+// log knows the user, and keeps it, whatever becomes of this process.
 func auditOf(transitions []ownership.Transition) map[string]string {
 	list, more := []byte{'['}, 0
 	add := func(e auditEntry) {

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// The audit log has what a request takes, for good; of a dry run, which takes nothing,
-// and of what is nobody's loss it has nothing.
+// The audit log shows what a request takes, permanently; it has nothing for a dry run,
+// which takes nothing, or for a change without a loss.
 func TestAudit(t *testing.T) {
 	dryRun, dry := update(thing("argo", "1"), thing("flux", "2")), true
 	dryRun.DryRun = &dry

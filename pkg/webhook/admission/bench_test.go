@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 )
 
-// deployment is as large as they get in practice, with fields of five managers. It
-// is what an API server had, with the image of its containers at a version.
+// deployment is as large as they get in practice, with fields of five managers. It came
+// from an API server; version is that of its containers' image.
 func deployment(tb testing.TB, version, taker string) []byte {
 	tb.Helper()
 	content, err := os.ReadFile("testdata/deployment.json")

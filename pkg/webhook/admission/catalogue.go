@@ -7,10 +7,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 )
 
-// Catalogue is what package deprecation knows, as the webhook asks for it: built-in
-// kinds and fields by the release of the API server, custom kinds by their
-// definitions. It is for both Parts.Deprecations and Parts.Definitions, and may be
-// used by many at a time.
+// Catalogue answers the webhook's questions from package deprecation: built-in kinds and
+// fields by the release of the API server, custom kinds by their definitions. It serves
+// as both Parts.Deprecations and Parts.Definitions, and may be used concurrently.
 type Catalogue struct {
 	// Server is the release of the API server; the zero value is none that is known.
 	Server deprecation.Release
@@ -18,7 +17,7 @@ type Catalogue struct {
 	custom deprecation.Custom
 }
 
-// Notice says what there is to say of a kind at a version.
+// Notice returns the notice for a kind at a version.
 func (c *Catalogue) Notice(kind schema.GroupVersionKind) (string, bool) {
 	if n, ok := deprecation.Check(kind, c.Server); ok {
 		return n.String(), true

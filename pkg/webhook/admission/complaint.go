@@ -10,8 +10,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// complaints is a log of what others do wrong, at a rate: who sends garbage decides how
-// much of it there is, and the log is for what matters too. Metrics count all of it.
+// complaints is a rate-limited log of the errors of clients: the sender of garbage
+// decides how much of it there is, and the log has other uses too. Metrics count all of
+// it.
 type complaints struct {
 	log    logr.Logger
 	rate   *rate.Limiter
@@ -33,8 +34,8 @@ func newComplaints(log logr.Logger) *complaints {
 	return &complaints{log: log, rate: rate.NewLimiter(rate.Every(10*time.Second), 10)}
 }
 
-// Error logs as a logger does, or counts what it does not log. The next line says how
-// much that was.
+// Error logs as a logger does, or counts what it does not log. The next line has that
+// count.
 func (c *complaints) Error(err error, text string, keysAndValues ...any) {
 	if !c.rate.Allow() {
 		c.unsaid.Add(1)

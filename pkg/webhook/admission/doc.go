@@ -4,7 +4,7 @@
 //	handlers, err := admission.New(admission.Options{Log: log, Registry: registry})
 //	handlers[admission.OwnershipPath].ServeHTTP(w, r)
 //
-// Nothing in it says "no": what can be read is allowed, even when evaluating it panics. It
-// knows no client, keeps no history and reads no more of an object than it has to: what it
-// saw of a write is a hint for those who keep one.
+// Nothing in it says "no": a review that can be read is allowed, even if evaluating it
+// panics. The package has no client, keeps no history and reads no more of an object than
+// it has to: what it saw of a write is a hint for the packages that keep one.
 package admission

@@ -2,12 +2,11 @@ package admission
 
 import admissionv1 "k8s.io/api/admission/v1"
 
-// ReachAnnotation is what a write sets that is to find out whether the API server's calls
-// come back, and what the answer repeats.
+// ReachAnnotation is set by a write that tests whether the API server's calls come back;
+// the answer repeats it.
 const ReachAnnotation = "k8sconnect.io/reach"
 
-// echo answers the writes of who tries to reach it with a warning that repeats their
-// annotation.
+// echo answers such test writes with a warning that repeats their annotation.
 func echo(r *request) (findings, error) {
 	if r.Operation != admissionv1.Update || !r.DryRun {
 		return findings{}, nil

@@ -102,8 +102,8 @@ func TestTakings(t *testing.T) {
 	}
 }
 
-// A hint says all that is needed to find the write again, and who sent it (edge
-// case 73: the manager is whatever somebody has typed).
+// A hint has everything that is needed to recognize the write again, and its user (edge
+// case 73: the manager is any text that the client has chosen).
 func TestHint(t *testing.T) {
 	hints := &sink{room: 1}
 	a := newHandler(t, nil)

@@ -24,7 +24,7 @@ func (c chatty) Fields(_, now *unstructured.Unstructured) []string {
 
 func (chatty) Hint(ownership.Hint) bool { return false }
 
-// handlers are both, with somebody to say something behind each.
+// handlers are both handlers, each with an evaluator that has something to say.
 func handlers(tb testing.TB, text string) []*handler {
 	owners, versions := newHandler(tb, nil), newHandler(tb, nil)
 	owners.evaluate = takings{hints: chatty{}, deprecations: chatty{text}, count: owners.count}.evaluate
@@ -50,7 +50,7 @@ func FuzzReview(f *testing.F) {
 	})
 }
 
-// Arbitrary managed fields and names in a review that is well formed.
+// Arbitrary managed fields and names in a well-formed review.
 func FuzzFieldsV1(f *testing.F) {
 	f.Add(`{"f:spec":{"f:replicas":{}}}`, `{}`, "flux", "argo", `{"replicas":1}`, `{"replicas":2}`)
 	f.Add(`{"f:spec":{"k:{\"a\":1}":{".":{}}}}`, `[]`, "flux\n", "", `[{"a":1}]`, `null`)

@@ -19,25 +19,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// maxReview is how many bytes a review may have: two objects of three megabytes,
-// which is what the API server takes, and the request around them.
+// maxReview is how many bytes a review may have: two objects of three megabytes, the API
+// server's limit, and the request around them.
 const maxReview = 7 << 20
 
 const (
 	// readTimeout is how long a review may take to come. The API server waits a second
 	// or two for the answer.
 	readTimeout = 5 * time.Second
-	// firstRead is how much memory is set aside for a review before it comes: what it
-	// says of its length is not to be believed.
+	// firstRead is how much memory is reserved for a review before it arrives: its stated
+	// length is not to be trusted.
 	firstRead = 64 << 10
 )
 
-// handler answers the reviews that come to one path. Nothing in it says "no":
-// what can be read is allowed, even when evaluating it panics, and what cannot be
-// read has an HTTP error for an answer, which failurePolicy Ignore passes over.
+// handler answers the reviews that arrive at one path. Nothing in it says "no": a review
+// that can be read is allowed, even if evaluating it panics, and one that cannot be read
+// gets an HTTP error, which failurePolicy Ignore passes over.
 //
-// That is why it is not controller-runtime's: there, a panic and a review that can
-// not be read are denials (edge case 75).
+// That is why it does not use controller-runtime's, where a panic and a review that
+// cannot be read are denials (edge case 75).
 type handler struct {
 	name     string
 	evaluate evaluator
@@ -51,26 +51,26 @@ type handler struct {
 	readTimeout time.Duration
 }
 
-// evaluator returns what there is to say of a request. Its error is that of an object that
-// it does not understand; what it has found until then is said all the same.
+// evaluator returns the findings for a request. The error is about an object that it does
+// not understand; findings up to that point are still returned.
 type evaluator func(*request) (findings, error)
 
-// findings are what an evaluator has to say: to whoever sent the request, and to the audit
-// log.
+// findings are an evaluator's results: for the client that sent the request, and for the
+// audit log.
 type findings struct {
 	warnings []warning
 	audit    map[string]string
 }
 
-// review is what is read of an AdmissionReview, whichever its version: they differ in
-// nothing that matters here, and each is answered at its own.
+// review is the part of an AdmissionReview that is read, in any version: they differ in
+// nothing that matters here, and each is answered in its own.
 type review struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
 	Request    *request `json:"request"`
 }
 
-// request is what is read of an admission request.
+// request is the part of an admission request that is read.
 type request struct {
 	UID         types.UID                `json:"uid"`
 	Kind        metav1.GroupVersionKind  `json:"kind"`
@@ -106,8 +106,8 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.draining() {
 		w.Header().Set("Connection", "close") // On HTTP/2, this is GOAWAY.
 	}
-	// Who sends no further is not waited for. The error is that of a connection that
-	// has no deadlines, as in tests.
+	// A client that stops sending is not waited for. The error is that of a connection
+	// without deadlines, as in tests.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.readTimeout, readTimeout)))
 	body := a.intake.reader(http.MaxBytesReader(nil, r.Body, maxReview))
 	defer body.release()
@@ -140,7 +140,7 @@ func statusOf(err error) int {
 	}
 }
 
-// findings never fails: whoever writes hears nothing of what goes wrong.
+// findings never fails: the client is not shown what goes wrong.
 func (a *handler) findings(r *request) (texts []string, audit map[string]string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -162,8 +162,7 @@ func (a *handler) findings(r *request) (texts []string, audit map[string]string)
 	return texts, found.audit
 }
 
-// panicError says what somebody panicked with, if it cannot be a part of an
-// object.
+// panicError holds the value of a panic, unless that may be part of an object.
 type panicError struct{ value any }
 
 func (e panicError) Error() string {

@@ -7,11 +7,12 @@ import (
 )
 
 const (
-	// maxUnderWay is how many bytes of reviews may be held at once. An API server sends
-	// a few at a time, of some ten kilobytes each; whoever sends more is not waited for.
+	// maxUnderWay is how many bytes of reviews may be held at once. An API server sends a
+	// few at a time, of some ten kilobytes each; a client that sends more is not waited
+	// for.
 	maxUnderWay = 32 << 20
 	// maxDepth is how deep a review may be nested. Kubernetes' own kinds have fewer than
-	// forty levels, and what is made of an object grows with the square of its depth.
+	// forty levels, and the work for an object grows with the square of its depth.
 	maxDepth = 200
 )
 
@@ -24,12 +25,12 @@ var (
 // value has room for maxUnderWay bytes.
 type intake struct{ held atomic.Int64 }
 
-// reader counts what is read of r until it is released. Reading fails with errCrowded
-// where there is no room for more.
+// reader counts the bytes read from r until it is released. Reading fails with errCrowded
+// if there is no room for more.
 func (i *intake) reader(r io.Reader) *counted { return &counted{Reader: r, of: i} }
 
-// counted is a body that takes its place in the intake as it comes: what it says of its
-// length is not to be believed.
+// counted is a body that takes up room as it arrives: its stated length is not to be
+// trusted.
 type counted struct {
 	io.Reader
 	of   *intake
@@ -48,8 +49,8 @@ func (c *counted) Read(p []byte) (int, error) {
 // release gives back the room, once nothing is held of the body any more.
 func (c *counted) release() { c.of.held.Add(-c.size) }
 
-// tooDeep reports whether a JSON text is nested deeper than maxDepth. Of what is no
-// JSON, it says something; whoever parses it finds out.
+// tooDeep reports whether a JSON text is nested deeper than maxDepth. For a text that is
+// not JSON the result is arbitrary; the parser rejects it.
 func tooDeep(text []byte) bool {
 	depth := 0
 	for i := 0; i < len(text); i++ {

@@ -15,9 +15,8 @@ import (
 	"github.com/go-logr/logr/funcr"
 )
 
-// Edge case 101: an object that is nested very deep is not looked at. Of each of its
-// levels there may be an owned path, so that its paths grow with the square of its
-// depth.
+// Edge case 101: a very deeply nested object is not examined. Each of its levels may be
+// an owned path, so its paths grow with the square of its depth.
 func TestDeepReviews(t *testing.T) {
 	nested := func(n int) string {
 		object := `{"metadata":{"uid":"1","managedFields":[{"manager":"a","operation":"Update","fieldsV1":` +
@@ -82,8 +81,8 @@ func (h *held) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Edge case 101: bodies that are held back take no more than there is room for, and
-// who comes later is answered as soon as there is room again.
+// Edge case 101: stalled bodies take no more than the available room, and a later client
+// is answered as soon as there is room again.
 func TestHeldBodies(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	const size, senders = 5 << 20, 40
@@ -117,7 +116,7 @@ func TestHeldBodies(t *testing.T) {
 		t.Errorf("answers %v", statuses)
 	}
 	if left := a.intake.held.Load(); left != 0 {
-		t.Errorf("%d bytes are held by nobody", left)
+		t.Errorf("%d bytes were not released", left)
 	}
 	if status, _ := ask(t, a, []byte(small)); status != http.StatusOK {
 		t.Errorf("status %d once there is room", status)

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// metadataReader reads the metadata of an object on its way through a review. What
-// is of another type than it should be is passed over, so that the rest of the
-// review can be read, and remembered.
+// metadataReader reads the metadata of an object as it passes through a review. It skips
+// values of the wrong type and remembers them, so that the rest of the review can be
+// read.
 type metadataReader struct {
 	*jsontext.Decoder
 	odd    error
@@ -116,7 +116,7 @@ func (r *metadataReader) members(read func(name string) error) error {
 	return err
 }
 
-// text reads a text; what is none is passed over.
+// text reads a text, and skips any other value.
 func (r *metadataReader) text() (string, error) {
 	if ok, err := r.is('"'); !ok {
 		return "", err
@@ -141,7 +141,7 @@ func (r *metadataReader) time() (*metav1.Time, error) {
 	return &metav1.Time{Time: t}, nil
 }
 
-// begins reads the beginning of a map or a list; what is neither is passed over.
+// begins reads the beginning of a map or a list, and skips any other value.
 func (r *metadataReader) begins(kind jsontext.Kind) (bool, error) {
 	if ok, err := r.is(kind); !ok {
 		return false, err
@@ -150,7 +150,7 @@ func (r *metadataReader) begins(kind jsontext.Kind) (bool, error) {
 	return err == nil, err
 }
 
-// is reports whether a value of a kind comes next; what does not is passed over.
+// is reports whether a value of a kind comes next, and skips any other value.
 func (r *metadataReader) is(kind jsontext.Kind) (bool, error) {
 	next := r.PeekKind()
 	if next == kind {
@@ -165,8 +165,8 @@ func (r *metadataReader) is(kind jsontext.Kind) (bool, error) {
 	return false, nil
 }
 
-// metadata is what is always read of an object. Its field sets are kept as the
-// bytes that they came as, which is what makes two of them comparable at once.
+// metadata is the part of an object that is always read. Its field sets are kept as the
+// original bytes, so that two of them can be compared at once.
 type metadata struct {
 	Name            string
 	GenerateName    string

@@ -17,7 +17,7 @@ const (
 	faultAnswer fault = "answer" // not delivered
 )
 
-// metrics is what the handlers count.
+// metrics are the handlers' counters.
 type metrics struct {
 	warnings     *prometheus.CounterVec
 	hintsDropped prometheus.Counter

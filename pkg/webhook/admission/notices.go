@@ -13,16 +13,16 @@ import (
 // of the object: "policy/v1beta1 is deprecated since 1.21, removed in 1.25; use
 // policy/v1".
 type Deprecations interface {
-	// Notice says what there is to say of a kind at a version; false is nothing.
+	// Notice returns the notice for a kind at a version; false for none.
 	Notice(kind schema.GroupVersionKind) (text string, ok bool)
 	// Fields returns a text for each deprecated field that now has and old had not.
 	// Old is nil for an object that is created.
 	Fields(old, now *unstructured.Unstructured) []string
 }
 
-// notices warns of the version that the client used, and of deprecated fields in
-// what is created. Those that an update adds come with their owner, and are
-// warned of where owners are looked at.
+// notices warns of the version that the client used, and of deprecated fields in a
+// created object. Fields that an update adds come with their owner, so the evaluator of
+// owners warns of them.
 type notices struct {
 	deprecations Deprecations // nil is none
 }
@@ -54,7 +54,7 @@ func (j notices) warnings(r *request) ([]warning, error) {
 	}
 	object, err := r.Object.read(nil)
 	if err != nil || object == nil || metav1.GetControllerOf(object) != nil {
-		return out, err // Who writes what a controller makes was told of the template.
+		return out, err // The author of the template was warned already.
 	}
 	return append(out, fieldWarnings(name, j.deprecations.Fields(nil, object))...), nil
 }

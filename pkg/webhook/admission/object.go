@@ -43,7 +43,7 @@ func (s *subject) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// of takes the object out of the body that it was found in.
+// of finds the object in the body.
 func (s *subject) of(body []byte) {
 	if s.fields == (span{}) {
 		s.raw = trimmed(body[s.whole.from:s.whole.to])
@@ -52,14 +52,14 @@ func (s *subject) of(body []byte) {
 	s.raw = trimmed(slices.Concat(body[s.whole.from:s.fields.from], []byte(":null"), body[s.fields.to:s.whole.to]))
 }
 
-// trimmed leaves out the colon before a value, which counts as a part of what is
-// between the name and the end of the value.
+// trimmed removes the colon before a value: it counts as part of the text between the
+// name and the end of the value.
 func trimmed(v []byte) jsontext.Value { return bytes.TrimLeft(v, ": \t\r\n") }
 
 func (s *subject) isNull() bool { return len(s.raw) == 0 || s.raw.Kind() == 'n' }
 
-// read reads what is wanted of an object, never its managed fields; nil where there
-// is none. Integers are int64, as everywhere in Kubernetes.
+// read reads the wanted fields of an object, never its managed fields; nil if there is no
+// object. Integers are int64, as everywhere in Kubernetes.
 func (s *subject) read(w *wanted) (*unstructured.Unstructured, error) {
 	if s.isNull() {
 		return nil, nil
@@ -76,7 +76,7 @@ func (s *subject) read(w *wanted) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
-// readBoth reads what is wanted of two objects.
+// readBoth reads the wanted fields of two objects.
 func readBoth(a, b *subject, w *wanted) (was, is *unstructured.Unstructured, err error) {
 	if was, err = a.read(w); err != nil {
 		return nil, nil, err

@@ -76,8 +76,8 @@ func TestFaultsAllow(t *testing.T) {
 	}
 }
 
-// Who announces a large review and sends none of it keeps neither a connection nor
-// memory.
+// A client that announces a large review and sends none of it occupies neither a
+// connection nor memory.
 func TestReviewThatDoesNotCome(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	a.readTimeout = 50 * time.Millisecond
@@ -122,7 +122,8 @@ func TestPanicError(t *testing.T) {
 	_ = []int{}[len(t.Name())]
 }
 
-// Edge case 75: what is no review has an HTTP error for an answer, never a denial.
+// Edge case 75: the answer to anything that is not a review is an HTTP error, never a
+// denial.
 func TestBadReviews(t *testing.T) {
 	huge := strings.Replace(small, `"u"`, `"`+strings.Repeat("u", maxReview)+`"`, 1)
 	tests := map[string]struct {

@@ -20,7 +20,7 @@ type HintSink interface {
 
 // takings warns of what an update takes from others, and hints at it.
 type takings struct {
-	hints        HintSink     // nil is nobody
+	hints        HintSink     // nil sends none
 	deprecations Deprecations // nil is none
 	count        *metrics
 }
@@ -33,7 +33,7 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	if err := errors.Join(r.OldObject.err, r.Object.err); err != nil {
 		return out, err
 	}
-	// Warnings and hints leave out whom the records leave out.
+	// Warnings and hints leave out the same owners as the records.
 	before, after := ownership.Tracked(was.ManagedFields), ownership.Tracked(is.ManagedFields)
 	if before.Equal(after) {
 		return out, nil
@@ -63,8 +63,8 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	return out, err
 }
 
-// fields returns what there is to say of deprecated fields that the new object has
-// and the old one had not. Few objects have any, so the new one is looked at first.
+// fields returns the notices for deprecated fields that the new object has and the old
+// one had not. Few objects have any, so the new one is checked first.
 func (j takings) fields(r *request) ([]string, error) {
 	now, err := r.Object.read(nil)
 	if err != nil || len(j.deprecations.Fields(nil, now)) == 0 {
@@ -83,9 +83,9 @@ func (j takings) hint(h ownership.Hint) {
 	}
 }
 
-// isLoss reports whether somebody lost a path that others hold. Who watches sees no
+// isLoss reports whether an owner lost a path that others hold. The watcher sees no
 // values, and cannot say whether it was taken, let go, or neither.
 func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.After) > 0 }
 
-// isClaim reports whether somebody holds a path who did not before.
+// isClaim reports whether a path has an owner that it did not have before.
 func isClaim(t ownership.Transition) bool { return len(t.Gained()) > 0 }

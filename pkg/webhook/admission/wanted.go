@@ -4,7 +4,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// wanted is what is to be read of a value: of a map the fields that it names, of a
+// wanted says which parts of a value to read: of a map the fields that it names, of a
 // list those of each item. Nil is all of it.
 type wanted struct {
 	fields map[string]*wanted
@@ -38,7 +38,7 @@ func (w *wanted) add(p fieldpath.Path) {
 	w.whole = true
 }
 
-// field returns what is wanted of a field, which is wanted from now on.
+// field marks a field as wanted, and returns what is wanted of it.
 func (w *wanted) field(name string) *wanted {
 	below, ok := w.fields[name]
 	if !ok {
@@ -51,7 +51,7 @@ func (w *wanted) field(name string) *wanted {
 	return below
 }
 
-// of reports whether a field is wanted, and what of it.
+// of reports whether a field is wanted, and returns what is wanted of it.
 func (w *wanted) of(name string) (*wanted, bool) {
 	if w == nil || w.whole {
 		return nil, true

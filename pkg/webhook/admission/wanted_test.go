@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// What is read of two objects for the paths that changed hands says the same of them
-// as all of both does.
+// The wanted parts of two objects lead to the same result as the whole objects.
 func TestWantedIsEnough(t *testing.T) {
 	const key = `{"f:spec":{"f:list":{"k:{\"name\":\"b\"}":{".":{},"f:v":{}},"v:\"x\"":{}},"f:atomic":{},"f:map":{"f:a":{},".":{}}}}`
 	held := func(manager, fields, spec string) []byte {
@@ -51,7 +50,7 @@ func TestWantedIsEnough(t *testing.T) {
 				return texts
 			}
 			if diff := cmp.Diff(between(true), between(false)); diff != "" {
-				t.Errorf("of all, and of what is wanted:\n%s", diff)
+				t.Errorf("from the whole objects, and from the wanted parts:\n%s", diff)
 			}
 		})
 	}

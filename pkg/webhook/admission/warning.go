@@ -31,7 +31,7 @@ const (
 	maxTotal = 2000
 )
 
-// warning is one line to whoever sent a request.
+// warning is one line for the client that sent a request.
 type warning struct {
 	about about
 	text  string
@@ -53,9 +53,8 @@ type takeover struct {
 	paths    []fieldpath.Path
 }
 
-// takeovers gathers the paths that were taken from others than oneself: to the
-// API server, what one manager holds by applying and by updating are two owners,
-// to whoever runs it they are one.
+// takeovers gathers the paths that were taken from others than oneself: to the API
+// server, a manager's applies and its updates are two owners; to its user they are one.
 func takeovers(transitions []ownership.Transition) []takeover {
 	var out []takeover
 	for _, t := range transitions {
@@ -82,7 +81,7 @@ func takeovers(transitions []ownership.Transition) []takeover {
 	return out
 }
 
-// ownersWarnings says in a few lines who took what from whom.
+// ownersWarnings says in a few lines which manager took what from which.
 func ownersWarnings(object string, all []takeover) []warning {
 	var out []warning
 	more := 0
@@ -152,8 +151,8 @@ func pathList(paths []fieldpath.Path, room int) string {
 	return listed
 }
 
-// pathText says a path in a number of characters: what is lost first are its first
-// elements, as the last tell most.
+// pathText shortens a path to a number of characters: it drops the first elements first,
+// because the last ones say most.
 func pathText(p fieldpath.Path, room int) string {
 	room = max(room, pathLength)
 	whole := text.Printable(p.String())

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// configuration is the relevant part of a webhook configuration. The zero value is
-// one that does not exist.
+// configuration is the relevant part of a webhook configuration. The zero value is one
+// that does not exist.
 type configuration struct {
 	uid        types.UID
 	generation int64

@@ -20,7 +20,7 @@ const (
 	keyRetired, keyRotation = "retired-ca.crt", "rotation.json"
 )
 
-// rotation is what the certificates themselves do not say.
+// rotation is the state that the certificates themselves do not contain.
 type rotation struct {
 	// Signed maps the SHA-256 of an authority to the time when the last certificate
 	// that it signed expires.

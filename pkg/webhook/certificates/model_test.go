@@ -28,8 +28,8 @@ type world struct {
 	steps   map[step]int
 	// dies has the next write fail, as it does for a replica that is killed.
 	dies bool
-	// read and valid hold what was worked out once: a Secret's state, and whether a
-	// bundle verifies a certificate while both are valid.
+	// read and valid cache results: a Secret's state, and whether a bundle verifies a
+	// certificate while both are valid.
 	read  map[*corev1.Secret]state
 	valid map[string]error
 }
@@ -39,7 +39,7 @@ type told struct {
 	bundle []byte
 }
 
-// process is a replica that goes by a Secret that it read some time ago.
+// process is a replica that relies on a Secret that it read some time ago.
 type process struct {
 	replica
 	secret *corev1.Secret
@@ -122,7 +122,7 @@ func (w *world) publish(_ context.Context, read configuration, bundle []byte) er
 
 func (w *world) watch(p *process) { p.secret = w.secret }
 
-// act is one turn of a replica, which is killed before it writes if it is told so.
+// act is one turn of a replica, which is killed before it writes if die is set.
 func (w *world) act(t *testing.T, p *process, die bool) {
 	t.Helper()
 	o := observed{secret: p.secret, state: w.stateOf(p.secret), config: w.config}
@@ -199,7 +199,7 @@ func TestNoMomentOfDisagreement(t *testing.T) {
 					w.act(t, p, false)
 					replicas[i] = &process{} // killed after it
 				case 2:
-					if replicas[1-i].memory.current != nil { // somebody deletes the Secret
+					if replicas[1-i].memory.current != nil { // the Secret is deleted
 						w.put(nil)
 					}
 				default:
@@ -222,8 +222,8 @@ func TestNoMomentOfDisagreement(t *testing.T) {
 }
 
 // The clocks of two replicas are set wrong by up to an hour, and right again, at any
-// moment of a year and a half: API servers with the right time, that have heard what the
-// configuration says, go on to verify what is served.
+// moment of a year and a half: API servers with the right time, which have received the
+// configuration, can still verify the served certificate.
 func TestClocksAreMoved(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
@@ -266,7 +266,8 @@ func settle(t *testing.T, w *world, p *process) {
 	}
 }
 
-// Edge case 80: what is broken is repaired, by who remembers and by who does not.
+// Edge case 80: damage is repaired, by replicas that remember the state and by those that
+// do not.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -306,7 +307,7 @@ func TestRepair(t *testing.T) {
 				t.Error("the authority that was served by is forgotten")
 			}
 			if !w.config.trusts(p.serves.by.cert) {
-				t.Error("the webhook configuration does not trust what is served")
+				t.Error("the webhook configuration does not trust the served certificate")
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 // replica is the knowledge of one process of the webhook. The zero value has just
 // started.
 type replica struct {
-	// serves is what it serves.
+	// serves is the certificate that it serves.
 	serves served
 	// memory is the last state with a current authority that it saw.
 	memory state
@@ -37,7 +37,7 @@ type server interface {
 	publish(ctx context.Context, read configuration, bundle []byte) error
 }
 
-// observe returns the replica after an observation: what it serves then, and what it
+// observe returns the replica after an observation: what it then serves, and what it
 // remembers.
 func (p replica) observe(r rules, o observed, now time.Time) replica {
 	p.serves = r.serve(p.serves, p.view(o.state, o.config), now)
@@ -98,8 +98,8 @@ func (p replica) write(ctx context.Context, r rules, what step, v view, read *co
 }
 
 // trust makes the webhook configuration trust what the Secret says. The order keeps
-// replicas from undoing each other's work: first the configuration was read, now the
-// Secret is, and the write is refused if the configuration has changed meanwhile. So no
+// replicas from undoing each other's work: the configuration is read first and the Secret
+// second, and the write is refused if the configuration has changed in between. So no
 // write is based on an older Secret than the write before it.
 func (p replica) trust(ctx context.Context, r rules, c configuration, s server, wake, now time.Time) (outcome, error) {
 	fresh, err := s.liveState(ctx)

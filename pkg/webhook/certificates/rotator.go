@@ -130,7 +130,7 @@ func (r *Rotator) reconcile(ctx context.Context, p replica, o observed) (time.Ti
 func (r *Rotator) report(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if apierrors.IsConflict(err) || ctx.Err() != nil {
-		level = slog.LevelDebug // another replica was first, or this one is told to end
+		level = slog.LevelDebug // another replica was first, or this one is shutting down
 	}
 	r.log.Log(ctx, level, "certificates", "error", err)
 }

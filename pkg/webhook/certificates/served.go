@@ -2,7 +2,7 @@ package certificates
 
 import "time"
 
-// served is what a replica serves, and whether it may take calls.
+// served is the served certificate, and whether the replica may take calls.
 type served struct {
 	by *authority
 	// ok says that the webhook configuration trusts it, from the time from which

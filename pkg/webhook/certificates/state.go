@@ -10,7 +10,7 @@ import (
 
 // state is the contents of the Secret.
 type state struct {
-	// current signs what is served.
+	// current signs the served certificate.
 	current *authority
 	// next will, when all API servers know it. It has a certificate ready.
 	next *authority
@@ -27,7 +27,7 @@ type publication struct {
 	At         time.Time `json:"at,omitzero"`
 }
 
-// of reports whether it is this version that was published.
+// of reports whether this version of the configuration was published.
 func (p publication) of(c configuration) bool {
 	return !p.At.IsZero() && p.UID == c.uid && p.Generation == c.generation
 }
@@ -75,8 +75,8 @@ func (s state) remembering(earlier state) state {
 	return s
 }
 
-// promoted returns the state in which next is current. The old key goes: what does not
-// exist cannot be stolen.
+// promoted returns the state in which next is current. The old key is dropped: a key that
+// does not exist cannot be stolen.
 func (s state) promoted() state {
 	out := state{current: s.next, retired: slices.Clone(s.retired)}
 	if s.current != nil {

@@ -38,7 +38,7 @@ func named(name string, o metav1.ListOptions) metav1.ListOptions {
 	return o
 }
 
-// follow follows one object, and kicks at each change. Failures are told to failed.
+// follow watches one object, and kicks at each change. Failures are passed to failed.
 func follow(ctx context.Context, from cache.ListerWatcher, kind runtime.Object, kick chan<- struct{}, failed func(context.Context, error)) cache.SharedInformer {
 	changed := func() {
 		select {

@@ -40,7 +40,8 @@ func ExampleFields() {
 	// .spec.loadBalancerIP is deprecated since 1.24; use the annotations of the load balancer's provider
 }
 
-// A webhook that sees an update tells what the update brought, and not what was there.
+// A webhook that sees an update reports what the update added, and not what was there
+// before.
 func ExampleNewFields() {
 	service := func(spec map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "spec": spec}}

@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The sources that are no field of k8s.io/api: what kube-apiserver itself warns of,
-// and the file of its code that says so.
+// Sources other than a field of k8s.io/api: kube-apiserver's own warnings, and the file
+// of its code that has them.
 const (
 	serverPods     = "kube-apiserver: pkg/api/pod/warnings.go"
 	serverServices = "kube-apiserver: pkg/api/service/warnings.go"

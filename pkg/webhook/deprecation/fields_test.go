@@ -143,7 +143,7 @@ func TestNewFields(t *testing.T) {
 	}
 }
 
-// No value of an object is in what is said of it.
+// No notice contains a value of the object.
 func TestFieldsTellNoValue(t *testing.T) {
 	const secret = "hunter2hunter2"
 	u := parse(t, strings.ReplaceAll(`{apiVersion: v1, kind: Pod,

@@ -18,8 +18,8 @@ var table string
 // unknown, or not planned, are zero.
 type Lifecycle struct {
 	Introduced, Deprecated, Removed Release
-	// Replacement is what the type itself names, which may be deprecated as well by
-	// now; empty if it names nothing.
+	// Replacement is the one that the type itself names, which may be deprecated as well
+	// by now; empty if it names none.
 	Replacement schema.GroupVersionKind
 }
 

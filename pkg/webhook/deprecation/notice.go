@@ -9,7 +9,7 @@ import (
 // Notice says that a kind is deprecated at the version in which it was written, from
 // the point of view of one server.
 type Notice struct {
-	// Kind is what was written.
+	// Kind is the kind that was written.
 	Kind schema.GroupVersionKind
 	// Since and Removed are zero if unknown.
 	Since, Removed Release
@@ -131,8 +131,8 @@ type FieldNotice struct {
 	// Path is where, in the notation of field ownership; items of lists without a
 	// name are numbered. It holds names, and no value.
 	Path string
-	// Value is what is deprecated at the path, if it is not the field itself: a term
-	// of Kubernetes, such as the name of a label, never a user's own.
+	// Value is what is deprecated at the path, if it is not the field itself: a term of
+	// Kubernetes, such as the name of a label, never a user's own.
 	Value string
 	// Since and Gone are the releases in which the field was deprecated and in which
 	// it lost its function; zero if unknown, or still to come.

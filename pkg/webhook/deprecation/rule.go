@@ -16,7 +16,7 @@ type rule struct {
 	unless      []string
 	since, gone Release
 	use         string
-	// source says who deprecated it: a field of k8s.io/api, or another source.
+	// source names where it was deprecated: a field of k8s.io/api, or another source.
 	source string
 }
 

@@ -81,7 +81,7 @@ func TestAdviceIsServed(t *testing.T) {
 	}
 }
 
-// The chart asks for updates of what any server may tell about, and of nothing else.
+// The chart requests updates of exactly the kinds that any server may report about.
 func TestTheChartsKinds(t *testing.T) {
 	text, err := os.ReadFile("../../../charts/k8sconnect/files/deprecated.yaml")
 	if err != nil {
@@ -101,7 +101,8 @@ func TestTheChartsKinds(t *testing.T) {
 			_, told := Check(kind, v1(minor))
 			want = want || told && !v1(minor).reached(lc.Removed)
 		}
-		// What goes as it is deprecated is never told of, and does no harm.
+		// A version that is removed as soon as it is deprecated is never reported, and
+		// does no harm.
 		if listed[kind] != want && lc.Deprecated != lc.Removed {
 			t.Errorf("%s: listed %v, want %v", kind, listed[kind], want)
 		}
@@ -111,9 +112,8 @@ func TestTheChartsKinds(t *testing.T) {
 	}
 }
 
-// everyRule returns all rules for fields.
-// The API server asks about a create of these kinds only: one that is missing would be
-// told of nothing, and one too many would cost calls.
+// everyRule returns all rules for fields. The API server asks about a create of these
+// kinds only: a missing one would never be reported, and one too many would cost calls.
 func TestTheChartsKindsWithFields(t *testing.T) {
 	text, err := os.ReadFile("../../../charts/k8sconnect/files/deprecated-fields.yaml")
 	if err != nil {
@@ -179,8 +179,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Every field that the newest types call deprecated has a rule, or a reason to have
-// none. With a newer release of Kubernetes this fails until somebody has read them.
+// Every field that the newest types call deprecated has a rule, or a reason to have none.
+// With a newer release of Kubernetes this fails until the new fields have been reviewed.
 func TestEveryDocumentedField(t *testing.T) {
 	without := map[string]string{
 		"discovery.k8s.io/v1 Endpoint.deprecatedTopology":   "can not be set",

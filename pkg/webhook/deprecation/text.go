@@ -16,7 +16,7 @@ func line(s string) string {
 	return text.Truncate(text.OneLine(s), MaxText)
 }
 
-// shorten removes as much from the middle of a text as exceeds so many bytes.
+// shorten removes the excess over that many bytes from the middle of a text.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -30,7 +30,7 @@ func shorten(s string, most int) string {
 	return begin + text.Ellipsis + rest
 }
 
-// head returns at most so many bytes of a longer text, without splitting a character.
+// head returns at most that many bytes of a longer text, without splitting a character.
 func head(s string, most int) string {
 	for most > 0 && !utf8.RuneStart(s[most]) {
 		most--

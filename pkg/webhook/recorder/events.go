@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// eventReason is what describe shows, and by which Events are selected.
+	// eventReason is shown by describe, and selects our Events.
 	eventReason = "FieldOwnershipTaken"
 	// eventTakeovers is how many takeovers an Event names.
 	eventTakeovers = 5

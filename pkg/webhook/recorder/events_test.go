@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Of an owner's subresource, the API server checks nothing but its length. Who reads
-// Events reads them at a terminal.
+// The API server checks only the length of an owner's subresource, and Events are read at
+// a terminal.
 func TestEventTextPrints(t *testing.T) {
 	e := ownership.Entry{
 		Path: ".data.a", Kind: ownership.Taken, From: []ownership.Holder{{Manager: "argo", Operation: "Apply"}},

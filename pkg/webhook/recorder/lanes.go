@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// lanes hold what is pending, namespace by namespace, and serve them in turn: a
+// lanes hold the pending transitions, namespace by namespace, and serve them in turn: a
 // flood in one delays nothing in another (edge case 100).
 type lanes struct {
 	of   map[string]*lane

@@ -32,8 +32,8 @@ func newMemory() *memory {
 // handle is how one recorder sees the store. It may misbehave.
 type handle struct {
 	*memory
-	// before is asked before an operation; after once it has been done. Their
-	// error is what the caller gets.
+	// before is called before an operation, after once it is done. Their error is what
+	// the caller gets.
 	before, after func(operation string) error
 }
 
@@ -109,7 +109,7 @@ func (h *handle) List(ctx context.Context, each func(*ownership.Record) error) e
 	return ctx.Err()
 }
 
-// Watch tells of what is written from now on.
+// Watch reports what is written from now on.
 func (h *handle) Watch(ctx context.Context, each func(*ownership.Record)) error {
 	h.mu.Lock()
 	from := len(h.log)
@@ -157,7 +157,7 @@ func (m *memory) write(r *ownership.Record) error {
 	return nil
 }
 
-// all returns what is stored, by name.
+// all returns the stored records, by name.
 func (m *memory) all() []ownership.Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()

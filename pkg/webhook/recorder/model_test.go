@@ -38,12 +38,12 @@ type model struct {
 	checkpoint int
 }
 
-// replica is a recorder, with what a tracker remembers of what it told it.
+// replica is a recorder, with what a tracker remembers of its reports to it.
 type replica struct {
 	*recorder.Recorder
 	handle  *handle
 	dead    atomic.Bool
-	seen    int      // of happened
+	seen    int      // index into happened
 	settled sync.Map // by index in happened
 	stop    context.CancelFunc
 	ended   chan struct{}
@@ -61,7 +61,7 @@ func (m *model) start(i int) {
 		time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
 		return r.whim(random)
 	}
-	r.handle.after = func(string) error { return r.whim(random) } // it is done, and nobody is told
+	r.handle.after = func(string) error { return r.whim(random) } // it is done, and the caller does not know
 	r.Recorder = recorder.New(r.handle, recorder.Options{Namespace: "k8sconnect", WritesPerSecond: 20})
 	r.Lead(i == m.leader)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -86,12 +86,12 @@ func (r *replica) whim(random *rand.Rand) error {
 	return nil
 }
 
-// see tells a replica of the next thing that happened.
+// see reports the next change to a replica.
 func (r *replica) see(m *model, i int, withHint bool) {
 	n := r.seen
 	o := m.happened[n]
 	if !withHint || m.hinted[n] != i {
-		// Who has no hint saw no values either.
+		// A replica without a hint saw no values either.
 		o.User, o.Kind, o.Forced = "", ownership.Lost, false
 	}
 	r.seen++
@@ -227,7 +227,7 @@ func (m *model) truth() map[string]tally {
 	return out
 }
 
-// told is what the records say. Who they say it was is true, if anybody.
+// told is what the records say. If they name a user, it is the right one.
 func told(t *testing.T, m *model) map[string]tally {
 	out := map[string]tally{}
 	for _, r := range m.store.all() {

@@ -10,9 +10,9 @@ import (
 // maxNamed is the number of entries remembered for an object; a record has no more.
 const maxNamed = 64
 
-// named are the entries of one object, by path and owners in either direction, for
-// which a user was written. Only this process knows the first user of an entry, so it
-// does not wait as later ones do.
+// named holds the entries of one object, by path and owners in either direction, for
+// which a user was written. Only this process knows the first user of an entry, so that
+// write does not wait as later ones do.
 type named map[uint64]struct{}
 
 func (n named) has(t pendingTransition) bool {

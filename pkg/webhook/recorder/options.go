@@ -41,9 +41,9 @@ type Events interface {
 	Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 }
 
-// Limits bound a queue (edge case 81). What exceeds them is [ownership.OutcomeLost] for the
-// leader, and counted, and noted in the object's next record; for other replicas it is
-// [ownership.OutcomeLeft] to the leader.
+// Limits bound a queue (edge case 81). A transition beyond them is
+// [ownership.OutcomeLost] for the leader, counted, and mentioned in the object's next
+// record; for other replicas it is [ownership.OutcomeLeft] to the leader.
 type Limits struct {
 	// Objects with pending transitions; 20,000 by default.
 	Objects int

@@ -5,24 +5,24 @@ import "time"
 // sightLasts is how long a write of another replica indicates its progress.
 const sightLasts = 10 * time.Second
 
-// maxLag is how old a change may be that another replica is believed to be at, where this
-// one does not know since when it waits. When it happened is told by another machine's
-// clock then, which may be set wrong by hours, and a replica that writes all the time would
-// hold back the leader for as long.
+// maxLag is the greatest age of a change that another replica is assumed to be writing,
+// if this one does not know how long the change has waited. Its time is then from another
+// machine's clock, which may be wrong by hours, and a replica that writes all the time
+// would hold back the leader for as long.
 const maxLag = 2 * time.Minute
 
 // maxSights is how many namespaces in which others write are remembered.
 const maxSights = 1024
 
-// peers is what the other replicas are seen to write. A replica that has hints for
-// many changes writes them, with their users, in the order in which they came.
-// Meanwhile the leader leaves to it everything later than its progress: otherwise
-// both would write the same objects, and the leader without the user.
+// peers is what the other replicas are seen to write. A replica that has hints for many
+// changes writes them, with their users, in the order in which they came. In the meantime
+// the leader leaves to it everything later than its progress: otherwise both would write
+// the same objects, and the leader without the user.
 //
 // It is a guess that saves writes, and nothing depends on it.
 type peers map[string]sight
 
-// sight is what another replica was last seen to write in a namespace.
+// sight is the latest write of another replica that was seen in a namespace.
 type sight struct {
 	at time.Time
 	// lag is how old the change was that it wrote.

@@ -103,7 +103,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// lane holds what is pending in one namespace.
+// lane holds the pending transitions of one namespace.
 type lane struct {
 	namespace string
 	// line are the objects that are to be written, the one that is due first in front.

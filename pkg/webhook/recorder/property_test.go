@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// fate is what became of one transition, as the world around the queue knows it.
+// fate is the true outcome of one transition, as the world around the queue knows it.
 type fate struct {
 	came time.Time
 	// stored is set once it is in a record, or its object is gone.
@@ -26,7 +26,7 @@ type fate struct {
 	ending ownership.Outcome
 }
 
-// trial tells a queue whatever may happen, and knows the fate of each transition.
+// trial feeds a queue anything that may happen, and knows the fate of each transition.
 type trial struct {
 	*testing.T
 	*queue
@@ -97,7 +97,7 @@ func (tr *trial) stored(transitions []pendingTransition) {
 	}
 }
 
-// write answers for what is due.
+// write answers for the batches that are due.
 func (tr *trial) write() {
 	for {
 		b, ok := tr.take(tr.now)
@@ -134,7 +134,7 @@ func (tr *trial) write() {
 	}
 }
 
-// peer lets another replica write what is pending of an object, or a part of it.
+// peer makes another replica write what is pending of an object, or a part of it.
 func (tr *trial) peer() {
 	for _, p := range tr.objects {
 		if len(p.transitions) == 0 {
@@ -146,7 +146,7 @@ func (tr *trial) peer() {
 			n.User = "alice"
 			r.Add(n.Transition, n.Occasion)
 		}
-		// What is older than a record remembers counts as known.
+		// A transition older than what a record remembers counts as known.
 		for _, n := range p.transitions {
 			if !r.DeepCopy().Add(n.Transition, n.Occasion) {
 				tr.stored([]pendingTransition{n})
@@ -275,8 +275,8 @@ func TestNamespacesInTurn(t *testing.T) {
 	}
 }
 
-// Edge case 100: nor does a flood that finds no more room push out what comes from
-// elsewhere.
+// Edge case 100: nor does a flood that finds no more room push out transitions of other
+// namespaces.
 func TestFloodKeepsToItself(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{Objects: 100, Transitions: 150}, newPace(10, 1))}
 	d.lead(true)
@@ -303,11 +303,11 @@ func TestFloodKeepsToItself(t *testing.T) {
 	}
 }
 
-// A leader that has no hint leaves to another replica what that one is about to
-// write, and writes at once what it has passed over, or when it is silent.
+// A leader without a hint leaves to another replica what that one is about to write, and
+// writes at once what it has passed over, or when it is silent.
 func TestHold(t *testing.T) {
 	tests := map[string]struct {
-		lag    time.Duration // of what the other was seen to write, a second after noon
+		lag    time.Duration // of the other's latest write that was seen, a second after noon
 		silent bool
 		want   string
 	}{

@@ -25,7 +25,7 @@ type queue struct {
 	// transitions is how many are pending; theirs of them, another replica writes; out is
 	// how many are being written.
 	transitions, theirs, out int
-	// gaps is what was lost of objects that have nothing pending.
+	// gaps holds the losses of objects that have nothing pending.
 	gaps map[types.UID]loss
 	// lost is the total that found no room.
 	lost  int
@@ -90,7 +90,7 @@ func (q *queue) add(o ownership.Object, n pendingTransition, now time.Time) {
 	q.close(p, now)
 }
 
-// open returns what is known of an object.
+// open returns the entry of an object.
 func (q *queue) open(o ownership.Object) *pending {
 	p := q.objects[o.UID]
 	if p == nil {
@@ -103,8 +103,8 @@ func (q *queue) open(o ownership.Object) *pending {
 	return p
 }
 
-// close queues an object, or removes it if nothing is pending, except for what was lost
-// and when it was written.
+// close queues an object, or removes it if nothing is pending, except for its losses and
+// the time of its last write.
 func (q *queue) close(p *pending, now time.Time) {
 	if p.taken {
 		return
@@ -211,8 +211,8 @@ func (q *queue) takeOf(o ownership.Object) batch {
 	return b
 }
 
-// drain hands out everything that this replica has to write, due or not: first what has a
-// user, which no other replica knows.
+// drain returns everything that this replica has to write, due or not: transitions with a
+// user first, because no other replica knows it.
 func (q *queue) drain() []batch {
 	var out []batch
 	for _, p := range q.objects {
@@ -232,7 +232,7 @@ func (q *queue) drain() []batch {
 	return out
 }
 
-// answer reports how the write of what was handed out went.
+// answer reports the outcome of writing a batch.
 func (q *queue) answer(b batch, o outcome, now time.Time) {
 	p := q.objects[b.object.UID]
 	if p == nil || !p.taken {
@@ -273,8 +273,8 @@ func (q *queue) refuse(p *pending, b batch, now time.Time) {
 	q.makeRoom(p)
 }
 
-// seen receives a record as it is stored now, and whether this replica wrote it. What is
-// in it need not be written again.
+// seen receives a record as it is stored now, and whether this replica wrote it. Its
+// contents need not be written again.
 func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	p := q.objects[r.Object.UID]
 	if !own {

@@ -14,8 +14,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// diary is a queue that is read as text: what is written when, and what is
-// settled.
+// diary describes a queue as text: what is written when, and what is settled.
 type diary struct {
 	*queue
 	text    []string
@@ -31,7 +30,7 @@ func (d *diary) come(object, user string, at time.Duration) {
 	d.add(ownership.Object{UID: types.UID(object)}, n, noon.Add(at))
 }
 
-// run takes whatever is due until a time, every write ending as told.
+// run takes whatever is due until a time, every write ending as given.
 func (d *diary) run(until time.Duration, ends outcome) {
 	d.now = latest(d.now, noon)
 	for {
@@ -151,8 +150,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A refused write is tried again, more and more seldom, and given up after an
-// hour. What is lost then is said in the next one.
+// A refused write is retried at growing intervals, and given up after an hour. The next
+// write mentions what was lost.
 func TestQueueRefused(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{}, quick())}
 	d.lead(true)
@@ -176,7 +175,7 @@ func TestQueueRefused(t *testing.T) {
 	}
 }
 
-// Who does not lead lets go of what the leader writes before anything of its own.
+// A replica that does not lead gives up the leader's transitions before any of its own.
 func TestQueueKeepsOurs(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{Objects: 10, Transitions: 50, PerObject: 20}, quick())}
 	for n := range 1000 {
@@ -189,8 +188,8 @@ func TestQueueKeepsOurs(t *testing.T) {
 	}
 }
 
-// Edge case 82: at the end, what is pending is handed out, due or not; but not
-// what the leader writes.
+// Edge case 82: at the end, pending transitions are returned, due or not, except those
+// that the leader writes.
 func TestQueueDrain(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{}, quick())}
 	d.come("a", "alice", 0)

@@ -24,7 +24,7 @@ type Recorder struct {
 	// queue and answering for it.
 	writing chan struct{}
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // guards the following
 	queue *queue
 	// lost is how many of the queue's losses were counted.
 	lost int
@@ -127,7 +127,7 @@ func (r *Recorder) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		r.writing <- struct{}{}
-		clear(r.writer.own) // What was missed will not be seen any more.
+		clear(r.writer.own) // Missed writes will never be seen.
 		<-r.writing
 		err := r.writer.store.Watch(ctx, r.saw)
 		if err != nil && ctx.Err() == nil && r.opts.Log != nil {

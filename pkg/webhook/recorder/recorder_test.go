@@ -44,7 +44,7 @@ func (d *desk) Eventf(object runtime.Object, eventtype, reason, text string, arg
 	fmt.Fprintf(&d.events, "%s %s on %s/%s: %s\n", eventtype, reason, o.Kind, o.Name, fmt.Sprintf(text, args...))
 }
 
-// notebook is what is written from any goroutine.
+// notebook records writes from any goroutine.
 type notebook struct {
 	mu      sync.Mutex
 	content bytes.Buffer
@@ -114,8 +114,8 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// What nobody lost is settled at once, and nothing is written for it (edge case
-// 81).
+// A transition without a loss is settled at once, and nothing is written for it (edge
+// case 81).
 func TestUncontested(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.Lead(true)
@@ -134,8 +134,7 @@ func TestUncontested(t *testing.T) {
 	})
 }
 
-// An Event is for what happens for the first time; what is repeated is counted in
-// the record.
+// The first takeover gets an Event; repetitions are counted in the record.
 func TestEvents(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		for n := range 7 {
@@ -234,14 +233,14 @@ func TestFirstUser(t *testing.T) {
 			after(time.Second)
 		}
 		if d.writes.Load() != writes {
-			t.Errorf("what is repeated is written %d times in four seconds", d.writes.Load()-writes)
+			t.Errorf("a repetition is written %d times in four seconds", d.writes.Load()-writes)
 		}
 	})
 }
 
-// Edge case 82: who leaves in a rolling update writes all that it knows first: what
-// waits for the next write of a fight, for its turn, for another replica, with
-// the users that nobody else knows.
+// Edge case 82: a replica that ends in a rolling update first writes everything that it
+// knows: transitions that wait for the next write of a fight, for their turn, or for
+// another replica, with the users that only it knows.
 func TestEnd(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.Lead(true)

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// What is refused is kept and said once; what can never be written is dropped
-// without a word.
+// Refused records are kept and logged once; records that can never be written are dropped
+// silently.
 func TestRefusals(t *testing.T) {
 	group := resource()
 	terminating := apierrors.NewForbidden(group, "x", errors.New("the namespace is going"))
@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What is lost is counted, and said in the record of its object (edge case 81).
+// Losses are counted, and mentioned in the record of their object (edge case 81).
 func TestLost(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
 		d.Lead(true)
@@ -92,8 +92,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// Of two replicas that see the same, one had no room. What it lost, the other has
-// written: the record does not say that it is missing.
+// Two replicas see the same transitions, and one has no room. The other has written what
+// it lost, so the record does not mention a loss.
 func TestLostByOneOfTwo(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
 		d.Lead(true)
@@ -122,8 +122,8 @@ func TestLostByOneOfTwo(t *testing.T) {
 	})
 }
 
-// A record that somebody has edited to be of another object, of a kind that makes no
-// name, does not keep the gap from being dealt with.
+// A record that was edited to name another object, of a kind that makes no name, does not
+// prevent the gap from being handled.
 func TestGapEditedRecord(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))
@@ -153,8 +153,8 @@ func TestGapEditedRecord(t *testing.T) {
 	})
 }
 
-// After a gap, what changed in all is in the records that there are, after what is
-// known of the time before it.
+// After a gap, existing records get the total change, following what is known of the time
+// before it.
 func TestGap(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))

@@ -37,7 +37,7 @@ func (q *queue) fullest(p *pending) bool {
 }
 
 // evict drops everything pending of one object: of the one that arrived, if its namespace
-// is the one with the most, otherwise of one there that would be written late. It reports
+// has the most, otherwise of one in that namespace that would be written late. It reports
 // whether there was one.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
@@ -73,7 +73,7 @@ func (q *queue) drop(p *pending, n int) {
 	}
 }
 
-// leaveToLeader leaves to the leader what it has to write.
+// leaveToLeader leaves to the leader what the leader has to write.
 func (q *queue) leaveToLeader(which func(pendingTransition) bool, now time.Time) {
 	for _, p := range q.objects {
 		p.transitions = slices.DeleteFunc(p.transitions, func(n pendingTransition) bool {

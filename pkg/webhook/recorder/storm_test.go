@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// storm is what two replicas, one of which leads, make of many takeovers at once.
+// storm is how two replicas, one of which leads, handle many takeovers at once.
 type storm struct {
 	store *memory
 	mu    sync.Mutex
@@ -24,8 +24,8 @@ type storm struct {
 	twice   int
 }
 
-// blow takes over so many objects, one after the other, in a minute of virtual time,
-// and lets two replicas with the chart's defaults record it for two hours. Hinted says
+// blow takes over that many objects, one after the other, in a minute of virtual time,
+// and lets two replicas with the chart's defaults record it for two hours. hinted says
 // which of them has the hint: 0 leads.
 func blow(t *testing.T, objects int, hinted func(n int) int) *storm {
 	t.Helper()
@@ -112,7 +112,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// Edge case 99: what there is no room for is not recorded, and that is said of each.
+// Edge case 99: transitions beyond the available room are not recorded, and each loss is
+// reported.
 func TestTooMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const objects = 25_000

@@ -10,8 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// What one replica put together over unwatched time, from argo to helm, ends with the step
-// that another one saw, from flux to helm. In either order, the Event is of that step.
+// One replica put together a change over unwatched time, from argo to helm; it ends with
+// a step that another one saw, from flux to helm. In either order, the Event is about
+// that step.
 func TestEventOfAStepInUnwatchedTime(t *testing.T) {
 	for name, stepFirst := range map[string]bool{"the step comes last": false, "the step comes first": true} {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,7 @@ import (
 
 // Store is where records are kept. It must read what is stored, not a cache of it. Its
 // errors are those of the API server: not found, already exists, conflict if the record
-// is not the one that was read. A record that it wrote has its new resource version
-// afterwards.
+// is not the one that was read. After a write, the record has its new resource version.
 type Store interface {
 	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
 	Create(ctx context.Context, r *ownership.Record) error

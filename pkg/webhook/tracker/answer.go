@@ -14,19 +14,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Checked returns a configuration whose clients take nothing for an answer of the API
-// server that is none (edge case 85). What is answered with success in its place, by a
-// proxy or a gateway, is an error that says nothing about objects: a Status that says
-// "not found" would have the checkpoint begin anew, and the time before it be forgotten.
+// Checked returns a configuration whose clients accept only genuine answers of the API
+// server (edge case 85). A success from a proxy or a gateway in its place is an error
+// that says nothing about objects: a Status that says "not found" would make the
+// checkpoint start over and forget the time before.
 func Checked(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
 	return config
 }
 
-// answers checks what comes with a success. It sees JSON only: in protobuf, an API server
-// alone answers, and what is cut does not decode. Nor does it see watches, of which each
-// event is looked at.
+// answers checks successful answers. It handles JSON only: only an API server answers in
+// protobuf, and a truncated answer does not decode. It leaves out watches, whose events
+// are checked one by one.
 type answers struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -90,7 +90,8 @@ func kubernetesOwn(path string) bool {
 	return !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// versioned finds fault with what has no version: a watch could not go on from there.
+// versioned rejects an answer without a version, because a watch could not continue from
+// it.
 func versioned(version string) error {
 	if version == "" {
 		return errors.New("an answer without resourceVersion")

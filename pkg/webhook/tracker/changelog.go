@@ -31,8 +31,8 @@ type changelog struct {
 	newest position
 	// began is when the list that is read, or was read last, was asked for.
 	began time.Time
-	// open pending changes, oldest first. Settled ones may stay for a while, and are cleared
-	// out when there are so many.
+	// open holds pending changes, oldest first. Settled ones may stay for a while, and
+	// are removed when there are many.
 	open    []*pendingChange
 	clearAt int
 	// deferred is the open pending change of all that was left to the leader, and that no
@@ -45,7 +45,7 @@ type changelog struct {
 type pendingChange struct {
 	*watched
 	before  position
-	version string // of the resource, by which it is history
+	version string // of the resource, from which on it is in the past
 
 	uid         types.UID
 	from        string // version of the object before
@@ -70,8 +70,8 @@ type pendingChange struct {
 type gap struct {
 	// Span is the time; none where it is not known that history was kept.
 	Span
-	// blind is set where not even what changed in all is known: the sink has to
-	// compare what it wrote.
+	// blind is set if not even the total change is known: the sink has to compare what it
+	// wrote.
 	blind bool
 	why   string
 }
@@ -125,7 +125,7 @@ func (l *changelog) passed(version string) {
 	l.sweep()
 }
 
-// sweep drops what is settled at the front, where it can be seen.
+// sweep drops settled changes at the front, where they are visible.
 func (l *changelog) sweep() {
 	n := 0
 	for n < len(l.open) && l.open[n].settled {

@@ -12,7 +12,7 @@ const maxGaps = 32
 // Checkpoint says from where a start loses nothing.
 type Checkpoint struct {
 	// Of is the UID of the object that the checkpoint is kept in. A copy of it, in
-	// another cluster, is no checkpoint.
+	// another cluster, is not a checkpoint.
 	Of string `json:"of"`
 	// Heard is when anything was heard of any resource last, by which readers see whether
 	// the webhook runs: the API server sends a bookmark a minute. The times of the positions
@@ -41,7 +41,7 @@ type Coverage struct {
 	Behind *Backlog `json:"behind,omitempty"`
 }
 
-// Backlog is what was seen for some time and is not recorded yet.
+// Backlog is what was seen a while ago and is not recorded yet.
 type Backlog struct {
 	// Changes of objects that wait.
 	Changes int `json:"changes"`
@@ -85,11 +85,11 @@ func (c *Coverage) Add(gaps ...Span) {
 	}
 }
 
-// onOneClock returns a span that does not end before it begins, as one does whose end was
-// read from a clock that had been set back. By how much is not known, but it was by more
-// than what is between: the span is as long before its end as it is after it.
+// onOneClock returns a span that does not end before it begins. A span may do so if its
+// end was read from a clock that had been set back: by an unknown amount, but by more
+// than the difference. The result extends equally far to both sides of that end.
 func (s Span) onOneClock() Span {
-	// What counts is what will be read: without the monotonic clock of this process.
+	// Compare as it will be read back: without the monotonic clock of this process.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)
 	if s.From.After(s.To) {
 		return Span{s.To.Add(-s.From.Sub(s.To)), s.From}

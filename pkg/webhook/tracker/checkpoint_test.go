@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// However many gaps are declared, in whatever order: what was declared once stays
-// declared, and nothing is that is not between two that were.
+// However many gaps are declared, in whatever order: a gap that was declared stays
+// declared, and nothing is declared that does not lie between two of them.
 func TestGapsStay(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -47,8 +47,8 @@ func TestGapsStay(t *testing.T) {
 	}
 }
 
-// A clock that is set back by an hour, or on and back again, leaves no gap that ends before
-// it begins: what is declared holds the time by either clock.
+// A clock that is set back by an hour, or forward and back again, leaves no gap that ends
+// before it begins: a declared gap covers the time by either clock.
 func TestGapsOfAClockThatIsSetBack(t *testing.T) {
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	for name, tt := range map[string]struct {
@@ -103,8 +103,8 @@ func TestQuietIsNotDeaf(t *testing.T) {
 	}
 }
 
-// What waits to be recorded is said when it has waited for longer than usual, and not
-// any more once it is recorded or given up.
+// A backlog is reported once it has waited for longer than usual, and no longer once it
+// is recorded or given up.
 func TestBacklog(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))

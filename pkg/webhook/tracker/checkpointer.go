@@ -68,8 +68,8 @@ func newComparisons() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 5 * time.Minute}
 }
 
-// gaps tells the sink of what was lost, when there is all to compare with. An error
-// was logged.
+// gaps reports losses to the sink, once everything needed for the comparison is there. An
+// error was logged.
 func (t *Tracker) gaps(ctx context.Context) error {
 	if !t.Ready() {
 		return nil
@@ -114,7 +114,7 @@ func (t *Tracker) storeOrSay(ctx context.Context) {
 	checkpoint, scope, news := t.state.checkpoint(), t.scope(), t.state.undeclared
 	t.state.undeclared = Coverage{}
 	news.Behind = t.state.backlog(time.Now())
-	maps.Copy(checkpoint.Resources, t.loaded.Resources) // of kinds that were not found yet
+	maps.Copy(checkpoint.Resources, t.loaded.Resources) // including kinds that were not found yet
 	t.mu.Unlock()
 	if err := t.write(ctx, checkpoint, scope, news); err != nil {
 		t.opts.Log.Error(err, "store the checkpoint")

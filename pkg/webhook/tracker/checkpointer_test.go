@@ -34,8 +34,8 @@ func (unreadable) Get(context.Context, string, metav1.GetOptions) (*corev1.Confi
 	return nil, errors.New("forbidden")
 }
 
-// To compare all that was recorded is much to read: where it fails, it is not done
-// every second for as long as that lasts.
+// Comparing everything that was recorded is expensive: if it fails, it is not repeated
+// every second for as long as the failure lasts.
 func TestGapsAreRetriedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &broken{}

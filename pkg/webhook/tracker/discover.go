@@ -23,7 +23,7 @@ const (
 	discoverAgain = 30 * time.Second
 )
 
-// errNotAll says that Kubernetes' own kinds are missing in what was found.
+// errNotAll says that Kubernetes' own kinds are missing in the answer.
 var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
 
 // settling is when to look for kinds after a definition changed: it takes the API
@@ -112,8 +112,9 @@ func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.T
 	}
 }
 
-// isServed asks for the objects of a kind that an answer lacks. That it is not served is
-// believed only if that is what is said; what we may not list is left to its definition.
+// isServed asks for the objects of a kind that an answer lacks. The kind counts as not
+// served only if the server says so; a kind that we may not list is left to its
+// definition.
 func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsForbidden(err) {
@@ -122,8 +123,8 @@ func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	return !apierrors.IsNotFound(err)
 }
 
-// isDefined asks whether there is a definition of a kind, whatever is served of it. What
-// only the checkpoint knows has no version to be asked for.
+// isDefined asks whether there is a definition of a kind, whether it is served or not. A
+// kind that only the checkpoint knows has no version to ask for.
 func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool {
 	if !strings.Contains(name.Group, ".") {
 		return false // It is Kubernetes' own, and not defined by an object.

@@ -1,11 +1,11 @@
-// Package tracker sees every change of owners in a cluster, and reports it once: it watches
-// the metadata of all kinds, remembers who owns what of each object, and compares what
-// comes with what it remembers.
+// Package tracker sees every change of owners in a cluster, and reports it once: it
+// watches the metadata of all kinds, remembers each object's owners, and compares new
+// versions with them.
 //
 //	t, err := tracker.New(tracker.Options{Metadata: m, Discovery: d, ConfigMaps: c, Sink: recorder})
 //	go t.Run(ctx)
-//	t.Hint(hint)    // admission saw who writes; it joins the change that it led to
-//	t.Lead(true)    // this replica stores the checkpoint, and records what nobody saw
+//	t.Hint(hint)    // admission saw the user; the hint joins the change that it led to
+//	t.Lead(true)    // this replica stores the checkpoint, and records changes without a hint
 //
 // It hides nothing that it cannot do. If it missed versions, it reports what changed
 // between the two that it saw, marked as a gap; for objects that it did not remember, it

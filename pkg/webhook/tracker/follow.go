@@ -17,7 +17,7 @@ const (
 	// refusedFor is how long to wait at most where a kind may not be watched.
 	refusedFor = 5 * time.Minute
 	// refusedFirst is how long to wait at first: an API server that has just started
-	// forbids everything until it has read who may do what.
+	// forbids everything until it has read the RBAC rules.
 	refusedFirst = time.Second
 	// refusedLong is a wait after which a refusal is taken for one that lasts.
 	refusedLong = 8 * time.Second
@@ -81,7 +81,7 @@ func newRefusals() wait.Backoff {
 	return wait.Backoff{Duration: refusedFirst, Factor: 2, Jitter: 0.2, Steps: 100, Cap: refusedFor}
 }
 
-// pass goes on from where history was left, or lists, until the watch ends.
+// pass continues where history was left, or lists, until the watch ends.
 func (f *follower) pass(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return err

@@ -14,8 +14,8 @@ const (
 	noRoom    = "there was no room for it, or its record was refused for an hour"
 )
 
-// lost returns the gaps that the leader has to deal with now, and whether the sink
-// has to compare what it wrote.
+// lost returns the gaps that the leader has to handle now, and whether the sink has to
+// compare what it wrote.
 func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	if !s.leading {
 		return nil, false
@@ -45,14 +45,15 @@ func (s *state) dealt(gaps []*pendingChange) {
 	s.undeclared.Add(news.Gaps...)
 }
 
-// told is what to report of gaps of the same resource and the same reason.
+// told is the report on gaps of the same resource and the same reason.
 type told struct {
 	resource, why string
 	changes       int
 	from, to      time.Time
 }
 
-// tell sums up gaps. It leaves out those without a span: no promise of history was broken.
+// tell sums up gaps. It leaves out those without a span, which break no promise of
+// history.
 func tell(gaps []*pendingChange) []told {
 	sums := map[[2]string]told{}
 	for _, m := range gaps {

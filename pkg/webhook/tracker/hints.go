@@ -20,17 +20,18 @@ const (
 	maxHintBytes = 64 << 20
 )
 
-// hints are what admission saw, until it is seen to be committed or too old.
+// hints holds what admission saw, until the write is seen to be committed or the hint is
+// too old.
 //
-// A hint is joined to a change of the same object, from the very version that admission
-// saw, to the very owners that it saw coming. There is no weaker rule to fall back on: a
-// wrong user is worse than none. So a write that was refused after admission, or retried,
-// leaves a hint that expires (edge case 72).
+// A hint is joined to a change of the same object, from exactly the version that
+// admission saw, to exactly the owners that it expected. There is no weaker rule to fall
+// back on: a wrong user is worse than none. So a write that was refused after admission,
+// or retried, leaves a hint that expires (edge case 72).
 type hints struct {
 	of    map[types.UID][]ownership.Hint
 	order []held // as they came, with those that joined since
 	count int
-	bytes int // of order
+	bytes int // size of order
 }
 
 type held struct {
@@ -56,9 +57,9 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// take returns the hint at a change of an object, from a version to owners, and whether
-// there is one. Where two users sent the same change at the same time, only one was
-// committed, and there is no telling which: the hint has no user then, and no verdicts if
+// take returns the hint for a change of an object, from a version to owners, and whether
+// there is one. If two users sent the same change at the same time, only one was
+// committed, and it is unknown which: the hint then has no user, and no verdicts if
 // theirs differ.
 func (h *hints) take(uid types.UID, from string, to ownership.Owners) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {

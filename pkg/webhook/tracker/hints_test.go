@@ -41,7 +41,7 @@ func TestHintsBounded(t *testing.T) {
 	}
 }
 
-// The same is so of those that nobody has looked at yet.
+// The same holds for hints that were not handled yet.
 func TestQueueBounded(t *testing.T) {
 	tracker := &Tracker{queue: make(chan ownership.Hint, queuedHints)}
 	taken := 0

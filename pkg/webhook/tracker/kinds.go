@@ -19,8 +19,8 @@ type kind struct {
 	namespaced bool
 }
 
-// leftOut are kinds whose owners say nothing of interest: what machines write to
-// all the time, and what we write.
+// leftOut are kinds whose owners are of no interest: those that machines write all the
+// time, and those that we write.
 func leftOut() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "", Kind: "Event"},
@@ -82,8 +82,8 @@ func watchable(r metav1.APIResource) bool {
 	return slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
 }
 
-// hasOwn reports whether Kubernetes' own kinds are in what discovery has found: of the
-// group without a name, and of any other one. They come from two requests.
+// hasOwn reports whether discovery has found Kubernetes' own kinds: those of the group
+// without a name, and those of any other. They come from two requests.
 func hasOwn(found []*metav1.APIResourceList) bool {
 	core, others := false, false
 	for _, list := range found {
@@ -96,8 +96,8 @@ func hasOwn(found []*metav1.APIResourceList) bool {
 	return core && others
 }
 
-// goneAfter is for how long all answers have to lack a kind until it is gone. An answer
-// may be wrong, and who forgets a kind forgets what was taken of it meanwhile.
+// goneAfter is how long all answers have to lack a kind until it counts as gone. An
+// answer may be wrong, and forgetting a kind loses what is taken in the meantime.
 const goneAfter = 5 * time.Second
 
 // absent has the kinds that were there, or that a checkpoint knows of, and that answers
@@ -154,8 +154,7 @@ func (a *absent) keep(found, before kinds, now time.Time, served func(kind) bool
 	return found
 }
 
-// differ returns what there is now that was not, or at another version, and what
-// there is not any more.
+// differ returns the kinds that are new, or at another version, and those that are gone.
 func (k kinds) differ(before kinds) (come, gone []kind) {
 	for name, now := range k {
 		if was, ok := before[name]; !ok || was != now {

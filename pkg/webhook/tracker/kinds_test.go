@@ -83,7 +83,7 @@ func TestSelectKinds(t *testing.T) {
 	}
 }
 
-// Edge case 81: what is declared is bounded, whatever happens.
+// Edge case 81: the declared gaps are bounded, whatever happens.
 func TestCoverage(t *testing.T) {
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
 	tests := map[string]struct {
@@ -114,7 +114,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// Edge case 81: hints do not grow without end; what has no room is counted.
+// Edge case 81: hints do not grow without limit; those beyond it are counted.
 func TestBounds(t *testing.T) {
 	s := begin(position{})
 	s.list(1, fields("a", 1, "argo"))
@@ -152,7 +152,7 @@ func TestAbsent(t *testing.T) {
 	} {
 		got := a.keep(step.found, all, at(step.seconds), func(kind) bool { return step.served })
 		if told := a.takeContradicted(); len(got) != step.want || (len(told) > 0) != step.served {
-			t.Errorf("step %d: %d kinds, want %d; told of %v", i, len(got), step.want, told)
+			t.Errorf("step %d: %d kinds, want %d; reported %v", i, len(got), step.want, told)
 		}
 	}
 	if hasOwn([]*metav1.APIResourceList{resources("apps/v1", "deployments")}) || hasOwn([]*metav1.APIResourceList{resources("v1", "configmaps")}) ||

@@ -2,10 +2,11 @@ package tracker
 
 import "time"
 
-// A list is one of two: of what was there at the checkpoint, from where changes
-// follow one by one; or of what is there now, where what lies between is a gap.
+// There are two kinds of list: one of what was there at the checkpoint, from which
+// changes follow one by one, and one of what is there now, where everything in between is
+// a gap.
 
-// resume begins, with nothing remembered, the list of what was there at a position.
+// resume begins the list of what was there at a position, with nothing remembered.
 func (s *state) resume(w *watched) {
 	w.memory = memory{}
 	w.list()
@@ -17,17 +18,17 @@ func (s *state) resumed(w *watched) {
 	w.seen, w.fresh = w.promised, 0
 }
 
-// afresh begins a list of what is there now. What is remembered is compared.
+// afresh begins a list of what is there now. Remembered objects are compared.
 func (s *state) afresh(w *watched, now time.Time) {
 	w.list()
 	w.began = now
 }
 
-// listed ends it, at a version. If it shows only objects and versions that are remembered,
-// nothing happened in between; what has happened to a new object since it was created is
-// unknown. Nothing is missing either where no watch came before and no object is there. The
-// records may know more than is remembered, if that is as old as a checkpoint: they are
-// compared.
+// listed ends it, at a version. If it shows only objects and versions that are
+// remembered, nothing happened in between; what has happened to a new object since it was
+// created is unknown. Nothing is missing either if no watch came before and there are no
+// objects. If the memory is as old as a checkpoint, the records may know more, so they
+// are compared.
 func (s *state) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
 	from := w.at()

@@ -6,9 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What happened before a list to an object that nobody remembers is not known: it may
-// have been created and taken since the watch broke. Where all is as it is remembered,
-// nothing happened.
+// What happened to an unknown object before a list is unknown: it may have been created
+// and taken since the watch broke. If everything is as remembered, nothing happened.
 func TestNewOnAList(t *testing.T) {
 	tests := map[string]struct {
 		then []*metav1.PartialObjectMetadata

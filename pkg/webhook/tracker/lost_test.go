@@ -25,7 +25,8 @@ type forgetful struct {
 	metadata.Interface
 	metadata.ResourceInterface
 	version string // at which it is
-	// exact and watched are what it answers to who asks for what was there, or came since.
+	// exact and watched are its answers to requests for a former state, and for the
+	// changes since.
 	exact, watched *apierrors.StatusError
 }
 
@@ -66,10 +67,10 @@ func (s *forgetful) Watch(ctx context.Context, opts metav1.ListOptions) (watch.I
 	return w, nil
 }
 
-// Whoever finds a gap declared asks why: the log says what could not be taken up, where,
-// and what the server said to it; and once it is declared, of what time not every change is
-// known. Where nobody had said that history was kept, nothing is declared, counted or said:
-// a counter that is not zero in a fresh cluster alarms for nothing.
+// A user who finds a declared gap asks why: the log says what could not be resumed,
+// where, and what the server answered; and once the gap is declared, for which period
+// changes may be missing. If no history was promised for that time, nothing is declared,
+// counted or logged: a counter above zero in a fresh cluster would be a false alarm.
 func TestTheLogSaysWhyThereIsAGap(t *testing.T) {
 	expired := apierrors.NewResourceExpired("too old resource version: 7 (8)")
 	for name, tt := range map[string]struct {
@@ -156,6 +157,6 @@ func TestManyGapsAreToldOnce(t *testing.T) {
 	gaps, _ := s.lost()
 	all := tell(gaps)
 	if len(all) != 1 || all[0].changes != 100 || all[0].why != noRoom || !all[0].from.Equal(noon) || !all[0].to.Equal(noon.Add(99*grace)) {
-		t.Errorf("%d gaps are told as %+v", len(gaps), all)
+		t.Errorf("%d gaps are reported as %+v", len(gaps), all)
 	}
 }

@@ -36,10 +36,10 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 	}
 }
 
-// see remembers an object as it is now, and returns what it was if it is another
-// version of one that was remembered. A change that is not newer than what is
-// remembered is left alone; a list is always right, for it may be that the history
-// of which more was remembered was undone (a restored etcd).
+// see remembers an object as it is now, and returns its former state if that was
+// remembered at another version. It ignores a change that is not newer than what is
+// remembered; but a list is always right, because the remembered history may have been
+// undone (a restored etcd).
 func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
 	if m.objects == nil {
 		m.objects = map[types.UID]remembered{}
@@ -67,7 +67,7 @@ func (m *memory) forget(uid types.UID) { delete(m.objects, uid) }
 // list begins a list of all objects that there are.
 func (m *memory) list() { m.round++ }
 
-// forgetUnlisted forgets, at the end of a list, what was not on it.
+// forgetUnlisted forgets, at the end of a list, the objects that were not on it.
 func (m *memory) forgetUnlisted() {
 	for uid, o := range m.objects {
 		if o.round != m.round {

@@ -44,7 +44,7 @@ func (h *truth) write(random *rand.Rand) {
 	}
 	by := []string{"argo", "flux", "helm"}[random.IntN(3)]
 	w := written{version: h.version, at: h.now, uid: uid, object: fields(uid, h.version, by)}
-	if random.IntN(2) == 0 { // Who writes through /scale leaves no time.
+	if random.IntN(2) == 0 { // A write through /scale leaves no time.
 		w.object.ManagedFields[0].Time = &metav1.Time{Time: h.now.Truncate(time.Second)}
 	}
 	if from := h.owner[uid]; from != "" && from != by {
@@ -79,11 +79,11 @@ type model struct {
 	truth  *truth
 	random *rand.Rand
 	seen   int // the version up to which the watch has come
-	// recorded is what was written, over all lives, and accused what was given with a user
-	// or a verdict.
+	// recorded is what was written, over all lives, and accused what was reported with a
+	// user or a verdict.
 	recorded, accused map[string]bool
-	// since is the version of the first list: of what was before it, nobody has said that
-	// history was kept.
+	// since is the version of the first list: no history was promised for the time before
+	// it.
 	since int
 	// vanished are the takeovers of objects that were gone before anybody could see them.
 	vanished map[string]bool
@@ -91,7 +91,7 @@ type model struct {
 	declared Coverage
 }
 
-// deliver brings what happened, some of it twice, and some of what was long ago.
+// deliver delivers what happened, some of it twice, and some of it late.
 func (m *model) deliver() {
 	m.now = m.truth.now
 	if m.random.IntN(4) == 0 { // The watch began anew, and a little happened since.
@@ -123,7 +123,7 @@ func (m *model) tell(w written) {
 	m.take(m.see(m.w, w.object, false, m.now))
 }
 
-// write settles some of what was given, and so writes it.
+// write settles, and so writes, some of what was reported.
 func (m *model) write() {
 	m.given = slices.DeleteFunc(m.given, func(x *pendingChange) bool {
 		if m.random.IntN(2) == 0 {
@@ -147,7 +147,7 @@ func (m *model) write() {
 	})
 }
 
-// kill starts anew from a checkpoint, or from what is there if that is forgotten.
+// kill restarts from a checkpoint, or from the current state if that is forgotten.
 func (m *model) kill(forgotten bool) {
 	if m.random.IntN(2) == 0 {
 		m.dealt(firstOf(m.lost()))
@@ -194,9 +194,9 @@ func (m *model) relist(from int) {
 	m.dealt(firstOf(m.lost()))
 }
 
-// Whatever is written, delivered twice, hinted at in any order, lost for want of room
-// (edge case 99), killed and listed anew: what was recorded, with the gaps that were
-// declared, is the truth.
+// However changes are written, delivered twice, hinted at in any order, lost for lack of
+// room (edge case 99), killed and listed again: what was recorded, together with the
+// declared gaps, is the truth.
 func TestModel(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 9))

@@ -27,7 +27,7 @@ func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition
 // timeOf is when a transition happened: when the owner that gained the path last changed
 // what it holds, by the API server's clock, so that all replicas agree, even after a
 // restart. A write through /scale has no time, and an owner that lets go need not leave
-// one; then timeOf is when the transition was seen, and not known.
+// one; timeOf is then the time at which the transition was seen, and known is false.
 func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	gained := t.Gained()
 	if len(gained) == 0 {

@@ -12,13 +12,13 @@ import (
 // that are aggregated to it.
 const permissionsLabel = "k8sconnect.io/aggregate-to-webhook"
 
-// permissions wakes those who wait because they were refused.
+// permissions wakes the followers that wait because they were refused.
 type permissions struct {
 	mu      sync.Mutex
 	changed chan struct{}
 }
 
-// wait returns what is closed when permissions may have changed.
+// wait returns a channel that is closed when permissions may have changed.
 func (p *permissions) wait() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -37,9 +37,9 @@ func (p *permissions) wake() {
 	}
 }
 
-// permissionsMayChange wakes who was refused, if this is a role that says what may be
-// tracked. Without it, a kind that is permitted would be found minutes later; to try
-// all of them more often would be thousands of refusals an hour, in the audit log too.
+// permissionsMayChange wakes refused followers if this is a role that decides what may be
+// tracked. Without it, a newly permitted kind would be found minutes later; retrying all
+// of them more often would mean thousands of refusals an hour, in the audit log too.
 func (f *follower) permissionsMayChange(o *metav1.PartialObjectMetadata) {
 	if _, ok := o.Labels[permissionsLabel]; ok && f.resource.Group == "rbac.authorization.k8s.io" {
 		f.permissions.wake()

@@ -32,8 +32,8 @@ var errTooOld = errors.New("the version to watch from is too old")
 // errUndone: the server's history ends before that version.
 var errUndone = errors.New("the server's history ends before this version")
 
-// begin lists what is there, where nothing is known or what came since is lost. A
-// checkpoint is the better place to begin at: what happened since follows.
+// begin lists the current state, if nothing is known or the changes since are lost. A
+// checkpoint is a better starting point, because all changes after it follow.
 func (f *follower) begin(ctx context.Context) error {
 	f.mu.Lock()
 	seen, promised := f.seen.Version, f.promised.Version
@@ -63,7 +63,7 @@ func (f *follower) begin(ctx context.Context) error {
 	return nil
 }
 
-// resume lists what was there at a version, if the server still knows.
+// resume lists the state at a version, if the server still has it.
 func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 	switch undone, err := f.undone(ctx, version); {
 	case err != nil:
@@ -92,9 +92,9 @@ func (f *follower) lose(what, version string, err error) {
 		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())
 }
 
-// afresh lists what is there now, and returns its version: as a stream (KEP-3157),
-// and from servers that do not stream, page by page, so that never all objects are
-// held with all their managed fields.
+// afresh lists the current state, and returns its version: as a stream (KEP-3157), and
+// from servers that do not stream, page by page, so that it never holds all objects with
+// all their managed fields.
 func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	begin := func() { f.do(func(s *state) []*pendingChange { s.afresh(f.watched, time.Now()); return nil }) }
 	if !f.unstreamed {
@@ -207,7 +207,7 @@ func misunderstood(err error) bool {
 	return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)
 }
 
-// present tells of an object that is there, unless its namespace is left out.
+// present reports an existing object, unless its namespace is left out.
 func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
 	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
 		return

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Run tracks until the context ends, lets the sink finish, and stores a last
-// checkpoint then, if it leads. What goes wrong meanwhile is logged, counted, and
-// tried again.
+// Run tracks until the context ends, then lets the sink finish and, if it leads, stores a
+// last checkpoint. Failures in between are logged, counted, and retried.
 func (t *Tracker) Run(ctx context.Context) error {
 	defer t.opts.Finish()
 	if err := t.load(ctx); err != nil {
@@ -29,7 +28,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 // tick is how often to check whether something has waited long enough.
 const tick = 200 * time.Millisecond
 
-// attend looks at hints as they come, and at what has waited for one.
+// attend handles hints as they come, and changes that have waited for one.
 func (t *Tracker) attend(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

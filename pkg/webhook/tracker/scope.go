@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// scope says what is tracked now, and what is not. The lock has to be held.
+// scope returns what is tracked now, and what is not. The lock has to be held.
 func (t *Tracker) scope() ownership.Scope {
 	s := t.state.scope()
 	never := leftOut()
@@ -27,8 +27,8 @@ func (t *Tracker) scope() ownership.Scope {
 	return s
 }
 
-// scope has the kinds of which a list was read, and those that may not be watched. One
-// that was watched and is refused now is both: it goes on where it was.
+// scope has the kinds of which a list was read, and those that may not be watched. A kind
+// that was watched and is refused now is both: it continues where it was.
 func (b *state) scope() ownership.Scope {
 	s := ownership.Scope{Kinds: map[string]time.Time{}}
 	for _, w := range b.resources {

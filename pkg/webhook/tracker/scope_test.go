@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// What is noted down as tracked was listed at least once; what may not be listed, and
-// what is left out, is noted down as that.
+// A kind in the scope was listed at least once; kinds that may not be listed, and kinds
+// that are left out, are recorded as such.
 func TestScope(t *testing.T) {
 	b := newState(grace)
 	add := func(group, plural, name string, refused bool, listed bool) {

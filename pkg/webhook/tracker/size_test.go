@@ -34,9 +34,9 @@ const (
 	sizedServer  = "TRACKER_SIZED_SERVER" // the environment of the process that is measured
 )
 
-// A hundred thousand objects, half of them pods, take less than 300 MB of resident
-// memory at the peak: of a whole process that lists them from a server. The server
-// is generated, and in another process.
+// A hundred thousand objects, half of them pods, take less than 300 MB of resident memory
+// at the peak, measured for a whole process that lists them from a server. The server is
+// generated, and runs in another process.
 func TestSize(t *testing.T) {
 	if testing.Short() {
 		t.Skip("lists 100,000 objects")
@@ -119,8 +119,8 @@ func (podsAndMaps) ServerPreferredResourcesWithContext(context.Context) ([]*meta
 	}}, {GroupVersion: "apps/v1"}}, nil
 }
 
-// generated is a server of so many objects. It answers in protobuf, as API servers do to
-// who asks for metadata.
+// generated is a server with that many objects. It answers in protobuf, as API servers do
+// to clients that ask for metadata.
 type generated struct{ streams bool }
 
 func (g generated) ServeHTTP(w http.ResponseWriter, r *http.Request) {

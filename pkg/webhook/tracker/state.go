@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// state is all that a tracker knows. It is pure: events and their times go in, and what is
-// to be recorded now comes out.
+// state is everything that a tracker knows. It is pure: events and their times go in, and
+// what has to be recorded now comes out.
 type state struct {
 	grace     time.Duration
 	resources map[schema.GroupResource]*watched
@@ -46,7 +46,7 @@ func newState(grace time.Duration) *state {
 	return &state{grace: grace, resources: map[schema.GroupResource]*watched{}, waitingOf: map[types.UID]int{}}
 }
 
-// add begins with a resource, or goes on with it at another version of its API.
+// add starts a resource, or continues it at another version of its API.
 func (s *state) add(k kind, promised position) *watched {
 	w := s.resources[k.resource.GroupResource()]
 	if w == nil {
@@ -111,10 +111,10 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	return s.hinted(m, now)
 }
 
-// hinted returns the pending change with what a hint says of it, if there is one, or if none
-// is to be waited for; otherwise the change waits for a hint. Changes of an object are
-// recorded in their order: the recorder takes anything older than what it has written for
-// known.
+// hinted returns the pending change joined with a hint, if there is one, or as it is if
+// none is expected; otherwise the change waits for a hint. Changes of an object are
+// recorded in their order: the recorder assumes that anything older than what it has
+// written is known.
 func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	ready := s.join(m) || m.apart || !m.contested
 	if ready && s.waitingOf[m.uid] == 0 {
@@ -129,10 +129,10 @@ func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	return nil
 }
 
-// join gives the pending change its user, and the verdicts of who saw the values, if there is
-// a hint. None fits a change over unwatched time, though it is from the same version to the
-// same owners: a write that was refused there, and sent again from a version in between, took
-// from others.
+// join adds to the pending change the user, and the verdicts of the replica that saw the
+// values, if there is a hint. No hint fits a change over unwatched time, even one from
+// the same version to the same owners: a write that was refused there, and sent again
+// from a version in between, took from others.
 func (s *state) join(m *pendingChange) bool {
 	if m.apart {
 		return false
@@ -170,7 +170,7 @@ func (s *state) bookmark(w *watched, version string, now time.Time) {
 // asked notes where the server is, as it said at a time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
-// hint takes in what admission saw. What waited for it is due.
+// hint receives what admission saw. Changes that waited for it are due.
 func (s *state) hint(h ownership.Hint, now time.Time) {
 	if s.hints.add(h, now) {
 		s.counts.dropped++
@@ -203,8 +203,8 @@ func (s *state) due(now time.Time) (out []*pendingChange) {
 	return out
 }
 
-// lead notes whether this replica leads. What was left to a leader that never came is a gap
-// then.
+// lead records whether this replica leads. What was left to a leader that never came is
+// then a gap.
 func (s *state) lead(leading bool, now time.Time) {
 	s.leading = leading
 	if !leading {
@@ -234,8 +234,8 @@ func give(m *pendingChange) []*pendingChange {
 	return []*pendingChange{m}
 }
 
-// settle notes what became of one occurrence of a pending change. What is lost is a gap:
-// not every change is known from when it happened until it was seen.
+// settle records the outcome of one occurrence of a pending change. A loss is a gap: not
+// every change is known from when it happened until it was seen.
 func (s *state) settle(m *pendingChange, end ownership.Outcome) {
 	m.deferred = m.deferred || end == ownership.OutcomeLeft
 	m.lost = m.lost || end == ownership.OutcomeLost
@@ -253,7 +253,7 @@ func (s *state) settle(m *pendingChange, end ownership.Outcome) {
 	}
 }
 
-// passed takes in a leader's checkpoint: what lies before it is written.
+// passed receives a leader's checkpoint: everything before it is written.
 func (s *state) passed(c Checkpoint) {
 	for name, position := range c.Resources {
 		if w := s.resources[schema.ParseGroupResource(name)]; w != nil {
@@ -274,8 +274,8 @@ func (s *state) checkpoint() Checkpoint {
 	return c
 }
 
-// backlog is what waits to be recorded for longer than it takes while all is well;
-// nil is nothing.
+// backlog is what has waited to be recorded for longer than it takes while all is well;
+// nil for nothing.
 func (s *state) backlog(now time.Time) *Backlog {
 	var out Backlog
 	for _, w := range s.resources {

@@ -34,8 +34,8 @@ type kept struct {
 	scope      ownership.Scope
 }
 
-// read returns what is stored. What cannot be read, or was copied from another
-// cluster, is as good as nothing: history begins anew.
+// read returns what is stored. If it cannot be read, or was copied from another cluster,
+// history starts over.
 func (t *Tracker) read(ctx context.Context) (kept, error) {
 	c, err := t.opts.ConfigMaps.Get(ctx, t.opts.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -68,7 +68,7 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 	return k, nil
 }
 
-// keptGaps takes note of what is declared, for the metrics.
+// keptGaps records the declared gaps for the metrics.
 func (t *Tracker) keptGaps(c Coverage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,8 +82,8 @@ func parse(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// write stores a checkpoint, what is tracked, and how far recording is behind, and
-// declares gaps beside those that are declared.
+// write stores a checkpoint, what is tracked, and how far recording is behind, and adds
+// gaps to those that are declared.
 func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, scope ownership.Scope, news Coverage) error {
 	k, err := t.read(ctx)
 	if err != nil {

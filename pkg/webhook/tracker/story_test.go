@@ -17,14 +17,14 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 const grace = 5 * time.Second
 
-// tale is a state that is told a story, and what it wants to be recorded.
+// tale is a state that lives through a story, and what it wants to be recorded.
 type tale struct {
 	*state
 	w     *watched
 	now   time.Time
 	given []*pendingChange
 	lines []string
-	// others is how many transitions were told that are not recorded.
+	// others counts the reported transitions that are not recorded.
 	others int
 	// admitted are the versions of objects that hints were given for.
 	admitted map[string]bool
@@ -59,13 +59,13 @@ func (s *tale) change(uid string, version int, manager string) {
 	s.take(s.see(s.w, fields(uid, version, manager), false, s.now))
 }
 
-// admit is told of a write that would have another owner, and take the key from the
-// one that has it.
+// admit admits a write that would have another owner, and take the key from the one that
+// has it.
 func (s *tale) admit(uid string, from int, manager, user string) {
 	s.judged(uid, from, manager, user, ownership.Taken, "")
 }
 
-// judged is told of a write, and of what admission makes of it.
+// judged reports a write, and admission's verdict on it.
 func (s *tale) judged(uid string, from int, manager, user string, kind ownership.Kind, why ownership.Why) {
 	s.admitted[fmt.Sprint(uid, "@", from)] = true
 	s.hint(ownership.Hint{
@@ -119,8 +119,8 @@ func TestStories(t *testing.T) {
 	tests := map[string]struct {
 		tell func(*tale)
 		want []string
-		// at is the checkpoint at the end; none where no leader has dealt with what was
-		// before the first list.
+		// at is the checkpoint at the end; empty if no leader has handled the time before
+		// the first list.
 		at string
 	}{
 		"an object that is new is nobody's loss": {
@@ -345,8 +345,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// What was left to a leader is known once its checkpoint has passed it. If it did
-// not come, it is a gap, from the first of it on.
+// Changes that were left to a leader are known once its checkpoint has passed them. If it
+// does not come, they are a gap, from the first of them on.
 func TestLeft(t *testing.T) {
 	tests := map[string]struct {
 		passed int // by a leader's checkpoint
@@ -362,7 +362,7 @@ func TestLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begin(position{"9", noon})
 			s.list(9, fields("a", 5, "argo"))
-			s.dealt(s.gaps) // of before
+			s.dealt(s.gaps) // the earlier ones
 			s.gaps = nil
 			s.change("a", 10, "flux")
 			s.change("a", 11, "argo")

@@ -20,16 +20,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Sink is where what was tracked is written.
+// Sink is where tracked changes are written.
 type Sink interface {
 	// Record takes a transition: every one, in the order of each object's versions. It
-	// never blocks. For a transition that is to be written, it calls settled once, from any
-	// goroutine, when it is done with it; until then the checkpoint waits. What is lost is
-	// declared as a gap. For the others, settled is nil.
+	// never blocks. For a transition that has to be written, it calls settled once, from
+	// any goroutine, when it is done with it; until then the checkpoint waits. A loss is
+	// declared as a gap. For other transitions, settled is nil.
 	Record(o ownership.Occurrence, settled func(ownership.Outcome))
-	// Gap says that unknown changes were lost, so that it compares the owners that it wrote
-	// last with those of now. Live returns the latter; not ok where no such object is
-	// tracked. Only the leader's sink is called, and again after an error.
+	// Gap says that unknown changes were lost, so that the sink compares the owners that
+	// it wrote last with the current ones. live returns the latter; ok is false if no
+	// such object is tracked. Only the leader's sink is called, and again after an error.
 	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
 }
 
@@ -81,7 +81,7 @@ const listsAtOnce = 4
 type Tracker struct {
 	opts    Options
 	queue   chan ownership.Hint
-	queued  atomic.Int64 // bytes of what is in queue
+	queued  atomic.Int64 // size of queue in bytes
 	ready   atomic.Bool
 	changed chan struct{} // the kinds that there are may have changed
 	lists   chan struct{} // a place for each list that may be read at once
@@ -125,7 +125,7 @@ func New(opts Options) (*Tracker, error) {
 	}, nil
 }
 
-// Hint tells what admission saw, and whether there was room for it. It never
+// Hint passes on what admission saw, and reports whether there was room for it. It never
 // blocks.
 func (t *Tracker) Hint(h ownership.Hint) bool {
 	size := int64(h.Size())
@@ -163,7 +163,7 @@ func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion 
 	return ownership.Owners{}, "", false
 }
 
-// do tells the state something, and the sink what follows.
+// do reports something to the state, and passes the results to the sink.
 func (t *Tracker) do(tell func(*state) []*pendingChange) {
 	t.mu.Lock()
 	given := tell(t.state)

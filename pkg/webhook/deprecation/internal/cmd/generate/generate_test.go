@@ -153,7 +153,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// Nothing but what is pinned is read.
+// Only pinned modules are read.
 func TestDecode(t *testing.T) {
 	info := filepath.Join(t.TempDir(), "info")
 	if err := os.WriteFile(info, []byte(`{"Version":"v0.37.2","Time":"2026-10-28T23:53:31-07:00"}`), 0o600); err != nil {

@@ -52,13 +52,13 @@ func readPins(path string) ([]pin, error) {
 	return pins, nil
 }
 
-// download has the modules fetched by go itself, and refuses what is not pinned.
+// download makes go itself fetch the modules, and refuses any that is not pinned.
 func download(ctx context.Context, pins []pin) ([]module, error) {
 	args := []string{"mod", "download", "-json"}
 	for _, p := range pins {
 		args = append(args, p.path+"@"+p.version)
 	}
-	// Outside of any module, so that nobody's go.mod and go.sum have a say in it.
+	// Outside of any module, so that no go.mod or go.sum affects the result.
 	dir, err := os.MkdirTemp("", "generate-*")
 	if err != nil {
 		return nil, err

@@ -58,14 +58,14 @@ func gone(all, had, has lifecycles, release deprecation.Release) {
 	}
 }
 
-// isObject reports whether a kind is one that people send: not a list of objects, and
-// not the parameters of a request.
+// isObject reports whether clients send objects of a kind: it is false for lists of
+// objects and for the parameters of a request.
 func isObject(kind string) bool {
 	return !strings.HasSuffix(kind, "List") && !strings.HasSuffix(kind, "Options")
 }
 
-// check refuses what could not be told to anybody. What it refuses is a slip of the
-// types themselves, to be corrected in the overlay.
+// check refuses entries that cannot be reported. They are slips of the types themselves,
+// to be corrected in the overlay.
 func (l lifecycles) check() error {
 	for _, gvk := range l.sorted() {
 		lc := l[gvk]
