@@ -15,7 +15,7 @@ import (
 // requests by the same means, and only that tool's: each is a user of its own.
 type audit struct {
 	file *os.File
-	rest []byte // of a line that was still being written
+	rest []byte // the part of a line that was still being written
 }
 
 func openAudit(path string) (*audit, error) {
@@ -28,7 +28,7 @@ func openAudit(path string) (*audit, error) {
 
 func (a *audit) close() { _ = a.file.Close() }
 
-// skip passes over what is in the log.
+// skip passes over the present content of the log.
 func (a *audit) skip() error {
 	_, err := a.read("", map[string]int{})
 	return err
@@ -54,7 +54,7 @@ func (a *audit) verbs(ctx context.Context, user string) (map[string]int, error) 
 	return counts, nil
 }
 
-// read counts what is in the log by now, and reports whether there was anything.
+// read counts the new entries of the log, and reports whether there were any.
 func (a *audit) read(user string, counts map[string]int) (bool, error) {
 	content, err := io.ReadAll(a.file)
 	if err != nil {

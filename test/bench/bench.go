@@ -17,7 +17,7 @@ const kubectlPasses = 4
 
 // bench carries out a plan.
 type bench struct {
-	dir        string // of the samples' files
+	dir        string // folder of the samples' files
 	options    options
 	contenders []contender
 	workers    map[string]int // best of 1,000 objects, by kind, round-trip time and work
@@ -34,8 +34,8 @@ func newBench(dir string, o options, results *results, progress io.Writer) *benc
 	}
 }
 
-// run measures everything. An error means that it could not go on; what is wrong
-// with a tool's outcome is among the results.
+// run measures everything. An error means that it could not continue; what is wrong with
+// a tool's outcome is among the results.
 func (b *bench) run(ctx context.Context, cells []cell) error {
 	var ours, controlled, real []cell
 	for _, c := range cells {
@@ -204,8 +204,8 @@ func (b *bench) round(ctx context.Context, l *lab, c cell, who contender, worker
 	return took, nil
 }
 
-// cleared clears a plot after a work that ended with err. Without that, nothing
-// can go on.
+// cleared clears a plot after a work that ended with err. Without that, the run cannot
+// continue.
 func cleared(ctx context.Context, p *plot, err error) error {
 	if clearErr := p.clear(ctx); clearErr != nil {
 		return clearErr
@@ -235,7 +235,7 @@ type outcomeError struct{ what string }
 
 func (e *outcomeError) Error() string { return e.what }
 
-// perform lets a tool do one work, and checks what it did.
+// perform makes a tool do one work, and checks the result.
 func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work string, workers int) (measured, error) {
 	if work == workStuck {
 		if err := p.becomeStuck(ctx); err != nil {
@@ -295,8 +295,8 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 	return m, b.check(ctx, p, work, before)
 }
 
-// check checks what a work has done: what it wrote, and whether that is right.
-// What was not written is as it was.
+// check checks the result of a work: what it wrote, and whether that is right. Objects
+// that were not written are as before.
 func (b *bench) check(ctx context.Context, p *plot, work string, before versions) error {
 	after, err := p.versions(ctx)
 	if err != nil {

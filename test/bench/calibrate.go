@@ -53,7 +53,7 @@ func (b *bench) calibrate(ctx context.Context, l *lab, c cell) (map[string]int, 
 	return best, nil
 }
 
-// attempt measures the raw client with so many workers.
+// attempt measures the raw client with that many workers.
 func (b *bench) attempt(ctx context.Context, l *lab, c cell, raw contender, workers int) (took map[string]float64, err error) {
 	p, err := l.newPlot(ctx, c.sample, raw.name)
 	if err != nil {

@@ -23,7 +23,7 @@ func (p *plot) written(work string, before, after versions) error {
 			return fmt.Errorf("%d of %d objects are still there", len(after), len(before))
 		}
 		return nil
-	case workCreate, workReady: // of the latter, each status
+	case workCreate, workReady: // for workReady, each status
 		want = len(after)
 	case workChange:
 		want = p.sample.changed
@@ -41,7 +41,7 @@ func (p *plot) written(work string, before, after versions) error {
 	return nil
 }
 
-// content checks that every object is there and is what it should be.
+// content checks that every object exists and is as it should be.
 func (r references) content(p *plot, live objects) error {
 	wanted, err := p.sample.objects(p.version)
 	if err != nil {

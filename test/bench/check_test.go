@@ -46,7 +46,7 @@ func TestContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// live is what a server has at a version of the manifests, after edit.
+	// live is the server's state for a version of the manifests, after edit.
 	live := func(version int, edit func(u *unstructured.Unstructured) error) objects {
 		wanted, err := s.objects(version)
 		if err != nil {

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// usage is what one call of a program took.
+// usage is the cost of one call of a program.
 type usage struct {
 	Seconds    float64 // from its start to its end
 	CPUSeconds float64 // user and system
-	PeakBytes  int64   // of resident memory
+	PeakBytes  int64   // resident memory
 	Exit       int
 	Ended      time.Time
 }
@@ -46,8 +46,8 @@ func call(ctx context.Context, env []string, log string, argv ...string) (usage,
 	return u, nil
 }
 
-// launch is the process in between: it runs the program with its output in a
-// file, and prints what it took.
+// launch is the process in between: it runs the program with its output in a file, and
+// prints its usage.
 func launch(ctx context.Context, log string, argv []string) error {
 	out, err := os.Create(log)
 	if err != nil {

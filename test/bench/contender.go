@@ -19,14 +19,15 @@ const (
 	workChange = "change"           // apply again, some changed
 	workDryRun = "dry run"          // of applying again, nothing changed
 	workDiff   = "diff"             // diff, nothing changed
-	workWait   = "wait"             // until what is so already
+	workWait   = "wait"             // for a condition that is already met
 	workReady  = "wait until ready" // which they become meanwhile: from the last of it on
 	workDelete = "delete"           // by manifest
 	// workNamespace deletes the namespace that they are in. It takes a control plane
 	// with controllers.
 	workNamespace = "delete namespace"
 	workStuck     = "stuck" // -A, of what a webhook that is down keeps from going
-	// workStalled waits for objects of which some hang: until the first cause is told.
+	// workStalled waits for objects of which some hang, until the first cause is
+	// reported.
 	workStalled = "first cause"
 )
 
@@ -34,14 +35,14 @@ const (
 const (
 	toolPlugin  = "k8sconnect"
 	toolKubectl = "kubectl"
-	toolPatch   = "raw PATCH" // the limit of whoever sends everything
-	toolLook    = "raw LIST"  // the limit of whoever looks first, and sends what changed
+	toolPatch   = "raw PATCH" // the limit of a client that sends everything
+	toolLook    = "raw LIST"  // the limit of a client that reads first, and sends what changed
 )
 
-// contender is who works on a plot of its own. The raw client does a work in
-// two ways, one after the other.
+// contender works on a plot of its own. The raw client does a work in two ways, one after
+// the other.
 type contender struct {
-	name  string // of its user
+	name  string // its user's name
 	tools []string
 	// argv is the call with which a tool does a work on a plot, as it is now.
 	argv func(p *plot, tool, work string, workers int) ([]string, error)

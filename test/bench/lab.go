@@ -68,7 +68,7 @@ func (l *lab) connect() error {
 	if err != nil {
 		return err
 	}
-	config.QPS = -1 // What is done beside a measurement must not lag behind it.
+	config.QPS = -1 // Work beside a measurement must not lag behind it.
 	if l.client, err = dynamic.NewForConfig(config); err != nil {
 		return err
 	}
@@ -92,9 +92,9 @@ func (l *lab) close() {
 	_ = os.RemoveAll(l.dir)
 }
 
-// environment is that of a tool: a user, a home and a discovery cache of its own,
-// the network between it and the server, and nothing of the caller's that could
-// change what it does.
+// environment is that of a tool: a user, a home and a discovery cache of its own, the
+// network between it and the server, and none of the caller's settings that could change
+// what it does.
 func (l *lab) environment(user string) ([]string, error) {
 	home := filepath.Join(l.dir, user)
 	kubeconfig := filepath.Join(home, "kubeconfig")
@@ -108,7 +108,7 @@ func (l *lab) environment(user string) ([]string, error) {
 	return append(env, "HOME="+home, "KUBECACHEDIR="+filepath.Join(home, "cache"), "KUBECONFIG="+kubeconfig), nil
 }
 
-// admit makes a user who may do everything, unless it is there.
+// admit creates a user with all rights, unless it exists.
 func (l *lab) admit(user, kubeconfig string) error {
 	if _, err := os.Stat(kubeconfig); err == nil {
 		return nil

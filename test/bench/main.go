@@ -53,8 +53,8 @@ func run(ctx context.Context, args []string) error {
 	return measureAll(ctx, o)
 }
 
-// measureAll measures what the options ask for, and reports what it has, even
-// when it could not go on.
+// measureAll measures what the options ask for, and reports what it has, even if it could
+// not continue.
 func measureAll(ctx context.Context, o options) error {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {

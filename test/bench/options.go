@@ -22,9 +22,9 @@ type options struct {
 	sets        []string
 	tools       []string // contenders; all if empty
 	repetitions int
-	// survey: measure what is stuck, too, and stalled: what hangs while it is waited for.
+	// survey: measure stuck objects, too, and stalled: objects that hang during a wait.
 	survey, stalled bool
-	// all: leave out nothing that tells nothing new.
+	// all: include measurements that show nothing new.
 	all bool
 	// setRepetitions is for real sets: each takes a control plane of its own.
 	setRepetitions int
@@ -89,7 +89,7 @@ func parse(args []string) (options, error) {
 	}
 	var err error
 	o.works, o.kinds, o.tools, o.sets = list(*works), list(*kinds), list(*tools), list(*sets)
-	// What is named is measured, and nothing else.
+	// If works or samples are named, only they are measured.
 	named := given["work"] || !given["kind"] && !given["count"] && !given["set"]
 	o.survey, o.stalled = named && slices.Contains(o.works, workStuck), named && slices.Contains(o.works, workStalled)
 	if slices.Equal(o.sets, []string{"none"}) {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// cell is what is measured side by side: a sample at a round-trip time.
+// cell is measured side by side: a sample at a round-trip time.
 type cell struct {
 	sample      sample
-	kind        string // of a generated sample
-	count       int    // of its objects
+	kind        string // kind of a generated sample
+	count       int    // number of its objects
 	rtt         time.Duration
 	works       []string
 	repetitions int
-	// controllers tells that the work is the controllers' in part.
+	// controllers: the controllers do a part of the work.
 	controllers bool
 }
 
@@ -33,7 +33,7 @@ const (
 	becoming = 200
 )
 
-// worksOn are the works that make sense on a sample of so many objects.
+// worksOn returns the works that make sense on a sample of that many objects.
 func worksOn(count int) []string {
 	switch count {
 	case small:
@@ -123,8 +123,8 @@ func stuckCells(dir string, o options) ([]cell, error) {
 	return cells, err
 }
 
-// realSamples returns the sets of the corpus; where there is no corpus, it says
-// so and returns a sample of our own.
+// realSamples returns the sets of the corpus; without a corpus, it says so and returns a
+// sample of our own.
 func realSamples(dir string, names []string, note func(format string, args ...any)) ([]sample, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -146,8 +146,8 @@ func realSamples(dir string, names []string, note func(format string, args ...an
 	return samples, nil
 }
 
-// leftOut says why a contender does not do a work of a cell, if so: what kubectl
-// does one object after the other takes minutes, and tells nothing new.
+// leftOut says why a contender does not do a work of a cell, if so: kubectl does some
+// things one object after the other, which takes minutes and shows nothing new.
 func leftOut(c cell, contender, work string) string {
 	const long, far = 1000, 100 * time.Millisecond
 	switch {

@@ -20,7 +20,7 @@ type plot struct {
 	sample    sample
 	kinds     kinds
 	namespace string // a fresh one, for -n; empty if the manifests name theirs
-	version   int    // of the manifests
+	version   int    // version of the manifests
 }
 
 func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error) {
@@ -43,15 +43,15 @@ func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error)
 	return p, err
 }
 
-// name is what an object is called on every plot.
+// name identifies an object on every plot.
 type name struct{ kind, namespace, name string }
 
 func nameOf(u *unstructured.Unstructured) name {
 	return name{u.GroupVersionKind().GroupKind().String(), u.GetNamespace(), u.GetName()}
 }
 
-// collections returns what there is to read, with the objects that the
-// manifests name in it, in the order of the manifests.
+// collections returns the collections to read, with the objects that the manifests name
+// in them, in the order of the manifests.
 func (p *plot) collections() ([]collection, map[collection][]*unstructured.Unstructured, error) {
 	objects, err := p.sample.objects(p.version)
 	if err != nil {
@@ -188,8 +188,7 @@ func isEstablished(definition *unstructured.Unstructured) bool {
 	})
 }
 
-// clear deletes everything of the plot's namespace. What is elsewhere goes with
-// the lab.
+// clear deletes everything in the plot's namespace. Objects elsewhere go with the lab.
 func (p *plot) clear(ctx context.Context) error {
 	order, _, err := p.collections()
 	if err != nil {

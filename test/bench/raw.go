@@ -57,8 +57,8 @@ func readRequests(path string) ([]rawRequest, error) {
 	}
 }
 
-// raw is the limit: a client that does nothing but send requests, so many at a
-// time, over one HTTP/2 connection, and read the answers to their end.
+// raw is the limit: a client that does nothing but send requests, that many at a time,
+// over one HTTP/2 connection, and read the answers to their end.
 func raw(ctx context.Context, kubeconfig, path string, workers int) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

@@ -18,9 +18,9 @@ const (
 	beforeReady, eachReady = 3 * time.Second, 10 * time.Millisecond
 )
 
-// becomeReady makes the Deployments of the plot ready, in a while and one after the
-// other, beside the caller. The function that it returns waits for the end of that
-// and tells when the last of them became ready.
+// becomeReady makes the Deployments of the plot ready, after a while and one after the
+// other, concurrently with the caller. The returned function waits for the end and
+// returns when the last of them became ready.
 func (p *plot) becomeReady(ctx context.Context) func(context.Context) (time.Time, error) {
 	type end struct {
 		at  time.Time

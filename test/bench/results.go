@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// results are what was measured; as JSON they serve to compare runs.
+// results are the measurements; as JSON they serve to compare runs.
 type results struct {
 	Started  time.Time
 	Took     float64 // seconds
@@ -25,12 +25,12 @@ type results struct {
 // row is all runs of one tool at one work.
 type row struct {
 	Sample    string
-	Kind      string `json:",omitempty"` // of generated samples
+	Kind      string `json:",omitempty"` // for generated samples
 	Count     int    `json:",omitempty"`
 	RTTMillis int64
 	Work      string
 	Tool      string
-	Workers   int `json:",omitempty"` // of the raw client
+	Workers   int `json:",omitempty"` // for the raw client
 	Runs      []measured
 }
 

@@ -23,15 +23,15 @@ type sample struct {
 	// changed is how many objects differ from one version to the next; 0 if there
 	// is one version only.
 	changed int
-	// foreign manifests are not ours: what the server makes of them is compared
-	// with what it made of another tool's, and not with the manifests.
+	// foreign manifests are not ours: the server's result is compared with its result for
+	// another tool, and not with the manifests.
 	foreign bool
 	// kind is that of a generated sample, and condition one that every object of it
 	// meets as soon as it is there, as --for takes it.
 	kind, condition string
-	// defines tells that it defines kinds, which do not go away without a trace: it
-	// takes a control plane of its own. held is how many of its objects are stuck once
-	// they are deleted.
+	// defines: it defines kinds, which do not go away without a trace, so it needs a
+	// control plane of its own. held is how many of its objects are stuck once they are
+	// deleted.
 	defines bool
 	held    int
 	// stalled is how many of its objects hang while the others are ready.
@@ -138,8 +138,8 @@ metadata:
 `
 )
 
-// generated is a sample of one kind, whose versions are written to dir when
-// they are asked for. Of a thousand objects, ten change with the version.
+// generated is a sample of one kind, whose versions are written to dir on demand. Of a
+// thousand objects, ten change with the version.
 func generated(dir, kind string, count int) (sample, error) {
 	texts := map[string]string{"ConfigMap": configMapText, "Deployment": deploymentText}
 	text, ok := texts[kind]
@@ -197,7 +197,7 @@ func render(out *bytes.Buffer, text string, count int, version func(i int) int) 
 
 // written completes a sample whose text write writes.
 func written(dir string, s sample, write func(out *bytes.Buffer, version int) error) (sample, error) {
-	// Of the versions, only the last is asked for again, and again.
+	// Only the last version is requested repeatedly.
 	var last []*unstructured.Unstructured
 	lastVersion := -1
 	s.objects = func(version int) ([]*unstructured.Unstructured, error) {

@@ -94,8 +94,8 @@ func (p *plot) refused(ctx context.Context, d *unstructured.Unstructured) error 
 	return err
 }
 
-// firstCause is when the stream of a wait told the first cause, in seconds from its first
-// line. It checks that each object that hangs has had its cause.
+// firstCause is when the stream of a wait reported the first cause, in seconds from its
+// first line. It checks that each object that hangs has had its cause.
 func (p *plot) firstCause() (float64, error) {
 	log, err := os.Open(p.lab.log())
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *plot) firstCause() (float64, error) {
 		}
 	}
 	if len(told) != p.sample.stalled {
-		return 0, &outcomeError{fmt.Sprintf("it tells why %d objects hang, not %d:\n%s", len(told), p.sample.stalled, tail(p.lab.log()))}
+		return 0, &outcomeError{fmt.Sprintf("it says why %d objects hang, not %d:\n%s", len(told), p.sample.stalled, tail(p.lab.log()))}
 	}
 	return first.Sub(began).Seconds(), lines.Err()
 }

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// startup is what the program costs before it does anything.
+// startup is the cost of the program before it does anything.
 type startup struct {
-	Bytes int64     // of the file
+	Bytes int64     // size of the file
 	CPU   []float64 // seconds that version --client takes, of each call
 }
 
@@ -37,8 +37,8 @@ func measureStartup(ctx context.Context, dir, program string) (*startup, error) 
 	return s, nil
 }
 
-// targets are those of the program that make release archives. They are reported: what
-// fails if the size is missed is make release.
+// targets are those of the program that make release archives. They are only reported
+// here: make release fails if the size is missed.
 func (s *startup) targets() []target {
 	if s == nil {
 		return nil

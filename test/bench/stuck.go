@@ -43,7 +43,7 @@ kind: Kind%d
 metadata: {name: held-%d, finalizers: [` + stuckGroup + `/hold]}
 `
 
-// deadWebhook has to be asked about every update of them, and nobody is behind it.
+// deadWebhook has to be asked about every update of them, and has no server behind it.
 const deadWebhook = `{
 	"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "dead"},
 	"webhooks": [{
@@ -53,7 +53,7 @@ const deadWebhook = `{
 	}]
 }`
 
-// stuckSample is objects of so many kinds, which it defines, to be deleted in vain.
+// stuckSample has objects of that many kinds, which it defines, whose deletion hangs.
 func stuckSample(dir string, kinds, each int) (sample, error) {
 	s := sample{title: stuckTitle(kinds, each), defines: true, held: kinds * each}
 	return written(dir, s, func(out *bytes.Buffer, _ int) error {
@@ -131,8 +131,8 @@ func (p *plot) explained() error {
 	return oneRoot(string(said), p.sample.held)
 }
 
-// oneRoot checks that the webhook is said to hold back so many objects, and that
-// nothing else is said to hold any.
+// oneRoot checks that the webhook is reported to hold back that many objects, and that
+// nothing else is reported to hold any.
 func oneRoot(said string, held int) error {
 	var result struct {
 		Objects []struct{ Name string }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// An alert on a metric that nobody counts never fires, and nobody notices.
+// An alert on a metric that does not exist never fires, and goes unnoticed.
 func TestAlertsAskForWhatIsCounted(t *testing.T) {
 	var source strings.Builder
 	err := filepath.WalkDir(filepath.Join(root(t), "pkg"), func(path string, d fs.DirEntry, err error) error {

@@ -19,8 +19,7 @@ import (
 // EnvHelm names the environment variable with another Helm to test with.
 const EnvHelm = "HELM_E2E"
 
-// Helm is the program, with folders of its own: what the user has set up does not
-// reach it.
+// Helm is the program, with folders of its own: the user's settings do not affect it.
 type Helm struct {
 	binary string
 	env    []string
@@ -52,7 +51,7 @@ func NewHelm(t testing.TB, kubeconfig string) *Helm {
 // Dir returns the chart's folder.
 func Dir(t testing.TB) string { return filepath.Join(root(t), "charts", "k8sconnect") }
 
-// Try runs Helm, and returns what it printed, or its complaint as an error.
+// Try runs Helm, and returns its output, or its complaint as an error.
 func (h *Helm) Try(ctx context.Context, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, h.binary, args...)
@@ -73,8 +72,8 @@ func (h *Helm) Run(t testing.TB, args ...string) string {
 	return out
 }
 
-// Said runs Helm, and returns what it said beside its output, such as the warnings
-// of the API server. It fails the test if Helm fails.
+// Said runs Helm, and returns its stderr, such as the warnings of the API server. It
+// fails the test if Helm fails.
 func (h *Helm) Said(t testing.TB, args ...string) string {
 	t.Helper()
 	var said bytes.Buffer

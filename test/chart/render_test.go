@@ -121,8 +121,9 @@ func TestReachMatchesNothingElse(t *testing.T) {
 	}
 }
 
-// AKS adds to the selectors of webhooks that do not say this, and what is added here would
-// be put back for ever. It wants the text "true"; cert-manager's annotation stays beside it.
+// AKS adds to the selectors of webhooks without this annotation, and the webhook would
+// undo that forever. AKS requires the text "true"; cert-manager's annotation stays beside
+// it.
 func TestLeftAloneByAKS(t *testing.T) {
 	h := NewHelm(t, "")
 	for name, flags := range valueSets(t) {
@@ -206,7 +207,7 @@ func TestBuiltinGroups(t *testing.T) {
 	}
 }
 
-// Helm installs what is in crds/ once, and never upgrades it.
+// Helm installs the contents of crds/ once, and never upgrades them.
 func TestDefinitionIsUpgradedAndKept(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(Dir(t), "crds")); err == nil {
 		t.Error("the chart has a folder crds: its definition belongs to files/ownershiprecords.yaml")
@@ -222,7 +223,7 @@ func TestDefinitionIsUpgradedAndKept(t *testing.T) {
 	t.Error("no definition of OwnershipRecord")
 }
 
-// Whoever may view, edit or administer a namespace may read its records.
+// Users who may view, edit or administer a namespace may read its records.
 func TestReaders(t *testing.T) {
 	for _, o := range NewHelm(t, "").Render(t) {
 		if o.GetKind() != "ClusterRole" || o.GetName() != "release-records" {
@@ -235,7 +236,7 @@ func TestReaders(t *testing.T) {
 		}
 		return
 	}
-	t.Error("no role for those who read records")
+	t.Error("no role for readers of records")
 }
 
 // OpenShift chooses the user, and refuses a fixed one.
@@ -275,7 +276,7 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// What the program is told beside what the chart knows comes last, where it counts.
+// Additional arguments come last, so that they take effect.
 func TestArguments(t *testing.T) {
 	deployment, _ := find[appsv1.Deployment](t, NewHelm(t, "").Render(t, "--set", "logLevel=debug,extraArgs={--log-level=error}"), "Deployment")
 	args := deployment.Spec.Template.Spec.Containers[0].Args
@@ -293,8 +294,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// The paths are the webhook's, and end in a secret: what the chart stated, an upgrade
-// would put back. What the webhook restores is what the chart made.
+// The paths are the webhook's, and end in a secret: an upgrade would reset a path that
+// the chart states. The webhook restores what the chart made.
 func TestPathsAreTheWebhooks(t *testing.T) {
 	h := NewHelm(t, "")
 	for name, flags := range valueSets(t) {
@@ -308,7 +309,7 @@ func TestPathsAreTheWebhooks(t *testing.T) {
 		deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")
 		container := deployment.Spec.Template.Spec.Containers[0]
 		if !slices.ContainsFunc(container.Args, func(arg string) bool { return strings.HasPrefix(arg, "--path-secret=") }) {
-			t.Errorf("%s: whoever reaches the port is listened to: %q", name, container.Args)
+			t.Errorf("%s: any client that reaches the port is served: %q", name, container.Args)
 		}
 		var text string
 		for _, e := range container.Env {
@@ -324,7 +325,7 @@ func TestPathsAreTheWebhooks(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if diff := cmp.Diff(config.Webhooks, entries); diff != "" {
-			t.Errorf("%s: what is restored is another configuration: %s", name, diff)
+			t.Errorf("%s: the restored configuration is a different one: %s", name, diff)
 		}
 		if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(text))); config.Annotations["k8sconnect.io/webhooks-digest"] != sum {
 			t.Errorf("%s: the digest is of another text", name)
@@ -349,7 +350,7 @@ func TestAdmissionFrom(t *testing.T) {
 	}
 }
 
-// The authority of clients is where the program is told that it is.
+// The authority of clients is at the path that the program gets.
 func TestClientCA(t *testing.T) {
 	objects := NewHelm(t, "").Render(t, "--set", "admission.clientCA=api-servers,admission.clientNames={a,b}")
 	deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")

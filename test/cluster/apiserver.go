@@ -13,7 +13,7 @@ import (
 
 const (
 	serviceCIDR = "10.96.0.0/16"
-	serviceIP   = "10.96.0.1" // of the service kubernetes, the first of the range
+	serviceIP   = "10.96.0.1" // the service kubernetes gets the first of the range
 )
 
 func (c *Cluster) startEtcd() error {
@@ -107,8 +107,8 @@ func (c *Cluster) PauseEtcd() (resume func(), err error) {
 	return func() { p.signal(syscall.SIGCONT) }, nil
 }
 
-// EtcdSocket is where etcd listens, for clients that want to see what is stored and
-// not what the API server makes of it. It speaks gRPC, and JSON over HTTP.
+// EtcdSocket is where etcd listens, for clients that want to see what is stored and not
+// the API server's view of it. It speaks gRPC, and JSON over HTTP.
 func (c *Cluster) EtcdSocket() string { return filepath.Join(c.Dir, "etcd:1") }
 
 func (c *Cluster) launchAPIServer() error {
@@ -125,8 +125,8 @@ func (c *Cluster) apiServerArgs() []string {
 		"--bind-address=127.0.0.1",
 		"--secure-port=" + number,
 		"--permit-port-sharing", // with the socket that reserves the port
-		// Loopback addresses are not allowed in endpoints, so nobody writes those
-		// of the service kubernetes.
+		// Loopback addresses are not allowed in endpoints, so those of the service
+		// kubernetes are not written.
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=" + serviceCIDR,

@@ -17,11 +17,11 @@ import (
 // kube-apiserver and kubectl are.
 const EnvAssets = "KUBEBUILDER_ASSETS"
 
-// Provide returns a folder with the programs that the options need. The smallest
-// cluster takes those that are on the machine already, if they are of the same minor
-// version of Kubernetes as the one that is asked for: first what KUBEBUILDER_ASSETS names, then
-// what Build made before, then what setup-envtest and kubebuilder install. What is not
-// there, it builds. What it does, and which folder it refuses and why, it says to out.
+// Provide returns a folder with the programs that the options need. The smallest cluster
+// uses programs that are already on the machine, if they are of the requested minor
+// version of Kubernetes: first those that KUBEBUILDER_ASSETS names, then an earlier
+// build, then those that setup-envtest and kubebuilder install. It builds what is
+// missing. It reports to out what it does, and which folder it refuses and why.
 func Provide(ctx context.Context, out io.Writer, options Options) (string, error) {
 	if !options.isSmallest() {
 		return Build(ctx, out, options.Programs()...)
@@ -97,7 +97,7 @@ func installed(want string) []string {
 
 func platform() string { return runtime.GOOS + "-" + runtime.GOARCH }
 
-// store is where setup-envtest keeps what it has downloaded.
+// store is where setup-envtest keeps its downloads.
 func store() string {
 	home, _ := os.UserHomeDir()
 	if runtime.GOOS == "darwin" {

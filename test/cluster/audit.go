@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// auditPolicy records who did what with which answer, not what was in it.
+// auditPolicy records which user did what with which answer, not the contents.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -29,7 +29,7 @@ type AuditEvent struct {
 		Username string
 		Groups   []string
 	}
-	// ImpersonatedUser is for whom the user asked; empty for itself.
+	// ImpersonatedUser is the user that the request was made for; empty for itself.
 	ImpersonatedUser struct{ Username string }
 	ResponseStatus   struct{ Code int }
 }
@@ -41,8 +41,8 @@ func (c *Cluster) AuditEvents() ([]AuditEvent, error) {
 	return events, err
 }
 
-// AuditEventsFrom reads the log from an offset on, and returns where to go on: the
-// log of a long test need not be read from its beginning each time.
+// AuditEventsFrom reads the log from an offset on, and returns the next offset: a long
+// test need not read its log from the beginning each time.
 func (c *Cluster) AuditEventsFrom(offset int64) (events []AuditEvent, next int64, err error) {
 	if c.auditLog == "" {
 		return nil, offset, errors.New("the cluster has no audit log: see Options.AuditLog")

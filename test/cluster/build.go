@@ -19,7 +19,7 @@ import (
 // buildFlags are part of the cache key: other flags, other binaries.
 const buildFlags = "-buildvcs=false -mod=readonly"
 
-// stillBuilding is how often a build that takes its time says that it goes on.
+// stillBuilding is how often a slow build reports that it continues.
 const stillBuilding = 30 * time.Second
 
 // Build makes sure that programs of the control plane are in the user's cache folder,
@@ -183,9 +183,9 @@ func goList(ctx context.Context, dir, format, module string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// goCommand runs go in a module of the tools: static binaries need no C compiler,
-// and a workspace that the user has open must not change what is built. It is a process
-// group, of which nothing is left when ctx ends: go alone would leave its compilers.
+// goCommand runs go in a module of the tools: static binaries need no C compiler, and the
+// user's open workspace must not change what is built. It is a process group that ends
+// completely when ctx ends: go alone would leave its compilers.
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -197,7 +197,7 @@ func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runGroup runs such a command, and kills what it leaves behind.
+// runGroup runs such a command, and kills the processes that it leaves behind.
 func runGroup(cmd *exec.Cmd) error {
 	err := cmd.Run()
 	if cmd.Process != nil {

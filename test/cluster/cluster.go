@@ -10,11 +10,11 @@ import (
 	"sync"
 )
 
-// errExternal says that a cluster that somebody else runs was asked for
-// something that only one of our own can do.
+// errExternal says that an external cluster was asked for something that only one of our
+// own can do.
 var errExternal = errors.New("not possible on a cluster that is not the harness's own")
 
-// Cluster is a control plane on loopback, or, if External, somebody else's.
+// Cluster is a control plane on loopback or, if External, a cluster that we do not run.
 type Cluster struct {
 	// Dir holds everything that belongs to the cluster.
 	Dir string
@@ -146,12 +146,12 @@ func (c *Cluster) Stop() {
 	c.temporary = nil
 }
 
-// External reports whether the cluster is one that KUBECONFIG_E2E names: it
-// can be used, but not stopped, restarted or asked for certificates.
+// External reports whether the cluster is one that KUBECONFIG_E2E names: it can be used,
+// but not stopped, restarted or asked for certificates.
 func (c *Cluster) External() bool { return c.external }
 
-// Failure says which program has ended that nobody stopped, with the end of
-// its log, or is nil.
+// Failure says which program has ended without being stopped, with the end of its log, or
+// is nil.
 func (c *Cluster) Failure() error {
 	var failures []error
 	for _, p := range c.running() {

@@ -186,6 +186,6 @@ func TestEnvironmentNamesAnotherCluster(t *testing.T) {
 		c.Stop() // does no harm
 	}
 	if err := own.client.get(t.Context(), "/readyz", nil); err != nil {
-		t.Errorf("stopping ended somebody else's cluster: %v", err)
+		t.Errorf("stopping ended a cluster that is not ours: %v", err)
 	}
 }

@@ -32,8 +32,8 @@ options:
   podsOnNodeSyncParallelism: 8
 `
 
-// startComponents starts what the options add to the API server, and waits for
-// what they have to show for themselves.
+// startComponents starts what the options add to the API server, and waits for a sign
+// that each works.
 func (c *Cluster) startComponents(ctx context.Context) error {
 	if !c.options.controllers() {
 		return c.awaitObject(ctx, "/api/v1/namespaces/default")
@@ -93,8 +93,8 @@ func (c *Cluster) startControllerManager() error {
 		"--root-ca-file=" + pki + "ca.crt",
 		"--cluster-signing-cert-file=" + pki + "ca.crt",
 		"--cluster-signing-key-file=" + pki + "ca.key",
-		// No node is ever lost: not while the API server is held, nor when the
-		// machine sleeps. So they need no heartbeat either.
+		// No node is ever lost: neither while the API server is held, nor when the
+		// machine sleeps. So nodes need no heartbeat either.
 		"--node-monitor-grace-period=24h",
 		fmt.Sprintf("--kube-api-qps=%d", componentQPS),
 		fmt.Sprintf("--kube-api-burst=%d", componentBurst),
@@ -147,7 +147,7 @@ func (c *Cluster) startKwok() error {
 		// Without leases: a kwok that starts again would wait until the one before
 		// it has lost them. See startControllerManager for what that takes.
 		"--node-lease-duration-seconds=0",
-		"--cidr=10.244.0.0/16", // addresses to write into status; nobody dials them
+		"--cidr=10.244.0.0/16", // addresses to write into status; no client dials them
 		"--node-ip=10.0.0.1",
 	)
 	c.add(process)

@@ -15,8 +15,8 @@ const (
 	parcelSize = 16 << 10
 )
 
-// link is one connection through a Proxy: two TCP connections and what is
-// under way between them.
+// link is one connection through a Proxy: two TCP connections and the data in transit
+// between them.
 type link struct {
 	client, server *net.TCPConn
 	once           sync.Once

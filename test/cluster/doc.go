@@ -8,13 +8,13 @@
 //	defer c.Stop()
 //	config, err := c.RESTConfig()
 //
-// In tests, [Shared] gives all tests of a package one cluster, and [ForTest]
-// gives one test its own. [Proxy] and [HTTPProxy] stand in front of an API
-// server and do to it what networks and busy servers do. The binaries come from
-// the module in tools, by way of [Build]; for people, the smallest cluster takes those
-// that are on the machine already, by way of [Provide].
+// In tests, [Shared] gives all tests of a package one cluster, and [ForTest] gives one
+// test its own. [Proxy] and [HTTPProxy] stand in front of an API server and behave like
+// networks and busy servers. The binaries come from the module in tools, by way of
+// [Build]; for people, the smallest cluster uses those that are already on the machine,
+// by way of [Provide].
 //
-// What it does not do: no kubelet, so no container ever runs; no DNS and no
-// service network, except what [Cluster.RouteService] answers to the API server;
-// nothing that leaves loopback; not Windows.
+// Limits: no kubelet, so no container ever runs; no DNS and no service network, except
+// what [Cluster.RouteService] answers to the API server; nothing that leaves loopback;
+// not Windows.
 package cluster

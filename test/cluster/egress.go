@@ -35,8 +35,8 @@ egressSelections:
         udsName: %[1]s
 `
 
-// egress is the HTTP CONNECT proxy that stands between the API server and
-// whatever it dials. It knows some services, and refuses the rest at once.
+// egress is the HTTP CONNECT proxy between the API server and whatever it dials. It knows
+// some services, and refuses the rest at once.
 type egress struct {
 	server http.Server
 	client func() *apiClient
@@ -55,7 +55,7 @@ func (c *Cluster) RouteService(namespace, name, address string) error {
 	return c.route(func(e *egress) { e.services[namespace+"/"+name] = address }, address)
 }
 
-// RouteHost makes the API server reach what it knows as host:port at a loopback address.
+// RouteHost makes the API server reach host:port at a loopback address.
 func (c *Cluster) RouteHost(hostPort, address string) error {
 	return c.route(func(e *egress) { e.hosts[hostPort] = address }, address)
 }

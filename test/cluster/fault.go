@@ -47,8 +47,8 @@ func Path(method, prefix string) Match {
 	}
 }
 
-// Fail fails the next n requests that match, or all of them if n is negative. Of
-// several rules, the first that matches and is not used up counts.
+// Fail fails the next n requests that match, or all of them if n is negative. If there
+// are several rules, the first that matches and is not used up counts.
 func (p *HTTPProxy) Fail(n int, match Match, fault Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +113,7 @@ func (f Fault) answer(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// reason is what clients go by.
+// reason is the one that clients rely on.
 func reason(status int) string {
 	switch status {
 	case http.StatusTooManyRequests:
@@ -142,7 +142,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// statusWriter tells the status of an answer.
+// statusWriter records the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status func(int)

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// HTTPProxy stands in front of a cluster's API server and sees its requests: it
-// counts them, and fails those it is told to fail. The API server sees each
-// user as itself, whether by client certificate or by token. Both sides speak
-// HTTP/2, and watches flow. What it cannot carry is exec and port-forward.
+// HTTPProxy stands in front of a cluster's API server and sees its requests: it counts
+// them, and fails some on demand. The API server sees each user as itself, whether by
+// client certificate or by token. Both sides speak HTTP/2, and watches flow. It cannot
+// carry exec and port-forward.
 //
 //	p, err := c.HTTPProxy()
 //	kubeconfig, err := c.Kubeconfig(p.URL())
@@ -32,14 +32,14 @@ type HTTPProxy struct {
 	requests []*Request
 }
 
-// Request is what an HTTPProxy has seen.
+// Request is a request that an HTTPProxy has seen.
 type Request struct {
 	Time      time.Time
 	Method    string
 	URI       string // path and query
 	User      string // by client certificate; empty for others
 	UserAgent string
-	Status    int  // of the answer; 0 while there is none
+	Status    int  // the answer's; 0 while there is none
 	Failed    bool // by the proxy
 }
 
@@ -148,7 +148,7 @@ func (p *HTTPProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if fault.Half {
-		r.Header.Del("Accept-Encoding") // Half of what is packed is nothing.
+		r.Header.Del("Accept-Encoding") // Half of a compressed answer cannot be read.
 		half := &halved{header: http.Header{}, status: http.StatusOK}
 		p.forward.ServeHTTP(half, r)
 		half.handOn(w)

@@ -11,9 +11,9 @@ import (
 
 const remoteUser = "X-Remote-User"
 
-// rewrite sends a request on to target. A client certificate ends at the
-// proxy, so the proxy vouches for its user, by the same headers as the
-// aggregation layer does; what the client itself claims there, it drops.
+// rewrite sends a request on to target. A client certificate ends at the proxy, so the
+// proxy vouches for its user, by the same headers as the aggregation layer does; it drops
+// such headers from the client itself.
 func rewrite(r *httputil.ProxyRequest, target *url.URL) {
 	r.SetURL(target)
 	for name := range r.Out.Header {

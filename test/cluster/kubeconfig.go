@@ -70,7 +70,7 @@ func (c *Cluster) KubeconfigFor(user string, groups ...string) (string, error) {
 	return c.write(config, "user")
 }
 
-// write gives each kubeconfig a name of its own; what is not in it, it says itself.
+// write gives each kubeconfig a name of its own.
 func (c *Cluster) write(config *api.Config, name string) (string, error) {
 	c.mu.Lock()
 	c.names++

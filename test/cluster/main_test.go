@@ -31,7 +31,7 @@ type done struct{}
 
 func (done) Run() int { return 0 }
 
-// kubectl runs kubectl and returns what it prints.
+// kubectl runs kubectl and returns its output.
 func kubectl(t *testing.T, c *Cluster, kubeconfig string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.Binary("kubectl"), append([]string{"--kubeconfig", kubeconfig}, args...)...)
@@ -49,7 +49,7 @@ func mustKubectl(t *testing.T, c *Cluster, kubeconfig string, args ...string) st
 	return out
 }
 
-// eventually waits for what has no other sign of its coming.
+// eventually waits for a state that announces itself in no other way.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

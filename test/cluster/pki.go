@@ -74,8 +74,8 @@ func (a *authority) issue(template *x509.Certificate) (keyPair, error) {
 	return encode(der, key)
 }
 
-// certificate is what all of them have in common. It begins an hour ago, for
-// clocks that are set back while a cluster runs.
+// certificate has the fields that all certificates share. It is valid from an hour ago,
+// for clocks that are set back while a cluster runs.
 func certificate(name string) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // never fails since Go 1.24
 	return &x509.Certificate{
@@ -97,8 +97,8 @@ func encode(der []byte, key crypto.PrivateKey) (keyPair, error) {
 
 // pki is everything that proves an identity in one cluster.
 type pki struct {
-	ca         *authority // of the cluster: servers and users
-	frontProxy *authority // of those who may say who a user is (aggregation)
+	ca         *authority // the cluster's: servers and users
+	frontProxy *authority // for proxies that may name the user (aggregation)
 	serving    keyPair
 	proxy      keyPair // client certificate by frontProxy
 }

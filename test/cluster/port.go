@@ -8,13 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a TCP port on 127.0.0.1 that stays ours while nobody listens on it.
+// port is a TCP port on 127.0.0.1 that stays ours while no server listens on it.
 //
-// It is held by a socket that is bound but does not listen. The kernel gives
-// such a port to nobody who asks for a free one, only to sockets of the same
-// user that ask for this number and set SO_REUSEPORT as well. So there is no
-// moment in which somebody else could take it: not between choosing it and the
-// start of the API server, nor while that is stopped.
+// It is held by a socket that is bound but does not listen. The kernel never gives such a
+// port to a process that asks for any free one, only to sockets of the same user that ask
+// for this number and set SO_REUSEPORT as well. So no other process can ever take it: not
+// between choosing it and the start of the API server, nor while that is stopped.
 type port struct {
 	fd      int
 	address string // 127.0.0.1:number

@@ -94,7 +94,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// failure explains an end that nobody asked for, with the tail of the log.
+// failure explains an unexpected end, with the tail of the log.
 func (p *process) failure() error {
 	if !p.ended() {
 		return nil

@@ -13,7 +13,8 @@ const (
 	kwok              = "kwok"
 )
 
-// packageOf is what a program of the control plane is built of, in the tools module.
+// packageOf is the package that a program of the control plane is built from, in the
+// tools module.
 func packageOf(program string) string {
 	switch program {
 	case etcd:
@@ -25,8 +26,8 @@ func packageOf(program string) string {
 	}
 }
 
-// Programs are those that the options need: those that Start runs, and kubectl for
-// whoever uses the cluster.
+// Programs are those that the options need: those that Start runs, and kubectl for users
+// of the cluster.
 func (o Options) Programs() []string {
 	needed := smallest()
 	if o.controllers() {
@@ -38,8 +39,8 @@ func (o Options) Programs() []string {
 	return needed
 }
 
-// smallest is what the smallest cluster needs. It is also what kubebuilder's folders
-// hold.
+// smallest lists the programs of the smallest cluster. They are also those in
+// kubebuilder's folders.
 func smallest() []string { return []string{etcd, apiServer, kubectlProgram} }
 
 // isSmallest reports whether the options need no more than that.

@@ -31,8 +31,8 @@ func ours(t *testing.T) string {
 	return must[string](t)(must[tools](t)(findTools()).kubernetesVersion())
 }
 
-// Whoever set KUBEBUILDER_ASSETS is heeded if it fits, and told why if it does not;
-// then what was built before is taken.
+// KUBEBUILDER_ASSETS is used if it fits, and Provide says why if it does not; then an
+// earlier build is used.
 func TestProvideTakesAssets(t *testing.T) {
 	version := ours(t)
 	cached, err := binaries(smallest())
@@ -110,7 +110,8 @@ func TestBuildOffline(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Setenv("HOME", cache)
-	// In a new home, go starts a process that counts, and that goes on after go has ended.
+	// In a new home, go starts a process that counts, and that continues after go has
+	// ended.
 	telemetry := filepath.Join(cache, ".config", "go", "telemetry")
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(cache, ".config"))
 	if err := os.MkdirAll(telemetry, 0o700); err != nil {

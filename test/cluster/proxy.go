@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Proxy is a stretch of network in front of an API server, or of anything else
-// that speaks TCP: it adds round-trip time, and loses what it is told to lose.
-// It does not look into what it carries. Its methods may be called at any time.
+// Proxy is a stretch of network in front of an API server, or of anything else that
+// speaks TCP: it adds round-trip time, and loses data on demand. It does not inspect the
+// data. Its methods may be called at any time.
 //
 //	p, err := cluster.NewProxy(c.URL)
 //	kubeconfig, err := c.Kubeconfig(p.URL())
@@ -69,8 +69,8 @@ func (p *Proxy) URL() string { return "https://" + p.port.address }
 // any number of bytes can be on their way.
 func (p *Proxy) SetRTT(rtt time.Duration) { p.rtt.Store(int64(rtt)) }
 
-// Hold holds the server's answers back: requests still reach the server, and
-// what it answers arrives after Release.
+// Hold holds the server's answers back: requests still reach the server, and its answers
+// arrive after Release.
 func (p *Proxy) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +92,8 @@ func (p *Proxy) Release() {
 	}
 }
 
-// Break resets every connection there is; what is under way is lost. New ones
-// can be made at once.
+// Break resets every connection; data in transit is lost. New connections can be made at
+// once.
 func (p *Proxy) Break() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,8 +117,8 @@ func (p *Proxy) Refuse() {
 	}
 }
 
-// HangUp accepts new connections and closes them at once, so that clients see
-// EOF: so do servers that still bootstrap, behind a load balancer.
+// HangUp accepts new connections and closes them at once, so that clients see EOF, as
+// from servers that still bootstrap behind a load balancer.
 func (p *Proxy) HangUp() { p.hangUp.Store(true) }
 
 // Restore ends Hold, Refuse and HangUp.

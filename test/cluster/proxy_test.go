@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// echo is a server that returns what it gets, and tells each time that it got some.
+// echo is a server that returns what it gets, and reports each arrival.
 func echo(t *testing.T) (address string, got <-chan int) {
 	t.Helper()
 	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))

@@ -13,9 +13,9 @@ const stagesDir = "kwok-stages"
 //go:embed provision.yaml
 var provision []byte
 
-// kwokStages makes kwok's configuration of those of its stage files that make
-// everything happen at once: nodes and pods become ready, jobs complete, and what is
-// deleted goes. Claims get volumes by a stage of our own.
+// kwokStages makes kwok's configuration from those of its stage files that make
+// everything happen at once: nodes and pods become ready, jobs complete, and deleted
+// objects go. Claims get volumes by a stage of our own.
 func kwokStages(dir string) ([]byte, error) {
 	var all bytes.Buffer
 	all.Write(provision)

@@ -7,6 +7,6 @@
 //	replica, err := w.Start(ctx)
 //	replica.Kill()
 //
-// What stands in for the Service is a balancer that leads to the replicas that
-// run. No pod runs: that is all that differs from a cluster.
+// A balancer that leads to the running replicas replaces the Service. No pod runs: there
+// is no other difference from a cluster.
 package companion

@@ -94,8 +94,8 @@ func (w *Companion) Helm(ctx context.Context, verb string, more ...string) error
 	return w.helm(ctx, append(args, more...)...)
 }
 
-// Upgrade goes over to the chart of another folder, and to the program in it: what runs
-// goes on running, and what is started from now on is the other one.
+// Upgrade switches to the chart of another folder, and to the program in it: running
+// replicas continue, and new ones run the other program.
 func (w *Companion) Upgrade(ctx context.Context, root string) error {
 	w.options.Root = root
 	if err := w.Helm(ctx, "upgrade"); err != nil {

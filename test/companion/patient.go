@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// BePatient has the API server wait for longer than the chart allows: a call that is not
-// answered in time is passed over, and machines that run tests are slow at times. The
-// webhook would put it back, and its policy forbid its own writes beside it: so that it is
-// told that another chart made this, and the policy does not apply.
+// BePatient makes the API server wait for longer than the chart allows: it passes over a
+// call that is not answered in time, and machines that run tests can be slow. The webhook
+// would undo this, and its policy would then forbid its own writes; so the configuration
+// claims to be made by another chart, and the policy does not apply.
 func (w *Companion) BePatient(ctx context.Context) error {
 	patch := `[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/1/timeoutSeconds","value":20},
 		{"op":"replace","path":"/webhooks/2/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/3/timeoutSeconds","value":20},

@@ -25,7 +25,7 @@ type Replica struct {
 	companion *Companion
 	cmd       *exec.Cmd
 	ended     chan struct{}
-	err       error // of the process, once it has ended
+	err       error // the process's, once it has ended
 	admission string
 	health    string
 	metrics   string
@@ -153,8 +153,8 @@ func (r *Replica) Kill() {
 	<-r.ended
 }
 
-// Stop ends it as Kubernetes does: it is told, and no more connections are led to
-// it. The error is that of a process that did not end well.
+// Stop ends it as Kubernetes does: with a signal, and no further connections. The error
+// is that of a process that did not end well.
 func (r *Replica) Stop() error {
 	r.companion.balancer.set(r.admission, false)
 	_ = r.cmd.Process.Signal(syscall.SIGTERM)

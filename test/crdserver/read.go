@@ -43,7 +43,7 @@ func (s *Server) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// Kind tells how the kind is served.
+// Kind says how the kind is served.
 func (s *Server) Kind(_ context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	if _, ok := s.versions[gvk.Version]; !ok || gvk.Kind != s.definition.Spec.Names.Kind {
 		return object.Kind{}, errors.New("no such kind")
@@ -65,7 +65,7 @@ func (s *Server) Unserved(ctx context.Context, gvk schema.GroupVersionKind) erro
 	return err
 }
 
-// ExplainRefusal has no webhooks to tell of.
+// ExplainRefusal has no webhooks to report.
 func (s *Server) ExplainRefusal(_ context.Context, _ object.Kind, err error) error { return err }
 
 // Permitted allows everything.

@@ -45,8 +45,8 @@ func (s *Server) Empty() *Server {
 	return &Server{definition: s.definition, versions: s.versions, objects: map[types.NamespacedName]*unstructured.Unstructured{}}
 }
 
-// Copy returns a server with copies of all objects: what is written to one is not seen in
-// the other.
+// Copy returns a server with copies of all objects: a write to one does not show in the
+// other.
 func (s *Server) Copy() *Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,8 +122,8 @@ func (s *Server) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 	return s.Update(ctx, kind, u, object.Write{Manager: "kubectl-k8sconnect"})
 }
 
-// change is what a request makes of the live object. Both live and sent are at the
-// request's version, and it may change them.
+// change applies a request to the live object. Both live and sent are at the request's
+// version, and it may change them.
 type change func(v *version, live, sent *unstructured.Unstructured) (runtime.Object, error)
 
 func (s *Server) write(sent *unstructured.Unstructured, dryRun bool, do change) (*unstructured.Unstructured, error) {
@@ -186,7 +186,7 @@ func (s *Server) settle(v *version, was, next *unstructured.Unstructured, dryRun
 			return was, nil
 		}
 	}
-	if dryRun { // What is not persisted has no version of its own.
+	if dryRun { // An object that is not persisted has no version of its own.
 		return next, nil
 	}
 	s.counter++
@@ -194,10 +194,10 @@ func (s *Server) settle(v *version, was, next *unstructured.Unstructured, dryRun
 	return next, nil
 }
 
-// keepTimes gives entries that did not change their time back, as the server does
-// so that nothing is written for a new time alone. Entries are in the order of their
-// times, so the order is kept with them: what is written does not depend on whether a
-// second was over between two applies.
+// keepTimes gives unchanged entries their time back, as the server does so that nothing
+// is written for a new time alone. Entries are in the order of their times, so the order
+// is kept with them: what is written does not depend on whether a second has passed
+// between two applies.
 func keepTimes(was, next *unstructured.Unstructured) {
 	before, after := was.GetManagedFields(), next.GetManagedFields()
 	kept := 0

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
-// The server defaults, keeps Go types, knows who owns what at any version, and writes
-// nothing where nothing changes.
+// The server applies defaults, keeps Go types, knows the owners of fields at any version,
+// and writes nothing if nothing changes.
 func TestServer(t *testing.T) {
 	s, err := crdserver.New()
 	if err != nil {
@@ -49,7 +49,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// What is written does not depend on how long ago something else was: entries are in the
+// What is written does not depend on the time of an earlier write: entries are in the
 // order of their times, and that is no change.
 func TestNothingIsWrittenForTimeAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

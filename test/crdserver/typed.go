@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// asGoType keeps spec.typed as an API server keeps its own kinds, which it holds as
-// Go types: a quantity has one spelling, and what is zero, null or empty is left
-// out. It happens after the field manager has seen what was sent.
+// asGoType keeps spec.typed as an API server keeps its own kinds, which it holds as Go
+// types: a quantity has one spelling, and zero, null or empty values are left out. It
+// happens after the field manager has seen the request.
 func asGoType(object map[string]any) {
 	typed, ok, _ := unstructured.NestedMap(object, "spec", "typed")
 	if !ok {

@@ -51,7 +51,7 @@ func TestDemoWithAssets(t *testing.T) {
 		t.Errorf("%v:\n%s", err, d.said())
 	}
 	if said := d.said(); !strings.Contains(said, "KUBEBUILDER_ASSETS: "+assets) || strings.Contains(said, "building etcd") {
-		t.Errorf("it does not use what is there:\n%s", said)
+		t.Errorf("it does not use the existing cluster:\n%s", said)
 	}
 	d.checkNothingLeft()
 }
@@ -65,7 +65,7 @@ func TestDemoOfflineAndCold(t *testing.T) {
 	d.checkNothingLeft()
 }
 
-// Whenever somebody interrupts it, and however, nothing of it goes on.
+// Whenever and however the demo is interrupted, no process of it continues.
 func TestDemoInterrupted(t *testing.T) {
 	for _, test := range []struct {
 		when  string // short: it is part of a socket's path, of which Linux takes 107 bytes
@@ -111,8 +111,8 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// Nobody can tidy up after SIGKILL. Still no process goes on, and the next tour is none
-// the worse for what is left.
+// After SIGKILL the demo cannot clean up. Still no process continues, and leftovers do
+// not harm the next tour.
 func TestDemoKilled(t *testing.T) {
 	for when, until := range map[string]func(*demo) bool{
 		"while etcd starts": runs("etcd"),
@@ -212,7 +212,7 @@ func start(t *testing.T, command []string, env ...string) *demo {
 	t.Cleanup(func() {
 		_ = syscall.Kill(d.cmd.Process.Pid, syscall.SIGTERM)
 		<-d.ended
-		for pid := range d.processes() { // of a tour that failed
+		for pid := range d.processes() { // left by a tour that failed
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
@@ -269,7 +269,7 @@ func (d *demo) processes() map[int]string {
 	return lines
 }
 
-// emptyCache hides what is built already, but not what Go has compiled of it.
+// emptyCache hides earlier builds, but not Go's build cache.
 func emptyCache(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()

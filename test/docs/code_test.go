@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// code is what the project's Go files declare, without the tests.
+// code has the declarations of the project's Go files, without the tests.
 type code struct {
 	root string
 	// packages by their folder, such as pkg/cluster/answer.
@@ -165,8 +165,8 @@ func receiver(t ast.Expr) string {
 	}
 }
 
-// impurities are what a package uses that is neither given to it nor its own: clients,
-// files, the clock.
+// impurities are things that a package uses and that are neither passed to it nor its
+// own: clients, files, the clock.
 func (p *goPackage) impurities() []string { return slices.Sorted(maps.Keys(p.effects)) }
 
 func (p *goPackage) has(name string) bool { return p.funcs[name] != nil || p.others[name] }
@@ -257,8 +257,8 @@ func (c *code) calls(from, to string) ([]token.Pos, error) {
 	return at, nil
 }
 
-// mention is how a function is spelt where it is used. Of a method, nothing is known of
-// what it is called on: an interface will do.
+// mention is how a function is spelt where it is used. The receiver of a method is
+// unknown: it may be an interface.
 type mention struct {
 	local, method bool
 	callee, name  string
@@ -276,12 +276,12 @@ func (m mention) is(e ast.Expr) bool {
 	}
 }
 
-// checkCalls returns what is wrong with a block of calls: each line a function, indented
-// under the one that calls it, and in the order in which that one does.
+// checkCalls returns what is wrong with a block of calls: each line is a function,
+// indented under its caller, and in the order in which the caller calls it.
 func (c *code) checkCalls(block string) error {
 	type frame struct {
 		name string
-		last token.Pos // of the call of its latest child
+		last token.Pos // position of the call of its latest child
 	}
 	var stack []frame
 	var faults []error
@@ -342,7 +342,7 @@ func checkPath(root, text string) error {
 
 // checkNames returns what is wrong with the names and paths in a page: a name in
 // backticks that begins with a package, one that begins with a capital, a lone word and a
-// path. It says how many it has checked.
+// path. It also returns how many it has checked.
 func (c *code) checkNames(page string) (checked int, err error) {
 	var faults []error
 	for _, m := range fence.FindAllStringSubmatch(page, -1) {
@@ -357,7 +357,7 @@ func (c *code) checkNames(page string) (checked int, err error) {
 		case path.MatchString(text):
 			faults = append(faults, checkPath(c.root, text))
 		case strings.HasPrefix(text, "metadata.") || strings.HasPrefix(text, "spec.") || strings.HasPrefix(text, "status."):
-			continue // of an object
+			continue // a field path of an object
 		case word.MatchString(text):
 			faults = append(faults, c.checkWord(text))
 		case dotted.MatchString(text):

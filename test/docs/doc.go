@@ -1,9 +1,9 @@
-// Package docs runs what README.md and the pages of docs/ show. The commands of a page
-// are typed into a shell on a terminal, one after the other, in a folder of the page's
-// own and on a real control plane; what they print has to be what the page says. So a
+// Package docs runs the commands that README.md and the pages of docs/ show. It types the
+// commands of a page into a shell on a terminal, one after the other, in a folder of the
+// page's own and on a real control plane; their output has to be what the page says. So a
 // page cannot promise what the program does not do.
 //
-// How a page marks its blocks is in CONTRIBUTING.md. In short: a fenced block is
+// CONTRIBUTING.md says how a page marks its blocks. In short: a fenced block is
 //
 //	console   commands after "$ ", each with what it prints; run and compared
 //	sh        a script; run, and has to end with status 0

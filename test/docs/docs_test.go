@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A picture says what the terminal said, and is the same XML for whoever reads it.
+// A picture shows the terminal's text, and is the same XML for every reader.
 func TestSVG(t *testing.T) {
 	lines := docs.Screen("a <b> & \x1b[32mgreen\x1b[0m\n")
 	for _, theme := range docs.Themes() {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// untold are the edge cases that no test tells yet, each with what it waits for.
+// untold are the edge cases that no test covers yet, each with what it waits for.
 var untold = map[int]string{}
 
 var (
@@ -21,8 +21,8 @@ var (
 	number   = regexp.MustCompile(`\d+`)
 )
 
-// Every edge case that code, tests or pages cite stands in the list, and every one of
-// the list is told by a test that names it.
+// Every edge case that code, tests or pages cite is in the list, and every one in the
+// list is covered by a test that names it.
 func TestEdgeCases(t *testing.T) {
 	root := filepath.Join("..", "..")
 	list, err := os.ReadFile(filepath.Join(root, "docs", "design", "edge-cases.md"))

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// section is what follows a heading of a page, up to the next one.
+// section returns the text after a heading of a page, up to the next heading.
 func section(t *testing.T, page, heading string) string {
 	t.Helper()
 	_, text, found := strings.Cut(page, "\n"+heading+"\n")
@@ -23,14 +23,14 @@ func section(t *testing.T, page, heading string) string {
 	return text
 }
 
-// isRoom reports whether a folder's package is for the product: not for tests of
-// others, nor a generator.
+// isRoom reports whether a folder's package is part of the product: neither a test
+// package nor a generator.
 func isRoom(folder string) bool {
 	return !strings.HasSuffix(folder, "test") && !strings.Contains(folder, "/internal/")
 }
 
 // The tree of architecture.md has each package of the product, each folder of tests, and
-// nothing else; and what it calls pure is.
+// nothing else; and each package that it calls pure is pure.
 func TestTree(t *testing.T) {
 	tree := map[string]bool{}
 	packages := project(t).packages
@@ -92,8 +92,7 @@ func short(folder string) string {
 	return filepath.Base(folder)
 }
 
-// Who imports whom is in architecture.md as it is in the code, and what is imported is
-// further down.
+// architecture.md has exactly the imports of the code, and every import points downwards.
 func TestArrows(t *testing.T) {
 	imports := map[string][]string{}
 	for folder, p := range project(t).packages {
@@ -128,7 +127,7 @@ func TestArrows(t *testing.T) {
 		case above[m[1]]:
 			t.Errorf("%s is there twice", m[1])
 		case !slices.Equal(slices.Sorted(slices.Values(said)), names):
-			t.Errorf("the page says of %s what is not so; write:\n%s → %s", m[1], m[1], strings.Join(names, ", "))
+			t.Errorf("the page is wrong about %s; write:\n%s → %s", m[1], m[1], strings.Join(names, ", "))
 		}
 		above[m[1]] = true
 		for _, name := range names {
@@ -144,8 +143,8 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// The linter allows no import that there is not: what nobody uses any more is not to
-// come back unseen.
+// The linter allows no import that does not exist, so that an import which was removed
+// cannot come back unnoticed.
 func TestLinterAllowsNoMore(t *testing.T) {
 	var config struct {
 		Linters struct {
@@ -219,7 +218,7 @@ func TestRooms(t *testing.T) {
 		if !found {
 			t.Errorf("no folder is named for %q", strings.TrimSpace(cells[1]))
 		}
-		// What is relative to a folder named before, such as `junit.go`.
+		// A path relative to a folder named before, such as `junit.go`.
 		folder := ""
 		for _, m := range inCode.FindAllStringSubmatch(cells[2], -1) {
 			switch text := m[1]; {

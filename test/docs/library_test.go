@@ -60,7 +60,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// runPrograms runs the commands of a block, and compares what they print.
+// runPrograms runs the commands of a block, and compares their output.
 func runPrograms(t *testing.T, block, bin, dir string) {
 	t.Helper()
 	steps, err := docs.Steps(block)

@@ -17,7 +17,7 @@ var site = cluster.Shared{Options: cluster.Options{Controllers: true, Nodes: 1}}
 
 var update = flag.Bool("update", false, "rewrite outputs and pictures that are stale")
 
-// This program is the plugin, too, if it is called so: what is shown is what was just
+// This program is also the plugin, if it is called so: the pages show what was just
 // compiled.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {

@@ -47,7 +47,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The checks above see what they are for: a name that is planted is found.
+// The checks above find a planted name.
 func TestNamesPlanted(t *testing.T) {
 	c := project(t)
 	for _, sound := range []string{

@@ -15,12 +15,12 @@ type Page struct {
 	Needs []string
 }
 
-// Kind says what is done with a block.
+// Kind says what to do with a block.
 type Kind string
 
 // What blocks are for.
 const (
-	Console  Kind = "console"  // commands and what they print
+	Console  Kind = "console"  // commands and their output
 	Script   Kind = "script"   // run, and not compared
 	Synopsis Kind = "synopsis" // how a verb is called
 	File     Kind = "file"     // written to a file
@@ -46,8 +46,7 @@ var (
 	named   = regexp.MustCompile(`^# ([\w./-]+\.(?:ya?ml|json|sh|txt|jq|tf))$`)
 )
 
-// Parse reads a page. A block that says nothing of what it is, is an error: nobody
-// would know whether it is true.
+// Parse reads a page. A block without a kind is an error: it would never be checked.
 func Parse(name, text string) (*Page, error) {
 	p := &Page{Name: name, Lines: strings.Split(text, "\n")}
 	reason := ""
@@ -151,8 +150,8 @@ type Step struct {
 	First, End int
 }
 
-// Steps reads a console block. A command goes on where a line ends with a backslash
-// or within quotes.
+// Steps reads a console block. A command continues after a line that ends with a
+// backslash or within quotes.
 func Steps(text string) ([]Step, error) {
 	var steps []Step
 	lines := strings.Split(text, "\n")

@@ -60,7 +60,7 @@ func TestPages(t *testing.T) {
 		total.Commands, total.Scripts, total.Files, total.Pictures, len(notRun), strings.Join(notRun, "\n  "))
 }
 
-// desk is where pages are tried: programs, a cluster, and what was there at first.
+// desk is where pages are tried: programs, a cluster, and what existed at first.
 type desk struct {
 	cluster     *cluster.Cluster
 	bin         string
@@ -88,7 +88,7 @@ func newDesk(t *testing.T, c *cluster.Cluster) *desk {
 	d.environment = []string{
 		"PATH=" + d.bin + ":" + os.Getenv("PATH"), "REPO=" + root(t), "TERM=xterm-256color", "LANG=C.UTF-8", "TZ=UTC",
 	}
-	for strings.Contains(d.kubectl(t, "get", "namespaces"), "Terminating") { // of a cluster that others used, too
+	for strings.Contains(d.kubectl(t, "get", "namespaces"), "Terminating") { // left by other users of the cluster
 		time.Sleep(200 * time.Millisecond)
 	}
 	d.base = d.objects(t)
@@ -231,7 +231,7 @@ const (
 		"rolebindings,horizontalpodautoscalers,poddisruptionbudgets,ingresses,networkpolicies,persistentvolumeclaims"
 )
 
-// objects lists what there is.
+// objects lists the existing objects.
 func (d *desk) objects(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -244,7 +244,7 @@ func (d *desk) objects(t *testing.T) map[string]bool {
 	return all
 }
 
-// left lists what was not there at first.
+// left lists the objects that did not exist at first.
 func (d *desk) left(t *testing.T) []string {
 	t.Helper()
 	all := d.objects(t)
@@ -252,7 +252,7 @@ func (d *desk) left(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// clear removes what was not there at first.
+// clear removes the objects that did not exist at first.
 func (d *desk) clear(t *testing.T) {
 	t.Helper()
 	var wide, narrow []string

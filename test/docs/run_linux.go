@@ -103,7 +103,7 @@ func (r Reader) Read(ctx context.Context, p *Page) (count Count, faults []string
 	return count, faults, nil
 }
 
-// picture draws commands and what they print.
+// picture draws commands and their output.
 func (r Reader) picture(shell *Shell, b Block, text string) error {
 	steps, err := Steps(text)
 	if err != nil {

@@ -29,8 +29,8 @@ func read(t *testing.T, update bool, lines ...string) (page *docs.Page, count do
 	return page, count, faults, dir
 }
 
-// A page that is true has no faults: what one command changes is there for the next,
-// status and colours are no part of the text, and the home folder is "~".
+// A page that is true has no faults: the effects of one command are there for the next,
+// status and colours are not part of the text, and the home folder is "~".
 func TestReaderTrue(t *testing.T) {
 	_, count, faults, dir := read(t, false,
 		"```yaml", "# a/web.yaml", "a: b", "```",
@@ -46,11 +46,11 @@ func TestReaderTrue(t *testing.T) {
 		t.Errorf("%+v", count)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a", "made")); err == nil {
-		t.Error("what is not to be run was run")
+		t.Error("a block that must not be run was run")
 	}
 }
 
-// What is stale is a fault, and with Update it is rewritten, and nothing else is.
+// A stale output is a fault; with Update it is rewritten, and nothing else is.
 func TestReaderStale(t *testing.T) {
 	lines := []string{"```console", "$ echo new", "old", "more", "$ echo same", "same", "```", "text"}
 	_, _, faults, _ := read(t, false, lines...)

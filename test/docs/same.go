@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// What differs from run to run, and what stands for it when outputs are compared.
+// volatile is text that differs from run to run, and its replacement when outputs are
+// compared.
 type volatile struct {
 	pattern *regexp.Regexp
 	as      string
@@ -50,7 +51,7 @@ func Normal(lines []string) []string {
 	return out
 }
 
-// Ellipsis stands on a page for any number of lines that are left out.
+// Ellipsis replaces any number of lines on a page.
 const Ellipsis = "…"
 
 // Same reports whether the output that a page shows is the one that there was.
@@ -73,8 +74,8 @@ func match(shown, got []string) bool {
 	return len(got) > 0 && shown[0] == got[0] && match(shown[1:], got[1:])
 }
 
-// Renewed is the output as a page is to show it from now on. Where it showed a beginning
-// and an end, as many lines of both stay.
+// Renewed is the output that a page should show from now on. If it showed a beginning and
+// an end, as many lines of both stay.
 func Renewed(shown, got []string) []string {
 	at := -1
 	for i, line := range shown {

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Columns is the width of the terminal. What is wider is for the program to cut.
+// Columns is the width of the terminal. The program has to cut what is wider.
 const Columns = 110
 
-// Shell is a shell that writes to a terminal and is told its commands one by one. What
-// one command changes, such as the folder or a variable, is there for the next.
+// Shell is a shell that writes to a terminal and gets its commands one by one. The
+// effects of one command, such as the folder or a variable, are there for the next.
 type Shell struct {
 	cmd      *exec.Cmd
 	commands io.WriteCloser
@@ -53,7 +53,7 @@ func StartShell(ctx context.Context, dir string, environment []string) (*Shell, 
 	return s, nil
 }
 
-// terminal opens a pair: what is written to the second is read from the first.
+// terminal opens a pair: data written to the second is read from the first.
 func terminal() (screen, tty *os.File, err error) {
 	screen, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Shell) follow() {
 	}
 }
 
-// ended is what the shell says after a command, and what no program says.
+// ended is printed by the shell after a command, and by no program.
 var ended = regexp.MustCompile("\x1e(\\d+)\x1e")
 
 // Run types a command, and returns what the terminal was sent and the exit status.
@@ -128,6 +128,6 @@ func (s *Shell) Close() {
 	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 	_ = s.cmd.Wait()
 	_ = s.screen.Close()
-	for range s.read { // what it still had to say
+	for range s.read { // the rest of its output
 	}
 }

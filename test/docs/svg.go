@@ -34,8 +34,8 @@ func Themes() []Theme {
 	}
 }
 
-// The size of a character. Each piece of text is told how long it is, so that columns
-// stand below each other in whatever font the reader has.
+// The size of a character. Each piece of text states its length, so that columns are
+// aligned in any font.
 const (
 	advance, rise = 8.4, 20
 	margin        = 16

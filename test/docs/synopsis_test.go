@@ -130,8 +130,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// What is scheduled looks and does not write; and an example installs the plugin by what a
-// runner has.
+// A scheduled job reads and does not write; and an example installs the plugin with the
+// tools that a runner has.
 func TestExamplesOfPipelines(t *testing.T) {
 	read := func(name string) []byte {
 		text, err := os.ReadFile(filepath.Join(root(t), "docs/examples/ci", name))

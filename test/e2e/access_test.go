@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// Who may get but not list is served object by object.
+// A user who may get but not list is served object by object.
 func TestWithoutList(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -22,8 +22,8 @@ func TestWithoutList(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "30 unchanged")
 	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", set).ends(t, 0)
 
-	// Who may not write is told so, for each object that would change, and that is
-	// no refusal of the object.
+	// A user who may not write gets an error for each object that would change, and that
+	// is not a refusal of the object.
 	kubectl(t, c, "delete", "role/writer", "-n", ns)
 	kubectl(t, c, "create", "role", "writer", "-n", ns, "--verb=get", "--resource=configmaps")
 	changed := file(t, configMaps(29, 1, "1")+strings.ReplaceAll(configMaps(1, 1, "2"), "cm-0000", "cm-0029"))

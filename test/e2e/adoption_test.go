@@ -15,14 +15,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// A run that adopts and is killed before any of its requests: the next run tells what a run
-// that nobody killed tells (edge cases 30, 36). Built-in kinds here, random objects in
-// test/property.
+// A run that adopts is killed before any one of its requests: the next run reports the
+// same as a run that was not killed (edge cases 30, 36). Built-in kinds here, random
+// objects in test/property.
 func TestAdoptionKilled(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	tests := map[string]struct {
-		// before is what kubectl applies, or we do where another edits the object by hand.
+		// before is applied by kubectl, or by us if another manager edits the object by
+		// hand.
 		before, now, edit string
 		args              []string
 	}{
@@ -94,7 +95,7 @@ func TestAdoptionKilled(t *testing.T) {
 	}
 }
 
-// told is what a run's JSON says of the objects, wherever and whenever that was.
+// told is what a run's JSON says of the objects, without place and time.
 func told(r *run, ns string) string {
 	var out struct{ Objects []json.RawMessage }
 	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {

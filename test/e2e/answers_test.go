@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// wrongBodies come with a 200 from whatever stands in the API server's place.
+// wrongBodies come with a 200 from something in the API server's place.
 func wrongBodies() map[string]string {
 	const failed = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","details":{"name":"cm-0000","kind":"configmaps"},`
 	return map[string]string{
@@ -36,7 +36,7 @@ func sick(ns string) map[string]cluster.Match {
 	}
 }
 
-// claims are words for what a wrong answer cannot tell.
+// claims are words for conclusions that a wrong answer does not allow.
 var claims = []string{
 	`"action": "created"`, `"action": "configured"`, `"action": "unchanged"`, `"action": "deleted"`, `"action": "absent"`, `"action": "met"`,
 }
@@ -127,8 +127,8 @@ func failed(p *cluster.HTTPProxy) int {
 	return n
 }
 
-// Half an answer, with an end that looks like one, says that the write may have
-// arrived: it is read again, and told as what it is.
+// Half an answer, with an end that looks like one, means that the write may have arrived:
+// the object is read again, and reported as it is.
 func TestHalfAnswersToWrites(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -161,14 +161,14 @@ func TestWrongAnswersThatPass(t *testing.T) {
 			p.Fail(3, objects, cluster.Fault{Status: http.StatusOK, Body: body})
 			k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "8 deleted")
 			if left := kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"); strings.Contains(left, "cm-") {
-				t.Errorf("told as gone: %s", left)
+				t.Errorf("reported as gone: %s", left)
 			}
 		})
 	}
 }
 
-// Edge case 85: what the server says of its kinds may be wrong in one place and right in
-// another. As long as an object is there, nobody is told that it is gone.
+// Edge case 85: the server may say of its kinds something wrong in one place and right in
+// another. As long as an object exists, it is never reported as gone.
 func TestContradictoryDiscovery(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -189,7 +189,7 @@ metadata: {name: grouped}
 	ok := func(body string) cluster.Fault { return cluster.Fault{Status: http.StatusOK, Body: body} }
 	groups := ok(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}],` +
 		`"preferredVersion":{"groupVersion":"apps/v1","version":"v1"}}]}`)
-	// Discovery of all in one is what client-go asks for first.
+	// client-go first asks for the discovery of everything in one document.
 	aggregated := func(r *http.Request) bool {
 		return r.URL.Path == "/apis" && strings.Contains(r.Header.Get("Accept"), "APIGroupDiscoveryList")
 	}
@@ -221,7 +221,7 @@ metadata: {name: grouped}
 			"delete":        {"delete", "-f", set, "--dry-run=server", "--timeout=8s"},
 		} {
 			if verb == "delete" && len(rules) == 1 {
-				continue // While objects cannot be listed, it goes on looking for some minutes.
+				continue // While objects cannot be listed, it keeps looking for some minutes.
 			}
 			t.Run(verb+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -244,9 +244,9 @@ func isOfNamed(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/core") || strings.HasSuffix(r.URL.Path, "/grouped")
 }
 
-// A server, or what stands before it, whose lists are not found: delete neither says that
-// anything is gone nor goes on for ever. It ends with --server-timeout, and says what it
-// could not read (edge case 85).
+// If the lists of a server, or of something in front of it, are not found, delete neither
+// reports anything as gone nor continues forever. It ends with --server-timeout, and says
+// what it could not read (edge case 85).
 func TestDeleteWithoutLists(t *testing.T) {
 	c := shared.Cluster(t)
 	const unfound = "the server could not find the requested resource"

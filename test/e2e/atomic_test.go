@@ -38,7 +38,7 @@ spec:
 	return strings.NewReplacer("VERSION", version, "NODES", nodes).Replace(set)
 }
 
-// state is what a set has come to: values, image and who owns what.
+// state is the state of a set: values, image and owners.
 func state(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	owners := func(object string) []string {
@@ -49,8 +49,8 @@ func state(t *testing.T, c *cluster.Cluster, ns string) string {
 		fmt.Sprint(owners("configmap/app"), owners("deployment/app"))
 }
 
-// apply --wait --atomic: what does not become ready is taken back, with its values and its
-// owners, and what was created goes.
+// apply --wait --atomic: an object that does not become ready is restored, with its
+// values and its owners, and created objects are deleted.
 func TestAtomicFailedWait(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -110,7 +110,7 @@ func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
 	}
 }
 
-// Where the way back fails as well, it is said of each object what it is, and the exit
+// If taking back fails as well, the report says what became of each object, and the exit
 // status is 1.
 func TestAtomicWayBackFails(t *testing.T) {
 	c := shared.Cluster(t)
@@ -135,7 +135,7 @@ func TestAtomicWayBackFails(t *testing.T) {
 	}
 }
 
-// What the user took from others goes back to them, with its value; what was adopted, too.
+// What the user took from others, or adopted, goes back to them, with its value.
 func TestAtomicGivesBack(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)

@@ -57,7 +57,7 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// A run that will not finish says so while it still goes on, and how far it will come.
+// A run that will not finish in time says so during the run, and how far it will come.
 func TestTooLittleTime(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// Edge case 90: whoever has too much to do for as long as we try has refused nothing.
+// Edge case 90: a server that is overloaded for as long as we try has refused nothing.
 func TestBusyServer(t *testing.T) {
 	c := shared.Cluster(t)
 	set := file(t, configMaps(3, 1, "1"))

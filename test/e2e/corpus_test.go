@@ -77,8 +77,8 @@ func readCorpus(t *testing.T) []manifests {
 	return sets
 }
 
-// read adds the objects of a file. What is no object is passed over: reading
-// manifests is another package's test.
+// read adds the objects of a file, and skips everything else: reading manifests is
+// another package's test.
 func (m *manifests) read(path string) {
 	content, err := os.ReadFile(path)
 	if err != nil {

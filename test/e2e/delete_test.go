@@ -49,7 +49,8 @@ func TestDeleteReplaced(t *testing.T) {
 	}
 }
 
-// Edge case 68 while waiting: what goes is what was asked for, not what has its name.
+// Edge case 68 during the wait: the deletion is of the requested object, not of another
+// with its name.
 func TestDeleteReplacedWhileWaiting(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -68,9 +69,9 @@ func TestDeleteReplacedWhileWaiting(t *testing.T) {
 	}
 }
 
-// Edge case 57: a server that answers nothing but errors for longer than
-// --server-timeout is told about as it happens, nothing is called deleted
-// meanwhile, and when it is well again, the run goes on.
+// Edge case 57: a server that answers nothing but errors for longer than --server-timeout
+// is reported at once, nothing is reported as deleted in the meantime, and when the
+// server is well again, the run continues.
 func TestDeleteThroughErrors(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fault := range map[string]cluster.Fault{
@@ -111,7 +112,7 @@ func TestDeleteThroughErrors(t *testing.T) {
 }
 
 // Edge case 58: a namespace that loses objects is slow, however long it takes, and
-// is told about in numbers.
+// reported with numbers.
 func TestDeleteSlowNamespace(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -166,7 +167,7 @@ metadata: {name: one, finalizers: [example.com/clean-up]}
 	r.wait(t)
 	r.ends(t, 0).says(t, "3 deleted")
 
-	// Again, there is neither the definition nor anything of its kind.
+	// As before, neither the definition nor anything of its kind exists.
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set, "--ignore-not-found").ends(t, 0).says(t, "3 absent")
 }
 
@@ -194,7 +195,7 @@ func TestDeleteKilled(t *testing.T) {
 	}
 }
 
-// Ctrl-C says what was asked for and is still terminating, and what was not begun.
+// Ctrl-C reports what is still terminating, and what was not begun.
 func TestDeleteInterrupted(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -212,7 +213,7 @@ func TestDeleteInterrupted(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "delete", "-f", set, "--ignore-not-found").ends(t, 0)
 }
 
-// Who may get and delete, but neither list nor watch, is served object by object.
+// A user who may get and delete, but neither list nor watch, is served object by object.
 func TestDeleteWithoutList(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -228,8 +229,8 @@ func TestDeleteWithoutList(t *testing.T) {
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap", "--all").ends(t, 2).says(t, "unknown")
 }
 
-// A finalizer is removed from the version that was looked at: whoever changes the
-// object meanwhile makes us look again (edge case 69).
+// A finalizer is removed from the version that was read: if the object changes in the
+// meantime, it is read again (edge case 69).
 func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -268,7 +269,7 @@ func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 	letGo(t, c, ns, "one")
 }
 
-// held is a ConfigMap that goes when somebody lets it.
+// held is a ConfigMap that stays until its finalizers are removed.
 func held(name string, finalizers ...string) string {
 	return fmt.Sprintf("---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, finalizers: [%s]}}\n", name, strings.Join(finalizers, ", "))
 }

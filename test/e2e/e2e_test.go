@@ -59,7 +59,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// condition is what a script may ask before it goes on, since servers differ:
+// condition is what a script may check before it continues, since servers differ:
 //
 //	[!serves:apps/v1/deployments] skip
 func condition(ctx context.Context, c *cluster.Cluster, cond string) (bool, error) {
@@ -135,8 +135,8 @@ func corpus() string {
 	return dir
 }
 
-// status runs a command and checks its exit status, which tells the verbs' three
-// answers apart:
+// status runs a command and checks its exit status, which distinguishes the verbs' three
+// answers:
 //
 //	status 1 kubectl-k8sconnect diff -f web.yaml
 func status(ts *testscript.TestScript, neg bool, args []string) {

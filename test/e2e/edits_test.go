@@ -86,8 +86,8 @@ func otherList(r *rand.Rand, list []any) (any, bool) {
 	return slices.Insert(list, i, item), true
 }
 
-// cut leaves out random parts of a manifest; not what identifies it or its list
-// items.
+// cut leaves out random parts of a manifest, but nothing that identifies the object or
+// its list items.
 func cut(r *rand.Rand, m map[string]any, path string) {
 	for _, name := range sortedNames(m) {
 		v := m[name]

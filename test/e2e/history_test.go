@@ -14,8 +14,8 @@ func past(t *testing.T, c *cluster.Cluster, ns string) string {
 		"-o", `jsonpath={.items[*].metadata.annotations.k8sconnect\.io/result}`)
 }
 
-// The last runs of a set are kept beside its parent, with how they ended; one that states
-// what the last one did adds none, and what is older than wanted goes.
+// The last runs of a set are kept beside its parent, with how they ended; a run that
+// states the same as the last one adds none, and runs beyond the limit are removed.
 func TestHistory(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -73,7 +73,7 @@ func TestRollback(t *testing.T) {
 	}
 	shown := back().ends(t, 2).says(t, "nothing was done").says(t, "2 to update, 1 to delete")
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
-		t.Fatalf("nobody confirmed it, and the value is %s", got)
+		t.Fatalf("it was not confirmed, and the value is %s", got)
 	}
 	digest := regexp.MustCompile(`--confirm=([0-9a-f]{16})`).FindStringSubmatch(shown.stderr.String())
 	if digest == nil {

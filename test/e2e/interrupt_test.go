@@ -11,9 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// Ctrl-C in the middle: what was done is told, what was not is told too, and since
-// nobody can tell whether all of it was applied, the status is 2; the next run
-// does the rest.
+// Ctrl-C in the middle: what was done is reported, and so is what was not. Since it is
+// unknown whether all of it was applied, the status is 2; the next run does the rest.
 func TestInterrupted(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -58,7 +57,7 @@ func TestInterruptedTwice(t *testing.T) {
 	}
 }
 
-// --timeout bounds the run: what was done stays and is told, and so is what is left;
+// --timeout bounds the run: what was done stays and is reported, and so is what is left;
 // nothing was refused, so the status is 1.
 func TestTimeout(t *testing.T) {
 	c := shared.Cluster(t)
@@ -76,8 +75,8 @@ func TestTimeout(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=1m").ends(t, 0).says(t, want)
 }
 
-// A run that is out of time starts no more writes, and tells what became of those that
-// were under way.
+// A run that is out of time starts no more writes, and reports the results of those in
+// progress.
 func TestTimeoutAmidWrites(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

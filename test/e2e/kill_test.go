@@ -42,8 +42,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// Killed between the two steps of an adoption, the next run still removes what
-// is not in the manifest (edge cases 30, 36).
+// After a kill between the two steps of an adoption, the next run still removes what is
+// not in the manifest (edge cases 30, 36).
 func TestKilledDuringAdoption(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -71,9 +71,9 @@ func TestKilledDuringAdoption(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
 }
 
-// The same of a manager that --adopt-from names: what it set to another value stays its
-// own until that value is overwritten, so a run that does not name it is in conflict (edge
-// cases 30, 36).
+// The same for a manager that --adopt-from names: what it set to another value stays its
+// own until that value is overwritten, so a run that does not name it is in conflict
+// (edge cases 30, 36).
 func TestKilledDuringAdoptionByName(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -104,12 +104,12 @@ func TestKilledDuringAdoptionByName(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
 	next := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "2"))).ends(t, 0).says(t, "1 configured")
 	if strings.Contains(next.stdout.String(), "taken") {
-		t.Errorf("a change of ours is told as taken: %s", next)
+		t.Errorf("a change of ours is reported as taken: %s", next)
 	}
 }
 
-// Killed between the two steps of an adoption; then somebody writes by client-side
-// apply again: that is theirs, and contested (edge cases 30, 36).
+// A run is killed between the two steps of an adoption; then another client writes by
+// client-side apply again: that write is theirs, and contested (edge cases 30, 36).
 func TestKilledDuringAdoptionThenWritten(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -130,7 +130,7 @@ func TestKilledDuringAdoptionThenWritten(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 1).
 		says(t, `.data.value     yours "2"  live "3"  kubectl-client-side-apply`)
 	if got := value(t, c, ns, "cm-0000"); got != "3" {
-		t.Errorf("the value is %s: somebody's write was overwritten", got)
+		t.Errorf("the value is %s: another client's write was overwritten", got)
 	}
 }
 
@@ -154,8 +154,8 @@ func TestTwoAtOnce(t *testing.T) {
 	if n := len(uids(t, c, ns)); n != 200 {
 		t.Errorf("%d objects, want 200", n)
 	}
-	// Created means: it was not there when the run looked, and is there now as
-	// stated. Both may say so of one object; neither may miss one.
+	// Created means: it did not exist when the run looked, and now exists as stated. Both
+	// may say so of one object; neither may miss one.
 	for _, r := range []report{one.report(t), two.report(t)} {
 		if done := r.Summary["created"] + r.Summary["configured"] + r.Summary["unchanged"]; done != 200 {
 			t.Errorf("%v, want all 200 applied", r.Summary)

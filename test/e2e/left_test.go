@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What left the manifest is told from our own entry, also where what is stated above it is
-// still there: "labels: {}" lets go of every label. What others hold too is kept, and
-// said to be; what they hold alone is nothing of ours (edge case 33).
+// What left the manifest is found from our own entry, even if the field above it is still
+// stated: "labels: {}" releases every label. Fields that others hold too are kept, and
+// reported as such; fields that they alone hold are not ours (edge case 33).
 func TestWhatLeft(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -48,6 +48,6 @@ func TestWhatLeft(t *testing.T) {
 		t.Errorf("(-want +got):\n%s\n%s", diff, r)
 	}
 	if left := kubectl(t, c, "get", "configmap/x", "-n", ns, "-o", "jsonpath={.metadata.labels}{.metadata.annotations}{.data}"); left != `{"both":"a","theirs":"a"}{"b":"b","c":"c"}` {
-		t.Errorf("what is there: %s", left)
+		t.Errorf("the object has: %s", left)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// like compares output with what is expected where a part of it differs from run
-// to run. In the expected text, variables are replaced; … stands for anything
-// within a line, and a line of nothing but … for any number of lines:
+// like compares output with an expectation of which a part differs from run to run. In
+// the expected text, variables are replaced; … matches anything within a line, and a line
+// of nothing but … any number of lines:
 //
 //	like stdout want
 func like(ts *testscript.TestScript, neg bool, args []string) {

@@ -32,7 +32,7 @@ import (
 )
 
 const (
-	// manager is who the product is in these tests.
+	// manager is the product's field manager in these tests.
 	manager = "k8sconnect"
 	// rounds is how often each object is edited and judged.
 	rounds = 4
@@ -163,7 +163,7 @@ func (s *subject) ask(ctx context.Context, manifest *unstructured.Unstructured) 
 	return nil, nil, nil, fmt.Errorf("%s keeps changing", s.ref)
 }
 
-// judge compares what is said of an apply with what the server answers.
+// judge compares a prediction of an apply with the server's answer.
 func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstructured) counts {
 	live, answer, refusal, err := s.ask(t.Context(), manifest)
 	if live == nil {
@@ -212,9 +212,8 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 	return total
 }
 
-// yield leaves all contested paths to their owners: then nobody is in the way,
-// and the paths keep their values. It returns 1 if the server took what is left
-// of the manifest.
+// yield leaves all contested paths to their owners: then there is no conflict, and the
+// paths keep their values. It returns 1 if the server accepted the rest of the manifest.
 func (s *subject) yield(t *testing.T, where string, live, manifest *unstructured.Unstructured, taken []managedfields.Conflict) int {
 	var paths []fieldpath.Path
 	for _, c := range taken {
@@ -260,7 +259,7 @@ func (s *subject) compareTaken(t *testing.T, where string, live, answer, manifes
 	for _, conflict := range taken {
 		got = append(got, smd.Path(conflict.Path).String())
 		if len(conflict.Owners) == 0 {
-			t.Errorf("%s: nobody owns %s, which is in conflict", where, conflict.Path)
+			t.Errorf("%s: %s has no owner, but is in conflict", where, conflict.Path)
 		}
 	}
 	slices.Sort(got)
@@ -305,8 +304,8 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// edit lets somebody else change the object, and says what was tried. The
-// server may refuse it.
+// edit makes another manager change the object, and says what was tried. The server may
+// refuse it.
 func (s *subject) edit(ctx context.Context) string {
 	live, err := s.get(ctx, s.ref)
 	if err != nil {

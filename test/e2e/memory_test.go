@@ -39,9 +39,9 @@ func TestMemoryOfTenThousand(t *testing.T) {
 	t.Logf("%d MB", got)
 }
 
-// memory waits for the end of the run and returns the most that it had resident,
-// in MB. The usage that the system reports of a process begins with that of the
-// one that started it, this test; so the run is watched instead.
+// memory waits for the end of the run and returns its peak of resident memory, in MB. The
+// system's figure for a process includes that of the process that started it, which is
+// this test; so the run is watched instead.
 func (r *run) memory(t *testing.T) int {
 	t.Helper()
 	status := fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid)

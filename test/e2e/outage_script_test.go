@@ -19,7 +19,7 @@ type badLine struct {
 // badLineKey is where a script has its line.
 type badLineKey struct{}
 
-// outage makes the API server answer nothing but errors to those who go by the
+// outage makes the API server answer nothing but errors to clients that use the
 // kubeconfig $BAD_LINE:
 //
 //	outage open

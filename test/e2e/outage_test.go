@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// What may pass is tried again (edge case 28), with a word on stderr if the server
-// said anything. What was merely lost is sent again at once.
+// Failures that may pass are retried (edge case 28), with a word on stderr if the server
+// said anything. A request that was merely lost is sent again at once.
 func TestTriedAgain(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fault := range map[string]cluster.Fault{
@@ -55,7 +55,7 @@ func TestNotTriedAgain(t *testing.T) {
 		status int
 	}{
 		"400": {cluster.Fault{Status: http.StatusBadRequest}, 1},
-		"403": {cluster.Fault{Status: http.StatusForbidden}, 1}, // of admission: we have the permission
+		"403": {cluster.Fault{Status: http.StatusForbidden}, 1}, // from admission: we have the permission
 		"409": {cluster.Fault{Status: http.StatusConflict}, 1},
 		"422": {cluster.Fault{Status: http.StatusUnprocessableEntity}, 1},
 		"413": {cluster.Fault{Status: http.StatusRequestEntityTooLarge}, 1},
@@ -72,8 +72,8 @@ func TestNotTriedAgain(t *testing.T) {
 	}
 }
 
-// The API server dies in the middle and comes back: the run waits for it, says
-// so once and not for each object, and goes on.
+// The API server dies in the middle and comes back: the run waits for it, says so once
+// and not for each object, and continues.
 func TestServerDiesInTheMiddle(t *testing.T) {
 	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
@@ -121,8 +121,8 @@ func TestServerNotThereYet(t *testing.T) {
 	r.ends(t, 0).says(t, "3 created").says(t, "the API server does not answer, trying again for up to 120 s")
 }
 
-// A server that accepts connections and never answers a handshake, for longer
-// than we are to wait: nothing can be told, not even what is left to do.
+// A server accepts connections and never answers a handshake, for longer than we wait:
+// nothing is known, not even what is left to do.
 func TestServerHangs(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
@@ -135,7 +135,7 @@ func TestServerHangs(t *testing.T) {
 	}
 }
 
-// Connections that break in the middle: what is under way is sent again.
+// Connections break in the middle: requests in progress are sent again.
 func TestConnectionsBreak(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
@@ -158,9 +158,9 @@ func TestConnectionsBreak(t *testing.T) {
 	}
 }
 
-// The usage of a quota is counted with an optimistic lock (edge case 28,
-// k/k#67761): whoever touches the quota makes the API server give up on objects
-// with a conflict of the quota. It passes.
+// The usage of a quota is counted with an optimistic lock (edge case 28, k/k#67761): a
+// client that changes the quota makes the API server give up on objects with a conflict
+// of the quota. It passes.
 func TestQuotaConflicts(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

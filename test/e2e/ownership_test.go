@@ -155,14 +155,15 @@ func (s *subject) write(t *testing.T, live *unstructured.Unstructured) attempt {
 	return w
 }
 
-// compareForced compares what a forced apply took with what it was refused for.
+// compareForced compares what a forced apply took with the conflicts that it was refused
+// for.
 func (w attempt) compareForced(t *testing.T, where string, live, now *unstructured.Unstructured, transitions []ownership.Transition) {
 	if !w.forced || !w.tracked {
-		return // Of an object that nobody owned, everything is claimed.
+		return // An object without owners is claimed as a whole.
 	}
 	var taken []string
-	// Where the value stayed, the server did not store what was applied: nothing
-	// shows that anybody took it.
+	// Where the value stayed, the server did not store what was applied: nothing shows
+	// that it was taken.
 	open := map[string]bool{}
 	for _, tr := range transitions {
 		path := smd.Path(tr.Path).String()
@@ -192,7 +193,7 @@ func transitionTexts(transitions []ownership.Transition) string {
 	return b.String()
 }
 
-// liveOwners returns who owns each path of an object.
+// liveOwners returns the owners of each path of an object.
 func liveOwners(t *testing.T, u *unstructured.Unstructured) map[string][]string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
@@ -211,8 +212,8 @@ func liveOwners(t *testing.T, u *unstructured.Unstructured) map[string][]string 
 	return owners
 }
 
-// trace applies transitions to the owners of an object, and says how the outcome
-// differs from what it should be.
+// trace applies transitions to the owners of an object, and says how the outcome differs
+// from the expected one.
 func trace(owners map[string][]string, transitions []ownership.Transition, want map[string][]string) string {
 	for _, tr := range transitions {
 		path := tr.Path.String()
@@ -253,7 +254,7 @@ func autoscaler(version string) *unstructured.Unstructured {
 	}}
 }
 
-// kindCounts counts transitions by kind, and what is unclear by its reason.
+// kindCounts counts transitions by kind, and unclear ones by their reason.
 type kindCounts struct {
 	counts [8]atomic.Int64
 }

@@ -33,10 +33,10 @@ const (
 	editRounds = 3
 )
 
-// TestDiffIsWhatApplyDoes: whatever other managers did to the objects, and
-// whatever became of the manifests, diff and apply say the same of each object, a
-// dry run says what the run then says, what diff predicted is what is there
-// afterwards, and then there is nothing left to do.
+// TestDiffIsWhatApplyDoes: whatever other managers did to the objects, and however the
+// manifests changed, diff and apply say the same of each object, a dry run says what the
+// run then says, the result is what diff predicted, and after that there is nothing left
+// to do.
 func TestDiffIsWhatApplyDoes(t *testing.T) {
 	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
@@ -134,8 +134,8 @@ func (p *prediction) round(t *testing.T, what string, seen *outcomes) {
 	p.nothingLeft(t)
 }
 
-// edit lets other managers edit some objects and changes some manifests, such that
-// they still are manifests. It says what it did.
+// edit makes other managers edit some objects and changes some manifests, which remain
+// valid. It says what it did.
 func (p *prediction) edit(t *testing.T) []string {
 	var history []string
 	for _, s := range p.subjects {
@@ -175,7 +175,7 @@ func (p *prediction) write(t *testing.T) {
 	}
 }
 
-// verdict is what a verb said of one object.
+// verdict is a verb's result for one object.
 type verdict struct {
 	Kind, Name, Action, Reason string
 	Error                      struct{ Message string }
@@ -212,8 +212,8 @@ func (o *outcomes) count(d verdict) {
 	}
 }
 
-// results runs a verb on the set, in this process, and returns what it said, sorted
-// by object.
+// results runs a verb on the set, in this process, and returns its results, sorted by
+// object.
 func (p *prediction) results(t *testing.T, args ...string) []verdict {
 	t.Helper()
 	var out, stderr bytes.Buffer
@@ -236,8 +236,8 @@ func (p *prediction) results(t *testing.T, args ...string) []verdict {
 	return document.Objects
 }
 
-// statusOf is the exit status that goes with results: 1 if something would change
-// or did not go well, 2 if something could not be told.
+// statusOf is the exit status that goes with results: 1 if something would change or did
+// not go well, 2 if something is unknown.
 func statusOf(results []verdict) int {
 	status := 0
 	for _, r := range results {
@@ -251,8 +251,8 @@ func statusOf(results []verdict) int {
 	return status
 }
 
-// agree compares what diff says of an object with what apply says. Blocked tells
-// that other objects were in conflict, which keeps apply from saying more.
+// agree compares diff's result for an object with apply's. blocked: other objects were in
+// conflict, which keeps apply from saying more.
 func agree(t *testing.T, what string, d, a verdict, blocked bool) {
 	t.Helper()
 	want := map[string]string{"none": "unchanged", "share": "unchanged", "create": "created", "update": "configured", "unknown": "failed"}[d.Action]
@@ -267,7 +267,7 @@ func agree(t *testing.T, what string, d, a verdict, blocked bool) {
 	}
 }
 
-// happened compares what diff predicted of an object with what is there now.
+// happened compares diff's prediction for an object with the live object.
 func (p *prediction) happened(t *testing.T, what string, d verdict) {
 	t.Helper()
 	i := slices.IndexFunc(p.subjects, func(s *subject) bool { return s.ref.GVK.Kind == d.Kind && s.ref.Name == d.Name })
@@ -295,8 +295,8 @@ func (p *prediction) happened(t *testing.T, what string, d verdict) {
 	}
 }
 
-// holds reports whether a live value has all that was predicted. What the server or
-// others have beside it, in items of lists too, is their business.
+// holds reports whether a live value has everything that was predicted. The server or
+// others may add to it, in items of lists too.
 func holds(live, predicted any) bool {
 	switch want := predicted.(type) {
 	case map[string]any:
@@ -321,7 +321,7 @@ func holds(live, predicted any) bool {
 	}
 }
 
-// nothingLeft: what was applied differs no more, and is not applied again.
+// nothingLeft: applied objects no longer differ, and are not applied again.
 func (p *prediction) nothingLeft(t *testing.T) {
 	t.Helper()
 	for _, d := range p.results(t, "diff", "--take=all") {

@@ -43,8 +43,8 @@ func behind(t *testing.T, c *cluster.Cluster) (*cluster.Proxy, string) {
 	return p, kubeconfig
 }
 
-// writes matches what is applied for good, below a path: no reads, no dry runs,
-// no changes of managed fields.
+// writes matches persistent applies below a path: no reads, no dry runs, no changes of
+// managed fields.
 func writes(path string) cluster.Match {
 	return func(r *http.Request) bool {
 		return strings.HasPrefix(r.URL.Path, path) && isWrite(r.Method, r.URL.RawQuery) &&

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Somebody is faster than the write: a conflict that arises after the check of
-// the phase is a conflict in the report, and the object is left as they made it.
+// Another client writes first: a conflict that arises after the check of the phase is a
+// conflict in the report, and the object is left as that client made it.
 func TestConflictAfterTheCheck(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -31,8 +31,8 @@ func TestConflictAfterTheCheck(t *testing.T) {
 	}
 }
 
-// What is taken was looked at: if somebody else changes the object before the
-// write, it is looked at again, and what nobody decided on is not taken.
+// Only fields that were checked are taken: if another client changes the object before
+// the write, it is checked again, and a field without a decision is not taken.
 func TestTakeLooksAgain(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -39,7 +39,8 @@ func TestRolesToCopy(t *testing.T) {
 		"diff":  {func() []string { return []string{"-f", fresh("more")} }, 1},
 		"apply": {func() []string { runs++; return []string{"-f", fresh("more-" + string(rune('a'+runs)))} }, 0},
 		"wait":  {func() []string { return []string{"cm/there", "--for=jsonpath={.data.a}"} }, 0},
-		// It stays, held by its finalizer: what goes at once is seen to go by the answer.
+		// It stays, held by its finalizer: for an object that goes at once, the answer is
+		// enough.
 		"delete": {func() []string { return []string{"cm/going"} }, 1},
 		"stuck":  {func() []string { return []string{"cm/going"} }, 1},
 		"owners": {func() []string { return []string{"cm/going"} }, 0},

@@ -11,8 +11,8 @@ import (
 const recreatedJob = `{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {suspend: true,
   template: {spec: {restartPolicy: Never, containers: [{name: app, image: "app:IMAGE"}]}}}}`
 
-// Somebody deletes the object and creates another one of its name, after it was looked at:
-// that one is not what was to be recreated, and is left alone (edge cases 29, 68).
+// Another client deletes the object and creates another one of its name, after it was
+// read: that one is not the object to recreate, and is left alone (edge cases 29, 68).
 func TestRecreateOfAnother(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -35,7 +35,7 @@ func TestRecreateOfAnother(t *testing.T) {
 	}
 }
 
-// What does not go is not created anew, and it is said what holds it.
+// An object that does not go away is not created anew, and the report says what holds it.
 func TestRecreateOfWhatIsHeld(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -117,9 +117,9 @@ func (w *rewriter) call(t *testing.T, c *cluster.Cluster, namespace, image strin
 	return cli.Main(t.Context(), args, streams), both.String()
 }
 
-// Edge case 15: what a webhook rewrites is recorded under our name, and so the live
-// value differs from the manifest's forever. That is said, it is no difference, and
-// nothing loops.
+// Edge case 15: a value that a webhook rewrites is recorded under our name, so the live
+// value differs from the manifest's forever. That is reported, it is not a difference,
+// and nothing loops.
 func TestRewritten(t *testing.T) {
 	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
@@ -158,8 +158,8 @@ func TestRewritten(t *testing.T) {
 	status, out = call("app:2", "apply")
 	expect(0, "1 configured", status, out)
 
-	// Two who apply the same have the field in common: neither robs the other by a value
-	// that becomes the same.
+	// Two managers that apply the same own the field together: neither takes it from the
+	// other by a value that becomes the same.
 	status, out = call("app:2", "apply", "--field-manager=other")
 	expect(0, "1 unchanged", status, out)
 	status, out = call("app:2", "apply")
@@ -171,15 +171,15 @@ func TestRewritten(t *testing.T) {
 	if strings.Contains(out, "changes faster") {
 		t.Errorf("a conflict is said to keep changing:\n%s", out)
 	}
-	// To yield is to let go of what was shared, once.
+	// Yielding gives up a shared field, once.
 	status, out = call("app:2", "apply", "--yield=.data.image")
 	expect(0, "kept     .data.image  by other", status, out)
 	status, out = call("app:2", "apply", "--yield=.data.image")
 	expect(0, "1 unchanged", status, out)
 }
 
-// A webhook that never writes the same twice is not waited for: each run ends, and
-// says what goes on.
+// A webhook that never writes the same value twice does not make us wait: each run ends,
+// and says what is happening.
 func TestNeverSettles(t *testing.T) {
 	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})

@@ -93,7 +93,7 @@ func (r *run) says(t *testing.T, text string) *run {
 	return r
 }
 
-// report is what -o json prints.
+// report is the output of -o json.
 type report struct {
 	Run     string
 	Objects []struct {
@@ -157,7 +157,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// configMaps is a set of n, each with a value of so many bytes.
+// configMaps is a set of n, each with a value of that many bytes.
 func configMaps(n, bytes int, value string) string {
 	var b strings.Builder
 	for i := range n {

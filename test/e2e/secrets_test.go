@@ -52,7 +52,7 @@ func inJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// quotingPolicy lets the API server quote what it is sent and what it has of a Secret.
+// quotingPolicy makes the API server quote the request and its own version of a Secret.
 const quotingPolicy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -94,7 +94,7 @@ func secretsOfATest(t *testing.T, c *cluster.Cluster) (ns, set string) {
 		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: beside}\ndata: {a: b}\n")
 }
 
-// Edge case 86: a policy quotes what is sent and what was there, in a warning and in a
+// Edge case 86: a policy quotes the request and the former object, in a warning and in a
 // denial; no byte of either is in any output of any verb, format and verbosity.
 func TestNoOutputHoldsASecret(t *testing.T) {
 	c := shared.Cluster(t)
@@ -145,7 +145,7 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 	}
 }
 
-// waitForQuote waits until the policy is in force, and returns what it says.
+// waitForQuote waits until the policy is in force, and returns its text.
 func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	const patience, pause = time.Minute, 200 * time.Millisecond
@@ -175,8 +175,8 @@ func TestNoAnswerShowsASecret(t *testing.T) {
 			sent := fault
 			fault.Message, sent.Message = had, fmt.Sprintf("expected map, got %q, %s", canaryNew, had)
 			secrets := "/api/v1/namespaces/" + ns + "/secrets"
-			// What is said of one that is new may come before the other one was read: then
-			// nobody knows its values yet.
+			// A message about a new Secret may come before the other one was read: its
+			// values are then not known yet.
 			fresh := fault
 			fresh.Message = fmt.Sprintf("expected map, got %q", canaryNew)
 			p.Fail(-1, cluster.Path("PATCH", secrets+"/fresh"), fresh)
@@ -192,7 +192,7 @@ func TestNoAnswerShowsASecret(t *testing.T) {
 					k8sconnect(t, kubeconfig, append(append(args, "-n", ns, "--server-timeout=1s"), more...)...).keepsSecrets(t)
 				}
 			}
-			if fault.Status == http.StatusForbidden { // Who may not read is told so before anybody looks.
+			if fault.Status == http.StatusForbidden { // A client that may not read is refused before the object is read.
 				return
 			}
 			p.Fail(-1, cluster.Path("GET", secrets), fault)

@@ -19,7 +19,7 @@ type audit struct {
 	events  []cluster.AuditEvent
 }
 
-// mark makes a request of its own and waits until it is in the log: what was
+// mark makes a request of its own and waits until it is in the log: everything that was
 // answered before is in it, too.
 func (a *audit) mark(t *testing.T) (at int) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// objects reads what is in a folder of a set, without what failed.
+// objects reads the objects in a folder of a set, without those that failed.
 func (s *story) objects(t *testing.T, folder string, failed map[string]int) []*unstructured.Unstructured {
 	t.Helper()
 	files, err := os.ReadDir(folder)
@@ -30,7 +30,7 @@ func (s *story) objects(t *testing.T, folder string, failed map[string]int) []*u
 	return slices.DeleteFunc(m.objects, func(u *unstructured.Unstructured) bool { return failed[u.GetKind()+"/"+u.GetName()] > 0 })
 }
 
-// ref is what the object is called in the cluster.
+// ref identifies the object in the cluster.
 func (s *story) ref(u *unstructured.Unstructured) object.Ref {
 	ref := object.RefOf(u)
 	mapping, err := s.api.mapper.RESTMapping(u.GroupVersionKind().GroupKind(), u.GroupVersionKind().Version)
@@ -120,7 +120,7 @@ func scalars(object map[string]any) []place {
 			places = leaves(places, "."+name, v, func(v any, keep bool) { set(object, name, v, keep) })
 		}
 	}
-	// Another key is another item, which is nobody's change.
+	// Another key is another item, and not a change of the old one.
 	places = slices.DeleteFunc(places, func(p place) bool {
 		at := strings.LastIndex(p.path, ".")
 		return strings.Contains(p.path, "[") && slices.Contains([]string{"name", "port", "containerPort", "protocol", "key", "mountPath", "ip", "topologyKey", "whenUnsatisfiable", "devicePath", "uid"}, p.path[at+1:])

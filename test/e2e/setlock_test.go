@@ -41,8 +41,8 @@ func applySet(ns, set string, more ...string) []string {
 	return append([]string{"apply", "-n", ns, "-f", set, "--apply-set=shop", "--prune"}, more...)
 }
 
-// Two runs of one set at once: the second one says who has the lock, or waits, and then
-// everything is as it says, and not a mixture (edge case 104).
+// Two runs of one set at once: the second one says which run has the lock, or waits, and
+// then the state is that of one run, and not a mixture (edge case 104).
 func TestTwoRunsOfASet(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -93,7 +93,7 @@ func TestRunThatLosesItsLock(t *testing.T) {
 		t.Errorf("%d of 60 are there", there)
 	}
 	if got := kubectl(t, c, "get", "lease", lease(t, c, ns), "-n", ns, "-o", "jsonpath={.spec.holderIdentity}"); got != "somebody" {
-		t.Errorf("the lock of somebody else is %q", got)
+		t.Errorf("another run's lock is %q", got)
 	}
 }
 

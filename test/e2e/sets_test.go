@@ -95,8 +95,8 @@ var corpusSets = []corpusSet{
 	{name: "ingress-nginx"},
 }
 
-// deprecatedRefused is what the server refuses of the set: kinds and versions that
-// are no more, objects that state an earlier variant's immutable fields otherwise,
+// deprecatedRefused is what the server refuses of the set: kinds and versions that no
+// longer exist, objects that state an earlier variant's immutable fields differently,
 // fields that no schema has. Uids, which kubectl sends and fails for, are left out.
 var deprecatedRefused = map[string]int{
 	"APIService/v1alpha1.wardle.example.com":            1,
@@ -198,11 +198,11 @@ func usual() []string {
 	return []string{"argocd", "gateway-api", "hcloud-ccm", "kube-prometheus", "metallb", "microservices-demo", "shop"}
 }
 
-// Each real set, from a cluster that has nothing of it: one run applies what a real
-// API server accepts of it at all, and what is refused is refused for itself alone.
-// A second run finds everything unchanged and sends nothing; diff agrees. What
-// somebody else changes, diff finds; taken back, nothing is left to do. Delete takes
-// out what apply put in.
+// Each real set, on a cluster that has nothing of it: one run applies everything that a
+// real API server accepts, and a refused object holds up no other. A second run finds
+// everything unchanged and sends nothing; diff agrees. If another client changes
+// something, diff finds it; once it is taken back, nothing is left to do. Delete removes
+// what apply created.
 func TestSets(t *testing.T) {
 	t.Parallel() // It has a cluster of its own.
 	dir, sets := corpus(), corpusSets
@@ -217,10 +217,10 @@ func TestSets(t *testing.T) {
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {
 			if os.Getenv("TEST_LONG") == "" && !slices.Contains(usual(), set.name) {
-				t.Skip("told by make test-long, which tells all sets")
+				t.Skip("run by make test-long, which runs all sets")
 			}
 			c := c
-			if set.open[deleted] != "" { // What it leaves behind would be in the others' way.
+			if set.open[deleted] != "" { // Its leftovers would disturb the other sets.
 				c = cluster.ForTest(t, options)
 				nudge(t, c)
 			}
@@ -234,9 +234,9 @@ func TestSets(t *testing.T) {
 }
 
 // nudge writes to definitions that are terminating, until the test ends. The API server
-// lists what is left of a kind right after its storage began anew, is told "storage is
-// (re)initializing", and tries again ever more rarely: after a dozen tries that is five
-// minutes. A write has it look at once. Seen with Kubernetes 1.36.
+// lists the remaining objects of a kind right after its storage was restarted, gets
+// "storage is (re)initializing", and retries at growing intervals: after a dozen tries
+// that is five minutes. A write makes it look at once. Seen with Kubernetes 1.36.
 func nudge(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	kubectl := func(ctx context.Context, args ...string) string {

@@ -27,8 +27,8 @@ type story struct {
 	faults   map[step][]string
 }
 
-// auditUser is who the plugin is to the API server, so that the audit log tells its
-// requests from those of controllers and of kubectl.
+// auditUser is the plugin's user at the API server, so that the audit log distinguishes
+// its requests from those of controllers and of kubectl.
 const auditUser = "story"
 
 func newStory(t *testing.T, c *cluster.Cluster, set corpusSet) *story {
@@ -88,7 +88,7 @@ func (s *story) call(t *testing.T, verb, folder string, more ...string) *run {
 	return k8sconnect(t, s.kubeconfig, append(append(args, s.args...), more...)...)
 }
 
-// failures returns what was not applied; all else has to be created or unchanged.
+// failures returns what was not applied; everything else has to be created or unchanged.
 func failures(t *testing.T, r *run) map[string]int {
 	t.Helper()
 	out := map[string]int{}
@@ -127,8 +127,8 @@ func (s *story) again(t *testing.T, folder string, failed map[string]int) {
 	}
 }
 
-// published waits until the server publishes the schemas of the kinds that were
-// applied, which it does a moment after it serves them. Who comes earlier has to ask.
+// published waits until the server publishes the schemas of the kinds that were applied,
+// which it does a moment after it serves them. An earlier client has to ask again.
 func (s *story) published(t *testing.T, folder string, failed map[string]int) {
 	t.Helper()
 	seen := map[schema.GroupVersionKind]bool{}
@@ -145,7 +145,7 @@ func (s *story) published(t *testing.T, folder string, failed map[string]int) {
 	}
 }
 
-// checkAsked compares what unchanged objects cost with what they are known to cost.
+// checkAsked compares the cost of unchanged objects with the known cost.
 func (s *story) checkAsked(t *testing.T) {
 	t.Helper()
 	for sent := range s.asks {
@@ -179,8 +179,8 @@ func (s *story) nothingDiffers(t *testing.T, at step, folder string, failed map[
 	s.faults[at] = append(s.faults[at], faults...)
 }
 
-// edit changes some objects as somebody else would. Diff finds each; once they are
-// taken back, nothing differs.
+// edit changes some objects as another client would. Diff finds each change; once they
+// are taken back, nothing differs.
 func (s *story) edit(t *testing.T, folder string, failed map[string]int) {
 	t.Helper()
 	edited := s.editSome(t, s.objects(t, folder, failed))
@@ -200,7 +200,7 @@ func (s *story) edit(t *testing.T, folder string, failed map[string]int) {
 	s.nothingDiffers(t, restored, folder, failed)
 }
 
-// delete takes out what is in the folder.
+// delete deletes the objects in the folder.
 func (s *story) delete(t *testing.T, folder string) {
 	t.Helper()
 	objects := s.objects(t, folder, nil)

@@ -25,7 +25,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// One request that hangs on a server that is well is told, again and again, with how
+// One request that hangs on a server that is well is reported, again and again, with how
 // long it may take (edge case 91).
 func TestAWordWhileARequestHangs(t *testing.T) {
 	c := shared.Cluster(t)
@@ -35,7 +35,7 @@ func TestAWordWhileARequestHangs(t *testing.T) {
 	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1")), "--server-timeout=4s").ends(t, 1)
 	said := regexp.MustCompile(`(?m)^configmap/cm-0000 -n ` + ns + ` \(\d+s of 2m\): waiting for an answer; the API server itself is healthy$`)
 	if n := len(said.FindAllString(r.stderr.String(), -1)); n != 1 {
-		t.Errorf("told %d times at once, want once: %s", n, r)
+		t.Errorf("reported %d times at once, want once: %s", n, r)
 	}
 	r.says(t, "0 of 1 applied; configmap/cm-0000 -n "+ns+" (")
 }

@@ -15,8 +15,8 @@ import (
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// closedPort is a webhook that is asked about updates of a kind in a namespace, and
-// behind which nobody is.
+// closedPort is a webhook that is asked about updates of a kind in a namespace, and has
+// no server behind it.
 func closedPort(ns, resources string) string {
 	return fmt.Sprintf(`---
 apiVersion: admissionregistration.k8s.io/v1
@@ -33,7 +33,7 @@ webhooks:
 `, ns, resources)
 }
 
-// uid is what tells an object from another of its name.
+// uid distinguishes an object from another of its name.
 func uid(t *testing.T, c *harness.Cluster, args ...string) string {
 	t.Helper()
 	return kubectl(t, c, append([]string{"get", "-o", "jsonpath={.metadata.uid}"}, args...)...)
@@ -71,8 +71,8 @@ metadata:
 	letGoOf(t, c, "configmap/dependent", "-n", elsewhere)
 }
 
-// Edge case 62: what goes once its dependents are released waits for a webhook that
-// is asked about them.
+// Edge case 62: an object that goes once its dependents are released waits for a webhook
+// that is asked about them.
 func TestStuckOrphan(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -91,7 +91,7 @@ stringData: {password: hunter2hunter2}
 	causes := why(t, c, "v1", "ConfigMap", ns, "owner")
 	cause := first(t, causes, stuck.WebhookUnreachable)
 	if len(causes) < 2 || causes[1].Code != stuck.OrphaningDependents || causes[1].BlockedBy.Name != "dependent" {
-		t.Error("what is to be released is not told")
+		t.Error("the dependents to release are not reported")
 	}
 	if strings.Contains(fmt.Sprint(causes), "hunter2") {
 		t.Error("the value of a secret")
@@ -108,7 +108,7 @@ stringData: {password: hunter2hunter2}
 func TestStuckControllerCrashing(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
-	operator := ns + "-operator" // Of its name, there is one in the cluster.
+	operator := ns + "-operator" // Its name is unique in the cluster.
 	applied(t, c, ns, fmt.Sprintf(`
 apiVersion: apps/v1
 kind: Deployment
@@ -235,7 +235,7 @@ template: {spec: {containers: [{name: app, image: example.com/app:1}]}}
 	gone(t, c, "namespace/"+ns)
 }
 
-// succeeds reports whether kubectl does what it is asked for.
+// succeeds reports whether kubectl succeeds.
 func succeeds(t *testing.T, c *harness.Cluster, args ...string) bool {
 	t.Helper()
 	return kubectlCommand(t, c, args...).Run() == nil

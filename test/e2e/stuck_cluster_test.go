@@ -14,7 +14,7 @@ import (
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// A server that answers nothing but errors is told as such, and as nothing else.
+// A server that answers nothing but errors is reported as such, and as nothing else.
 func TestStuckServerFailing(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -64,7 +64,7 @@ func TestStuckNotPermitted(t *testing.T) {
 	causes := stuck.Diagnose(facts)
 	first(t, causes, stuck.FinalizerUnknown)
 	if last := causes[len(causes)-1]; last.Code != stuck.NotPermitted || len(last.Evidence) == 0 {
-		t.Errorf("it is not told what could not be read: %+v", last)
+		t.Errorf("what could not be read is not reported: %+v", last)
 	}
 	letGoOf(t, c, "configmap/one", "-n", ns)
 }

@@ -10,8 +10,8 @@ import (
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// Edge case 62: what is deleted in the foreground waits for a dependent, and that
-// for its own finalizer.
+// Edge case 62: an object that is deleted in the foreground waits for a dependent, and
+// that for its own finalizer.
 func TestStuckForeground(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -33,7 +33,7 @@ stringData: {password: hunter2hunter2}
 	causes := why(t, c, "v1", "ConfigMap", ns, "owner")
 	cause := first(t, causes, stuck.FinalizerControllerGone)
 	if len(causes) < 2 || causes[1].Code != stuck.ForegroundDependents || causes[1].BlockedBy.Name != "dependent" {
-		t.Errorf("what is waited for is not told")
+		t.Errorf("the dependent is not reported")
 	}
 	if strings.Contains(fmt.Sprint(causes), "hunter2") {
 		t.Error("the value of a secret")
@@ -71,7 +71,7 @@ spec:
 	gone(t, c, "pvc/data", "-n", ns)
 }
 
-// Edge case 63: a service whose load balancer nobody releases.
+// Edge case 63: a service whose load balancer is never released.
 func TestStuckLoadBalancer(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -160,8 +160,8 @@ spec:
 	gone(t, c, "namespace/"+ns)
 }
 
-// Edge case 63: pods on a node that is not ready, with nobody on it to say that
-// they have stopped.
+// Edge case 63: pods on a node that is not ready, with no kubelet to confirm that they
+// have stopped.
 func TestStuckPodOnDeadNode(t *testing.T) {
 	t.Parallel() // It has a cluster of its own.
 	c := harness.ForTest(t, harness.Options{Controllers: true})

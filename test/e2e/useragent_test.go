@@ -32,7 +32,7 @@ func TestUserAgent(t *testing.T) {
 			args = append(args, "-n", ns)
 		}
 		agent := regexp.MustCompile(`^kubectl-k8sconnect/[^ ()]+ \([a-z0-9]+/[a-z0-9]+\) ` + verb + `$`)
-		// The user it is done for tells what this run asked.
+		// The impersonated user identifies this run's requests.
 		user := fmt.Sprintf("agent-%s-%d", ns, i)
 		kubectl(t, c, "create", "clusterrolebinding", user, "--clusterrole=cluster-admin", "--user="+user)
 		at := len(args)

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// waited is what wait -o json prints.
+// waited is the output of wait -o json.
 type waited struct {
 	Objects []struct {
 		Kind, Name, Result, Reason string
@@ -40,7 +40,7 @@ func (r *run) waited(t *testing.T) waited {
 }
 
 // waitedKind defines a kind in a group of its own, for tests that need one to come and
-// go, or a status that nobody else writes.
+// go, or a status without another writer.
 func waitedKind(group string) string {
 	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
@@ -120,7 +120,7 @@ func TestWaitForKind(t *testing.T) {
 	r.wait(t)
 	r.ends(t, 0).says(t, "waiting for a kind").says(t, "met")
 
-	// What is certainly a slip is no kind to wait for.
+	// A TYPE that is certainly a slip is not waited for.
 	k8sconnect(t, kubeconfig, "wait", "deploymnts/web", "-n", ns).ends(t, 2).says(t, "did you mean deployments.apps?")
 	k8sconnect(t, kubeconfig, "wait", "gadgets/x", "-n", ns, "--existence-timeout=0").ends(t, 2).says(t, `no type "gadgets"`)
 	k8sconnect(t, kubeconfig, "wait", "configmap/x", "-n", ns, "--existence-timeout=0").ends(t, 1).says(t, "does not exist")
@@ -192,7 +192,7 @@ func TestWaitReplaced(t *testing.T) {
 	r.ends(t, 0)
 }
 
-// Edge case 50: what one may do without watch, without list, and with names only.
+// Edge case 50: what a user can do without watch, without list, and with names only.
 func TestWaitWithFewRights(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -249,7 +249,7 @@ func TestWaitOverBrokenWatches(t *testing.T) {
 	r.ends(t, 0).says(t, "trying again")
 }
 
-// Edge case 51: what has no generation changes all the same.
+// Edge case 51: an object without a generation changes all the same.
 func TestWaitWithoutGeneration(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -292,7 +292,8 @@ func TestWaitTime(t *testing.T) {
 	k8sconnect(t, kubeconfig, "wait", "cm", "-l", "no=such", "-n", ns, "--for=delete").ends(t, 0)
 }
 
-// Edge case 54: what is true exactly at the deadline is true, though no watch told.
+// Edge case 54: a condition that is true exactly at the deadline counts, even if no watch
+// reported it.
 func TestWaitAtTheDeadline(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -314,7 +315,7 @@ func TestWaitAtTheDeadline(t *testing.T) {
 	r.ends(t, 0)
 }
 
-// Edge cases 55 and 57: an error of the API is neither yes nor no, and is told.
+// Edge cases 55 and 57: an error of the API means neither yes nor no, and is reported.
 func TestWaitUnknown(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

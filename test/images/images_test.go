@@ -59,7 +59,7 @@ func makeImages(t *testing.T) string {
 	return dist
 }
 
-// checkImage checks what is in an image, and that its program runs from it.
+// checkImage checks the contents of an image, and that its program runs from it.
 func checkImage(t *testing.T, dist, program string) {
 	t.Helper()
 	index := openLayout(t, filepath.Join(dist, "images", program))
@@ -116,8 +116,8 @@ func (i image) checkConfig(t *testing.T, program, arch string) {
 	}
 }
 
-// checkLicenses wants our license, and what the licenses of others ask for: of each
-// program what is linked into it, and so not the same of both.
+// checkLicenses requires our license, and what the licenses of others ask for: for each
+// program what is linked into it, so the two differ.
 func checkLicenses(t *testing.T, fs, program string) {
 	t.Helper()
 	if got, want := read(t, filepath.Join(fs, "licenses/LICENSE")), read(t, filepath.Join(root(t), "LICENSE")); got != want {
@@ -175,8 +175,8 @@ func checkRuns(t *testing.T, fs, entrypoint string, env []string) {
 	}
 }
 
-// inImage is a command with nothing around it but what is in a folder, as the image's
-// user. Only root may start it.
+// inImage is a command with nothing around it but the contents of a folder, as the
+// image's user. Only root may start it.
 func inImage(t *testing.T, fs, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

@@ -132,7 +132,7 @@ func blob(t *testing.T, dir string, d descriptor, mediaType string) string {
 	return content
 }
 
-// untar unpacks an archive; whose the files are is left to who runs the test.
+// untar unpacks an archive; the files belong to the user who runs the test.
 func untar(t *testing.T, path, dir string) {
 	t.Helper()
 	file, err := os.Open(path)

@@ -52,7 +52,7 @@ func checkPush(t *testing.T, dist string) {
 			t.Errorf("pulled %+v, want %s", pulled.Manifests, want)
 		}
 	}
-	// One that is not what was built is not passed off as it.
+	// An image other than the one that was built is not passed off as it.
 	other := strings.Replace(local, "@sha256:", "@sha256:0", 1)
 	if err := os.WriteFile(filepath.Join(mirror, "digests.txt"), []byte(other), 0o644); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func serveRegistry(t *testing.T, crane string) string {
 	lines := bufio.NewScanner(said)
 	for lines.Scan() {
 		if _, port, ok := strings.Cut(lines.Text(), "serving on port "); ok {
-			go func() { // What it says later must not block it.
+			go func() { // Later output must not block it.
 				for lines.Scan() {
 				}
 			}()

@@ -47,7 +47,7 @@ func table(t *testing.T) map[string]promised {
 	return rows
 }
 
-// listed is a package as go list tells it.
+// listed is a package as go list describes it.
 type listed struct {
 	ImportPath, Dir  string
 	Standard         bool
@@ -81,7 +81,7 @@ func short(module string) string {
 	return path.Base(regexp.MustCompile(`/v\d+$`).ReplaceAllString(module, ""))
 }
 
-// The table says what is imported and linked.
+// The table matches what is imported and linked.
 func TestDependencies(t *testing.T) {
 	never := regexp.MustCompile(`^(k8s\.io/(client-go|cli-runtime|apiserver|kubectl)|sigs\.k8s\.io/controller-runtime|github\.com/(google/cel-go|spf13/.*))$`)
 	for name, want := range table(t) {

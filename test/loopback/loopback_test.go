@@ -28,7 +28,7 @@ func TestAddress(t *testing.T) {
 	dialer := net.Dialer{LocalAddr: source}
 	connection, err := dialer.Dial("tcp4", server.Addr().String())
 	if err != nil {
-		t.Skip("somebody has the port already, which is the case that is meant: ", err)
+		t.Skip("the port is in use already, which is the case under test: ", err)
 	}
 	defer func() { _ = connection.Close() }()
 	late, err := net.Listen("tcp4", address)

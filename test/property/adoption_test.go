@@ -20,10 +20,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
-// A run that adopts and is killed between any two of its requests has overwritten
-// nothing in silence: the run after it tells what a run that nobody killed tells, whose
-// values go and both sides of each, and comes to the same end. A run that does not name
-// the managers again takes nothing from them without a word (edge cases 30, 36).
+// A run that adopts and is killed between any two of its requests has overwritten nothing
+// silently: the next run reports the same as a run that was not killed, whose values go
+// and both sides of each, and reaches the same end. A run that does not name the managers
+// again takes nothing from them without reporting it (edge cases 30, 36).
 func TestAdoptionKilled(t *testing.T) {
 	var kills, told, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -33,7 +33,7 @@ func TestAdoptionKilled(t *testing.T) {
 		}
 		from, without := adopt.From{Always: names}, adopt.From{}
 		if h.one(2) {
-			// A migration goes on by itself: whoever runs the same again names nobody.
+			// A migration continues by itself: running the same again names no manager.
 			from = adopt.From{Once: names}
 			without = from
 		}
@@ -78,8 +78,8 @@ func TestAdoptionKilled(t *testing.T) {
 	}
 }
 
-// tellsAll holds what a run tells against the object before and after: no value that an
-// adopted manager set is another one, or gone, without a word.
+// tellsAll checks a run's report against the object before and after: no value that an
+// adopted manager set is changed, or removed, without being reported.
 func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructured, names []string, got event.Applied) {
 	t.Helper()
 	entries, err := managedfields.Entries(before)
@@ -93,7 +93,7 @@ func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructure
 		fieldpath.Each(e.Fields, func(p fieldpath.Path) {
 			v, _ := p.Get(before.Object)
 			if fieldpath.IsContainer(v) || v == nil || p.Same(before.Object, after.Object) {
-				return // What is in it has paths of its own, or nothing can get lost.
+				return // Its contents have paths of their own, or nothing can get lost.
 			}
 			told := func(c managedfields.Change) bool { return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) }
 			if !slices.ContainsFunc(slices.Concat(got.Taken, got.Removed), told) {
@@ -104,8 +104,8 @@ func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructure
 	}
 }
 
-// silent holds a run against the rule that a value of an adopted manager changes only
-// where that is told, with the manager's name.
+// silent checks that a run changes a value of an adopted manager only if it reports that,
+// with the manager's name.
 func (h *history) silent(t *testing.T, when string, s *crdserver.Server, p predict.Predictor, clean event.Applied) {
 	t.Helper()
 	before := at(t, s, h)
@@ -127,7 +127,7 @@ func (h *history) silent(t *testing.T, when string, s *crdserver.Server, p predi
 	for _, c := range slices.Concat(clean.Taken, clean.Removed) {
 		switch {
 		case sameAt(c.Path, before, after) || hollow(c.From):
-		case len(c.Path) == 1: // Of an empty spec there is nothing left but defaults.
+		case len(c.Path) == 1: // An empty spec has nothing left but defaults.
 		case fieldpath.Touches(ours, c.Path): // It was ours to begin with.
 		case !told(c):
 			t.Errorf("%s, a run that adopts from %v changes %s and says\n%s", when, p.AdoptFrom, c.Path, toldBy(got))
@@ -162,7 +162,8 @@ func at(t *testing.T, s *crdserver.Server, h *history) *unstructured.Unstructure
 	return u
 }
 
-// toldBy is all that a run tells of who owned what, and what became of it.
+// toldBy is everything that a run reports on former owners, and what became of their
+// fields.
 func toldBy(a event.Applied) string {
 	lines := []string{fmt.Sprint(a.Action, " adopted ", a.Adopted, " only owners ", a.OnlyOwners)}
 	for _, c := range slices.Concat(a.Taken, a.Removed, a.Released) {
@@ -194,7 +195,7 @@ func adopting(t *testing.T, s *dying, h *history, p predict.Predictor) (event.Ap
 	return got, engine.Run(ctx, planOf(t, s.Server, h.manifest))
 }
 
-// dying is a server whose client is killed after so many requests; never, if that is
+// dying is a server whose client is killed after that many requests; never, if that is
 // negative.
 type dying struct {
 	*crdserver.Server

@@ -27,7 +27,7 @@ func planOf(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructur
 	return &plan.Plan{Phases: []plan.Phase{{Name: "workloads", Items: []plan.Item{item}}}}
 }
 
-// compared runs a diff, and returns what it says of the one object.
+// compared runs a diff, and returns its result for the one object.
 func compared(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructured, p predict.Predictor) (event.Compared, error) {
 	t.Helper()
 	var got event.Compared
@@ -60,9 +60,9 @@ func (h *history) get(t *testing.T) *unstructured.Unstructured {
 	return live
 }
 
-// Diff ends with 0 if and only if apply writes nothing and ends with 0. What is
-// contested would change its value, or says that it would not. What was applied once
-// is applied (edge case 84).
+// Diff ends with 0 if and only if apply writes nothing and ends with 0. A contested field
+// would change its value, or the report says that it would not. What was applied once is
+// applied (edge case 84).
 func TestDiffIsApply(t *testing.T) {
 	var unchanged, conflicts, spelt, shared, written, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -91,12 +91,12 @@ func TestDiffIsApply(t *testing.T) {
 			return
 		case event.Unchanged:
 			unchanged++
-			// An empty map that nobody owns comes and goes with what is in it.
+			// An empty map without an owner comes and goes with its contents.
 			if !sameContent(withoutEmpty(before), withoutEmpty(after)) {
 				t.Errorf("unchanged, but it changed: %v", says.Changes)
 			}
 			if wrote != (did.Sharing != nil) {
-				t.Errorf("unchanged, written %t, told %v", wrote, did.Sharing)
+				t.Errorf("unchanged, written %t, reported %v", wrote, did.Sharing)
 			}
 			if wrote {
 				shared++
@@ -104,8 +104,8 @@ func TestDiffIsApply(t *testing.T) {
 		default:
 			written++
 		}
-		// What it has emptied, the server drops, and takes for empty only then: that takes
-		// a second apply, which diff announces.
+		// A map that it has emptied is dropped by the server, which treats it as empty
+		// only then: that takes a second apply, which diff announces.
 		if _, err := applied(t, h.Server, h.manifest, p); err != nil {
 			return // The server fails on what it made itself.
 		}
@@ -122,7 +122,7 @@ func TestDiffIsApply(t *testing.T) {
 		t.Error("that is too little of something to prove anything")
 	}
 	if spelt > cases/50 {
-		t.Errorf("%d false conflicts are told as what they are, and are too many all the same", spelt)
+		t.Errorf("%d false conflicts are reported as such, but are too many", spelt)
 	}
 }
 
@@ -136,19 +136,19 @@ func (h *history) areReal(t *testing.T, conflicts []managedfields.Conflict, spel
 	}
 	for _, c := range conflicts {
 		if len(c.Owners) == 0 {
-			t.Errorf("nobody owns %s", c.Path)
+			t.Errorf("%s has no owner", c.Path)
 		}
 		if c.SameValue {
 			*spelt++
 		}
 		if c.SameValue != sameAt(c.Path, live, answer) {
-			t.Errorf("%s changes: %t, told: %t", c.Path, c.SameValue, !c.SameValue)
+			t.Errorf("%s changes: %t, reported: %t", c.Path, c.SameValue, !c.SameValue)
 		}
 	}
 }
 
-// Who comes from another tool with the manifests that it applied meets no conflict,
-// changes nothing, and after that writes nothing.
+// A user who comes from another tool with the manifests that it applied meets no
+// conflict, changes nothing, and after that writes nothing.
 func TestSameManifest(t *testing.T) {
 	server, err := crdserver.New()
 	if err != nil {

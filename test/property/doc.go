@@ -1,10 +1,9 @@
-// Package property holds what the plugin says of an apply against what
-// apimachinery's own field manager makes of it, over random objects with random
-// histories: several managers and versions, lists owned in part, parts without a
-// schema, nulls and empties, values in two spellings, managed fields that somebody
-// cleared or edited by hand.
+// Package property checks the plugin's predictions of an apply against the result of
+// apimachinery's own field manager, over random objects with random histories: several
+// managers and versions, lists owned in part, parts without a schema, nulls and empties,
+// values in two spellings, managed fields that were cleared or edited by hand.
 //
-// Each property looks at CASES histories (300 by default, so that every run of the
-// tests has them; `make test-long` takes tens of thousands), from the one that SEED
-// names onwards. A failure names its seed; SEED=… CASES=1 repeats it.
+// Each property looks at CASES histories (300 by default, so that every run of the tests
+// has them; `make test-long` takes tens of thousands), from the one that SEED names
+// onwards. A failure names its seed; SEED=… CASES=1 repeats it.
 package property

@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
-// us is who the product is.
+// us is the product's field manager.
 const us = "k8sconnect"
 
 // history is an object that several managers wrote, and what we are to apply.
@@ -130,7 +130,7 @@ func (h *history) read(t *testing.T, version string) bool {
 	return true
 }
 
-// step is one thing that somebody does to the object. The server may refuse it.
+// step is one change of the object by any manager. The server may refuse it.
 func (h *history) step(t *testing.T) {
 	exists := h.read(t, pick(h.random, "v1", "v1", "v1", "v2"))
 	var err error
@@ -271,8 +271,8 @@ func (h *history) respell(v any) any {
 	return v
 }
 
-// respellKeys states, in list items, what was left to the default of their key, and
-// leaves out what was stated of it.
+// respellKeys states, in list items, the parts of their key that were left to the
+// default, and leaves out those that were stated.
 func (h *history) respellKeys(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -310,7 +310,7 @@ func (h *history) say(what string, v any) {
 	h.steps = append(h.steps, what+" "+string(text))
 }
 
-// content is an object without what is counted or kept about it.
+// content is an object without its counters and bookkeeping.
 func content(u *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(u.Object)
 	meta := maps.Clone(out["metadata"].(map[string]any))
@@ -324,7 +324,7 @@ func sameContent(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b))
 }
 
-// owned is who owns what, without times.
+// owned is the managed fields without times.
 func owned(u *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	out := slices.Clone(u.GetManagedFields())
 	for i := range out {

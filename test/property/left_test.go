@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// What left the manifest is told from our own entry before and after: what is gone from
-// the object as removed, what others keep as released, and nothing else as either. Diff
-// says the same of what goes (edge case 33).
+// What left the manifest is found from our own entry before and after: fields that are
+// gone from the object are reported as removed, fields that others keep as released, and
+// nothing else as either. Diff says the same of removals (edge case 33).
 func TestWhatLeft(t *testing.T) {
 	var removed, released int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -37,7 +37,7 @@ func TestWhatLeft(t *testing.T) {
 		ours, others := managedfields.Managed(is, us), managedfields.Others(is, us)
 		told := func(changes []managedfields.Change, p fieldpath.Path) bool {
 			return slices.ContainsFunc(changes, func(c managedfields.Change) bool {
-				return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) // A map is told by what was in it.
+				return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) // A map is reported by its contents.
 			})
 		}
 		entry, _ := managedfields.AppliedBy(was, us)
@@ -69,12 +69,12 @@ func TestWhatLeft(t *testing.T) {
 		})
 		for _, c := range did.Removed {
 			if _, stays := c.Path.Get(after.Object); stays && c.Kind == managedfields.Removed {
-				t.Errorf("%s is told as removed, and is there", c.Path)
+				t.Errorf("%s is reported as removed, and exists", c.Path)
 			}
 		}
 		for _, c := range did.Released {
 			if len(managedfields.HoldersOf(others, c.Path)) == 0 {
-				t.Errorf("%s is told as released, and nobody keeps it", c.Path)
+				t.Errorf("%s is reported as released, and no other manager keeps it", c.Path)
 			}
 		}
 		if differs != nil && !errors.Is(differs, diff.ErrDiffers) {

@@ -72,7 +72,7 @@ func (r random) object(s *structuralschema.Structural, rare int) map[string]any 
 	return out
 }
 
-// free is what a schema that knows nothing lets be anything.
+// free is a value where the schema allows anything.
 func (r random) free(depth int) any {
 	switch {
 	case r.one(8):
@@ -109,7 +109,7 @@ func (r random) list(s *structuralschema.Structural, rare int) []any {
 	return list
 }
 
-// keyOf tells items of a list apart as the server does, defaults filled in.
+// keyOf identifies items of a list as the server does, defaults filled in.
 func keyOf(s *structuralschema.Structural, item any) string {
 	m, ok := item.(map[string]any)
 	if !ok {

@@ -24,9 +24,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// After the way back, every path that nobody else touched has the value and the owners that
-// it had before the run, and whatever others wrote since stays theirs. A run takes, adopts
-// and adds at random; others write after it, or do not.
+// After taking back, every path that no other manager touched has the value and the
+// owners that it had before the run, and everything that others wrote since stays theirs.
+// A run takes, adopts and adds at random; others write after it, or do not.
 func TestRestored(t *testing.T) {
 	var back, others, taken, whole, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -76,7 +76,7 @@ func TestRestored(t *testing.T) {
 		if sameContent(after, now) && sameOwners(after, now) {
 			whole++
 			if len(left) == 0 && !sameOwners(before, end) {
-				t.Errorf("nobody else wrote, and the owners are\n%v\nand not\n%v", owned(end), owned(before))
+				t.Errorf("no other manager wrote, and the owners are\n%v\nand not\n%v", owned(end), owned(before))
 			}
 		}
 	})
@@ -86,7 +86,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// restored takes the notes back, and returns the object, and what is said to be left to
+// restored takes the notes back, and returns the object, and what is reported as left to
 // others.
 func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructured.Unstructured, left []fieldpath.Path, err error) {
 	t.Helper()
@@ -110,7 +110,7 @@ func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructu
 	return end, left, err
 }
 
-// other is something that somebody else does to the object. The server may refuse it.
+// other is a change of the object by another manager. The server may refuse it.
 func (h *history) other(t *testing.T) {
 	h.read(t, h.manifest.GroupVersionKind().Version)
 	who := pick(h.random, "edit", "helm", "team-b")
@@ -129,7 +129,7 @@ func (h *history) other(t *testing.T) {
 	}
 }
 
-// held is an object with who holds which path of it, read without the code that is judged.
+// held is an object with the owners of its paths, read without the code that is judged.
 type held struct {
 	object map[string]any
 	owners map[string][]string
@@ -166,7 +166,7 @@ const ours = us + " Apply "
 // and after the way back.
 type judged struct {
 	before, after, now, end held
-	// left is what the way back says that it has left to others.
+	// left is what taking back has left to others, by its own report.
 	left []fieldpath.Path
 }
 

@@ -40,7 +40,7 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("settled, but refused: %v", err)
 		case !sameContent(h.live, answer):
 			t.Errorf("settled, but it changes (-live +answer):\n%s", cmp.Diff(content(h.live), content(answer)))
-		case len(h.live.GetManagedFields()) == 0: // The server enters what is there, and it is nobody's.
+		case len(h.live.GetManagedFields()) == 0: // The server records the existing fields, which have no owner.
 		case !sameOwners(h.live, answer):
 			t.Errorf("settled, but its owners change (-live +answer):\n%s", cmp.Diff(owned(h.live), owned(answer)))
 		}
@@ -52,8 +52,8 @@ func TestVerdict(t *testing.T) {
 }
 
 // What Taken reports of a forced apply covers what the same apply without force is
-// refused for, wherever anybody owns anything. It may suggest more: what others own
-// below a field that becomes another sort of value.
+// refused for, wherever any field has an owner. It may report more: what others own below
+// a field that becomes another sort of value.
 func TestTaken(t *testing.T) {
 	met := 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {

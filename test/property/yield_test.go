@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// Whatever is yielded keeps the value it has, whoever owns it and whatever lies
-// around it (edge case 83).
+// Whatever is yielded keeps its value, whatever its owner and its surroundings (edge case
+// 83).
 func TestYield(t *testing.T) {
 	yielded, refused, lost := 0, 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -69,7 +69,7 @@ const (
 	kept
 )
 
-// yields yields one path, and looks at what it is then.
+// yields yields one path, and checks the result.
 func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 	body, yielded, err := yield.Paths(h.manifest, h.live, us, []fieldpath.Path{p}, func() openapi.Type { return published.Of(h.Published()) })
 	if errors.As(err, new(*yield.KeyError)) {
@@ -86,7 +86,7 @@ func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 	if err != nil {
 		return refusedByServer
 	}
-	// What is not there may come with the server's default, once its parent comes.
+	// A field that does not exist may get the server's default, once its parent comes.
 	if was, had := p.Get(h.live.Object); had && !sameAt(p, h.live, answer) {
 		if h.severalVersions() {
 			// The server does not put together what the owners of several versions keep.
@@ -111,8 +111,8 @@ func (h *history) severalVersions() bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return e.APIVersion != entries[0].APIVersion })
 }
 
-// An apply that succeeds has changed nothing of what was yielded, whatever else it
-// took: no exceptions (edge case 83).
+// An apply that succeeds has changed nothing that was yielded, whatever else it took: no
+// exceptions (edge case 83).
 func TestYieldedIsKept(t *testing.T) {
 	kept, refused := 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {

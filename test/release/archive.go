@@ -21,8 +21,8 @@ type File struct {
 	Data []byte
 }
 
-// pack makes an archive, a zip if its name says so. All its files are of one time, the
-// commit's, and of nobody in particular.
+// pack makes an archive, a zip if its name says so. All its files have one time, the
+// commit's, and no owner.
 func pack(name string, files []File, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	var err error

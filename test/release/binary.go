@@ -17,7 +17,7 @@ import (
 // Largest is how many bytes the plugin may have, for any platform.
 const Largest = 45_000_000
 
-// checkBinary wants a program to be of its platform, to need no library that a system
+// checkBinary requires a program to be of its platform, to need no library that a system
 // may lack, to be small, to say what it was built from, and not to say where.
 func checkBinary(root string, data []byte, p Platform, stamp Stamp) error {
 	var wrong []error
@@ -41,7 +41,7 @@ func checkBinary(root string, data []byte, p Platform, stamp Stamp) error {
 	}
 	for _, place := range append(places(), root) {
 		if bytes.Contains(data, []byte(place)) {
-			wrong = append(wrong, fmt.Errorf("the program tells where it was built: %s", place))
+			wrong = append(wrong, fmt.Errorf("the program reveals where it was built: %s", place))
 		}
 	}
 	return errors.Join(append(wrong, checkSettings(data, p))...)
@@ -139,7 +139,7 @@ func checkPE(data []byte, arch string) error {
 		return fmt.Errorf("PE for machine %#x", f.Machine)
 	}
 	if f.TimeDateStamp != 0 {
-		return fmt.Errorf("the program tells the time of its build: %d", f.TimeDateStamp)
+		return fmt.Errorf("the program reveals the time of its build: %d", f.TimeDateStamp)
 	}
 	const console = 3
 	header, ok := f.OptionalHeader.(*pe.OptionalHeader64)

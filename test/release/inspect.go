@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// Check inspects a release as it lies in dist: what a user would download, without
-// asking how it was made.
+// Check inspects a release in dist: what a user would download, however it was made.
 func Check(root, dist string, platforms []Platform, stamp Stamp) error {
 	wrong := []error{checkSums(dist, stamp.Version)}
 	for _, p := range platforms {
@@ -79,7 +78,7 @@ type entry struct {
 	File
 	time     time.Time
 	uid, gid int
-	names    string // of user and group
+	names    string // user and group
 }
 
 func checkArchive(root, dist string, p Platform, stamp Stamp) error {
@@ -106,7 +105,7 @@ func checkEntries(root string, entries []entry, p Platform, stamp Stamp) error {
 		case e.Mode != mode:
 			wrong = append(wrong, fmt.Errorf("%s has mode %s, not %s", e.Name, e.Mode, mode))
 		case e.uid != 0 || e.gid != 0 || e.names != "":
-			wrong = append(wrong, fmt.Errorf("%s belongs to somebody: %d, %d, %q", e.Name, e.uid, e.gid, e.names))
+			wrong = append(wrong, fmt.Errorf("%s has an owner: %d, %d, %q", e.Name, e.uid, e.gid, e.names))
 		case !e.time.Equal(stamp.At):
 			wrong = append(wrong, fmt.Errorf("%s is of %s, not of the commit's time %s", e.Name, e.time, stamp.At))
 		case e.Name == license:
@@ -133,7 +132,7 @@ func unpack(name string, data []byte) ([]entry, error) {
 		return nil, err
 	}
 	if compressed.Name != "" || !compressed.ModTime.IsZero() {
-		return nil, fmt.Errorf("gzip tells a name and a time: %q, %s", compressed.Name, compressed.ModTime)
+		return nil, fmt.Errorf("gzip reveals a name and a time: %q, %s", compressed.Name, compressed.ModTime)
 	}
 	var entries []entry
 	for archive := tar.NewReader(compressed); ; {

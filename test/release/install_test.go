@@ -10,15 +10,15 @@ import (
 
 const module = "github.com/k8sconnect/kubectl-k8sconnect"
 
-// Who has Go and nothing else installs a tag, or a commit between tags, by name. Go takes it
-// from the repository, so that it sees what anybody would see: the tag, the files that
-// belong to the module, and no replacement of a module by another.
+// A user with nothing but Go installs a tag, or a commit between tags, by name. Go takes
+// it from the repository, so that it sees what any user would see: the tag, the files
+// that belong to the module, and no replacement of a module by another.
 func TestGoInstall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the product twice")
 	}
 	source := repo{t, clone(t, "source")}
-	source.git("checkout", "-q", "-B", "main") // What is built by CI is on no branch, often.
+	source.git("checkout", "-q", "-B", "main") // In CI, the commit is often on no branch.
 	source.git("add", "-A")
 	source.git("commit", "-q", "--allow-empty", "-m", "what is to be tagged")
 	source.git("tag", "-a", "-m", "v0.99.0", "v0.99.0")

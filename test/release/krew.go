@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// unreleased is the version of the manifest that stands in the repository until there is
-// a first release: krew finds nothing there and installs nothing.
+// unreleased is the version of the manifest in the repository until there is a first
+// release: krew finds nothing there and installs nothing.
 const unreleased = "v0.0.0"
 
 const manifestHead = `# The manifest by which krew installs the plugin. make krew-manifest VERSION=vX.Y.Z writes
@@ -90,5 +90,5 @@ func sha256Of(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// released matches a version that a tag may have; not those between tags.
+// released matches a version that a tag may have, but not those between tags.
 var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(alpha|beta|rc)\.\d+)?$`)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// krewManifest is what krew reads.
+// krewManifest is the part of a manifest that krew reads.
 type krewManifest struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -30,7 +30,7 @@ func ReadStamp(ctx context.Context, root string) (Stamp, error) {
 	}
 	words := strings.Fields(string(out))
 	if len(words) != 3 {
-		return Stamp{}, errors.New("a release is made in a clone with its history: git tells version, commit and date")
+		return Stamp{}, errors.New("a release is made in a clone with its history: git has its version, commit and date")
 	}
 	at, err := time.Parse(time.RFC3339, words[2])
 	return Stamp{Version: words[0], Commit: words[1], At: at}, err
@@ -77,8 +77,8 @@ func Archives(ctx context.Context, root, dist string, platforms []Platform, stam
 	return write(dist, "krew-manifest.yaml", []byte(Manifest(stamp.Version, sums)))
 }
 
-// Notices writes the notices of every program that is in dist/binaries beside it, as
-// PROGRAM.notices, for who packs it in another way.
+// Notices writes the notices of every program in dist/binaries beside it, as
+// PROGRAM.notices, for other ways of packaging.
 func Notices(ctx context.Context, root, dist string, platforms []Platform) error {
 	for _, p := range platforms {
 		for _, name := range []string{program, "webhook"} {
@@ -115,8 +115,8 @@ func Checksums(dist string, stamp Stamp) error {
 	return write(dist, checksums(stamp.Version), []byte(out.String()))
 }
 
-// published are the files in dist but the checksums. What is in folders of it, such as
-// the programs, is not handed out as it is.
+// published are the files in dist except for the checksums. Files in its folders, such as
+// the programs, are not published by themselves.
 func published(dist, version string) ([]string, error) {
 	entries, err := os.ReadDir(dist)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 const rule = "--------------------------------------------------------------------------------\n"
 
-// Notices is the file that has to be with a program: what it holds by whom, and on what
-// conditions. A text that several modules have stands there once.
+// Notices is the file that has to accompany a program: the authors of its parts, and
+// their conditions. A text that several modules have appears once.
 func (s *Software) Notices() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s holds the software below, each on the conditions that follow the list.\n\n", s.Name)

@@ -43,7 +43,7 @@ func ParsePlatforms(text string) ([]Platform, error) {
 
 func (p Platform) String() string { return p.OS + "/" + p.Arch }
 
-// executable is what a program is called there.
+// executable is the file name of a program there.
 func (p Platform) executable(name string) string {
 	if p.OS == "windows" {
 		return name + ".exe"
@@ -56,7 +56,8 @@ func (p Platform) binary(dist, name string) string {
 	return filepath.Join(dist, "binaries", p.OS+"_"+p.Arch, p.executable(name))
 }
 
-// archive is the file name of the plugin's archive: what its system unpacks by itself.
+// archive is the file name of the plugin's archive, in a format that its system unpacks
+// by itself.
 func (p Platform) archive(version string) string {
 	ending := ".tar.gz"
 	if p.OS == "windows" {

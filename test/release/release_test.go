@@ -17,9 +17,9 @@ import (
 )
 
 // Two builds of one commit, in folders of other names and lengths, by users of another
-// language, time zone and file mode, are the same to the byte; and what they make is
-// sound. One platform takes part; all of them with TEST_LONG, and then nothing that the
-// first compiled is at hand for the second.
+// language, time zone and file mode, are the same to the byte; and the result is sound.
+// One platform takes part; all of them with TEST_LONG, and then nothing that the first
+// compiled is available to the second.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the product twice")
@@ -66,7 +66,7 @@ func TestReleaseFolder(t *testing.T) {
 	}
 }
 
-// clone copies the repository: its history, and of its files what is there now.
+// clone copies the repository: its history, and its files as they are now.
 func clone(t *testing.T, name string) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -140,8 +140,7 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// flaws changes what is in the archive, each time by one flaw, and wants the inspection to
-// name it.
+// flaws changes an archive by one flaw at a time, and requires the inspection to name it.
 func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
 	dist := filepath.Join(root, "dist")
 	entries, err := unpack(p.archive(stamp.Version), read(t, filepath.Join(dist, p.archive(stamp.Version))))
@@ -246,7 +245,8 @@ func installed(t *testing.T, dist string, p Platform, stamp Stamp) {
 	}
 }
 
-// all has a checksum for each platform: of the one that was built, and else any.
+// all has a checksum for each platform: the real one for the one that was built, and any
+// for the others.
 func all(t *testing.T, dist string, p Platform, stamp Stamp) map[Platform]string {
 	t.Helper()
 	sums, err := sumsOf(dist, stamp.Version, []Platform{p})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The parts of SPDX 2.3 that say what is in an archive.
+// The parts of SPDX 2.3 that describe the contents of an archive.
 type (
 	document struct {
 		Version       string         `json:"spdxVersion"`

@@ -116,7 +116,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// What is no version is in no program, no file name and no command.
+// Text that is not a version appears in no program, no file name and no command.
 func TestStampRefuses(t *testing.T) {
 	r := newRepo(t)
 	for _, version := range []string{"1.2.3", "v1.2", "v1.2.3.4", "vX.Y.Z", "v01.2.3", "-X", "v1.2.3 x", "v1.2.3\nx", "v1.2.3; touch x", "v1.2.3'"} {
@@ -137,8 +137,8 @@ func TestStampRefuses(t *testing.T) {
 	}
 }
 
-// A shallow clone does not know how many commits there are, nor which one of them changed
-// more than krew's manifest.
+// A shallow clone knows neither the number of commits, nor which one of them changed more
+// than krew's manifest.
 func TestShallow(t *testing.T) {
 	r := newRepo(t)
 	r.git("init", "-q")
@@ -182,8 +182,8 @@ func TestReadyForTheManifest(t *testing.T) {
 	}
 }
 
-// Who packages an unpacked archive of the source does so in a repository of their own:
-// its commits and tags say nothing of this program.
+// A packager with an unpacked archive of the source has a repository of its own: its
+// commits and tags say nothing of this program.
 func TestStampInForeignRepository(t *testing.T) {
 	r := newRepo(t)
 	r.git("init", "-q")

@@ -21,9 +21,9 @@ func CheckTagged(ctx context.Context, root, dist string, stamp Stamp) error {
 	return errors.Join(CheckWhole(ctx, root), checkCommitted(root, dist), checkChart(root, stamp.Version), checkChanges(root, stamp.Version))
 }
 
-// CheckReady wants what krew's manifest needs, before anything is built for it: a version
-// that a tag may have, the whole history, and a tree that is what will be tagged. The
-// checksums of other archives would be found out only once the tag is made.
+// CheckReady checks what krew's manifest needs, before anything is built for it: a
+// version that a tag may have, the whole history, and the tree that will be tagged. Wrong
+// checksums would be found only once the tag exists.
 func CheckReady(ctx context.Context, root string, stamp Stamp) error {
 	if !released.MatchString(stamp.Version) {
 		return fmt.Errorf("%s is no version for a tag: say VERSION=vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
@@ -36,13 +36,13 @@ func CheckReady(ctx context.Context, root string, stamp Stamp) error {
 		return err
 	}
 	if changed != "" {
-		return fmt.Errorf("the tree is not what will be tagged: commit or remove what is changed\n%s", changed)
+		return fmt.Errorf("the tree differs from what will be tagged: commit or remove the changes\n%s", changed)
 	}
 	return nil
 }
 
-// CheckWhole wants the history. The archives tell the last commit that changed more than
-// krew's manifest, and a shallow clone may not have it.
+// CheckWhole requires the whole history. The archives name the last commit that changed
+// more than krew's manifest, and a shallow clone may not have it.
 func CheckWhole(ctx context.Context, root string) error {
 	shallow, err := git(ctx, root, "rev-parse", "--is-shallow-repository")
 	if err == nil && shallow == "true" {

@@ -102,7 +102,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// What a change is checked by here is what it is checked by there.
+// The checks here are those of CI there.
 func TestChecksAreThoseOfCI(t *testing.T) {
 	all := read(t)
 	var runs []string
@@ -149,7 +149,8 @@ func TestMinors(t *testing.T) {
 	}
 }
 
-// What was pushed is what is signed: the digests are read from what the tools print.
+// The pushed images are the signed ones: the digests are read from the output of the
+// tools.
 func TestPushedIsSigned(t *testing.T) {
 	dir, outputs := t.TempDir(), filepath.Join(t.TempDir(), "outputs")
 	for path, prints := range map[string]string{

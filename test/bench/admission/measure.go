@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// row is what was measured of a work in a setup: one value a round.
+// row holds the measurements of a work in a setup: one value a round.
 type row struct {
 	setup, work string
 	perSecond   []float64
@@ -14,7 +14,7 @@ type row struct {
 	calls       float64 // a write
 }
 
-// results are all rows, and what was wrong.
+// results are all rows, and the faults.
 type results struct {
 	started  time.Time
 	rows     []*row
@@ -115,7 +115,7 @@ func (r *results) measure(ctx context.Context, o options, labs []*lab, work stri
 	return r.heard(ctx, o, labs[len(labs)-1], work, heard)
 }
 
-// hearing is what our webhook has done about takeovers so far.
+// hearing counts what our webhook has done about takeovers so far.
 type hearing struct{ warnings, records float64 }
 
 func (l *lab) heard(ctx context.Context) (h hearing, err error) {
@@ -126,8 +126,8 @@ func (l *lab) heard(ctx context.Context) (h hearing, err error) {
 	return h, err
 }
 
-// heard holds that each takeover was warned of, and that what nobody fights over
-// is recorded nowhere.
+// heard checks that each takeover caused a warning, and that uncontested writes are
+// recorded nowhere.
 func (r *results) heard(ctx context.Context, o options, l *lab, work string, before hearing) error {
 	after, err := l.heard(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// memory is what the tracker takes to remember many objects.
+// memory is how much the tracker needs to remember many objects.
 type memory struct {
 	objects     int
 	start       time.Duration // until it was ready

@@ -20,7 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
 )
 
-// What stands between those who write and etcd.
+// These stand between the writers and etcd.
 const (
 	setupNone    = "no webhook"
 	setupNothing = "a webhook that does nothing"

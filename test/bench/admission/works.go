@@ -14,15 +14,15 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// What is written.
+// These are the works.
 const (
 	workSame   = "update by the same owner"
 	workTake   = "takeover"
 	workCreate = "create"
 )
 
-// allWorks are in the order in which they are done: what takeovers leave to be
-// recorded goes on for a while.
+// allWorks are in the order in which they are done: recording takeovers continues for a
+// while after them.
 func allWorks() []string { return []string{workSame, workCreate, workTake} }
 
 func deployments() schema.GroupVersionResource {
@@ -36,7 +36,7 @@ type writer struct {
 	setup  string // in the names, so that the setups never meet
 	// turn counts the turns, so that each write has a value of its own.
 	turn int
-	// takeovers counts those of each object, so that who takes is never who has it.
+	// takeovers counts those of each object, so that the taker is never the owner.
 	takeovers []int
 }
 

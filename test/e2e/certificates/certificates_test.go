@@ -215,7 +215,7 @@ func TestRotationsUnderLoad(t *testing.T) {
 
 	eventually(t, "a rotation is under way", func() bool { return len(read(t, client)["next-ca.crt"]) > 0 })
 	before := authority()
-	two.kill() // its server goes on for a moment with what it has
+	two.kill() // its server continues for a moment with what it has
 	b.set(one)
 	two = start(t, c, "three")
 	eventually(t, "the new one is ready", two.Ready)
@@ -242,8 +242,8 @@ func TestRotationsUnderLoad(t *testing.T) {
 	ownsOnlyBundles(t, client)
 }
 
-// ownsOnlyBundles holds that Helm and others who apply the configuration are
-// not in conflict with the rotator.
+// ownsOnlyBundles checks that Helm and other tools that apply the configuration do not
+// conflict with the rotator.
 func ownsOnlyBundles(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	object, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), configuration, metav1.GetOptions{})

@@ -25,7 +25,7 @@ func (s site) mapper(t *testing.T) func(schema.GroupVersionKind) (*meta.RESTMapp
 	}
 }
 
-// What the webhook may do, and what it may not, in the API server's own words.
+// The webhook's permissions, and what it may not do, in the API server's own words.
 func TestAccess(t *testing.T) {
 	s := newSite(t)
 	type attributes = authorizationv1.ResourceAttributes

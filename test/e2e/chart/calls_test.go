@@ -66,7 +66,7 @@ func TestCalls(t *testing.T) {
 			write:       func(t *testing.T, _, name string) { s.apply(t, deployments, deployment(name, ""), "one") },
 			deprecation: 1,
 		},
-		"create-by-a-controller": { // whoever wrote its template was told
+		"create-by-a-controller": { // the author of its template was warned
 			write: func(t *testing.T, _, name string) {
 				text := strings.Replace(deployment(name, ""), "labels: {}",
 					"ownerReferences: [{apiVersion: example.com/v1, kind: Bird, name: x, uid: x, controller: true}]", 1)
@@ -153,7 +153,7 @@ func TestCalls(t *testing.T) {
 			},
 			ownership: 1,
 		},
-		"dry-run": { // edge case 77: it is told as well
+		"dry-run": { // edge case 77: it gets the warning as well
 			before: func(t *testing.T, ns, name string) {
 				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
 			},

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The first promise, as far as the chart keeps it: the API server goes on without the
-// webhook, and counts that under the name that the alert asks for.
+// The first promise, as far as the chart keeps it: the API server continues without the
+// webhook, and counts that under the name that the alert uses.
 func TestWritesPassWithoutTheWebhook(t *testing.T) {
 	s := newSite(t)
 	s.namespace(t, "work")

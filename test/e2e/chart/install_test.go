@@ -19,9 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
 )
 
-// A release's life. Pods are admitted to a namespace that enforces restricted, and
-// run on a node that kwok plays; what the webhook wrote into its own objects is left
-// alone by upgrade and rollback, and is gone after uninstall.
+// A release's life. Pods are admitted to a namespace that enforces restricted, and run on
+// a node that kwok plays; what the webhook wrote into its own objects survives upgrade
+// and rollback, and is gone after uninstall.
 func TestLife(t *testing.T) {
 	s := newSite(t)
 	const release, home = "life", "life-home"
@@ -87,7 +87,7 @@ func (s site) fill(t *testing.T, release, home string) {
 	}
 }
 
-// filled returns what is written there, by where.
+// filled returns the written values, by place.
 func (s site) filled(t *testing.T, release, home string) map[string]string {
 	t.Helper()
 	filled := map[string]string{}

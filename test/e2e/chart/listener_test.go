@@ -23,8 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// listener stands where the webhook would: it allows everything, and remembers what
-// it was asked.
+// listener takes the webhook's place: it allows everything, and records the requests.
 type listener struct {
 	caBundle []byte
 	server   *httptest.Server
@@ -61,7 +60,7 @@ func (s site) listen(t *testing.T, release, namespace string) *listener {
 		if err := s.in(configMaps, "default").Delete(t.Context(), "probe", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		// Of its kind, there are deprecated fields.
+		// This kind has deprecated fields.
 		account := object(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: probe, namespace: default}}")
 		if _, err := s.in(accounts, "default").Create(t.Context(), account, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 			t.Fatal(err)

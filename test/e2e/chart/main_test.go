@@ -1,4 +1,4 @@
-// Package chart_test holds the chart's promises against a real API server: what it
+// Package chart_test checks the chart's promises against a real API server: what it
 // accepts, what it grants, and what it asks the webhook about.
 package chart_test
 

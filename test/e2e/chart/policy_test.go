@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Edge case 103: whoever has the webhook's own token can make the API server ask it
-// less, and nothing else. Under every set of values that makes a configuration.
+// Edge case 103: a client with the webhook's own token can make the API server ask it
+// less, and nothing else, under every set of values that makes a configuration.
 func TestPolicy(t *testing.T) {
 	s := newSite(t)
 	_, bundle := certificateFor(t, "policy")
@@ -101,7 +101,7 @@ func TestPolicy(t *testing.T) {
 					t.Errorf("%s: %v, want the policy's refusal", path, err)
 				}
 			}
-			// It is about nobody else.
+			// It restricts no other account.
 			admin := s.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 			if _, err := admin.Patch(t.Context(), release, types.JSONPatchType, []byte(`[{"op":"add","path":"/webhooks/0/timeoutSeconds","value":2}]`), metav1.PatchOptions{}); err != nil {
 				t.Error(err)

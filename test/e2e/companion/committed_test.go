@@ -22,8 +22,8 @@ metadata: {name: web, namespace: refused}
 spec: {type: ` + sort + `, sessionAffinity: ` + affinity + `, ports: [{port: 80}]}`
 }
 
-// Edge case 72: what was admitted may still be refused, here by a quota, which is
-// asked last. It leaves no trace in the record, and its user is not taken for the one
+// Edge case 72: a write that was admitted may still be refused, here by a quota, which is
+// checked last. It leaves no trace in the record, and its user is not mistaken for that
 // of the write that passed.
 func TestRefusedAfterAdmission(t *testing.T) {
 	c := newClient(t, "")

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
 )
 
-// Helm upgrades over what somebody has changed with kubectl. It is told, whichever
-// way it writes, and prints it; the other object of the chart is not spoken of.
+// Helm upgrades over a change made with kubectl. It gets a warning, whichever way it
+// writes, and prints it; there is no warning about the other object of the chart.
 func TestHelmUpgrade(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"server": {"--server-side=true", "--force-conflicts"},

@@ -113,7 +113,7 @@ func (s *site) install(ctx context.Context, c *cluster.Cluster) error {
 	if err := s.webhook.BePatient(ctx); err != nil {
 		return err
 	}
-	for { // What happens before the first checkpoint is nobody's promise.
+	for { // No promise covers the time before the first checkpoint.
 		list, err := client.Resource(configMaps).Namespace(companion.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "k8sconnect.io/tracker=true"})
 		if err != nil || len(list.Items) > 0 {
 			return err
@@ -169,7 +169,7 @@ func (c *client) namespace(t *testing.T, name string) {
 	c.told()
 }
 
-// record returns what is recorded of an object; nothing where there is no record.
+// record returns the record of an object; nothing if there is none.
 func (c *client) record(t *testing.T, o *unstructured.Unstructured) []ownership.Entry {
 	t.Helper()
 	list, err := c.Resource(records).Namespace(o.GetNamespace()).List(t.Context(), metav1.ListOptions{})
@@ -188,7 +188,7 @@ func (c *client) record(t *testing.T, o *unstructured.Unstructured) []ownership.
 	return nil
 }
 
-// kubectl runs kubectl, and returns what it says on stderr.
+// kubectl runs kubectl, and returns its stderr.
 func (c *client) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath, "--cache-dir", t.TempDir())...)

@@ -26,10 +26,10 @@ spec:
     spec: {containers: [{name: app, image: "registry.example/web:1"}]}`
 }
 
-// taking is who took a path from whom, as which user, as a record says it.
+// taking is a takeover as a record describes it: the path, both managers, and the user.
 type taking struct{ Path, From, To, User string }
 
-// takings returns what was taken, in its order.
+// takings returns the takeovers, in order.
 func takings(entries []ownership.Entry) []taking {
 	names := func(holders []ownership.Holder) string {
 		var out []string
@@ -51,7 +51,7 @@ func takings(entries []ownership.Entry) []taking {
 	return out
 }
 
-// awaitTaken waits until a record says of a path that it was taken by somebody.
+// awaitTaken waits until a record says that a path was taken.
 func (c *client) awaitTaken(t *testing.T, o *unstructured.Unstructured, want taking) {
 	t.Helper()
 	var got []taking
@@ -69,10 +69,10 @@ func (c *client) awaitTaken(t *testing.T, o *unstructured.Unstructured, want tak
 	}
 }
 
-// Edge case 71: what the autoscaler takes goes through /scale, which no admission
-// webhook sees with its owners. It is in the record all the same, with the
-// controller's manager, and with no user, since nobody vouches for one. Whoever takes
-// it back is told.
+// Edge case 71: the autoscaler takes fields through /scale, which no admission webhook
+// sees with its owners. The takeover is in the record nevertheless, with the controller's
+// manager, and without a user, since none is certain. A client that takes it back gets a
+// warning.
 func TestAutoscaler(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "autoscaled")
@@ -99,8 +99,8 @@ spec:
 	c.awaitTaken(t, o, taking{".spec.replicas", "kube-controller-manager (scale)", "flux", "kubernetes-admin"})
 }
 
-// Edge case 71, by hand: kubectl scale takes, and no user is recorded, least of all
-// the one who wrote before. Who takes it back by force is recorded by name.
+// Edge case 71, by hand: kubectl scale takes, and no user is recorded, least of all that
+// of the previous write. A user who takes it back by force is recorded by name.
 func TestKubectlScale(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "scaled")

@@ -37,9 +37,9 @@ func (c *client) birds(t *testing.T, namespace string) {
 	})
 }
 
-// Edge case 74: names come from whoever writes. A newline in one would drop the
-// warning on its way, and an escape would reach a terminal; neither does, and however
-// many paths were taken, the lines are few and short.
+// Edge case 74: writers choose the names. A newline in one would drop the warning on its
+// way, and an escape would reach a terminal; neither happens, and however many paths were
+// taken, the lines are few and short.
 func TestWarningsArrive(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "texts")
@@ -102,7 +102,7 @@ func TestNamelessAndDeleted(t *testing.T) {
 		last = o.GetName()
 		want := "Bird/nameless/" + last + ": example.com/v1beta1 is deprecated; use v1"
 		if told := strings.Join(c.told(), "\n"); !strings.Contains(told, want) {
-			t.Errorf("told %q, want %q", told, want)
+			t.Errorf("warned %q, want %q", told, want)
 		}
 	}
 	if err := door.Delete(t.Context(), last, metav1.DeleteOptions{}); err != nil {

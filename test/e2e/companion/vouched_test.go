@@ -24,7 +24,7 @@ const stolen = "example.com/stolen"
 
 var fish = schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "fish"}
 
-// fishDefinition is of a group that nobody permits the webhook.
+// fishDefinition is in a group that the webhook has no permission for.
 const fishDefinition = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -36,9 +36,9 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}`
 
-// Nothing that was taken is called "no takeover is recorded". Of every kind that the API
+// A takeover is never reported as "no takeover is recorded". For every kind that the API
 // server serves, and in each namespace that has one, a label is taken by force; then the
-// history of that path shows it, or says that it is not known, with status 2.
+// history of that path shows it, or says that it is unknown, with status 2.
 func TestHistoryIsVouchedFor(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "vouched")
@@ -174,7 +174,7 @@ func (c *client) steal(t *testing.T) []*unstructured.Unstructured {
 	return out
 }
 
-// stealFrom returns the object, or nil if somebody else removed it meanwhile.
+// stealFrom returns the object, or nil if it was removed in the meantime.
 func (c *client) stealFrom(t *testing.T, gvr schema.GroupVersionResource, o unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	var is *unstructured.Unstructured
@@ -191,7 +191,7 @@ func (c *client) stealFrom(t *testing.T, gvr schema.GroupVersionResource, o unst
 	return is
 }
 
-// history asks the plugin who owned a path before.
+// history asks the plugin for the former owners of a path.
 func (c *client) history(t *testing.T, o *unstructured.Unstructured, path string) (said string, status int) {
 	t.Helper()
 	gvk := o.GroupVersionKind()

@@ -157,7 +157,7 @@ func (s *server) compare(t *testing.T, groupVersion string, r metav1.APIResource
 	if n.Use.Empty() {
 		return true
 	}
-	// What is advised is there, and the server does not warn of it.
+	// The advised version exists, and the server does not warn about it.
 	lists, err := s.discovery.ServerResourcesForGroupVersion(n.Use.GroupVersion().String())
 	if err != nil {
 		t.Errorf("%s: use %s: %v", kind, n.Use, err)

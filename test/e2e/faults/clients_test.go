@@ -19,8 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// TestCertifiedClients asks API servers for a certificate (edge case 101): one that is
-// configured as docs/webhook.md says is answered, and nobody else gets as far as asking.
+// TestCertifiedClients requires a certificate of API servers (edge case 101): one that is
+// configured as docs/webhook.md says is answered, and no other client can even send a
+// request.
 func TestCertifiedClients(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

@@ -1,7 +1,6 @@
-// Package faults holds the webhook's promises while everything around it fails:
-// no write is denied, none is delayed beyond the time-out, and in the end the
-// records, with the gaps that are declared, say what really happened.
+// Package faults checks the webhook's promises while everything around it fails: no write
+// is denied, none is delayed beyond the time-out, and in the end the records, together
+// with the declared gaps, say what really happened.
 //
-// The webhook is the program, installed by the chart. The truth is kept by those
-// who write.
+// The webhook is the program, installed by the chart. The writers keep the truth.
 package faults_test

@@ -26,7 +26,8 @@ import (
 
 const (
 	managers = 8
-	// patience is for what has to come some time. It ends only a test that fails.
+	// patience bounds waits for what has to come eventually. It ends only a test that
+	// fails.
 	patience = 8 * time.Minute
 	// settleFor is how long the records may take to say all of it.
 	settleFor = patience
@@ -40,7 +41,7 @@ func objects() int {
 	return 300
 }
 
-// trial is a cluster with the webhook, and those who write.
+// trial is a cluster with the webhook, and its writers.
 type trial struct {
 	*cluster.Cluster
 	*companion.Companion
@@ -92,8 +93,8 @@ func beginFrom(t *testing.T, options cluster.Options, webhook companion.Options)
 	return tr
 }
 
-// first starts the first replica and waits until there is a checkpoint: what
-// happens before that is nobody's promise.
+// first starts the first replica and waits until there is a checkpoint: no promise covers
+// the time before that.
 func (tr *trial) first(t *testing.T) *companion.Replica {
 	t.Helper()
 	r := tr.replica(t)
@@ -144,8 +145,8 @@ func (tr *trial) takeovers(ctx context.Context, share float64) bool {
 	return true
 }
 
-// load writes while disturb does what it does, and until there were twice as many
-// takeovers as there are objects: how long that takes is the machine's affair.
+// load writes while disturb acts, and until there were twice as many takeovers as there
+// are objects: how long that takes depends on the machine.
 func (tr *trial) load(t *testing.T, seed uint64, disturb func(ctx context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -173,7 +174,7 @@ const (
 	// noGaps: but for such as the API server's watch cache makes where a machine takes
 	// longer than it remembers.
 	noGaps gaps = iota
-	// orGaps: what is not exact is in a gap.
+	// orGaps: anything inexact is in a gap.
 	orGaps
 	someGaps
 )
@@ -191,7 +192,7 @@ func (tr *trial) expect(t *testing.T, want gaps) {
 		}
 		is.gaps = len(c.Gaps) > 0
 		switch {
-		case want == noGaps && slices.ContainsFunc(c.Gaps, needless): // What is declared is never taken back.
+		case want == noGaps && slices.ContainsFunc(c.Gaps, needless): // A declared gap is never taken back.
 			is.wrong, is.final = fmt.Sprintf("gaps are declared: %v", c.Gaps), true
 		case !is.gaps && want == someGaps:
 			is.wrong = "no gap is declared"
@@ -240,7 +241,7 @@ func (tr *trial) records(ctx context.Context) ([]ownership.Record, error) {
 	return records, nil
 }
 
-// coverage is what the tracker says of the time it watched.
+// coverage is what the tracker says about the time it watched.
 type coverage struct {
 	Since time.Time `json:"since"`
 	Gaps  []span    `json:"gaps"`

@@ -28,8 +28,8 @@ import (
 )
 
 // TestStrangers sends reviews that are not the API server's (edge case 101): they are
-// refused before their bodies are read, nothing of them is recorded, and they neither
-// fill memory nor the log.
+// refused before their bodies are read, nothing of them is recorded, and they fill
+// neither memory nor the log.
 func TestStrangers(t *testing.T) {
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	r := tr.first(t)
@@ -69,7 +69,7 @@ func TestStrangers(t *testing.T) {
 			t.Fatalf("a body that never comes: %q", status)
 		}
 	}
-	for range 200 { // Nor is what is no TLS.
+	for range 200 { // Nor is anything that is not TLS.
 		connection, err := net.Dial("tcp", r.AdmissionAddress())
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func promise(connection net.Conn, host string) string {
 	return status
 }
 
-// forged is a review of a taking by a user who never wrote.
+// forged is a review of a takeover by a user who never wrote.
 func forged(t *testing.T, namespace, name string, uid types.UID, version string) string {
 	t.Helper()
 	side := func(manager string) runtime.RawExtension {
@@ -130,9 +130,9 @@ func forged(t *testing.T, namespace, name string, uid types.UID, version string)
 	return string(text)
 }
 
-// TestTampered changes the configuration as whoever may: it is put back, and said; the
-// secret of its paths stays through upgrades, and a new one is used when it is deleted
-// (edge case 103).
+// TestTampered changes the configuration as a user with the right to do so: the change is
+// undone and reported; the secret of its paths stays through upgrades, and a new one is
+// used when it is deleted (edge case 103).
 func TestTampered(t *testing.T) {
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	tr.first(t)
@@ -150,7 +150,7 @@ func TestTampered(t *testing.T) {
 	if now := *tr.entries(t)[0].ClientConfig.Service.Path; now != path {
 		t.Errorf("an upgrade made the path %s of %s", now, path)
 	}
-	// An upgrade may take entries away: nobody owns a part of them that would stay.
+	// An upgrade may remove entries: no manager owns a part of them that would stay.
 	tr.await(t, "the webhook owns nothing", func() bool { return !tr.owned(t) })
 	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.deprecation=false")
 	if n := len(tr.entries(t)); n != 2 {

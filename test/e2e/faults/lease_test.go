@@ -10,9 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// To delete the Lease is how people have replicas agree anew on who leads. With the
-// chart's permissions the webhook makes it again, and leads on; a name that another
-// replica has written into it meanwhile is left there.
+// Users delete the Lease to make replicas elect a new leader. With the chart's
+// permissions the webhook creates it again, and keeps leading; if another replica has
+// written its name into it in the meantime, that stays.
 func TestLeaseDeleted(t *testing.T) {
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	r := tr.first(t)

@@ -54,10 +54,10 @@ func TestReplicas(t *testing.T) {
 	tr.expect(t, noGaps)
 }
 
-// TestServerRestarted ends the API server under the webhook and those who write.
-// Its watch cache knows nothing of before its start, so that what happened around
-// the restart is a gap that is declared. The last time, it is away for longer than the
-// webhook can lead without it, and the webhook ends: the kubelet starts it again.
+// TestServerRestarted ends the API server under the webhook and the writers. Its watch
+// cache knows nothing from before its start, so changes around the restart are a declared
+// gap. The last time, it is away for longer than the webhook can lead without it, and the
+// webhook ends: the kubelet starts it again.
 func TestServerRestarted(t *testing.T) {
 	tr := begin(t, cluster.Options{})
 	tr.OwnOnly(t)
@@ -97,8 +97,8 @@ func TestServerRestarted(t *testing.T) {
 	}
 }
 
-// TestExpired has the webhook away for longer than the API server remembers: what
-// happened meanwhile is not known, and that is said.
+// TestExpired keeps the webhook away for longer than the API server remembers: the
+// changes in that time are unknown, and declared so.
 func TestExpired(t *testing.T) {
 	tr := begin(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=2s"}})
 	r := tr.first(t)
@@ -175,8 +175,8 @@ func TestRefused(t *testing.T) {
 	tr.expect(t, noGaps)
 }
 
-// TestUncontested holds that traffic nobody fights over writes no record: the one that
-// there is, is of a takeover after all of it.
+// TestUncontested checks that uncontested traffic writes no record: the only one is of a
+// takeover after all of it.
 func TestUncontested(t *testing.T) {
 	tr := begin(t, cluster.Options{})
 	r := tr.first(t)

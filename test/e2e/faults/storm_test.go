@@ -23,11 +23,10 @@ import (
 // otherwise: more than the first burst, and few enough for a test of some minutes.
 const stormOf = 1500
 
-// TestStorm takes over many objects at once, of several namespaces, at the chart's
-// defaults and with two replicas (edge case 99). Each takeover is recorded or declared
-// in the end, with its user and once. Until then, what is missing is counted beside the
-// checkpoint; and what is taken over elsewhere meanwhile does not wait for it (edge
-// case 100).
+// TestStorm takes over many objects at once, in several namespaces, at the chart's
+// defaults and with two replicas (edge case 99). In the end each takeover is recorded or
+// declared, with its user and once. Until then, missing ones are counted beside the
+// checkpoint, and takeovers elsewhere do not wait for them (edge case 100).
 func TestStorm(t *testing.T) {
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	leader := tr.first(t)
@@ -97,7 +96,7 @@ func TestStorm(t *testing.T) {
 			nameless++
 		}
 	}
-	// On a machine that is slow, the API server goes on without some answers.
+	// On a slow machine, the API server continues without some answers.
 	if ignored := tr.ignored(t); nameless > ignored {
 		t.Errorf("%d of %d records have no user, and %d reviews had no answer", nameless, len(of), ignored)
 	}
@@ -170,7 +169,8 @@ func (tr *trial) take(t *testing.T, namespace, name, manager string) types.UID {
 	return got.GetUID()
 }
 
-// recorded returns of which objects a takeover from a manager is recorded, by whom.
+// recorded returns the objects for which a takeover from a manager is recorded, and by
+// which user.
 func (tr *trial) recorded(t *testing.T, from string) (int, map[types.UID]string) {
 	t.Helper()
 	records, err := tr.records(t.Context())

@@ -26,16 +26,17 @@ import (
 // fought is the path that all writers of a truth write.
 const fought = ".data.k"
 
-// truth is what really happened to some ConfigMaps that several managers write,
-// as the writers themselves know it: they write each object one after the other,
-// and look whenever they have no answer.
+// truth is what really happened to some ConfigMaps that several managers write, as the
+// writers themselves know it: they write each object one after the other, and read it
+// whenever they get no answer.
 type truth struct {
 	client   dynamic.ResourceInterface
 	subjects []*contested
 	taken    atomic.Int64 // takeovers of all
 }
 
-// contested is a ConfigMap and who took its value from whom, how often.
+// contested is a ConfigMap and the takeovers of its value, with both managers and their
+// number.
 type contested struct {
 	mu    sync.Mutex
 	name  string
@@ -47,7 +48,7 @@ type contested struct {
 	lastTaken time.Time
 }
 
-// writes is what became of the writes of one load.
+// writes counts the results of the writes of one load.
 type writes struct {
 	mu      sync.Mutex
 	done    int
@@ -70,10 +71,9 @@ func newTruth(t *testing.T, client dynamic.Interface, namespace string, n int) *
 	return tr
 }
 
-// load lets so many managers write to random objects until ctx ends: by forced
-// apply or by update, always another value. A write that the server did not
-// carry out for reasons of its own is looked into and left; one that was denied
-// is noted.
+// load makes that many managers write to random objects until ctx ends: by forced apply
+// or by update, always another value. A write that the server did not carry out for
+// reasons of its own is looked into and left; a denied one is recorded.
 func (tr *truth) load(ctx context.Context, managers int, seed uint64) *writes {
 	w := &writes{}
 	var all sync.WaitGroup
@@ -166,27 +166,27 @@ func pair(a, b string) string { return strings.Join(slices.Sorted(slices.Values(
 // total is how many takeovers there were.
 func (tr *truth) total() int { return int(tr.taken.Load()) }
 
-// said is what the webhook says of the writes, up to now.
+// said is what the webhook says of the writes so far.
 type said struct {
 	records []ownership.Record
 	// gaps are declared: a record may know fewer takeovers than there were.
 	gaps bool
-	// wrong, if set, is what is not as it should be apart from the records; final says
-	// that it cannot come right any more.
+	// wrong, if set, says what is wrong apart from the records; final says that it can no
+	// longer come right.
 	wrong string
 	final bool
 	// idle is set while no replica has anything left to record.
 	idle bool
 }
 
-// idleFor is how long all replicas have nothing left to record until what is wrong stays
-// wrong: a busy machine may be late with what was written last.
+// idleFor is how long all replicas must have nothing left to record before a fault counts
+// as final: a busy machine may be late with the last writes.
 const idleFor = time.Minute
 
-// settled waits until the records say what the truth is, and returns what still differs
-// when ctx ends, or when it cannot come right any more: one line an object. Where gaps
-// are declared, a record may know fewer takeovers than there were, but nothing that was
-// not; its last owner is right all the same.
+// settled waits until the records match the truth, and returns the remaining differences
+// when ctx ends, or when they can no longer come right: one line an object. Where gaps
+// are declared, a record may know fewer takeovers than there were, but none that did not
+// happen; its last owner is right in any case.
 func (tr *truth) settled(ctx context.Context, read func(context.Context) (said, error)) []string {
 	differences := []string{"no records were read"}
 	for busy := time.Now(); ; {

@@ -18,9 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// TestUpgrade upgrades from another version and goes back to it, while eight managers
-// write: nobody is denied, and afterwards warnings and records are right. PREVIOUS is
-// the folder of that version, with its bin/webhook and bin/helm.
+// TestUpgrade upgrades from another version and back, while eight managers write: no
+// write is denied, and afterwards warnings and records are right. PREVIOUS is the folder
+// of that version, with its bin/webhook and bin/helm.
 func TestUpgrade(t *testing.T) {
 	previous := os.Getenv("PREVIOUS")
 	if previous == "" {

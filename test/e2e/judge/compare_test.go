@@ -12,18 +12,18 @@ import (
 // span is a time of which the webhook says that it does not know all.
 type span struct{ From, To time.Time }
 
-// verdicts is what there is to complain of.
+// verdicts are the complaints.
 type verdicts struct {
-	// calm is set where nothing was killed and each call was answered: then whatever was
-	// taken is recorded as that, with its user. (Of what nobody took, a replica that did
-	// not answer the call may record that it was lost.)
+	// calm is set if nothing was killed and each call was answered: then every takeover
+	// is recorded as such, with its user. (For a path that was not taken, a replica that
+	// did not answer the call may record that it was lost.)
 	calm     bool
 	gaps     []span
 	receipts map[string]receipt
 	found    []string
 	// entries are those of the records, by object.
 	entries map[string][]entry
-	// users counts the entries that name their user, of all that somebody took.
+	// users counts the entries with a user, among all takeovers.
 	users, of int
 }
 
@@ -31,7 +31,7 @@ func (v *verdicts) complain(l life, format string, args ...any) {
 	v.found = append(v.found, l.name+": "+fmt.Sprintf(format, args...))
 }
 
-// complainOf complains of what is said of a path, and adds all that there is to judge it by.
+// complainOf complains about a statement on a path, and adds all the evidence.
 func (v *verdicts) complainOf(l life, path, format string, args ...any) {
 	v.complain(l, "%s\n%s", fmt.Sprintf(format, args...), v.evidence(l, path))
 }
@@ -56,7 +56,7 @@ func holders(list []map[string]any) []string {
 	return out
 }
 
-// record is what is kept of an object.
+// record is the stored record of an object.
 type record struct {
 	Object struct{ Name, UID string }
 
@@ -64,8 +64,8 @@ type record struct {
 	Dropped, Lost int
 }
 
-// record holds a record against what happened: nothing in it that did not happen as it
-// says, and all that did, but for what is said to be missing.
+// record checks a record against what happened: it has nothing that did not happen as it
+// says, and everything that did, except for declared losses.
 func (v *verdicts) record(l life, r record) {
 	v.entries[l.name] = r.Transitions
 	counted := map[string]int{}
@@ -114,7 +114,7 @@ func (v *verdicts) entry(l life, e entry) {
 		}
 	}
 	if e.Gap && e.Kind != taken && e.User == "" {
-		return // It is what changed in all. A verdict and a user are those of one write.
+		return // It is the total change. A verdict and a user are those of one write.
 	}
 	last := e.ResourceVersions[len(e.ResourceVersions)-1]
 	c, ok := l.changes[last][e.Path]
@@ -154,7 +154,7 @@ func named(owner string) string {
 	return name
 }
 
-// takenOf is what is taken from others than the manager who takes it, by path.
+// takenOf returns what is taken from managers other than the taker, by path.
 func takenOf(changes map[string]change) map[string]change {
 	out := map[string]change{}
 	for path, c := range changes {
@@ -172,8 +172,8 @@ func takenOf(changes map[string]change) map[string]change {
 	return out
 }
 
-// warnings holds what a writer was told against what its write took, and what it would
-// have taken from the version that it was tried on first, if that was an old one.
+// warnings checks a writer's warnings against what its write took, and against what it
+// would have taken from the version that it was first tried on, if that was an old one.
 func (v *verdicts) warnings(l life, stamp string, r receipt) {
 	revision := l.stamps[stamp]
 	took := takenOf(l.changes[revision])
@@ -188,7 +188,7 @@ func (v *verdicts) warnings(l life, stamp string, r receipt) {
 	}
 }
 
-// told says what is wrong with what a writer was told, if anything.
+// told says what is wrong with a writer's warnings, if anything.
 func (v *verdicts) told(l life, stamp string, r receipt, took, first map[string]change) string {
 	n := 0
 	for _, text := range r.warnings {
@@ -247,7 +247,7 @@ func ownersText(owners []string) string {
 	return strings.Join(out, ", ")
 }
 
-// audited is what the audit log says that a request took.
+// audited is what a request took according to the audit log.
 type audited struct {
 	Path     string
 	From, By []string
@@ -255,9 +255,9 @@ type audited struct {
 	More     int
 }
 
-// audit holds the annotations of a request against what it took; or against what it would
-// have taken from the version that it was tried on first: the audit log keeps the first
-// word.
+// audit checks the annotations of a request against what it took, or against what it
+// would have taken from the version that it was first tried on: the audit log keeps the
+// first statement.
 func (v *verdicts) audit(l life, revision string, entries []audited, answered bool) {
 	fault := v.annotated(l.changes[revision], revision, entries, answered)
 	for _, changes := range l.first[revision] {

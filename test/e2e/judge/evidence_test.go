@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// evidence is all that there is to judge what is said of a path: each change of it that
-// etcd has, when its write was under way by the writer's clock, what the record says of it,
-// and the gaps.
+// evidence is everything that is needed to judge a statement on a path: each change of it
+// that etcd has, when its write was in progress by the writer's clock, what the record
+// says of it, and the gaps.
 func (v *verdicts) evidence(l life, path string) string {
 	var lines []string
 	for _, revision := range l.revisions {
@@ -31,7 +31,7 @@ func (v *verdicts) evidence(l life, path string) string {
 }
 
 // attempts is what a write took, and what it would have taken from each version that the
-// API server may have tried it on first.
+// API server may first have tried it on.
 func (v *verdicts) attempts(l life, revision string, r receipt) string {
 	var lines []string
 	list := func(on string, changes map[string]change) {

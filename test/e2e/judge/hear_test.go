@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// hear takes what is said of the writes and may still come.
+// hear collects the statements on the writes, which may still arrive.
 func (c *court) hear(t *testing.T, v *verdicts, lives map[string]life) {
 	t.Helper()
 	var coverage struct{ Gaps []span }

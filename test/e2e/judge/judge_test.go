@@ -37,8 +37,8 @@ func objects() int {
 	return 100
 }
 
-// patience is for what has to come some time, at the pace of the chart's defaults. It
-// ends only a test that fails.
+// patience bounds waits for what has to come eventually, at the rate of the chart's
+// defaults. It ends only a test that fails.
 func patience() time.Duration { return 10*time.Minute + time.Duration(objects())*time.Second }
 
 // court is a cluster with the webhook at the chart's defaults, and its judge.
@@ -125,7 +125,7 @@ func (c *court) await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// tracked is what the webhook says of its watch.
+// tracked is what the webhook says it watches.
 func (c *court) tracked(t *testing.T) map[string]string {
 	t.Helper()
 	list, err := c.client.Resource(resource("", "v1", "configmaps")).Namespace(companion.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "k8sconnect.io/tracker=true"})
@@ -180,8 +180,8 @@ func TestKilled(t *testing.T) {
 	c.judge(t, false)
 }
 
-// TestUnanswered judges them while about half of the calls of the webhook have no answer:
-// what is taken where nobody saw the values is recorded all the same, as lost.
+// TestUnanswered judges the replicas while about half of the webhook's calls get no
+// answer: a takeover whose values no replica saw is still recorded, as lost.
 func TestUnanswered(t *testing.T) {
 	c := newCourt(t)
 	written := make(chan struct{})
@@ -262,8 +262,8 @@ func (c *court) ignored(t *testing.T) (n int) {
 	return n
 }
 
-// judge waits until all that is said of the writes is what etcd says, and complains of
-// what is not.
+// judge waits until all statements on the writes match etcd, and complains about those
+// that do not.
 func (c *court) judge(t *testing.T, calm bool) {
 	t.Helper()
 	lives := map[string]life{}
@@ -300,8 +300,8 @@ func (c *court) judge(t *testing.T, calm bool) {
 		c.load.done.Load(), takeovers, len(lives), len(v.gaps), v.users, v.of)
 }
 
-// idleFor is how long no replica has anything left to record until what is wrong stays
-// wrong.
+// idleFor is how long all replicas must have nothing left to record before a fault counts
+// as final.
 const idleFor = time.Minute
 
 // settled waits until there is nothing to complain of the records and Events, or until
@@ -338,7 +338,7 @@ func (c *court) idle(t *testing.T) bool {
 	return true
 }
 
-// log is what the replicas say.
+// log is the replicas' log.
 type log struct {
 	mu   sync.Mutex
 	text []byte

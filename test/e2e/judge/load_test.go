@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// stampName is the annotation in which each write says who made it.
+	// stampName is the annotation in which each write names its writer.
 	stampName = "judge"
 	// adopting begins the stamp of a write that moves an entry of managed fields.
 	adopting = "adopt-"
@@ -37,11 +37,11 @@ type receipt struct {
 	err      error
 }
 
-// load is who writes, and what they know of it.
+// load is the writers, and what they know of their writes.
 type load struct {
 	namespace string
 	names     []string
-	locks     []sync.Mutex // of each object: writes to one come one after the other
+	locks     []sync.Mutex // one for each object: writes to it come one after the other
 	done      atomic.Int64
 
 	mu       sync.Mutex
@@ -69,7 +69,7 @@ func newLoad(namespace string, objects int) *load {
 	return l
 }
 
-// run has all users write so many times in all, to random objects.
+// run makes all users together write that many times, to random objects.
 func (l *load) run(t *testing.T, config *rest.Config, writes int, seed uint64) {
 	t.Helper()
 	until := l.done.Load() + int64(writes)
@@ -214,7 +214,7 @@ func merged(a, b map[string]any) map[string]any {
 			a[key] = below
 			continue
 		}
-		itself := len(has) == 0 || len(inside) == 0 // One of them holds the path, and not what is below.
+		itself := len(has) == 0 || len(inside) == 0 // One of them holds the path, but nothing below it.
 		a[key] = merged(has, inside)
 		if below := a[key].(map[string]any); itself && len(below) > 0 {
 			below["."] = map[string]any{}

@@ -15,12 +15,13 @@ import (
 const (
 	taken    = "taken"
 	released = "released"
-	// moved: other owners, and the same value. Nobody took anything.
+	// moved: other owners, and the same value. Nothing was taken.
 	moved = "moved"
 	// own: another value, from a manager to itself by other means. That it took something
 	// may be recorded and need not be.
 	own = "own"
-	// lost is what a record may say where nobody saw the values, or there are none to see.
+	// lost is allowed in a record if no replica saw the values, or if there are none to
+	// see.
 	lost = "lost"
 )
 
@@ -32,7 +33,7 @@ type change struct {
 	stamp         string
 }
 
-// state is what an object was at one revision: owners and values by path.
+// state is an object at one revision: owners and values by path.
 type state struct {
 	owners map[string][]string
 	values map[string]string
@@ -46,11 +47,11 @@ type life struct {
 	revisions []string
 	// changes by revision and path, only where an owner lost what others hold.
 	changes map[string]map[string]change
-	// first is what a write would have taken from versions that were not the present one
-	// any more, latest first: the API server tries it on a cached version, admits it with
-	// that, and only then sees that there is a newer one, and admits it again.
+	// first is what a write would have taken from versions that were already outdated,
+	// latest first: the API server tries it on a cached version, admits it with that, and
+	// only then sees that there is a newer one, and admits it again.
 	first  map[string][]map[string]change
-	stamps map[string]string // revisions by the stamp of who wrote them
+	stamps map[string]string // revisions by the stamp of their writer
 }
 
 func lifeOf(t *testing.T, name string, versions []version) life {
@@ -110,7 +111,7 @@ func stateOf(t *testing.T, object map[string]any) state {
 	return s
 }
 
-// ownerText tells owners apart: manager, how, and version.
+// ownerText identifies an owner: manager, how, and version.
 func ownerText(e map[string]any) string {
 	how, _ := e["operation"].(string)
 	if sub, _ := e["subresource"].(string); sub != "" {
@@ -175,8 +176,8 @@ func between(was, is state) map[string]change {
 			continue
 		}
 		c := change{path: path, before: before, after: after, stamp: is.stamp}
-		// What is in neither version is the same, too: an empty map of data is owned, and the
-		// API server does not store it.
+		// A path in neither version counts as the same, too: an empty map of data is
+		// owned, and the API server does not store it.
 		switch same := was.values[path] == is.values[path]; {
 		case !same:
 			c.kind = taken
@@ -187,7 +188,7 @@ func between(was, is state) map[string]change {
 		case len(minus(after, before)) > 0 || strings.HasPrefix(is.stamp, adopting) || byOtherMeans(minus(before, after), after):
 			c.kind = moved
 		case was.values[path] == "":
-			c.kind = lost // It is stored nowhere: taken or released, nobody can tell.
+			c.kind = lost // It is stored nowhere: taken or released is unknown.
 		default:
 			c.kind = released
 		}
@@ -199,7 +200,7 @@ func between(was, is state) map[string]change {
 // mayBeTaken reports whether a change may be recorded as taken.
 func (c change) mayBeTaken() bool { return c.kind == taken || c.kind == own }
 
-// byOtherMeans reports whether the managers of all who lost a path hold it still.
+// byOtherMeans reports whether the managers of all who lost a path still hold it.
 func byOtherMeans(lost, after []string) bool {
 	return !slices.ContainsFunc(lost, func(l string) bool {
 		return !slices.ContainsFunc(after, func(o string) bool { return named(o) == named(l) })

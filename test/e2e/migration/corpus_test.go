@@ -25,7 +25,7 @@ import (
 type manifests struct {
 	name, namespace string
 	objects         []*unstructured.Unstructured
-	// text is what they are in a file.
+	// text is their content as a file.
 	text, file string
 	// elsewhere are the names of what sets before it have.
 	elsewhere map[string]bool
@@ -98,7 +98,7 @@ func (m *manifests) read(t *testing.T, dir string) {
 	}
 }
 
-// readFile adds the objects of a file. What is no object is passed over.
+// readFile adds the objects of a file, and skips everything else.
 func (m *manifests) readFile(path string) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -121,9 +121,9 @@ func (m *manifests) readFile(path string) {
 	}
 }
 
-// add leaves out what changes what the server admits or serves, and what is there
-// twice, in this set or, of the cluster's own, in one before: in the second form, it
-// would be another write, and a takeover.
+// add leaves out objects that change what the server admits or serves, and objects that
+// occur twice, in this set or, for cluster-scoped ones, in an earlier one: the second
+// form would be another write, and a takeover.
 func (m *manifests) add(u *unstructured.Unstructured) {
 	if u.GetAPIVersion() == "" || u.GetName() == "" || u.GetKind() == "Namespace" || u.GetKind() == "APIService" ||
 		strings.HasPrefix(u.GetAPIVersion(), "admissionregistration.k8s.io/") ||
@@ -199,7 +199,7 @@ func isEstablished(u unstructured.Unstructured) bool {
 }
 
 // definitions leaves to Helm what is served without the definitions of the set, and
-// makes these.
+// creates these.
 func (m *manifests) definitions(t *testing.T, s *site) {
 	t.Helper()
 	var own, all strings.Builder

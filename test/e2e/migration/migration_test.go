@@ -177,8 +177,8 @@ func (s *site) home(t *testing.T, set manifests) string {
 	return "--kubeconfig=" + path
 }
 
-// run runs a program, and returns what it says. That some of a corpus is refused is
-// known, and another test's.
+// run runs a program, and returns its output. It ignores that a part of the corpus is
+// refused, which is another test's subject.
 func (s *site) run(t *testing.T, stdin, program string, args ...string) string {
 	t.Helper()
 	args = append([]string{args[0], "--kubeconfig=" + s.KubeconfigPath, "--cache-dir=" + t.TempDir()}, args[1:]...) // The last one counts.
@@ -196,7 +196,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// calm holds that nobody was told of a takeover.
+// calm checks that there was no warning of a takeover.
 func calm(t *testing.T, set manifests, said string) {
 	t.Helper()
 	for line := range strings.Lines(said) {
@@ -207,7 +207,7 @@ func calm(t *testing.T, set manifests, said string) {
 }
 
 // settle takes a field by force, waits until both replicas have nothing left to do, and
-// holds that this is all that is recorded and all that Events tell of.
+// checks that this is the only takeover in records and Events.
 func (s *site) settle(t *testing.T) {
 	t.Helper()
 	configMaps := s.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(metav1.NamespaceDefault)

@@ -1,5 +1,5 @@
-// Package plugin lets a test binary be the plugin, under the plugin's name, so that
-// what is tested is what was just compiled.
+// Package plugin makes a test binary act as the plugin, under the plugin's name, so that
+// the tests run what was just compiled.
 //
 //	testscript.Main(m, map[string]func(){"kubectl-k8sconnect": plugin.Main})
 package plugin

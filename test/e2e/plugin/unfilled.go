@@ -15,8 +15,8 @@ var unfilled = regexp.MustCompile(`kubectl [a-z0-9 -]{1,40}([\x1e\x1f]|\\+(x|u00
 // exitUnfilled is the status of a run that has printed one.
 const exitUnfilled = 97
 
-// checked ends the program when a command is written to a stream that nobody can paste.
-// So every run of the plugin in a test is a test of that.
+// checked ends the program when it writes a command that cannot be pasted. So every run
+// of the plugin in a test also tests that.
 type checked struct {
 	io.Writer
 	tail []byte
@@ -35,5 +35,5 @@ func (c *checked) Write(p []byte) (int, error) {
 	return c.Writer.Write(p)
 }
 
-// Unwrap returns what is written to.
+// Unwrap returns the inner writer.
 func (c *checked) Unwrap() io.Writer { return c.Writer }

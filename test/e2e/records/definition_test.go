@@ -75,7 +75,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.SetName("largest")
-	u.SetOwnerReferences(nil) // Nobody is to collect it.
+	u.SetOwnerReferences(nil) // It must not be garbage-collected.
 	strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
 	if _, err := l.Resource(recordsOf()).Namespace(release).Create(t.Context(), u, strict); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
-// Package records holds what pkg/webhook/recorder promises against a real API server and
-// its controllers: what is written, by several at once, where it is refused,
-// where its object is going, and what is left when it is gone.
+// Package records checks the promises of pkg/webhook/recorder against a real API server
+// and its controllers: what is written, by several replicas at once, after refusals,
+// while the object is being deleted, and what is left when it is gone.
 package records_test
 
 import (
@@ -85,7 +85,7 @@ func (l *lab) namespace(t *testing.T, name string) {
 	l.kubectl(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}", "apply", "--server-side", "-f", "-")
 }
 
-// kubectl runs kubectl, and returns what it prints.
+// kubectl runs kubectl, and returns its output.
 func (l *lab) kubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), l.Binary("kubectl"), append(args, "--kubeconfig", l.KubeconfigPath, "--cache-dir", t.TempDir())...)
@@ -125,7 +125,7 @@ func (l *lab) priorityClass(t *testing.T, name string) *subject {
 	return s
 }
 
-// apply applies by force, and returns what happened as a tracker would tell it.
+// apply applies by force, and returns the transitions as a tracker would report them.
 func (s *subject) apply(t *testing.T, manager, value string) []ownership.Occurrence {
 	t.Helper()
 	u := &unstructured.Unstructured{}

@@ -26,7 +26,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// scribe is a recorder that runs, and what it said.
+// scribe is a running recorder, and its log.
 type scribe struct {
 	*recorder.Recorder
 	pending atomic.Int64
@@ -34,7 +34,7 @@ type scribe struct {
 	said    bytes.Buffer
 }
 
-// Write takes what is logged.
+// Write takes the log.
 func (s *scribe) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *scribe) tell(occurrences []ownership.Occurrence) {
 	}
 }
 
-// settle waits until all that was told is settled.
+// settle waits until every report is settled.
 func (s *scribe) settle(t *testing.T) {
 	t.Helper()
 	eventually(t, "all is settled", func() bool { return s.pending.Load() == 0 })
@@ -161,8 +161,8 @@ func (l *lab) events(t *testing.T) recorder.Events {
 	return broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "k8sconnect"})
 }
 
-// Two recorders that write the same records at the same time count everything
-// once: what both know, and what only one does.
+// Two recorders that write the same records at the same time count everything once: what
+// both know, and what only one does.
 func TestTwoWriters(t *testing.T) {
 	l := newLab(t)
 	l.namespace(t, "fight")
@@ -203,8 +203,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// What is refused, for lack of rights or by a quota, is kept, said once, and
-// written when it is let in.
+// A record that is refused, for lack of rights or by a quota, is kept, reported once, and
+// written as soon as that is possible.
 func TestRefused(t *testing.T) {
 	l := newLab(t)
 	l.OwnOnly(t)
@@ -310,7 +310,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// What happened while nobody watched is written as what changed in all.
+// Changes during unwatched time are written as their total.
 func TestGap(t *testing.T) {
 	l := newLab(t)
 	l.namespace(t, "gap")
@@ -318,7 +318,7 @@ func TestGap(t *testing.T) {
 	s := l.record(t, recorder.Options{})
 	s.tell(subject.apply(t, "flux", "1"))
 	s.settle(t)
-	subject.apply(t, "argo", "2") // nobody is told
+	subject.apply(t, "argo", "2") // no replica sees it
 	subject.apply(t, "helm", "3")
 	live := func(uid types.UID) (ownership.Owners, string, bool) {
 		return ownership.Compact(subject.live.GetManagedFields()), subject.live.GetResourceVersion(), uid == subject.live.GetUID()
@@ -339,7 +339,7 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// Uncontested traffic costs nothing: not one record, whoever writes how often
+// Uncontested traffic costs nothing: not one record, however many clients write how often
 // (edge case 81).
 func TestUncontested(t *testing.T) {
 	l := newLab(t)

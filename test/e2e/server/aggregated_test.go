@@ -15,7 +15,7 @@ import (
 )
 
 // aggregated is a real API server behind another one, which serves a group of it by an
-// APIService. What answers may be told to fail.
+// APIService. It can be made to fail.
 type aggregated struct {
 	group string
 	// fault answers in its place; nil if it is well.
@@ -99,7 +99,7 @@ func cutShort(w http.ResponseWriter, _ *http.Request) {
 // An object of an aggregated API is one like all others: its server has field managers,
 // watches and answers of its own, behind the one that is asked.
 func TestServedAPI(t *testing.T) {
-	c := cluster.ForTest(t, cluster.Options{}) // not everybody's cluster
+	c := cluster.ForTest(t, cluster.Options{}) // not the shared cluster
 	a := aggregate(t, c)
 	home := t.TempDir()
 	set := write(t, gadget(a.group)+"spec: {size: 1, color: red}\n---\n"+configMap("default", "beside"))

@@ -26,12 +26,12 @@ import (
 // The tests of this file hold package cluster's promises against a real server,
 // by way of the network's and the server's misfortunes.
 
-// visitor is a client of pkg/cluster, and what it was told.
+// visitor is a client of pkg/cluster, and the events that it received.
 type visitor struct {
 	*door.Client
 	mu       sync.Mutex
-	outages  int // told of the server as a whole
-	retries  int // told of single requests
+	outages  int // reports about the server as a whole
+	retries  int // reports about single requests
 	warnings map[object.Ref][]string
 }
 
@@ -182,7 +182,7 @@ func TestServerRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if outages, _ := v.told(); outages == 0 {
-		t.Error("nobody was told that the server was away")
+		t.Error("the outage was not reported")
 	}
 	if there := v.countMany(t, ns, n); there != n {
 		t.Errorf("%d of %d objects are there", there, n)
@@ -211,7 +211,7 @@ func TestServerRestart(t *testing.T) {
 	}
 }
 
-// Edge case 28: what a network does to connections, told as one outage.
+// Edge case 28: what a network does to connections, reported as one outage.
 func TestBadNetwork(t *testing.T) {
 	c := shared.Cluster(t)
 	tests := map[string]func(t *testing.T, p *cluster.Proxy){
@@ -437,7 +437,7 @@ func TestFewRequests(t *testing.T) {
 	}
 }
 
-// Who may not list can still get.
+// A client that may not list can still get.
 func TestListForbidden(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)

@@ -9,8 +9,8 @@ import (
 )
 
 // To a machine whose clock is an hour ahead of the cluster, a lease that was renewed just
-// now has expired an hour ago. Its holder would be told dead, and its finalizer one to
-// remove by hand.
+// now has expired an hour ago. Its holder would be reported as dead, and its finalizer as
+// one to remove by hand.
 func TestClockIsOff(t *testing.T) {
 	c, ns := shared.Cluster(t), uniqueName()
 	const off = -time.Hour
@@ -39,8 +39,8 @@ spec: {holderIdentity: elsewhere_1, leaseDurationSeconds: 600, renewTime: "`+tim
 	})
 	args := []string{"stuck", "configmap/held", "-n", ns}
 	r := start(t, "", c.KubeconfigPath, append(args, "--server="+server.URL)...)
-	_ = r.Wait() // The output tells.
+	_ = r.Wait() // The output shows it.
 	if said := r.stdout.String(); !strings.Contains(said, "elsewhere_1") {
-		t.Errorf("whoever holds the lease is not told:\n%s%s", said, r.stderr.String())
+		t.Errorf("the holder of the lease is not named:\n%s%s", said, r.stderr.String())
 	}
 }

@@ -107,8 +107,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// The lock of a run that died is taken over when its Lease has run out, whatever the clock
-// was that wrote it. What others wrote on the Lease stays.
+// The lock of a run that died is taken over when its Lease has run out, whatever clock
+// wrote it. What others wrote on the Lease stays.
 func TestLockOfADeadRun(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, renewed := range map[string]string{"behind": "2001-01-01T00:00:00.000000Z", "ahead": "2101-01-01T00:00:00.000000Z"} {
@@ -138,8 +138,8 @@ spec: {holderIdentity: dead, leaseDurationSeconds: 3, renewTime: "`+renewed+`", 
 	}
 }
 
-// Whoever takes the lock away ends the run, and nothing leaves it any more: a Lease that
-// was taken, and one that was deleted.
+// If the lock is taken away, the run ends, and sends nothing any more: with a Lease that
+// was taken, and with one that was deleted.
 func TestLockTakenAway(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, args := range map[string][]string{

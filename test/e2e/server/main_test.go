@@ -1,6 +1,6 @@
-// Package server runs the plugin, and the client below it, while the API server
-// or the way to it misbehaves: stopped, slow, busy, cut off. What stories with a
-// healthy server tell is one folder up.
+// Package server runs the plugin, and the client below it, while the API server or the
+// way to it misbehaves: stopped, slow, busy, cut off. The stories with a healthy server
+// are one folder up.
 package server_test
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
-// manager is who the tests are to the server.
+// manager is the tests' field manager.
 const manager = "k8sconnect"
 
 // shared is the cluster of all tests that do not break theirs.

@@ -86,7 +86,7 @@ func (r *run) says(text string) {
 // ends waits for the end and checks the exit status.
 func (r *run) ends(status int) {
 	r.t.Helper()
-	_ = r.Wait() // The status tells.
+	_ = r.Wait() // The status shows it.
 	if got := r.ProcessState.ExitCode(); got != status {
 		r.t.Fatalf("exit status %d, want %d\n%s%s", got, status, r.stdout.String(), r.stderr.String())
 	}
@@ -121,7 +121,7 @@ func manyConfigMaps(namespace string, n int) string {
 
 func uniqueName() string { return "srv-" + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
-// ask runs kubectl to its end and returns what it says.
+// ask runs kubectl to its end and returns its output.
 func ask(t *testing.T, c *cluster.Cluster, args ...string) string {
 	t.Helper()
 	args = append([]string{"--kubeconfig", c.KubeconfigPath}, args...)
@@ -162,7 +162,7 @@ func TestRunOutlivesServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ends(0)
-	// Once for each way of being away: not there, and starting.
+	// Once for each state of the outage: not there, and starting.
 	if said := strings.Count(r.stderr.String(), "does not answer"); said > 2 {
 		t.Errorf("said %d times that the server does not answer:\n%s", said, r.stderr.String())
 	}
@@ -289,8 +289,8 @@ func watched(t *testing.T, c *cluster.Cluster) (*cluster.HTTPProxy, string) {
 	return p, kubeconfig
 }
 
-// Edge case 28: each way in which a request fails and may pass. Also where the
-// server did what it was asked, and only the answer was lost.
+// Edge case 28: each way in which a request fails and may pass, including the case that
+// the server carried it out, and only the answer was lost.
 func TestRunOutlivesFaults(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fault := range map[string]cluster.Fault{
@@ -401,14 +401,14 @@ subjects: [{kind: ServiceAccount, name: operator}]
 	r := start(t, "", c.KubeconfigPath, "apply", "-f", write(t, operator+gadget(group)))
 	r.says("Gadget to be served")
 	ask(t, c, "get", "deployment", "-n", ns, "operator") // is there before it is waited for
-	ask(t, c, "apply", "-f", write(t, gadgets(group)))   // what it does when it runs
+	ask(t, c, "apply", "-f", write(t, gadgets(group)))   // its work when it runs
 	r.ends(0)
 	ask(t, c, "get", "gadgets."+group, "-n", "default", "one")
 }
 
-// Edge case 21: an aggregated API whose server is not there is in nobody's way.
+// Edge case 21: an aggregated API whose server is down affects no other API.
 func TestDeadAPI(t *testing.T) {
-	c := cluster.ForTest(t, cluster.Options{}) // not everybody's cluster
+	c := cluster.ForTest(t, cluster.Options{}) // not the shared cluster
 	group := uniqueName() + ".example.com"
 	ask(t, c, "apply", "-f", write(t, `apiVersion: apiregistration.k8s.io/v1
 kind: APIService
@@ -422,7 +422,7 @@ spec: {group: `+group+`, version: v1, groupPriorityMinimum: 100, versionPriority
 	done(t, home, c.KubeconfigPath, 0, "diff", "-f", set)
 	// An object of that API fails by itself.
 	r := start(t, home, c.KubeconfigPath, "apply", "-f", write(t, gadget(group)), "--server-timeout=2s")
-	_ = r.Wait() // The output tells.
+	_ = r.Wait() // The output shows it.
 	if r.ProcessState.ExitCode() == 0 || !strings.Contains(r.stdout.String()+r.stderr.String(), group) {
 		t.Errorf("status %d\n%s%s", r.ProcessState.ExitCode(), r.stdout.String(), r.stderr.String())
 	}

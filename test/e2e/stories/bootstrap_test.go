@@ -57,7 +57,7 @@ func (b *bootstrap) up(t *testing.T) {
 	}
 }
 
-// writes are the paths of what was applied for good, in the order of the requests.
+// writes are the paths of persistent applies, in the order of the requests.
 func (b *bootstrap) writes() []string {
 	var paths []string
 	for _, r := range b.requests.Requests() {
@@ -89,11 +89,11 @@ func TestBootstrap(t *testing.T) {
 		"# phase 4 of 5, workloads: 3 objects\n", "name: storage-node\n", "name: storage-controller\n", "name: fast\n",
 		"# phase 5 of 5, registrations: 1 object\n", "name: pools.storage.example.com\n")
 	if n := b.balancer.Stats().Connections; n != 0 {
-		t.Errorf("%d connections to an API server that nobody has to ask", n)
+		t.Errorf("%d connections to an API server that need not be asked", n)
 	}
 
-	// The apply is started before there is anything to talk to. Whoever reads its log sees
-	// why nothing happens, and again a while later.
+	// The apply is started before there is any server. Its log says why nothing happens,
+	// and again a while later.
 	r := start(t, b.kubeconfig, addons, "apply", "-f", "-", "--wait", "--server-timeout=10m")
 	r.hears(t, "the API server does not answer, trying again for up to 600 s")
 	r.hears(t, "s of 10m): EOF")
@@ -102,9 +102,9 @@ func TestBootstrap(t *testing.T) {
 		t.Fatalf("%d requests came through a load balancer that is not healthy", n)
 	}
 
-	// It is applied as soon as it can be, the network before what waits for it, and all of it
-	// becomes ready. The webhook has nothing behind it yet: it comes last, so it is in
-	// nobody's way. The chart's test is not run.
+	// It is applied as soon as that is possible, the network before the workloads that
+	// wait for it, and everything becomes ready. The webhook has no backend yet: it comes
+	// last, so it blocks nothing. The chart's test is not run.
 	b.up(t)
 	r.ends(t, 0)
 	says(t, r.stderr.String(), "left out: 1 Helm hook", "pod/storage-test -n storage  test", "the API server answers again",
@@ -118,7 +118,7 @@ func TestBootstrap(t *testing.T) {
 	})
 
 	// The same once more, with the webhook registered and not ready: nothing changes, so
-	// nothing needs it. What was printed for the machine is the same set.
+	// nothing needs it. The manifests printed for the machine are the same set.
 	says(t, call(t, 0, b.kubeconfig, addons, "apply", "-f", "-").stdout.String(), "16 unchanged")
 	says(t, call(t, 0, b.kubeconfig, printed, "apply", "-f", "-").stdout.String(), "16 unchanged")
 
@@ -135,7 +135,7 @@ func TestBootstrap(t *testing.T) {
 func TestBootstrapOfRealAddons(t *testing.T) {
 	dir, ok := corpus()
 	if !ok {
-		t.Skip("no corpus of real manifests here; set CORPUS. TestBootstrap tells the story with samples of our own")
+		t.Skip("no corpus of real manifests here; set CORPUS. TestBootstrap runs the story with samples of our own")
 	}
 	b := newBootstrap(t)
 	addons := t.TempDir()

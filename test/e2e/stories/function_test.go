@@ -49,7 +49,7 @@ func (f *function) kubectl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// state is what a tenant wants: so many databases, each of them with that value.
+// state is what a tenant wants: that many databases, each with that value.
 func state(from, to int, value string) string {
 	var b strings.Builder
 	for i := from; i < to; i++ {
@@ -109,15 +109,15 @@ func TestFunction(t *testing.T) {
 	f := newFunction(t)
 	const n = 40
 
-	// The first message is worked off, step by step for whoever follows.
+	// The first message is processed, step by step.
 	r := call(t, 0, f.kubeconfig, state(0, n, "1"), f.apply("message-1", "-o", "stream")...)
 	says(t, r.stdout.String(), `"type":"planned","run":"message-1"`, `"action":"created"`, `"type":"finished"`)
 	f.has(t, 0, n, "1")
 	_, first := f.databases(t)
 
-	// The second one is killed in the middle. The queue hands it out again, and as the
-	// timeouts of queues are what they are, twice at once: one call of them has the lock,
-	// the other one waits. The lock of the dead one is taken over.
+	// The second one is killed in the middle. The queue delivers it again, and because of
+	// the queue's timeouts, twice at once: one of the calls has the lock, the other one
+	// waits. The lock of the dead one is taken over.
 	f.requests.Fail(-1, f.writes("db-2"), cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
 	dead := start(t, f.kubeconfig, state(10, n+10, "2"), f.apply("message-2")...)
 	until(t, "the dead one has come half-way", func() bool {
@@ -159,8 +159,8 @@ func TestFunction(t *testing.T) {
 		t.Error("a database that stayed was made anew")
 	}
 
-	// A message for which the time does not suffice: the run stops cleanly, says what is
-	// left, and the next one goes on with that.
+	// For one message the time is too short: the run stops cleanly, says what is left,
+	// and the next one continues with that.
 	f.requests.Fail(-1, f.writes("db-3"), cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
 	r = call(t, 1, f.kubeconfig, state(10, n+10, "3"), f.apply("message-3", "--timeout=15s")...)
 	says(t, r.stderr.String(), "the run timed out after 15s (--timeout)", "it continues where it stopped")
@@ -181,7 +181,7 @@ func TestFunction(t *testing.T) {
 	f.requests.Heal()
 	f.has(t, 10, n+10, "3")
 
-	// Who did what and when is found by the id of the message: in the Events of the tenant,
+	// The id of the message leads to who did what and when: in the Events of the tenant,
 	// and in the lock.
 	told := f.kubectl(t, "get", "events", "-n", f.namespace, "--field-selector=involvedObject.name=tenant",
 		"-o", `jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}`)

@@ -41,7 +41,8 @@ func (l *innerLoop) call(t *testing.T, status int, stdin string, args ...string)
 	return call(t, status, l.KubeconfigPath, stdin, append(args, "-n", l.ns)...)
 }
 
-// pods waits until an app has so many Pods of an image that run, and returns their names.
+// pods waits until an app has that many running Pods of an image, and returns their
+// names.
 func (l *innerLoop) pods(t *testing.T, app, image string, n int) []string {
 	t.Helper()
 	var names []string
@@ -56,7 +57,7 @@ func (l *innerLoop) pods(t *testing.T, app, image string, n int) []string {
 	return names
 }
 
-// reports plays the kubelet: what it says of the first container of a Pod, and how that is.
+// reports plays the kubelet: its report on the first container of a Pod.
 func (l *innerLoop) reports(t *testing.T, pod, container, ready string) {
 	t.Helper()
 	l.kubectl(t, "patch", "pod", pod, "-n", l.ns, "--subresource=status", "--type=merge", "-p",
@@ -99,14 +100,14 @@ spec:
       - {name: sidecar, image: "registry.example/sidecar:1.0.0", args: [--record=$(POD_NAME)]}
 `
 
-	// The sidecar writes a record under the name of its Pod, and nobody gives it the name.
-	// That is told before it is applied, with the lines that lack.
+	// The sidecar writes a record under the name of its Pod, but the name is not passed
+	// to it. That is reported before the apply, with the missing lines.
 	said := l.call(t, 1, service, "diff", "-f", "-").stderr.String()
 	says(t, said, `deployment.apps/web -n inner-loop: .spec.template.spec.containers[name="sidecar"].args: $(POD_NAME) stands for a variable that the container does not define`,
 		"hint: add to the env of the container: {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}")
 	mended := strings.Replace(service, "args:", "env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], args:", 1)
 	if said := l.call(t, 0, mended, "apply", "-f", "-", "--wait").stderr.String(); strings.Contains(said, "warning") {
-		t.Errorf("warned of what is mended:\n%s", said)
+		t.Errorf("warned about a problem that is fixed:\n%s", said)
 	}
 
 	// The database is there for the first time: nothing is in its way.
@@ -116,14 +117,16 @@ spec:
 	l.call(t, 0, database, "apply", "-f", "-", "--wait")
 	old := l.pods(t, "db", "registry.example/db:1.0.0", 1)[0]
 
-	// Its next version would start beside the old one, with the same volume. Told before.
+	// Its next version would start beside the old one, with the same volume. That is
+	// reported before.
 	next := strings.NewReplacer("db:1.0.0", "db:2.0.0", "minReadySeconds: 0", "minReadySeconds: 590").Replace(database)
 	says(t, l.call(t, 1, next, "diff", "-f", "-").stderr.String(),
 		"deployment.apps/db -n inner-loop: .spec.strategy: this rollout starts the new Pod while the old one has PersistentVolumeClaim data (ReadWriteOnce)",
 		"hint: set strategy: {type: Recreate}")
 
-	// Who does it all the same sees the new Pod end at the lock that the old one holds, and
-	// is told why while it hangs, though both are on one node, which may have the volume twice.
+	// If it is applied anyway, the new Pod fails at the lock that the old one holds, and
+	// the wait says why while it hangs, though both are on one node, which may have the
+	// volume twice.
 	l.call(t, 0, next, "apply", "-f", "-")
 	locked := l.pods(t, "db", "registry.example/db:2.0.0", 1)[0]
 	l.reports(t, locked, `{"name":"db","image":"registry.example/db:2.0.0","imageID":"","ready":false,"restartCount":3,
@@ -135,21 +138,21 @@ spec:
 	r.hears(t, "DBPathInUse")
 	says(t, r.stderr.String(), "Pod "+old)
 
-	// The way out that was told, and the wait that was under way ends well.
+	// The suggested remedy is applied, and the wait in progress ends well.
 	l.call(t, 0, strings.NewReplacer("minReadySeconds: 590", "minReadySeconds: 0\n  strategy: {type: Recreate}").Replace(next), "apply", "-f", "-")
 	l.kubectl(t, "delete", "pod", locked, "-n", l.ns, "--wait=false")
 	r.ends(t, 0)
 
-	// The service is built again, and pushed under its old name: nothing changes, all green.
-	// Whoever wonders is told, once.
+	// The service is built again, and pushed under its old name: nothing changes, all
+	// green. The run warns about that, once.
 	said = l.call(t, 0, mended, "apply", "-f", "-").stderr.String()
 	says(t, said, "warning: deployment.apps/web -n inner-loop is unchanged, so its Pods keep the image that they have: if registry.example/web:dev was pushed again")
 	if n := strings.Count(said, "warning"); n != 1 {
 		t.Errorf("%d warnings:\n%s", n, said)
 	}
 
-	// One of the Pods was made on a node without the image since, and has the new one. Both
-	// are ready; wait and owners tell them apart.
+	// One of the Pods has since been created on a node without the image, and has the new
+	// one. Both are ready; wait and owners distinguish them.
 	for i, pod := range l.pods(t, "web", "registry.example/web:dev", 2) {
 		digest := strings.Repeat(fmt.Sprint(i+1), 64)
 		running := `"ready":true,"restartCount":0,"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}}`

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(testMain{m}, map[string]func(){"kubectl-k8sconnect": plugin.Main})
 }
 
-// output is what a run has said so far.
+// output is what a run has written so far.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -56,7 +56,7 @@ type run struct {
 	stdout, stderr output
 }
 
-// start calls the plugin on what is piped to it.
+// start calls the plugin with stdin piped to it.
 func start(t *testing.T, kubeconfig, stdin string, args ...string) *run {
 	t.Helper()
 	r := &run{cmd: exec.CommandContext(t.Context(), "kubectl-k8sconnect", args...)}
@@ -95,7 +95,7 @@ func (r *run) hears(t *testing.T, text string) {
 		func() string { return r.stderr.String() })
 }
 
-// until waits for what has to happen.
+// until waits for something that has to happen.
 func until(t *testing.T, what string, is func() bool, state func() string) {
 	t.Helper()
 	const patience, pause = 2 * time.Minute, 20 * time.Millisecond

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// platform is what the team manages: an operator, objects of a kind that it installs later,
-// and the settings and the entrance of their shop.
+// platform is what the team manages: an operator, objects of a kind that it installs
+// later, and the settings and the ingress of their shop.
 const platform = `
 {apiVersion: v1, kind: Namespace, metadata: {name: platform}}
 ---
@@ -46,7 +46,7 @@ metadata: {name: web, namespace: platform}
 spec: {type: LoadBalancer, selector: {app: web}, ports: [{port: 80}]}
 `
 
-// database is what the operator installs. Its first version is deprecated.
+// database is the kind that the operator installs. Its first version is deprecated.
 const database = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -73,7 +73,7 @@ func databases(namespace string, n int, finalizers string) string {
 	return text.String()
 }
 
-// kubectl is somebody else: another team, a cloud, the operator.
+// kubectl acts for others: another team, a cloud, the operator.
 func kubectl(t *testing.T, c *cluster.Cluster, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...)
@@ -135,8 +135,8 @@ func TestProvider(t *testing.T) {
 	}
 	says(t, call(t, 0, kubeconfig, "", "owners", "configmap/settings", "-n", "platform").stdout.String(), "audit-team", "k8sconnect")
 
-	// Existing and being ready have separate times; what is out of its own ends, with what it
-	// lacks.
+	// Existing and being ready have separate limits; an object that exceeds its own ends,
+	// with what it lacks.
 	r = call(t, 1, kubeconfig, "", "wait", "databases/db-0", "databases/planned", "-n", "platform", "--for=condition=Ready",
 		"--timeout=30m", "--timeout-for=create=1s", "--timeout-for=condition=Ready=2s")
 	says(t, r.stdout.String(), "database.platform.example.com/db-0 -n platform: not met within 2s", "not condition=Ready",
@@ -149,7 +149,7 @@ func TestProvider(t *testing.T) {
 	requests.Heal()
 	r.ends(t, 0)
 
-	// A namespace with much in it is slow, and nobody is told that it is stuck.
+	// A namespace with much in it is slow, and not reported as stuck.
 	var crowd strings.Builder
 	crowd.WriteString("{apiVersion: v1, kind: Namespace, metadata: {name: crowded}}\n")
 	for i := range 400 {
@@ -157,10 +157,11 @@ func TestProvider(t *testing.T) {
 	}
 	says(t, call(t, 0, kubeconfig, crowd.String(), "apply", "-f", "-").stdout.String(), "401 created")
 	if said := call(t, 0, kubeconfig, "", "delete", "namespace/crowded", "--timeout=30m").stderr.String(); strings.Contains(said, "still there") {
-		t.Errorf("a namespace that goes is told to be stuck: %s", said)
+		t.Errorf("a namespace that is going is reported as stuck: %s", said)
 	}
 
-	// One with a finalizer whose operator is scaled to zero is stuck, and is told why.
+	// One with a finalizer whose operator is scaled to zero is stuck, and the report says
+	// why.
 	const finalizer = "platform.example.com/clean-up"
 	call(t, 0, kubeconfig, "{apiVersion: v1, kind: Namespace, metadata: {name: tenants}}\n"+databases("tenants", 1, finalizer), "apply", "-f", "-")
 	kubectl(t, c, "", "scale", "deployment/operator", "-n", "platform", "--replicas=0")
@@ -168,14 +169,14 @@ func TestProvider(t *testing.T) {
 	r.hears(t, "FinalizerControllerScaledDown")
 	r.hears(t, "kubectl scale deployment.apps/operator -n platform --replicas=1")
 
-	// The finalizer is removed on request, and only then: not by the teardown that waits for
-	// it, and not without a word that names it.
+	// The finalizer is removed on request, and only then: not by the teardown that waits
+	// for it, and not without naming it.
 	until(t, "the namespace controller has come to it", func() bool {
 		return kubectl(t, c, "", "get", "databases/db-0", "-n", "tenants", "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 	}, r.stderr.String)
 	call(t, 2, kubeconfig, "", "delete", "databases/db-0", "-n", "tenants", "--remove-finalizer="+finalizer)
 	if got := kubectl(t, c, "", "get", "databases/db-0", "-n", "tenants", "-o", "jsonpath={.metadata.finalizers}"); !strings.Contains(got, finalizer) {
-		t.Fatalf("nobody asked for it, and the finalizers are %s", got)
+		t.Fatalf("it was not requested, and the finalizers are %s", got)
 	}
 	call(t, 0, kubeconfig, "", "delete", "databases/db-0", "-n", "tenants", "--remove-finalizer="+finalizer, "--yes")
 	r.ends(t, 0)

@@ -25,8 +25,8 @@ type told struct {
 	Object     struct{ Name, Result, Reason string }
 }
 
-// stream are the lines that a run has told so far, of one type and about one object; both
-// may be empty for any.
+// stream are the lines that a run has written so far, of one type and about one object;
+// both may be empty for any.
 func (r *run) stream(t *testing.T, typ, name string) []told {
 	t.Helper()
 	var lines []told
@@ -103,13 +103,14 @@ func TestWatcher(t *testing.T) {
 	until(t, "it watches", watching, r.stderr.String)
 	until(t, "it has told of all", func() bool { return len(r.stream(t, "judged", "")) >= many }, r.stderr.String)
 
-	// What was there is told once, however often it had to be listed: a change is a change.
+	// Objects that existed are reported once, however often they had to be listed: only a
+	// change is a change.
 	if n, m := len(r.stream(t, "awaited", "")), len(r.stream(t, "judged", "")); n != many || m != many {
-		t.Errorf("%d objects are told of, and %d times how they are; there are %d, and none has changed", n, m, many)
+		t.Errorf("%d objects are reported, and their state %d times; there are %d, and none has changed", n, m, many)
 	}
 
-	// A burst of fifty changes to one object is told about once a second, and its last state
-	// is never lost.
+	// A burst of fifty changes to one object is reported about once a second, and its
+	// last state is never lost.
 	began := time.Now()
 	for i := range 50 {
 		set("c-0", "n", strconv.Itoa(i+1))
@@ -119,7 +120,7 @@ func TestWatcher(t *testing.T) {
 		t.Errorf("a burst of fifty changes is %d lines in %s", n, time.Since(began))
 	}
 
-	// An object that is not the one that was there is told apart by its UID.
+	// A new object of the same name is recognized by its UID.
 	named := start(t, kubeconfig, "", "wait", "configmap/c-1", "-n", "watched", "--for=self.data.n == 'done'", "-o", "stream", "--timeout=30m")
 	until(t, "it knows the object", func() bool { return len(named.stream(t, "judged", "c-1")) > 0 }, named.stderr.String)
 	kubectl(t, c, "", "delete", "configmap/c-1", "-n", "watched")
@@ -148,8 +149,8 @@ func TestWatcher(t *testing.T) {
 	}
 	t.Logf("%d MB", peak)
 
-	// Permissions are checked before, not after: who may not watch is told what that means,
-	// and who may not even get is not kept waiting.
+	// Permissions are checked before, not after: a user who may not watch learns what
+	// that means, and one who may not even get is not kept waiting.
 	for user, verbs := range map[string]string{"lister": "get,list", "getter": "get"} {
 		kubectl(t, c, "", "create", "role", user, "-n", "watched", "--resource=configmaps", "--verb="+verbs)
 		kubectl(t, c, "", "create", "rolebinding", user, "-n", "watched", "--role="+user, "--user="+user)

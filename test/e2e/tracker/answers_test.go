@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// wrongAnswers come from whatever stands in the API server's place.
+// wrongAnswers come from something in the API server's place.
 func wrongAnswers() map[string]cluster.Fault {
 	const failed = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no",`
 	out := map[string]cluster.Fault{"half of it": {Half: true}}
@@ -63,7 +63,7 @@ type patient struct {
 	*cluster.HTTPProxy
 	way    *cluster.Proxy
 	config *rest.Config
-	name   string // of the checkpoint
+	name   string // the checkpoint's
 }
 
 func newPatient(t *testing.T, w *world, name string) *patient {
@@ -101,9 +101,9 @@ func (p *patient) history(t *testing.T) (c tracker.Coverage, checkpoint tracker.
 	return c, checkpoint
 }
 
-// Edge case 85: whatever is answered in place of the API server, while the tracker runs
-// and when it starts, what was taken meanwhile is told or is in a gap, what was never
-// done is not told, and what was declared stays.
+// Edge case 85: whatever answers in place of the API server, while the tracker runs and
+// when it starts: what was taken in the meantime is reported or is in a gap, nothing is
+// reported that did not happen, and declared gaps stay.
 func TestWrongAnswers(t *testing.T) {
 	w := newWorld(t, cluster.Options{})
 	for at := range sickAt("") {
@@ -180,7 +180,7 @@ func (p *patient) suffers(t *testing.T, match cluster.Match, restarted bool) {
 	}
 	for _, line := range r.lines(work) {
 		if strings.Contains(line, p.name+"-") && !slices.Contains(told, strings.TrimSuffix(line, ", gap")) {
-			t.Errorf("told of what was not: %s", line)
+			t.Errorf("reported something that did not happen: %s", line)
 		}
 	}
 }

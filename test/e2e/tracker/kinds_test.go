@@ -28,8 +28,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// A kind is tracked from when its definition is there, and not any more when that
-// is gone.
+// A kind is tracked from when its definition exists until the definition is gone.
 func TestDefinition(t *testing.T) {
 	w := newWorld(t, cluster.Options{})
 	r := w.track(t, true)
@@ -48,8 +47,7 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// Kinds that may not be read keep nobody waiting, and are counted; the others are
-// tracked.
+// Kinds that may not be read delay nothing, and are counted; the others are tracked.
 func TestRefused(t *testing.T) {
 	w := newWorld(t, cluster.Options{})
 	rule := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}

@@ -12,11 +12,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// lost is what a watch of metadata shows of a takeover.
+// lost is how a watch of metadata shows a takeover.
 const lost = "ConfigMap/%s: .data.k lost by argo (Apply) to flux (Apply)"
 
-// takeOver has flux take the key of as many config maps as are named, and returns
-// what should be told of it.
+// takeOver makes flux take the key of the named config maps, and returns the expected
+// reports.
 func (w *world) takeOver(t *testing.T, names ...string) (want []string) {
 	t.Helper()
 	for _, name := range names {
@@ -36,7 +36,7 @@ func (w *world) claim(t *testing.T, names ...string) {
 func TestRestart(t *testing.T) {
 	w := newWorld(t, cluster.Options{})
 
-	t.Run("what happened meanwhile is told, one by one", func(t *testing.T) {
+	t.Run("changes in the meantime are reported, one by one", func(t *testing.T) {
 		w.claim(t, "a", "b", "c")
 		first := w.track(t, true)
 		first.expect(t, w.takeOver(t, "a")...)
@@ -53,7 +53,7 @@ func TestRestart(t *testing.T) {
 		}
 	})
 
-	t.Run("what was not written is told again", func(t *testing.T) {
+	t.Run("what was not written is reported again", func(t *testing.T) {
 		w.claim(t, "k1", "k2")
 		deaf := w.track(t, true)
 		deaf.mu.Lock()
@@ -68,7 +68,7 @@ func TestRestart(t *testing.T) {
 		})
 	})
 
-	t.Run("another replica that is made leader tells what the first did not write", func(t *testing.T) {
+	t.Run("another replica that becomes leader reports what the first did not write", func(t *testing.T) {
 		w.claim(t, "l1", "l2")
 		first, second := w.track(t, true), w.track(t, false)
 		before := w.takeOver(t, "l1")
@@ -86,8 +86,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// A version that etcd has compacted cannot be taken up: what is lost is declared,
-// and the sink is asked to compare.
+// A version that etcd has compacted cannot be resumed: the loss is declared, and the sink
+// is asked to compare.
 func TestCompacted(t *testing.T) {
 	w := newWorld(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=1s"}})
 	w.claim(t, "a", "b")
@@ -114,8 +114,8 @@ func TestCompacted(t *testing.T) {
 	second.expect(t, w.takeOver(t, "b")...)
 }
 
-// A checkpoint from a history that was undone is noticed at once: nothing hangs,
-// and what is not known is declared.
+// A checkpoint from a history that was undone is noticed at once: nothing hangs, and what
+// is unknown is declared.
 func TestFuture(t *testing.T) {
 	w := newWorld(t, cluster.Options{})
 	w.claim(t, "a", "b")

@@ -50,7 +50,7 @@ func TestSeen(t *testing.T) {
 
 	// Edge case 72: a write that was admitted and then refused leaves no trace; the
 	// one that was committed instead has its own user, or none.
-	t.Run("not by who was refused", func(t *testing.T) {
+	t.Run("not by a client that was refused", func(t *testing.T) {
 		r.forget()
 		was := w.set(t, "argo", "two", "1")
 		r.Hint(admitted(t, was, w.set(t, "mallory", "two", "2", "All"), "mallory", "1"))
@@ -58,7 +58,7 @@ func TestSeen(t *testing.T) {
 		r.expect(t, "ConfigMap/two: .data.k lost by argo (Apply) to flux (Apply)")
 	})
 
-	// Edge case 71: what changes by way of /scale is not in any admission review.
+	// Edge case 71: a change through /scale is not in any admission review.
 	t.Run("by scale", func(t *testing.T) {
 		r.forget()
 		w.apply(t, "flux", deployments, work, deployment)

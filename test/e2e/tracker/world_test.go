@@ -40,7 +40,7 @@ const (
 	patience = 2 * time.Minute
 )
 
-// world is a cluster with those who write to it.
+// world is a cluster with its writers.
 type world struct {
 	*cluster.Cluster
 	config  *rest.Config
@@ -64,7 +64,7 @@ func newWorld(t *testing.T, options cluster.Options) *world {
 	return w
 }
 
-// apply applies by force, and returns what is there then.
+// apply applies by force, and returns the resulting object.
 func (w *world) apply(t *testing.T, manager string, resource schema.GroupVersionResource, namespace, yaml string, dryRun ...string) *unstructured.Unstructured {
 	t.Helper()
 	u := read(t, yaml)
@@ -82,7 +82,7 @@ func (w *world) set(t *testing.T, manager, name, value string, dryRun ...string)
 	return w.apply(t, manager, configMaps, work, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {k: %q}}`, name, value), dryRun...)
 }
 
-// replica is a tracker that runs, and the sink that it tells.
+// replica is a running tracker, and the sink that it reports to.
 type replica struct {
 	*tracker.Tracker
 	*sink
@@ -140,7 +140,7 @@ func (w *world) as(t *testing.T, user string) func(*tracker.Options) {
 	return func(o *tracker.Options) { o.Metadata = metadata.NewForConfigOrDie(config) }
 }
 
-// sink keeps what it is told.
+// sink keeps the reports.
 type sink struct {
 	mu   sync.Mutex
 	told []ownership.Occurrence
@@ -176,7 +176,7 @@ func (s *sink) Gap(_ context.Context, live func(types.UID) (ownership.Owners, st
 	return nil
 }
 
-// lines says what was told of the objects in a namespace, sorted.
+// lines returns the reports on objects in a namespace, sorted.
 func (s *sink) lines(namespace string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +215,7 @@ func (s *sink) expect(t *testing.T, want ...string) {
 			return
 		}
 		if time.Now().After(deadline) || len(s.lines(work)) > len(want) {
-			t.Fatalf("told (-want +got):\n%s", diff)
+			t.Fatalf("reported (-want +got):\n%s", diff)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -245,14 +245,14 @@ func contains(lines []string, part string) bool {
 	return slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, part) })
 }
 
-// forget makes the sink forget what it was told.
+// forget makes the sink forget its reports.
 func (s *sink) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.told, s.settled = nil, 0
 }
 
-// settledAll reports whether all that was told counts as written.
+// settledAll reports whether everything that was reported counts as written.
 func (s *sink) settledAll() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,8 @@
-// Package unready asks, of objects that do not get ready on a real control plane,
-// why. Each file in testdata is one story. What only a kubelet does is written into
-// the status of Pods, which nobody else writes on the nodes that kwok plays.
+// Package unready asks why objects do not get ready on a real control plane. Each file in
+// testdata is one story. What only a kubelet does is written into the status of Pods,
+// which has no other writer on the nodes that kwok plays.
 //
-// A script finds NS, a namespace of its own, and kubectl, and has three commands more:
+// A script finds NS, a namespace of its own, and kubectl, and has three more commands:
 //
 //	why TYPE/NAME CODE…   waits until the causes are these, in this order, prints
 //	                      them, and runs what each says to do next
@@ -172,8 +172,8 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// tryNext runs a command as printed. Only logs may fail, and only because there is
-// no kubelet to ask.
+// tryNext runs a command as printed. Only logs may fail, and only because there is no
+// kubelet to ask.
 func tryNext(ctx context.Context, ts *testscript.TestScript, command string) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "PATH="+ts.Getenv("PATH"), "HOME="+ts.Getenv("HOME"))

@@ -112,17 +112,17 @@ func (c *client) apply(t *testing.T, u *unstructured.Unstructured, manager strin
 	return out
 }
 
-// cached waits until the API server's cache has what is stored of an object. A write is
-// first tried on the cached version, and admitted with it; only then does the server see
-// that it is an old one, and admit the write again on the new one. The warnings of both
-// tries reach the client.
+// cached waits until the API server's cache has the stored version of an object. A write
+// is first tried on the cached version, and admitted with it; only then does the server
+// see that it is an old one, and admit the write again on the new one. The warnings of
+// both tries reach the client.
 func (c *client) cached(t *testing.T, u *unstructured.Unstructured) {
 	t.Helper()
 	door, err := c.door(u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func(told []string) { // What is read here warns nobody.
+	defer func(told []string) { // Reads here must not add warnings.
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.warnings = told
@@ -174,7 +174,7 @@ func object(apiVersion, kind, text string) *unstructured.Unstructured {
 	return u
 }
 
-// kubectl runs kubectl, and returns what it says.
+// kubectl runs kubectl, and returns its output.
 func kubectl(t *testing.T, c *cluster.Cluster, stdin string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath, "--cache-dir", t.TempDir())...)

@@ -38,8 +38,8 @@ spec:
   - {name: v1beta1, served: true, storage: false, deprecated: true, schema: *schema}
 `
 
-// A custom kind with two versions: whoever writes the deprecated one is told, by
-// the version in which they wrote, and not by the one that is stored.
+// A custom kind with two versions: a client that writes the deprecated one gets a
+// warning, by the version of its request, and not by the stored one.
 func TestDefinitionWithTwoVersions(t *testing.T) {
 	catalogue := &admission.Catalogue{Server: deprecation.Release{Major: 1, Minor: 36}}
 	r := start(t, shared.Cluster(t), webhook.Parts{Deprecations: catalogue, Definitions: catalogue})
@@ -65,9 +65,9 @@ func TestDefinitionWithTwoVersions(t *testing.T) {
 		{"v1beta1", "blue", "flux", []string{own, ours}},
 		{"v1", "green", "flux", nil},
 		{"v1beta1", "red", "flux", []string{own, ours}},
-		// Whoever goes to another version takes nothing from itself. From somebody else, it
-		// is a takeover across versions, too (edge case 7): the path is in both, and the
-		// value is another one.
+		// A manager that switches to another version takes nothing from itself. From
+		// another manager it is a takeover, also across versions (edge case 7): the path
+		// is in both, and the value is different.
 		{"v1beta1", "white", "argo", []string{own, "Bird/birds/tit: .colour taken from flux by argo", ours}},
 		{"v1", "white", "argo", nil},
 		{"v1", "black", "helm", []string{"Bird/birds/tit: .colour taken from argo by helm"}},
@@ -83,8 +83,8 @@ func TestDefinitionWithTwoVersions(t *testing.T) {
 	eventually(t, "the definition is forgotten", func() bool { _, ok := catalogue.Notice(old); return !ok })
 }
 
-// A deprecated field is told of when an object is made with it, or gets it later,
-// and not again.
+// A deprecated field is reported when an object is created with it, or gets it later, and
+// not again.
 func TestDeprecatedField(t *testing.T) {
 	catalogue := &admission.Catalogue{Server: deprecation.Release{Major: 1, Minor: 36}}
 	r := start(t, shared.Cluster(t), webhook.Parts{Deprecations: catalogue})
@@ -113,7 +113,7 @@ func TestDeprecatedField(t *testing.T) {
 			}
 		}
 		if (ours == 1) != s.want || ours > 1 {
-			t.Errorf("step %d: told %q", i, told)
+			t.Errorf("step %d: warned %q", i, told)
 		}
 	}
 }

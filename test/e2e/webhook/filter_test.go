@@ -29,7 +29,7 @@ func TestSameOwnerCallsNothing(t *testing.T) {
 	}
 }
 
-// Edge case 78: what a control plane lives by is never asked about.
+// Edge case 78: writes that a control plane depends on are never asked about.
 func TestNeverMatched(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "never")

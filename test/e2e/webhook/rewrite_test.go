@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
-// Edge case 15: a mutating webhook puts the value back that somebody has changed by
-// force. The owner is another one, the value is not: nothing was taken.
+// Edge case 15: a mutating webhook restores a value that was changed by force. The owner
+// is different, the value is not: nothing was taken.
 func TestRewritten(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "rewritten")
@@ -32,7 +32,7 @@ func TestRewritten(t *testing.T) {
 		t.Fatalf("k is %q", k)
 	}
 	if told := r.admin.told(); told != nil {
-		t.Errorf("told %q", told)
+		t.Errorf("warned %q", told)
 	}
 	r.admin.apply(t, settings("rewritten", "a", `{k: "1", l: "1"}`), "argo", false)
 	r.admin.apply(t, settings("rewritten", "a", `{k: "1", l: "2"}`), "flux", false)

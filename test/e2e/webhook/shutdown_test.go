@@ -62,8 +62,7 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 	}
 }
 
-// Promise 1: with the webhook gone, writes go on. The policy is the one that is
-// installed.
+// Promise 1: with the webhook gone, writes continue. The policy is the installed one.
 func TestGone(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "gone")

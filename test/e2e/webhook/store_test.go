@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
-// The store writes records as they are, refuses to write over what it has not
+// The store writes records as they are, refuses to overwrite a version that it has not
 // read, and finds them all.
 func TestStore(t *testing.T) {
 	c := shared.Cluster(t)

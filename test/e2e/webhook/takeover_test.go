@@ -26,8 +26,8 @@ func (r *running) namespace(t *testing.T, name string) {
 	r.admin.told()
 }
 
-// Whoever takes a path is told at once, in words that name the object, whichever
-// client they write with.
+// A client that takes a path gets a warning at once, in words that name the object,
+// whichever client it is.
 func TestEveryClientIsTold(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	const ns = "clients"
@@ -84,9 +84,9 @@ func TestEveryClientIsTold(t *testing.T) {
 	}
 }
 
-// Promise 3 begins here: what a hint says of the object after the write is what the
-// API server then has, as metadata watches see it, and it names the user, not only
-// the manager (edge case 73).
+// Promise 3 begins here: a hint's description of the object after the write is what the
+// API server then has, as metadata watches see it, and it names the user, not only the
+// manager (edge case 73).
 func TestHintIsWhatIsCommitted(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "hints")
@@ -115,8 +115,8 @@ spec:
 	}
 }
 
-// Edge case 70: what the API server refuses for a conflict never comes to the
-// webhook, and so nobody is told of a takeover that was none.
+// Edge case 70: a write that the API server refuses for a conflict never reaches the
+// webhook, so there is no warning of a takeover that did not happen.
 func TestConflictIsNoTakeover(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "conflict")
@@ -149,9 +149,9 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// Edge case 9: the API server folds the oldest of more than ten updaters into one
-// manager of its own making. That is nobody's takeover; a takeover that comes with
-// it is told alone.
+// Edge case 9: the API server folds the oldest of more than ten updaters into one manager
+// of its own making. That is not a takeover; a takeover that comes with it is reported
+// alone.
 func TestAncientChanges(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "ancient")
@@ -162,7 +162,7 @@ func TestAncientChanges(t *testing.T) {
 		})
 	}
 	if told := r.admin.told(); told != nil {
-		t.Errorf("told %q", told)
+		t.Errorf("warned %q", told)
 	}
 	u = r.admin.update(t, u, "updater-14", func(o map[string]any) {
 		o["data"].(map[string]any)["k"] = "2"
@@ -175,8 +175,8 @@ func TestAncientChanges(t *testing.T) {
 	}
 }
 
-// Who applies what they had updated, or scales what they have applied, takes from
-// nobody (edge case 71: through /scale, owners are not seen at all).
+// A manager that applies what it had updated, or scales what it has applied, takes from
+// no other (edge case 71: through /scale, owners are not seen at all).
 func TestOneselfByOtherMeans(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "oneself")
@@ -195,7 +195,7 @@ spec:
 	kubectl(t, r.Cluster, "", "scale", "deployment/web", "-n", "oneself", "--replicas=2")
 	apply("kubectl", "3")
 	if told := r.admin.told(); told != nil {
-		t.Errorf("told %q", told)
+		t.Errorf("warned %q", told)
 	}
 	kubectl(t, r.Cluster, "", "scale", "deployment/web", "-n", "oneself", "--replicas=4")
 	apply("flux", "5")

@@ -79,7 +79,7 @@ func (h *hints) Hint(hint ownership.Hint) bool {
 	return true
 }
 
-// of returns the hints at an object.
+// of returns the hints for an object.
 func (h *hints) of(u *unstructured.Unstructured) []ownership.Hint {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -164,8 +164,8 @@ spec: {ports: [{port: 443}]}`)
 	r.await(t)
 }
 
-// configuration is what the chart installs, but that a call that fails is not
-// passed over: whatever is wrong with an answer is to be seen.
+// configuration is what the chart installs, except that a failed call is not passed over:
+// whatever is wrong with an answer should be visible.
 func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
 	t.Helper()
 	objects := chart.NewHelm(t, "").Render(t, "--namespace", systemNamespace, "--set", "fullnameOverride="+serviceName)
@@ -190,8 +190,9 @@ func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
 	return objects[i]
 }
 
-// customRules are those that a leader would write, which none does here: of the version
-// that birds call deprecated, and of ConfigMaps, which a test takes for a custom kind.
+// customRules are those that a leader would write, and there is none here: for the
+// version that birds call deprecated, and for ConfigMaps, which a test takes for a custom
+// kind.
 func customRules() []any {
 	rule := func(group, version, resource string, operations ...any) any {
 		return map[string]any{

@@ -28,7 +28,7 @@ type file struct {
 }
 
 // userland is what the plugin expects of a system: its account, a home, a folder for
-// temporary files, and the authorities of public servers.
+// temporary files, and the certificate authorities of public servers.
 func userland() ([]file, error) {
 	return []file{
 		{name: "etc/passwd", content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
@@ -87,8 +87,7 @@ func newLayer(files []file, at time.Time) (v1.Layer, error) {
 
 func isFolder(name string) bool { return name[len(name)-1] == '/' }
 
-// withFolders adds the folders above the files that are not among them, each before
-// what is in it.
+// withFolders adds the missing folders above the files, each before its contents.
 func withFolders(files []file) []file {
 	named := map[string]bool{}
 	for _, f := range files {

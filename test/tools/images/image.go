@@ -26,7 +26,7 @@ type release struct {
 
 // product is one image: a program, and what it needs around it.
 type product struct {
-	name        string // of the image, below the registry
+	name        string // the image's, below the registry
 	program     string
 	title       string
 	description string
@@ -59,7 +59,7 @@ func products() []product {
 	}
 }
 
-// image packs a program for one platform: what is around it first, since that changes
+// image packs a program for one platform: its surroundings first, since they change
 // least, then the program.
 func (r release) image(p product, platform v1.Platform, binaries string) (v1.Image, error) {
 	base, err := p.base()
@@ -71,7 +71,7 @@ func (r release) image(p product, platform v1.Platform, binaries string) (v1.Ima
 	if err != nil {
 		return nil, err
 	}
-	notices, err := os.ReadFile(path + ".notices") // of what is linked into it
+	notices, err := os.ReadFile(path + ".notices") // for what is linked into it
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (r release) writeAll(binaries string, out output, platforms []string) error
 }
 
 // writeLayout writes an OCI layout with one entry, the index of all platforms, so that
-// crane and skopeo need not be told which one to take.
+// crane and skopeo need no platform to choose.
 func writeLayout(dir string, index v1.ImageIndex, tag name.Tag) error {
 	path, err := layout.Write(dir, empty.Index)
 	if err != nil {

@@ -119,7 +119,7 @@ func TestDownLeavesOthersAlone(t *testing.T) {
 	if err := os.Mkdir(h.cluster(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// A number that was ours once, and is somebody else's by now.
+	// A process id that was ours once, and is another process's by now.
 	pid := []byte(strconv.Itoa(stranger.Process.Pid))
 	for path, content := range map[string][]byte{kept: nil, filepath.Join(h.cluster(), "etcd.pid"): pid} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {

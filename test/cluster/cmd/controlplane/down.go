@@ -41,8 +41,8 @@ func (h home) down(ctx context.Context) error {
 	return nil
 }
 
-// clean kills what a holder left behind that could not end its cluster, and
-// removes what is ours in the folder.
+// clean kills what a holder that could not end its cluster left behind, and removes our
+// files from the folder.
 func (h home) clean(ctx context.Context) error {
 	err := h.await(ctx, func() (bool, error) {
 		members, err := h.members()
@@ -59,7 +59,7 @@ func (h home) clean(ctx context.Context) error {
 			return err
 		}
 	}
-	_ = os.Remove(string(h)) // stays if somebody keeps something else in it
+	_ = os.Remove(string(h)) // stays if it holds other files
 	return nil
 }
 

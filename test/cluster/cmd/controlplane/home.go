@@ -25,8 +25,8 @@ func (h home) lock() string       { return h.file("lock") }       // held, with 
 func (h home) log() string        { return h.file("controlplane.log") }
 func (h home) cluster() string    { return h.file("cluster") }
 
-// holder returns the pid of the process that holds the cluster, or 0. Whoever
-// has the lock lives, so the pid is not that of a stranger.
+// holder returns the pid of the process that holds the cluster, or 0. The holder of the
+// lock is alive, so the pid is not that of a stranger.
 func (h home) holder() (int, error) {
 	if _, err := os.Stat(h.lock()); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -61,8 +61,8 @@ func (h home) members() (map[string]int, error) {
 	members := map[string]int{}
 	for _, file := range files {
 		pid, err := readPid(file)
-		// The number may have gone to somebody else since: all our programs name
-		// the folder in their arguments.
+		// The number may belong to another process by now: all our programs name the
+		// folder in their arguments.
 		if err == nil && strings.Contains(commandLine(pid), h.cluster()) {
 			members[strings.TrimSuffix(filepath.Base(file), ".pid")] = pid
 		}

@@ -25,7 +25,7 @@ func (h home) up(ctx context.Context, options cluster.Options, args []string) er
 		return h.export()
 	}
 	if holder == 0 {
-		if err := h.clean(ctx); err != nil { // of one that was killed
+		if err := h.clean(ctx); err != nil { // leftovers of one that was killed
 			return err
 		}
 		dir, err := cluster.Provide(ctx, os.Stderr, options)
@@ -47,10 +47,9 @@ func (h home) export() error {
 	return err
 }
 
-// startHolder starts the process that holds the cluster, and returns when the
-// cluster is ready. If somebody else brings the same cluster up at this moment,
-// the new process ends at once, and theirs is waited for. When ctx ends first, so does
-// the new process.
+// startHolder starts the process that holds the cluster, and returns when the cluster is
+// ready. If another process is starting the same cluster, the new process ends at once,
+// and startHolder waits for the other. When ctx ends first, so does the new process.
 func (h home) startHolder(ctx context.Context, args []string) error {
 	if err := os.MkdirAll(string(h), 0o700); err != nil {
 		return err
@@ -85,7 +84,7 @@ func (h home) startHolder(ctx context.Context, args []string) error {
 				content, _ := os.ReadFile(h.log())
 				return errors.Join(fmt.Errorf("the cluster did not start: %w\n%s", err, content), other)
 			}
-			ended = nil // somebody else's is waited for
+			ended = nil // wait for the other process's
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -104,14 +103,14 @@ func endHolder(holder *os.Process, ended <-chan error) error {
 	}
 }
 
-// hold runs the cluster until somebody ends this process.
+// hold runs the cluster until this process is ended.
 func (h home) hold(ctx context.Context, options cluster.Options) error {
-	// Somebody who asks for the holder has the lock for a moment, too.
+	// A process that asks for the holder has the lock for a moment, too.
 	patient, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	lock, err := flock.Wait(patient, h.lock())
 	if err != nil {
-		return fmt.Errorf("somebody else brings this cluster up: %w", err)
+		return fmt.Errorf("another process is starting this cluster: %w", err)
 	}
 	defer func() { _ = lock.Close() }()
 	if err := lock.Truncate(0); err != nil {

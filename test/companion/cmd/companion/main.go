@@ -1,5 +1,5 @@
-// Command companion runs a real control plane with the webhook, for whoever wants
-// to look at it:
+// Command companion runs a real control plane with the webhook, for anyone who wants to
+// look at it:
 //
 //	companion -replicas 2
 //
