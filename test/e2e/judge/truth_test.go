@@ -66,7 +66,7 @@ func lifeOf(t *testing.T, name string, versions []version) life {
 		if i > 0 {
 			l.changes[v.revision] = between(past[0], is)
 			for _, old := range past[1:] {
-				l.first[v.revision] = append(l.first[v.revision], by(is, between(old, is)))
+				l.first[v.revision] = append(l.first[v.revision], between(old, attempt(old, is)))
 			}
 		}
 		l.stamps[is.stamp] = v.revision
@@ -78,13 +78,24 @@ func lifeOf(t *testing.T, name string, versions []version) life {
 // cachedVersions is by how many versions the API server's cache may be behind.
 const cachedVersions = 3
 
-// by returns those of the changes to a state that its writer made: it owns the stamp.
-func by(is state, changes map[string]change) map[string]change {
+// attempt is what a write would have made of an older version than the one that it changed:
+// its writer, who owns the stamp, holds there what it holds now, alone where the value is
+// another one.
+func attempt(old, is state) state {
 	writers := is.owners[fieldName("metadata")+fieldName("annotations")+fieldName(stampName)]
-	maps.DeleteFunc(changes, func(_ string, c change) bool {
-		return !slices.ContainsFunc(writers, func(w string) bool { return slices.Contains(c.after, w) })
-	})
-	return changes
+	made := state{owners: maps.Clone(old.owners), values: maps.Clone(old.values), stamp: is.stamp}
+	for path, owners := range is.owners {
+		mine := slices.DeleteFunc(slices.Clone(owners), func(o string) bool { return !slices.Contains(writers, o) })
+		if len(mine) == 0 {
+			continue
+		}
+		if old.values[path] == is.values[path] {
+			mine = slices.Concat(mine, minus(old.owners[path], mine))
+		}
+		slices.Sort(mine)
+		made.owners[path], made.values[path] = mine, is.values[path]
+	}
+	return made
 }
 
 func stateOf(t *testing.T, object map[string]any) state {
