@@ -23,6 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
@@ -51,6 +52,8 @@ type applyOptions struct {
 	awaited await.Awaited
 	// journal records what may have to be taken back; nil without --atomic.
 	journal *restore.Journal
+	// pruned is what the run deleted of its set, in the order in which it would be applied.
+	pruned *plan.Plan
 	// history is how many runs of a set are kept; undone: this one was taken back.
 	history int
 	undone  bool
@@ -224,16 +227,19 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 		if o.engine.DryRun == object.DryRunNone {
 			foresight.tellKept(ctx)
 		}
-		err = o.rollBack(ctx, client, p, err)
+		return err
+	}
+	back := func(ctx context.Context, failed error) error {
+		err := o.rollBack(ctx, client, p, failed)
 		if !o.undone {
 			leavers.Tell(ctx, client, o.engine.DryRun != object.DryRunNone, o.out.Print)
 		}
 		return err
 	}
 	if o.set.Name != "" {
-		return verb.Unfinished(o.applySet(ctx, c, client, p, run))
+		return verb.Unfinished(o.applySet(ctx, c, client, p, run, back))
 	}
-	return verb.Unfinished(run(ctx))
+	return verb.Unfinished(back(ctx, run(ctx)))
 }
 
 // asked returns the reader for questions about what will not work. It is nil for a real

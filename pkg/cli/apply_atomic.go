@@ -28,7 +28,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *cluster.Client, p *
 	if failed == nil || o.journal == nil {
 		return failed
 	}
-	groups, err := o.journal.Notes(p)
+	groups, err := o.journal.Notes(p, o.pruned)
 	if err != nil {
 		return errors.Join(failed, fmt.Errorf("nothing is taken back: %w", err))
 	}

@@ -19,9 +19,11 @@ import (
 )
 
 // applySet applies the plan as a set: its objects become members, and what left the set
-// is pruned once all of them are applied, as apply does it.
+// is pruned once all of them are applied, as apply does it. back takes back what a run that
+// failed has done, if that is asked for.
 func (o *applyOptions) applySet(
-	ctx context.Context, c *connection.Connection, client *cluster.Client, p *plan.Plan, apply func(context.Context) error,
+	ctx context.Context, c *connection.Connection, client *cluster.Client, p *plan.Plan,
+	apply func(context.Context) error, back func(context.Context, error) error,
 ) error {
 	namespace, _, err := c.Namespace()
 	if err != nil {
@@ -34,11 +36,11 @@ func (o *applyOptions) applySet(
 		Server: client, Namespace: namespace, DryRun: o.engine.DryRun, Manager: o.engine.Predictor.Manager,
 		Ask: o.ask, Emit: emit,
 		Delete: func(ctx context.Context, set *sets.Set, doomed []applyset.Member) error {
-			phases, err := sets.Phases(ctx, client, set, doomed)
+			departing, err := sets.Order(ctx, client, set, doomed)
 			if err != nil {
 				return err
 			}
-			return deleteMembers(ctx, c, o.run, client, o.engine.DryRun, sets.Pruned(emit), phases)
+			return deleteMembers(ctx, c, o.run, client, o.engine.DryRun, o.noting(departing, sets.Pruned(emit)), departing.Phases)
 		},
 	}
 	held := ctx
@@ -53,8 +55,31 @@ func (o *applyOptions) applySet(
 		return err
 	}
 	return o.lock.Tell(held, run.Set().Live, members(p), &told, func(ctx context.Context) error {
-		return o.runSet(ctx, client, p, run, apply)
+		return o.runSet(ctx, client, p, run, apply, back)
 	})
+}
+
+// noting notes what a prune deletes, so that --atomic can take it back, and hands the
+// events on. What may have been deleted counts: the way back looks at what is there.
+func (o *applyOptions) noting(departing *sets.Departing, emit func(event.Event)) func(event.Event) {
+	if o.journal == nil || o.engine.DryRun != object.DryRunNone {
+		return emit
+	}
+	o.pruned = departing.Plan
+	items := map[object.Key]plan.Item{}
+	for _, ph := range departing.Plan.Phases {
+		for _, item := range ph.Items {
+			items[item.Key()] = item
+		}
+	}
+	return func(e event.Event) {
+		if d, ok := e.(event.Deleted); ok && d.Action != event.Absent && d.Action != event.Failed {
+			if item, known := items[d.Ref.Key()]; known {
+				o.journal.Pruned(item, departing.Live[d.Ref.Key()])
+			}
+		}
+		emit(e)
+	}
 }
 
 // members counts the objects of a plan.
@@ -69,14 +94,15 @@ func members(p *plan.Plan) int {
 // runSet applies the members and prunes what left. ctx ends when the lock of the set is
 // lost.
 func (o *applyOptions) runSet(
-	ctx context.Context, client *cluster.Client, p *plan.Plan, run *sets.Run, apply func(context.Context) error,
+	ctx context.Context, client *cluster.Client, p *plan.Plan, run *sets.Run,
+	apply func(context.Context) error, back func(context.Context, error) error,
 ) error {
 	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.Take()...)
 	emit := o.engine.Emit
 	o.engine.Admit, o.engine.Emit = run.Admit, func(e event.Event) { emit(run.Mark(e)) }
 	keeper := o.keeper(client, run.Set())
 	keeper.Begin(ctx, o.run, p)
-	err := run.End(ctx, apply(ctx), o.input.LeftOut())
+	err := back(ctx, run.End(ctx, apply(ctx), o.input.LeftOut()))
 	keeper.End(ctx, o.result(err))
 	return err
 }

@@ -132,10 +132,11 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 			o.out.Print(event.Warned{Ref: k.Ref, Text: "is kept: " + k.Text()})
 		}
 	}
-	phases, err := sets.Phases(ctx, client, set, decision.Doomed)
+	departing, err := sets.Order(ctx, client, set, decision.Doomed)
 	if err != nil {
 		return err
 	}
+	phases := departing.Phases
 	if kept == 0 {
 		parent := deletion.Item{Ref: set.Record.Parent, UID: set.Live.GetUID()}
 		phases = append(phases, deletion.Phase{Name: "parent", Sets: []deletion.Set{{

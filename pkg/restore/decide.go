@@ -21,8 +21,8 @@ type Note struct {
 	// answer came, or the write was refused half-way.
 	After *unstructured.Unstructured
 	// Removed: the run deleted the object of Before, to create it anew or because it left
-	// the set.
-	Removed bool
+	// the set, which Pruned says.
+	Removed, Pruned bool
 }
 
 // Do is what to do about an object.
@@ -66,7 +66,7 @@ const (
 	unknownMaker  = "whether this run created it is unknown"
 	onItsWay      = "it is being deleted"
 	notRunAgain   = "it was recreated, and what has run is not run again"
-	notMadeAgain  = "it was deleted to be recreated, and what has run is not run again"
+	notMadeAgain  = "it was deleted, and what has run is not run again"
 )
 
 // Decide says what takes the run's writes of an object back. Live is the object as it is
@@ -100,6 +100,8 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	runs := n.Ref.GVK.Kind == "Job" && n.Ref.GVK.Group == "batch" || n.Ref.GVK.Kind == "Pod" && n.Ref.GVK.Group == ""
 	step := Step{Do: Create}
 	switch {
+	case live != nil && live.GetUID() == n.Before.GetUID() && live.GetResourceVersion() == n.Before.GetResourceVersion():
+		return Step{Do: Nothing}, nil
 	case live != nil && live.GetUID() == n.Before.GetUID():
 		return n.putBack(live, manager) // It was not deleted after all.
 	case live == nil && runs:
@@ -116,8 +118,28 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	if err != nil {
 		return Step{}, err
 	}
-	step.Body = n.body(managedfields.Managed(entries, manager))
+	step.Body = n.body(n.stated(entries, manager))
 	return step, nil
+}
+
+// stated returns what the object was made of: what the manager held, and where that is no
+// more than its labels, what others applied. A member of a set may never have been applied
+// by us, and an object with nothing in it would be worse than none.
+func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
+	set := managedfields.Managed(entries, manager)
+	for field := range managedfields.Project(n.Before.Object, set) {
+		switch field {
+		case "apiVersion", "kind", "metadata":
+		default:
+			return set
+		}
+	}
+	for _, e := range managedfields.Others(entries, manager) {
+		if e.Subresource == "" && (e.Operation == managedfields.Apply || e.Manager == managedfields.ClientSideApply) {
+			set = set.Union(e.Fields)
+		}
+	}
+	return set
 }
 
 // body states what a set holds of the object as it was.

@@ -47,7 +47,7 @@ func TestDecideWhatIsMeant(t *testing.T) {
 		"changed, and going":            {restore.Note{Before: at(config, one, "1"), After: at(config, one, "2")}, at(config, one, "3", "2026-01-01T00:00:00Z"), restore.Keep, ""},
 		"recreated":                     {restore.Note{Before: at(config, one, "1"), After: at(config, two, "2"), Removed: true}, at(config, two, "2"), restore.Create, two},
 		"deleted to be recreated":       {restore.Note{Before: at(config, one, "1"), Removed: true}, nil, restore.Create, ""},
-		"to be recreated, not deleted":  {restore.Note{Before: at(config, one, "1"), Removed: true}, at(config, one, "1"), restore.Apply, ""},
+		"to be recreated, not deleted":  {restore.Note{Before: at(config, one, "1"), Removed: true}, at(config, one, "1"), restore.Nothing, ""},
 		"recreated, and replaced":       {restore.Note{Before: at(config, one, "1"), After: at(config, two, "2"), Removed: true}, at(config, three, "3"), restore.Keep, ""},
 		"perhaps recreated":             {restore.Note{Before: at(config, one, "1"), Removed: true}, at(config, two, "3"), restore.Keep, ""},
 		"a Job is not run again":        {restore.Note{Before: at(job, one, "1"), After: at(job, two, "2"), Removed: true}, at(job, two, "2"), restore.Keep, ""},

@@ -92,6 +92,9 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 			e.fail(n, err)
 			return
 		}
+		if n.Pruned && step.Do == Nothing && live != nil {
+			return // It was to be deleted, and never was.
+		}
 		out, err := e.carryOut(ctx, &n, live, step)
 		switch {
 		case err == nil:

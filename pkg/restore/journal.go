@@ -27,7 +27,8 @@ type entry struct {
 	ref           object.Ref
 	kind          object.Kind
 	before, after []byte // nil for none
-	removed       bool
+	// removed: it was deleted; pruned: because it left its set.
+	removed, pruned bool
 }
 
 // Wrote records that the object was written: before is the object as it was read right
@@ -47,6 +48,15 @@ func (j *Journal) Removed(item plan.Item, before *unstructured.Unstructured) {
 	defer j.mu.Unlock()
 	e := j.entry(item, was)
 	e.removed, e.after = true, nil
+}
+
+// Pruned notes that the object was deleted because it left its set, or may have been.
+func (j *Journal) Pruned(item plan.Item, before *unstructured.Unstructured) {
+	was := textOf(before)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.entry(item, was)
+	e.removed, e.pruned = true, true
 }
 
 func (j *Journal) entry(item plan.Item, before []byte) *entry {
@@ -71,9 +81,10 @@ func textOf(u *unstructured.Unstructured) []byte {
 	return text
 }
 
-// Notes returns what was written, in groups that can be taken back one after the other:
-// the last phase of the plan first.
-func (j *Journal) Notes(p *plan.Plan) ([][]Note, error) {
+// Notes returns what was written, in groups that can be taken back one after the other: what
+// a prune deleted, which came last, in the order of its plan, and then the last phase of the
+// plan first. pruned is nil without a prune.
+func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	phaseOf := map[object.Key]int{}
@@ -82,11 +93,20 @@ func (j *Journal) Notes(p *plan.Plan) ([][]Note, error) {
 			phaseOf[item.Key()] = i
 		}
 	}
-	groups := make([][]Note, len(p.Phases)+1)
+	last := len(p.Phases) // Of those whose kind came late, and with it their namespace.
+	groups := make([][]Note, last+1)
+	if pruned != nil {
+		groups = append(groups, make([][]Note, len(pruned.Phases))...)
+		for i, ph := range pruned.Phases {
+			for _, item := range ph.Items {
+				phaseOf[item.Key()] = len(groups) - 1 - i
+			}
+		}
+	}
 	for _, key := range j.order {
 		i, planned := phaseOf[key]
-		if !planned { // Its namespace was settled on the way: its kind came late, and so did it.
-			i = len(p.Phases)
+		if !planned {
+			i = last
 		}
 		n, err := j.notes[key].read()
 		if err != nil {
@@ -99,7 +119,7 @@ func (j *Journal) Notes(p *plan.Plan) ([][]Note, error) {
 }
 
 func (e *entry) read() (Note, error) {
-	n := Note{Ref: e.ref, Kind: e.kind, Removed: e.removed}
+	n := Note{Ref: e.ref, Kind: e.kind, Removed: e.removed, Pruned: e.pruned}
 	var err error
 	if n.Before, err = objectOf(e.before); err != nil {
 		return n, err

@@ -58,7 +58,7 @@ func TestRestored(t *testing.T) {
 			taken++
 		}
 		back++
-		notes, err := journal.Notes(plan)
+		notes, err := journal.Notes(plan, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,20 +21,35 @@ type Reader interface {
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 
-// Phases puts members into the order in which they are deleted, the reverse of that in
+// Departing are members that are to be deleted.
+type Departing struct {
+	// Phases are the order in which they are deleted, Plan that in which they would be
+	// applied.
+	Phases []deletion.Phase
+	Plan   *plan.Plan
+	// Live are the members as they were read.
+	Live map[object.Key]*unstructured.Unstructured
+}
+
+// Order puts members into the order in which they are deleted, the reverse of that in
 // which they would be applied. Each is bound to its UID, and to being a member still when
 // its turn comes. Those that are gone meanwhile are left out.
-func Phases(ctx context.Context, reader Reader, set *Set, members []applyset.Member) ([]deletion.Phase, error) {
+func Order(ctx context.Context, reader Reader, set *Set, members []applyset.Member) (*Departing, error) {
 	manifests, kinds, err := read(ctx, reader, members)
 	if err != nil {
 		return nil, err
+	}
+	live := map[object.Key]*unstructured.Unstructured{}
+	for _, m := range manifests {
+		live[object.RefOf(m.Object).Key()] = m.Object
 	}
 	p, err := plan.Build(manifests, plan.Options{Kinds: kinds})
 	if err != nil {
 		// Their annotations refer to each other in a way that gives no order. Their kinds
 		// do.
-		for _, m := range manifests {
-			m.Object.SetAnnotations(nil)
+		for i, m := range manifests {
+			manifests[i].Object = m.Object.DeepCopy()
+			manifests[i].Object.SetAnnotations(nil)
 		}
 		if p, err = plan.Build(manifests, plan.Options{Kinds: kinds}); err != nil {
 			return nil, err
@@ -54,7 +69,7 @@ func Phases(ctx context.Context, reader Reader, set *Set, members []applyset.Mem
 			}
 		}
 	}
-	return phases, nil
+	return &Departing{Phases: phases, Plan: p, Live: live}, nil
 }
 
 // read reads the members, whose specs say what they need of one another.

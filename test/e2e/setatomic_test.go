@@ -1,0 +1,85 @@
+package e2e_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// setOf is a set with what stays, what leaves it, and what hangs when it is deleted.
+const setOf = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: stays}, data: {value: "VALUE"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: leaves, labels: {team: shop}}, data: {value: "1"}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: leaves}, spec: {selector: {app: leaves}, ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: hangs, finalizers: [example.com/held]}, data: {value: "1"}}
+`
+
+// next is the set of which three have left, and one came.
+const next = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: stays}, data: {value: "2"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: comes}, data: {value: "2"}}
+`
+
+// A prune that does not get to its end is a failure, which --atomic takes back: what was
+// written, and what the prune has deleted by then. What is being deleted cannot be kept from
+// it, and is said to be. It does not matter which program had applied what is pruned.
+func TestAtomicFailedPrune(t *testing.T) {
+	for _, by := range []string{"k8sconnect", "kubectl"} {
+		t.Run(by, func(t *testing.T) {
+			c := shared.Cluster(t)
+			ns := namespace(t, c)
+			first := file(t, strings.ReplaceAll(setOf, "VALUE", "1"))
+			if by == "kubectl" {
+				cmd := kubectlCommand(t, c, "apply", "-n", ns, "-f", first, "--prune", "--applyset=shop")
+				cmd.Env = append(os.Environ(), "KUBECTL_APPLYSET=true")
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			} else {
+				k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", first, "--apply-set=shop").ends(t, 0)
+			}
+			what := func() string {
+				t.Helper()
+				return kubectl(t, c, "get", "configmap/leaves", "service/leaves", "configmap/stays", "-n", ns, "-o",
+					`jsonpath={range .items[*]}{.metadata.labels}{.data}{.spec.ports[*].port}{.spec.selector}{"\n"}{end}`)
+			}
+			before := what()
+			args := []string{"apply", "-n", ns, "-f", file(t, next), "--apply-set=shop", "--prune", "--yes", "--atomic", "--timeout=8s", "--take=all"}
+			r := k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1).
+				says(t, "pruned      service/leaves").
+				says(t, "restored    configmap/leaves").
+				says(t, "restored    service/leaves").
+				says(t, "restored    configmap/stays").
+				says(t, "deleted     configmap/comes").
+				says(t, "it is being deleted")
+			if after := what(); after != before {
+				t.Errorf("it is\n%s\nand was\n%s\n%s", after, before, r)
+			}
+			if out := kubectl(t, c, "get", "configmap", "comes", "-n", ns, "--ignore-not-found"); out != "" {
+				t.Errorf("what was created is still there: %s", out)
+			}
+			kubectl(t, c, "patch", "configmap/hangs", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+			k8sconnect(t, c.KubeconfigPath, args...).ends(t, 0).says(t, "pruned      configmap/leaves")
+		})
+	}
+}
+
+// A run that loses its lock while it waits for readiness stops waiting at once, and says why.
+func TestLockLostWhileWaiting(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	r := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--apply-set=shop", "--wait", "--timeout=10m")
+	until(t, "it waits", func() bool {
+		return strings.Contains(kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name"), "app")
+	})
+	kubectl(t, c, "patch", "lease", lease(t, c, ns), "-n", ns, "--type=merge", "-p", `{"spec":{"holderIdentity":"somebody"}}`)
+	r.wait(t)
+	r.ends(t, 1).says(t, "the lock of the set was lost: somebody took it over")
+	if strings.Contains(r.stdout.String(), "timeout ") {
+		t.Errorf("it says that the time is over: %s", r)
+	}
+}
