@@ -191,12 +191,21 @@ func (a Awaited) Check(ctx context.Context, client *cluster.Client, p *plan.Plan
 
 // Gate returns what the engine of apply waits with; nil if there is nothing to wait for.
 // It does not share the deadline of the run's --timeout, because it has to report what is
-// missing at that time: it ends by itself.
+// missing at that time: it ends by itself. It ends at once if the run is cancelled.
 func (a Awaited) Gate(patient context.Context, client *cluster.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
 	if a.ready == nil && len(a.own) == 0 {
 		return nil
 	}
-	return func(_ context.Context, applied []plan.Item) error {
+	return func(ctx context.Context, applied []plan.Item) error {
+		// A run whose time is over waits on, until it has said what is lacking. One that was
+		// ended, as it lost the lock of its set, does not.
+		waiting, end := context.WithCancelCause(patient)
+		defer end(nil)
+		defer context.AfterFunc(ctx, func() {
+			if errors.Is(ctx.Err(), context.Canceled) {
+				end(context.Cause(ctx))
+			}
+		})()
 		var targets []wait.Target
 		for _, item := range applied {
 			if goal := a.goalOf(item); goal != nil {
@@ -229,7 +238,7 @@ func (a Awaited) Gate(patient context.Context, client *cluster.Client, until tim
 			within = engine.Most
 		}
 		emit(event.Waiting{For: text.Count(len(targets), "object") + " to be ready", Within: within})
-		return engine.Run(patient, targets)
+		return engine.Run(waiting, targets)
 	}
 }
 
