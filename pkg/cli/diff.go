@@ -127,7 +127,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	}
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	o.engine.Server, o.engine.Emit = client, o.out.Print
-	foresight := newForesight(o.out.Print)
+	foresight := newForesight(o.out.Print, o.set.Prune)
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)
 	run := func(ctx context.Context) error {

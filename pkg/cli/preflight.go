@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,12 +14,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// foresight gathers what a run changes, and reports what of it will not work.
+// foresight gathers what a run makes of its objects, and reports what of it will not work.
 type foresight struct {
 	emit func(event.Event)
+	// prunes: the run deletes objects that are not part of the set.
+	prunes bool
 
 	mu      sync.Mutex
-	changed map[object.Key]preflight.Object
+	seen    map[object.Key]preflight.Object
+	changes bool
 	told    map[event.Remarked]bool
 	// kept are objects that did not change and may lack an image that was pushed; others
 	// changed, whatever they are.
@@ -26,8 +30,8 @@ type foresight struct {
 	others bool
 }
 
-func newForesight(emit func(event.Event)) *foresight {
-	return &foresight{emit: emit, changed: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
+func newForesight(emit func(event.Event), prunes bool) *foresight {
+	return &foresight{emit: emit, prunes: prunes, seen: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
 }
 
 // seeing shows each object that an engine evaluated to all who want to know.
@@ -49,9 +53,26 @@ func (f *foresight) see(item plan.Item, before, after *unstructured.Unstructured
 			f.kept = append(f.kept, kept)
 		}
 	}
-	if changes && preflight.Needs(item.Ref) {
-		f.changed[item.Key()] = preflight.Object{Ref: item.Ref, Changes: true, Before: before, After: after}
+	switch {
+	case !preflight.Needs(item.Ref):
+	case changes:
+		f.changes = true
+		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, Changes: true, Before: before, After: after}
+	case !preflight.HasData(item.Ref): // Those are read where a key of them is needed.
+		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, After: stated(after)}
 	}
+}
+
+// stated is an object without what grows with its life: its status and who owns what.
+func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
+	less := &unstructured.Unstructured{Object: maps.Clone(u.Object)}
+	delete(less.Object, "status")
+	if metadata, ok := less.Object["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		delete(metadata, "managedFields")
+		less.Object["metadata"] = metadata
+	}
+	return less
 }
 
 // tell reports on the objects seen so far, each remark once. Without a reader, it asks
@@ -59,20 +80,20 @@ func (f *foresight) see(item plan.Item, before, after *unstructured.Unstructured
 func (f *foresight) tell(ctx context.Context, p *plan.Plan, reader diagnose.Reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if ctx.Err() != nil || len(f.changed) == 0 {
+	if ctx.Err() != nil || !f.changes {
 		return
 	}
 	var objects []preflight.Object
 	for _, ph := range p.Phases {
 		for _, item := range ph.Items {
-			o, changed := f.changed[item.Key()]
-			if !changed {
+			o, seen := f.seen[item.Key()]
+			if !seen {
 				o = preflight.Object{Ref: item.Ref, After: item.Object}
 			}
 			objects = append(objects, o)
 		}
 	}
-	for _, r := range preflight.Foresee(ctx, reader, objects) {
+	for _, r := range preflight.Foresee(ctx, reader, preflight.Set{Objects: objects, Prunes: f.prunes}) {
 		if !f.told[r] {
 			f.told[r] = true
 			f.emit(r)

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -17,12 +19,22 @@ func isMadeForAll(ref object.Ref) bool {
 	return slices.Contains([]string{"kube-root-ca.crt", "openshift-service-ca.crt", "istio-ca-root-cert", "default"}, ref.Name)
 }
 
-// isFilledByOthers reports whether the object says that somebody adds to its data.
+// isAccountOfAll reports whether a controller makes a ServiceAccount of that name in every
+// namespace.
+func isAccountOfAll(name string) bool {
+	return slices.Contains([]string{"default", "builder", "deployer", "pipeline"}, name)
+}
+
+// isFilledByOthers reports whether the object says that somebody adds to its data, or copies
+// it.
 func isFilledByOthers(u *unstructured.Unstructured) bool {
+	if diagnose.Text(u, "type") == string(corev1.SecretTypeServiceAccountToken) {
+		return true
+	}
 	for _, words := range []map[string]string{u.GetAnnotations(), u.GetLabels()} {
 		for word := range words {
 			lower := strings.ToLower(word)
-			for _, part := range []string{"inject", "replicat", "reflect", "reloader", "sync", "trust"} {
+			for _, part := range []string{"inject", "replicat", "reflect", "reloader", "sync", "trust", "copy", "clone", "cert-manager.io"} {
 				if strings.Contains(lower, part) {
 					return true
 				}
@@ -39,15 +51,18 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
 	for i := range s.objects {
 		o := &s.objects[i]
-		if o != by && o.After != nil && mayBring(o, ref) {
+		if o != by && o.After != nil && s.brings(o, ref) {
 			return true
 		}
 	}
 	return false
 }
 
-func mayBring(o *Object, ref object.Ref) bool {
+func (s *set) brings(o *Object, ref object.Ref) bool {
 	name := ref.Name
+	if o.Ref.GVK == ref.GVK && o.Ref.Name == name && isFilledByOthers(o.After) {
+		return true // Somebody copies it from one namespace to others.
+	}
 	for _, value := range o.After.GetAnnotations() {
 		if mentions(value, name) {
 			return true
@@ -58,11 +73,11 @@ func mayBring(o *Object, ref object.Ref) bool {
 	}
 	gk := o.Ref.GVK.GroupKind()
 	switch {
-	case allowsMaking(o, ref):
+	case s.allows(o, ref.Namespace, strings.ToLower(ref.GVK.Kind)+"s", "create"):
 		return true
 	case isCustom(gk.Group):
 		// Many operators name what they make after the object: its name, and more.
-		return strings.Contains(name, o.Ref.Name) || anywhere(o.After.Object["spec"], name)
+		return strings.Contains(name, o.Ref.Name) || slices.ContainsFunc(fieldsOf(o.After), func(field any) bool { return anywhere(field, name) })
 	case gk.Kind == "Ingress", gk.Kind == "Role", gk.Kind == "ClusterRole", gk.Kind == "ConfigMap":
 		for _, field := range []string{"spec", "rules", "data"} {
 			if anywhere(o.After.Object[field], name) {
@@ -73,23 +88,52 @@ func mayBring(o *Object, ref object.Ref) bool {
 	return false
 }
 
-// allowsMaking reports whether an object is a role by which a program of the set may make
-// such objects, by whatever names.
-func allowsMaking(o *Object, ref object.Ref) bool {
-	if o.Ref.GVK.Group != "rbac.authorization.k8s.io" || o.Ref.GVK.Kind == "Role" && o.Ref.Namespace != ref.Namespace {
+// fieldsOf returns all that an object states beside its metadata and its status.
+func fieldsOf(u *unstructured.Unstructured) []any {
+	var fields []any
+	for name, field := range u.Object {
+		if name != "metadata" && name != "status" && name != "kind" && name != "apiVersion" {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+// allows reports whether an object gives a program of the set one of the rights in the
+// namespace: a role that states it, one that is put together from others, or a binding to a
+// role that is not part of the set and may be about anything.
+func (s *set) allows(o *Object, namespace, resource string, verbs ...string) bool {
+	if o.After == nil || o.Ref.GVK.Group != "rbac.authorization.k8s.io" || o.Ref.Namespace != "" && o.Ref.Namespace != namespace {
 		return false
 	}
-	resource := strings.ToLower(ref.GVK.Kind) + "s"
+	switch o.Ref.GVK.Kind {
+	case "RoleBinding", "ClusterRoleBinding":
+		return s.isUnknownRole(diagnose.Text(o.After, "roleRef", "kind"), o.Ref.Namespace, diagnose.Text(o.After, "roleRef", "name"))
+	case "ClusterRole":
+		if _, put := o.After.Object["aggregationRule"]; put {
+			return true
+		}
+	}
 	for _, rule := range diagnose.Items(o.After, "rules") {
 		holds := func(field string, words ...string) bool {
 			stated, _ := rule[field].([]any)
 			return slices.ContainsFunc(stated, func(item any) bool { return slices.Contains(append(words, "*"), fmt.Sprint(item)) })
 		}
-		if holds("verbs", "create") && holds("resources", resource) {
+		if holds("verbs", verbs...) && holds("resources", resource) {
 			return true
 		}
 	}
 	return false
+}
+
+// isUnknownRole reports whether a role is neither part of the set nor one of those of every
+// cluster that are for reading, or for components of Kubernetes.
+func (s *set) isUnknownRole(kind, namespace, name string) bool {
+	if kind == "ClusterRole" {
+		namespace = ""
+	}
+	return name != "view" && name != "extension-apiserver-authentication-reader" && !strings.HasPrefix(name, "system:") &&
+		s.find(object.Ref{GVK: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, Namespace: namespace, Name: name}) == nil
 }
 
 // says reports whether a program of the template is told a name.

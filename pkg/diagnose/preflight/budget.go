@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,13 +51,18 @@ func (v *view) scaled() []string {
 	var all []string
 	for namespace, templates := range v.set.templates {
 		for _, t := range templates {
-			if t.of.Changes && podsOf(t.of.After) > 0 && (t.of.Before == nil || podsOf(t.of.After) < podsOf(t.of.Before)) {
+			if comesToHaveFewer(t.of) {
 				all = append(all, namespace)
 				break
 			}
 		}
 	}
 	return sortedTexts(all)
+}
+
+// comesToHaveFewer reports whether an object has fewer Pods than before, or is new.
+func comesToHaveFewer(o *Object) bool {
+	return o.Changes && podsOf(o.After) > 0 && (o.Before == nil || podsOf(o.After) < podsOf(o.Before))
 }
 
 // budget tells of one budget. scaled: it stays as it is, and what it selects changes.
@@ -69,7 +75,7 @@ func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bo
 		if n, err := intstr.GetScaledValueFromIntOrPercent(most, 100, true); scaled || err != nil || n > 0 {
 			return nil
 		}
-		return []event.Remarked{blocked(ref, ".spec.maxUnavailable", "maxUnavailable is "+most.String()+": no Pod that it selects may ever be evicted")}
+		return []event.Remarked{blocked(ref, ".spec.maxUnavailable", "maxUnavailable is "+most.String()+": it allows no eviction, however many Pods are ready")}
 	}
 	least := b.Spec.MinAvailable
 	if least == nil {
@@ -79,17 +85,17 @@ func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bo
 		if scaled {
 			return nil
 		}
-		return []event.Remarked{blocked(ref, ".spec.minAvailable", "minAvailable is "+least.String()+": no Pod that it selects may ever be evicted")}
+		return []event.Remarked{blocked(ref, ".spec.minAvailable", "minAvailable is "+least.String()+": it allows no eviction, however many Pods are ready")}
 	}
 	pods, of, known := v.selected(ref.Namespace, selector)
-	if !known || pods == 0 {
+	if !known || pods == 0 || scaled && !comesToHaveFewer(of) {
 		return nil
 	}
 	n, err := intstr.GetScaledValueFromIntOrPercent(least, int(pods), true)
 	if err != nil || int64(n) < pods {
 		return nil
 	}
-	r := blocked(ref, ".spec.minAvailable", fmt.Sprintf("minAvailable is %s, and %s has %s: none of them may ever be evicted",
+	r := blocked(ref, ".spec.minAvailable", fmt.Sprintf("minAvailable is %s, and %s has %s: it allows no eviction, however many of them are ready",
 		least, text.Excerpt(of.Ref.Resource()), text.Count(int(pods), "Pod")))
 	if scaled {
 		r.Ref, r.Path = of.Ref, ".spec.replicas"
@@ -101,7 +107,7 @@ func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bo
 func blocked(ref object.Ref, path, said string) event.Remarked {
 	return event.Remarked{
 		Ref: ref, Code: "EvictionBlocked", Path: path,
-		Text: said + ", and a node with one of them cannot be drained",
+		Text: said + ", so a node with a ready one cannot be drained",
 		Hint: "set maxUnavailable: 1, or more replicas than minAvailable",
 	}
 }
@@ -119,7 +125,7 @@ func (v *view) selected(namespace string, selector labels.Selector) (int64, *Obj
 		}
 		of = t.of
 	}
-	if of == nil || v.set.hasCustom(namespace) || !v.isAlone(of, selector) || v.mayScale(of) {
+	if of == nil || v.set.hasCustom(namespace) || !v.isAlone(of, selector) || v.mayScale(of) || v.othersHave(of, selector) {
 		return 0, nil, false
 	}
 	return podsOf(of.After), of, true
@@ -141,6 +147,13 @@ func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 		}
 	}
 	return true
+}
+
+// othersHave reports whether Pods of the cluster that the selector means are not those of
+// the object, or it is not known that none are: a budget counts all of them.
+func (v *view) othersHave(of *Object, selector labels.Selector) bool {
+	pods, sure := v.podsBy(of.Ref.Namespace, selector)
+	return !sure || slices.ContainsFunc(pods, func(u *unstructured.Unstructured) bool { return !isOf(u, []template{{of: of}}) })
 }
 
 // mayScale reports whether somebody scales the object, or it is not known that nobody does.

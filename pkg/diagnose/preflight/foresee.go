@@ -2,11 +2,9 @@ package preflight
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -25,11 +23,11 @@ const (
 
 // Foresee tells what of the set will not work. The reader may be nil: then nothing is asked.
 // A caller whose time is over gets what is known by then.
-func Foresee(ctx context.Context, reader diagnose.Reader, objects []Object) []event.Remarked {
-	if !slices.ContainsFunc(objects, func(o Object) bool { return o.Changes && Concerns(o.Ref) }) {
+func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remarked {
+	if !slices.ContainsFunc(of.Objects, func(o Object) bool { return o.Changes && Concerns(o.Ref) }) {
 		return nil
 	}
-	s, facts := newSet(objects), diagnose.NewFacts()
+	s, facts := newSet(of), diagnose.NewFacts()
 	if reader != nil {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
@@ -37,12 +35,6 @@ func Foresee(ctx context.Context, reader diagnose.Reader, objects []Object) []ev
 		_ = g.Fill(ctx, facts, func(r *diagnose.Run) { (&view{r, s}).remarks() }) // What is not known, nothing is said of.
 	}
 	return (&view{diagnose.NewRun(time.Now(), facts), s}).remarks()
-}
-
-// view is one run of the rules.
-type view struct {
-	*diagnose.Run
-	set *set
 }
 
 func (v *view) remarks() []event.Remarked {
@@ -55,15 +47,6 @@ func (v *view) remarks() []event.Remarked {
 	}
 	slices.SortStableFunc(found, func(a, b event.Remarked) int { return places[a.Ref.Key()] - places[b.Ref.Key()] })
 	return found
-}
-
-// exists reports whether an object is in the set or in the cluster; sure is false where that
-// is not known.
-func (v *view) exists(ref object.Ref) (there, sure bool) {
-	if v.set.find(ref) != nil {
-		return true, true
-	}
-	return v.Exists(ref)
 }
 
 // keysOnly reads Secrets without their values.
@@ -89,28 +72,4 @@ func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 		keys.Object["data"].(map[string]any)[key] = ""
 	}
 	return keys, err
-}
-
-func core(kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Version: corev1.SchemeGroupVersion.Version, Kind: kind}
-}
-
-func apps(kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
-}
-
-func refOf(gvk schema.GroupVersionKind, namespace, name string) object.Ref {
-	return object.Ref{GVK: gvk, Namespace: namespace, Name: name}
-}
-
-// others tells that more objects are concerned than the one that is named.
-func others(n int, noun, also string) string {
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf("; 1 more %s of this set %ss it", noun, also)
-	default:
-		return fmt.Sprintf("; %d more %ss of this set %s it", n, noun, also)
-	}
 }

@@ -27,6 +27,8 @@ type forecast struct {
 	unread []string
 	// unasked: there is no reader.
 	unasked bool
+	// prunes: the run deletes what the set has no more.
+	prunes bool
 	// want are the remarks, each as "Code object path"; none is silence.
 	want []string
 	// says has to be in the first of them.
@@ -46,7 +48,7 @@ func (f forecast) foresee(t *testing.T) ([]event.Remarked, *diagnosetest.Memory)
 	if f.unasked {
 		reader = nil
 	}
-	return preflight.Foresee(t.Context(), reader, changesOf(diagnosetest.Read(t, f.set), m.Objects)), m
+	return preflight.Foresee(t.Context(), reader, preflight.Set{Objects: changesOf(diagnosetest.Read(t, f.set), m.Objects), Prunes: f.prunes}), m
 }
 
 // changesOf are the objects of a set by what is there already.
@@ -255,7 +257,7 @@ func TestQuotas(t *testing.T) {
 		"what is there is counted":    {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks(""))},
 		"what is added is too much":   {set: workload("Deployment", "web", 4, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
 		"a rollout needs one more":    {set: web(asks("requests: {cpu: '1'}")), cluster: quota("pods: '1'", "pods: '1'", "") + "\n---\n" + web(asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
-		"for some Pods only":          {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ", scopes: [BestEffort]")},
+		"the set deletes others":      {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), prunes: true},
 		"not enforced yet":            {set: workload("Deployment", "web", 3, asks("")), cluster: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}`},
 		"may not be read":             {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), unread: []string{"ResourceQuota"}},
 		"of the set, nobody is asked": {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), unasked: true, want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
@@ -399,14 +401,13 @@ func TestRealManifests(t *testing.T) {
 	}
 	var got []string
 	for name, set := range sets {
-		for _, r := range preflight.Foresee(t.Context(), &diagnosetest.Memory{}, changesOf(set, nil)) {
+		for _, r := range preflight.Foresee(t.Context(), &diagnosetest.Memory{}, preflight.Set{Objects: changesOf(set, nil)}) {
 			got = append(got, name+": "+r.Code+" "+r.Ref.String())
 			t.Logf("%s: %s: %s: %s: %s (%s)", name, r.Code, r.Ref, r.Path, r.Text, r.Hint)
 		}
 	}
 	slices.Sort(got)
 	want := []string{
-		"deprecated: ClaimMissing replicationcontroller/server -n default",
 		"hcloud-csi: SecretMissing deployment.apps/hcloud-csi-controller -n kube-system",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

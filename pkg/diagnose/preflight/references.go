@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,8 +68,11 @@ func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 	case !sure, isMadeForAll(n.ref), v.set.mayBring(n.ref, t.of):
 		return r, false
 	case !there && kind == "PersistentVolumeClaim":
+		if v.makesClaim(n.ref) {
+			return r, false
+		}
 		r.Code = "ClaimMissing"
-		r.Text = fmt.Sprintf("PersistentVolumeClaim %s does not exist, and nothing in this set creates it: its Pods get no node until it is there", text.Excerpt(n.ref.Name))
+		r.Text = fmt.Sprintf("PersistentVolumeClaim %s does not exist, and nothing in this set creates it: its Pods do not start until it is there", text.Excerpt(n.ref.Name))
 		r.Hint = "put the claim into the set, or correct the name"
 		return r, true
 	case !there:
@@ -150,7 +154,7 @@ func (t template) needs() []need {
 					ofItems(from.Items, func(key string) { add("ConfigMap", from.Name, key, at+".projected.sources", from.Optional) })
 				}
 			}
-		case vol.PersistentVolumeClaim != nil:
+		case vol.PersistentVolumeClaim != nil && !slices.Contains(ownClaims(t.of.After), vol.Name):
 			add("PersistentVolumeClaim", vol.PersistentVolumeClaim.ClaimName, "", at+".persistentVolumeClaim", nil)
 		}
 	}
@@ -204,7 +208,7 @@ func (v *view) accounts() []event.Remarked {
 	for _, t := range v.set.fresh() {
 		name := t.spec.ServiceAccountName
 		ref := refOf(core("ServiceAccount"), t.of.Ref.Namespace, name)
-		if name == "" || name == "default" || told[ref.Key()] {
+		if name == "" || isAccountOfAll(name) || told[ref.Key()] {
 			continue
 		}
 		if there, sure := v.exists(ref); !sure || there || v.set.mayBring(ref, t.of) {
@@ -242,7 +246,7 @@ func (v *view) pullSecrets() []event.Remarked {
 			told[first.Key()] = true
 			out = append(out, event.Remarked{
 				Ref: t.of.Ref, Code: "PullSecretMissing", Path: t.path + ".imagePullSecrets",
-				Text: fmt.Sprintf("Secret %s does not exist, and nothing in this set creates it: images of %s are pulled without credentials", text.Excerpt(first.Name), text.Excerpt(registry)),
+				Text: fmt.Sprintf("Secret %s does not exist, and nothing in this set creates it: images of %s are pulled without its credentials", text.Excerpt(first.Name), text.Excerpt(registry)),
 				Hint: "put the Secret into the set, or create it: kubectl create secret docker-registry",
 			})
 		}
@@ -272,6 +276,9 @@ func privateRegistry(spec *corev1.PodSpec) string {
 		host, _, named := strings.Cut(c.Image, "/")
 		if !named || !strings.ContainsAny(host, ".:") && host != "localhost" {
 			continue // Docker Hub.
+		}
+		if c.ImagePullPolicy == corev1.PullNever || hasCredentials(host) {
+			continue
 		}
 		switch host {
 		case "docker.io", "index.docker.io", "quay.io", "ghcr.io", "gcr.io", "registry.k8s.io", "k8s.gcr.io", "public.ecr.aws", "mcr.microsoft.com":

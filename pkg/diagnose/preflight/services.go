@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
@@ -53,7 +55,7 @@ func (v *view) service(o *Object, s *corev1.Service) (event.Remarked, bool) {
 	selector := labels.SelectorFromSet(s.Spec.Selector)
 	var matching []template
 	for _, t := range v.set.templates[o.Ref.Namespace] {
-		if selector.Matches(labels.Set(t.labels)) {
+		if v.set.maySelect(s.Spec.Selector, t) {
 			matching = append(matching, t)
 		}
 	}
@@ -70,11 +72,15 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 	if pods, sure := v.podsBy(o.Ref.Namespace, selector); !sure || len(pods) > 0 {
 		return event.Remarked{}, false
 	}
-	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
-		live, sure := v.List(apps(kind), o.Ref.Namespace)
+	for _, gvk := range []schema.GroupVersionKind{
+		apps("Deployment"), apps("StatefulSet"), apps("DaemonSet"), apps("ReplicaSet"), core("ReplicationController"),
+		{Group: "batch", Version: "v1", Kind: "CronJob"},
+	} {
+		live, sure := v.List(gvk, o.Ref.Namespace)
 		if !sure || slices.ContainsFunc(live, func(u *unstructured.Unstructured) bool {
 			t, ok := templateOf(u)
-			return !ok || selector.Matches(labels.Set(t.labels)) && v.set.find(object.RefOf(u)) == nil
+			t.of = &Object{Ref: object.RefOf(u), After: u}
+			return !ok || v.set.maySelect(s.Spec.Selector, t) && !v.set.replaces(u)
 		}) {
 			return event.Remarked{}, false
 		}
@@ -88,6 +94,15 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 		r.Hint = near
 	}
 	return r, true
+}
+
+// replaces reports whether an object is part of the set, or made by one that is.
+func (s *set) replaces(u *unstructured.Unstructured) bool {
+	return s.find(object.RefOf(u)) != nil || slices.ContainsFunc(s.templates[u.GetNamespace()], func(t template) bool {
+		return slices.ContainsFunc(u.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
+			return owner.Kind == t.of.Ref.GVK.Kind && owner.Name == t.of.Ref.Name
+		})
+	})
 }
 
 // nearestLabels names the template of the set that has most of the labels.
@@ -115,7 +130,7 @@ func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector,
 		if port.TargetPort.Type != intstr.String || name == "" {
 			continue
 		}
-		if slices.ContainsFunc(matching, func(t template) bool { return hasPort(t.spec, name) }) {
+		if isInjectedPort(name) || slices.ContainsFunc(matching, func(t template) bool { return t.isInjected() || hasPort(t.spec, name) }) {
 			continue
 		}
 		pods, sure := v.podsBy(o.Ref.Namespace, selector)

@@ -19,9 +19,16 @@ type Object struct {
 	Changes bool
 	// Before is the object as it is; nil where it is not there, or nothing changes.
 	Before *unstructured.Unstructured
-	// After is the object as it would be. Of one that does not change it is the manifest,
-	// which may leave out what others own.
+	// After is the object as it would be. It is the manifest, which may leave out what others
+	// own, where nothing else is known.
 	After *unstructured.Unstructured
+}
+
+// Set are the objects of a run, in its order.
+type Set struct {
+	Objects []Object
+	// Prunes: the run deletes objects that are not part of the set any more.
+	Prunes bool
 }
 
 // Concerns reports whether the change of an object of the kind can be a reason for a remark.
@@ -46,18 +53,26 @@ func Needs(ref object.Ref) bool {
 		slices.Contains([]string{"Secret", "ConfigMap", "PersistentVolumeClaim", "ServiceAccount", "LimitRange"}, ref.GVK.Kind)
 }
 
+// HasData reports whether objects of the kind hold data of their own, which are not to be
+// kept longer than necessary.
+func HasData(ref object.Ref) bool {
+	return ref.GVK.Group == "" && (ref.GVK.Kind == "Secret" || ref.GVK.Kind == "ConfigMap")
+}
+
 // set is what is known of the objects without asking.
 type set struct {
 	objects []Object
 	index   map[object.Key]*Object
 	// templates of Pods, by the namespace, in the order of the set.
 	templates map[string][]template
+	// prunes: objects that are not part of the set are deleted with it.
+	prunes bool
 }
 
-func newSet(objects []Object) *set {
-	s := &set{objects: objects, index: map[object.Key]*Object{}, templates: map[string][]template{}}
-	for i := range objects {
-		o := &objects[i]
+func newSet(of Set) *set {
+	s := &set{objects: of.Objects, prunes: of.Prunes, index: map[object.Key]*Object{}, templates: map[string][]template{}}
+	for i := range s.objects {
+		o := &s.objects[i]
 		s.index[o.Ref.Key()] = o
 		if t, ok := templateOf(o.After); ok {
 			t.of = o
@@ -86,9 +101,9 @@ func (s *set) of(group, kind, namespace string) []*Object {
 type template struct {
 	of *Object
 	// path is where its spec stands.
-	path   string
-	labels map[string]string
-	spec   *corev1.PodSpec
+	path                string
+	labels, annotations map[string]string
+	spec                *corev1.PodSpec
 }
 
 func templateOf(u *unstructured.Unstructured) (template, bool) {
@@ -109,14 +124,15 @@ func templateOf(u *unstructured.Unstructured) (template, bool) {
 	}
 	var typed struct {
 		Metadata struct {
-			Labels map[string]string `json:"labels"`
+			Labels      map[string]string `json:"labels"`
+			Annotations map[string]string `json:"annotations"`
 		} `json:"metadata"`
 		Spec corev1.PodSpec `json:"spec"`
 	}
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &typed) != nil {
 		return template{}, false
 	}
-	t := template{labels: typed.Metadata.Labels, spec: &typed.Spec}
+	t := template{labels: typed.Metadata.Labels, annotations: typed.Metadata.Annotations, spec: &typed.Spec}
 	for _, name := range at {
 		t.path += "." + name
 	}

@@ -14,14 +14,14 @@ import (
 
 // variables tells of $(NAME) that stands where Kubernetes puts values in, with no variable
 // of that name: the program gets the text as it is. It is silent where the variables of a
-// container are not all known (envFrom, those of Services), and of what may be a command
+// container are not all known (envFrom, those of Services, what webhooks add), and of what may be a command
 // of a shell or a text for another program.
 func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {
 		told := map[string]bool{}
 		t.each(func(c corev1.Container, at string) {
-			if len(c.EnvFrom) > 0 {
+			if len(c.EnvFrom) > 0 || t.isInjected() {
 				return
 			}
 			look := func(said, path string) {
@@ -89,7 +89,7 @@ func undefined(c corev1.Container, said string) []string {
 	for _, match := range regexp.MustCompile(`\$\$|\$\(([A-Z][A-Z0-9_]*)\)`).FindAllStringSubmatch(said, -1) {
 		name := match[1]
 		defined := slices.ContainsFunc(c.Env, func(env corev1.EnvVar) bool { return env.Name == name })
-		if name != "" && !defined && !isOfService(name) {
+		if name != "" && !defined && !isOfService(name) && !isInjectedVariable(name) {
 			names = append(names, name)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -36,13 +35,6 @@ func (v *view) volumes() []event.Remarked {
 	return out
 }
 
-func deploymentOf(u *unstructured.Unstructured) (*appsv1.Deployment, bool) {
-	if u == nil || u.GroupVersionKind() != apps("Deployment") {
-		return nil, false
-	}
-	return typedAs[appsv1.Deployment](u)
-}
-
 // contends fills in the remark where Pods of the Deployment will be in each other's way.
 func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, claim string, mode corev1.PersistentVolumeAccessMode) bool {
 	if mode == corev1.ReadWriteOncePod && replicas(d.Spec.Replicas) > 1 {
@@ -66,7 +58,7 @@ func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, cla
 		return false // Pods of one node share it, and that works.
 	}
 	r.Code = "VolumeShared"
-	r.Text = fmt.Sprintf("this rollout starts the new Pod while the old one has PersistentVolumeClaim %s (ReadWriteOnce): on another node it waits for the volume and the rollout never ends, on the same node both write to it", text.Excerpt(claim))
+	r.Text = fmt.Sprintf("this rollout starts the new Pod while the old one has PersistentVolumeClaim %s (ReadWriteOnce): on another node it may wait for the volume for ever, and on the same node both use it", text.Excerpt(claim))
 	return true
 }
 
@@ -81,26 +73,6 @@ func holds(d *appsv1.Deployment, claim string) bool {
 		}
 	}
 	return false
-}
-
-// startsFirst reports whether a rollout starts a new Pod before an old one ends.
-func startsFirst(d *appsv1.Deployment) bool {
-	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
-		return false
-	}
-	most := intstr.FromString("25%")
-	if rolling := d.Spec.Strategy.RollingUpdate; rolling != nil && rolling.MaxUnavailable != nil {
-		most = *rolling.MaxUnavailable
-	}
-	n, err := intstr.GetScaledValueFromIntOrPercent(&most, replicas(d.Spec.Replicas), false)
-	return err == nil && n == 0
-}
-
-func replicas(stated *int32) int {
-	if stated == nil {
-		return 1
-	}
-	return int(*stated)
 }
 
 // accessMode returns the mode of a claim that is for one node or one Pod, or "".

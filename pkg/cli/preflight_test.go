@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// A manifest is a part of its object. Where that does not change, what others have stated in
+// it counts all the same: here a port, and a label of the Pods.
+func TestForesightKnowsWhatOthersStated(t *testing.T) {
+	const manifest = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {selector: {matchLabels: {app: web}},
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: a}]}}}}`
+	const live = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {selector: {matchLabels: {app: web}},
+  template: {metadata: {labels: {app: web, tier: front}}, spec: {containers: [{name: app, image: a, ports: [{name: grpc, containerPort: 1}]}]}}}}`
+	const service = `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {selector: {app: web, tier: front}, ports: [{port: 80, targetPort: PORT}]}}`
+	for port, want := range map[string]int{"grpc": 0, "http": 1} {
+		objects := diagnosetest.Read(t, manifest+"\n---\n"+service)
+		p, told := &plan.Plan{Phases: []plan.Phase{{}}}, []event.Event{}
+		for _, u := range objects {
+			p.Phases[0].Items = append(p.Phases[0].Items, plan.Item{Ref: object.RefOf(u), Object: u})
+		}
+		if err := unstructured.SetNestedSlice(objects[1].Object, []any{map[string]any{"port": int64(80), "targetPort": port}}, "spec", "ports"); err != nil {
+			t.Fatal(err)
+		}
+		f := newForesight(func(e event.Event) { told = append(told, e) }, false)
+		there := diagnosetest.Read(t, live)[0]
+		f.see(p.Phases[0].Items[0], there, there, false)
+		f.see(p.Phases[0].Items[1], nil, objects[1], true)
+		f.tell(t.Context(), p, &diagnosetest.Memory{})
+		if len(told) != want {
+			t.Errorf("targetPort %s: told %v, want %d remarks", port, told, want)
+		}
+	}
+}

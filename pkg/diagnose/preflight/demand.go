@@ -1,0 +1,167 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// demand is what an object comes to need of a quota, more or less than before.
+type demand struct {
+	template
+	// old is the template as it was; nil for a new object, and where nothing is replaced.
+	old           *template
+	before, after int64
+	// first: the new Pods come before the old ones go.
+	first bool
+}
+
+// demandOf returns what a change does to what an object needs; false for nothing, or if that
+// is not known.
+func demandOf(s *set, o Object) (demand, bool) {
+	if !o.Changes {
+		return demand{}, false
+	}
+	for _, t := range s.templates[o.Ref.Namespace] {
+		if t.of.Ref != o.Ref {
+			continue
+		}
+		d := demand{template: t, before: podsOf(o.Before), after: podsOf(o.After)}
+		deployment, isDeployment := deploymentOf(o.After)
+		paused := isDeployment && deployment.Spec.Paused
+		if old, was := templateOf(o.Before); was && t.starts() && !paused {
+			d.old = &old
+			d.first = isDeployment && startsFirst(deployment)
+		}
+		if o.Before == nil && paused {
+			d.after = 0 // It makes no ReplicaSet.
+		}
+		return d, d.before != d.after || d.old != nil
+	}
+	return demand{}, false
+}
+
+// makes reports whether Pods are made that have not been there.
+func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
+
+// podsOf is how many Pods an object needs at once; 0 where that is not said in it. Those of
+// a Job can run one after another.
+func podsOf(u *unstructured.Unstructured) int64 {
+	if u == nil {
+		return 0
+	}
+	switch u.GroupVersionKind().GroupKind().String() {
+	case "Pod":
+		return 1
+	case "Deployment.apps":
+		if d, ok := typedAs[appsv1.Deployment](u); ok {
+			return int64(replicas(d.Spec.Replicas))
+		}
+	case "StatefulSet.apps":
+		if s, ok := typedAs[appsv1.StatefulSet](u); ok {
+			return int64(replicas(s.Spec.Replicas))
+		}
+	case "ReplicaSet.apps":
+		if s, ok := typedAs[appsv1.ReplicaSet](u); ok {
+			return int64(replicas(s.Spec.Replicas))
+		}
+	case "Job.batch":
+		if j, ok := typedAs[batchv1.Job](u); ok && (j.Spec.Suspend == nil || !*j.Spec.Suspend) {
+			return int64(min(1, replicas(j.Spec.Parallelism)))
+		}
+	}
+	return 0
+}
+
+// change is how much more of a quota's resource the Pods will count as, or less if it is
+// negative; false if that is not known.
+func (d demand) change(name corev1.ResourceName) (resource.Quantity, bool) {
+	each, known := d.amount(name)
+	if !known {
+		return resource.Quantity{}, d.before == 0 // What is new takes nothing away.
+	}
+	if d.old == nil {
+		return times(each, d.after-d.before), true
+	}
+	was, known := d.old.amount(name)
+	if !known {
+		return resource.Quantity{}, false
+	}
+	sum := times(each, d.after)
+	sum.Sub(times(was, d.before))
+	if !d.first || d.after == 0 {
+		return sum, true
+	}
+	rolling := times(each, max(1, d.after-d.before)) // The new one comes before an old one goes.
+	rolling.Sub(times(was, max(0, d.before-d.after)))
+	if rolling.Cmp(sum) > 0 {
+		return rolling, true
+	}
+	return sum, true
+}
+
+func times(q resource.Quantity, n int64) resource.Quantity {
+	product := q.DeepCopy()
+	product.Mul(n)
+	return product
+}
+
+// amount is how much of a quota's resource one Pod counts as; false if that is not known.
+func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
+	if name == corev1.ResourcePods || name == "count/pods" {
+		return resource.MustParse("1"), true
+	}
+	what, limits, known := countedAs(name)
+	if !known || t.spec.Resources != nil {
+		return resource.Quantity{}, false
+	}
+	var sum resource.Quantity
+	for _, c := range t.spec.Containers {
+		amount, stated := c.Resources.Limits[what]
+		if request, ok := c.Resources.Requests[what]; ok && !limits {
+			amount, stated = request, true
+		}
+		if stated {
+			sum.Add(amount)
+		}
+	}
+	return sum, true
+}
+
+// countedAs is the resource of a container that a quota counts, and whether it counts limits.
+func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, known bool) {
+	if rest, ok := strings.CutPrefix(string(name), "requests."); ok && rest != "storage" {
+		return corev1.ResourceName(rest), false, true
+	}
+	if rest, ok := strings.CutPrefix(string(name), "limits."); ok {
+		return corev1.ResourceName(rest), true, true
+	}
+	return name, false, name == corev1.ResourceCPU || name == corev1.ResourceMemory
+}
+
+// needing begins to say what is needed: by how many Pods, where all of it is theirs.
+func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string {
+	n := max(1, d.after-d.before)
+	if each, _ := d.amount(name); much.Cmp(times(each, n)) != 0 {
+		return "its Pods need another"
+	}
+	if n == 1 {
+		return "its 1 new Pod needs"
+	}
+	return fmt.Sprintf("its %s need", text.Count(int(n), "new Pod"))
+}
+
+// resourcesPath is the field that decides how much is needed.
+func (d demand) resourcesPath(name corev1.ResourceName) string {
+	if len(d.spec.Containers) == 1 && name != corev1.ResourcePods && name != "count/pods" {
+		return fmt.Sprintf("%s.containers[name=%q].resources", d.path, d.spec.Containers[0].Name)
+	}
+	return strings.TrimSuffix(d.path, ".template.spec")
+}
