@@ -1,6 +1,9 @@
 package apply
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
 
 // wrote notes what came of a write of the target. What was refused was not written.
 func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) {
@@ -8,7 +11,7 @@ func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) 
 	case e.Journal == nil:
 	case err == nil:
 		e.Journal.Wrote(t.Item, t.Live, answer)
-	case mayBeWritten(err):
+	case mayBeWritten(err) && !apierrors.IsConflict(err): // What it conflicts with is looked at.
 		e.Journal.Wrote(t.Item, t.Live, nil)
 	}
 }

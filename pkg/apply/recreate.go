@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -45,6 +47,8 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	switch {
 	case err == nil:
 		e.accepted(ctx, t, answer)
+	case apierrors.IsConflict(err) && !mayBeWritten(err):
+		e.fail(ctx, t.Item, errNameTaken)
 	case mayBeWritten(err) && ctx.Err() == nil:
 		e.lost(ctx, t, err)
 	default:

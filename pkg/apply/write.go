@@ -48,6 +48,11 @@ func (e *Engine) write(ctx context.Context, t *target) {
 		case err == nil:
 			e.accepted(ctx, t, answer)
 			return
+		case apierrors.IsConflict(err) && t.Live == nil:
+			refusal = err
+			if e.appeared(ctx, t, err) {
+				return
+			}
 		case predict.IsContested(err), apierrors.IsConflict(err) && t.guarded():
 			// Another writer came in after our look at the phase. The prediction decides
 			// what is contested, as it does for diff.
@@ -79,19 +84,53 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	e.conflict(t)
 }
 
+// appeared looks at the object that came to be where the phase found none, so that it is
+// treated as one that was there: others have made it, unless an earlier try of ours did. It
+// reports whether the target is done.
+func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool) {
+	if mayBeWritten(err) && e.arrived(ctx, t) {
+		return true
+	}
+	if err := e.again(ctx, t); err != nil {
+		e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
+		return true
+	}
+	if t.Live != nil && e.Admit != nil {
+		if err := e.Admit(t.Item, t.Live); err != nil {
+			e.fail(ctx, t.Item, err)
+			return true
+		}
+	}
+	if len(t.Conflicts) > 0 {
+		e.conflict(t)
+		return true
+	}
+	return false
+}
+
 // lost finds out what became of a write to which no answer came: the object tells,
 // if it can be read. Where it is as the write would have made it, it arrived (edge
 // case 85).
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
-	live, readErr := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
-	if readErr == nil {
-		if now, evaluateErr := e.Predictor.Evaluate(t.Item, live); evaluateErr == nil && now.Verdict == settle.Settled {
-			e.wrote(t, live, nil)
-			e.accepted(ctx, t, live)
-			return
-		}
+	if !e.arrived(ctx, t) {
+		e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
 	}
-	e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
+}
+
+// arrived reports whether the object is as the write would have made it, and then reports
+// the target as written.
+func (e *Engine) arrived(ctx context.Context, t *target) bool {
+	live, err := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
+	if err != nil {
+		return false
+	}
+	now, err := e.Predictor.Evaluate(t.Item, live)
+	if err != nil || now.Verdict != settle.Settled {
+		return false
+	}
+	e.wrote(t, live, nil)
+	e.accepted(ctx, t, live)
+	return true
 }
 
 var errChanging = errors.New("the object changes faster than it can be read")
@@ -102,7 +141,7 @@ var errChanging = errors.New("the object changes faster than it can be read")
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	how := object.Write{
 		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation,
-		Force: len(t.Taken) > 0 || t.Adoption.Overwrites(),
+		Force: len(t.Taken) > 0 || t.Adoption.Overwrites(), Create: t.Live == nil,
 	}
 	body := t.Body
 	version := ""
@@ -121,8 +160,17 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		body.SetResourceVersion(version)
 	}
 	answer, err := e.Server.Apply(ctx, t.Item.Kind, body, how)
+	if how.Create && apierrors.IsConflict(err) && !mayBeWritten(err) && e.isAbsent(ctx, t.Item) {
+		how.Create = false // It is gone again, or the server knows no such condition.
+		answer, err = e.Server.Apply(ctx, t.Item.Kind, body, how)
+	}
 	e.wrote(t, answer, err)
 	return answer, err
+}
+
+func (e *Engine) isAbsent(ctx context.Context, item plan.Item) bool {
+	_, err := e.Server.Get(ctx, item.Kind, item.Ref)
+	return apierrors.IsNotFound(err)
 }
 
 // transfer makes the adopted fields ours as far as that comes before the apply, and

@@ -15,14 +15,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
+// noVersion is a resource version that no object has: it is the revision of a store with
+// nothing in it. An apply that names it is a conflict with any object that is there. One
+// that creates does not look at it.
+const noVersion = "1"
+
 // Apply applies the object by server-side apply and returns it as the server
 // has it then, or would have it after a dry run.
 func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	if how.Create {
+		obj = obj.DeepCopy()
+		obj.SetResourceVersion(noVersion)
+	}
 	body, err := json.Marshal(obj.Object)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
 	}
-	q := request.Request{Ref: object.RefOf(obj), Guarded: obj.GetResourceVersion() != ""}
+	q := request.Request{Ref: object.RefOf(obj), Guarded: obj.GetResourceVersion() != "", Creates: how.Create}
 	return c.object(ctx, kind, q, func() *rest.Request {
 		r := c.rest.Patch(types.ApplyPatchType).AbsPath(request.ResourcePath(kind, obj.GetNamespace(), obj.GetName())...).Body(body)
 		if how.Force {

@@ -36,6 +36,9 @@ type Write struct {
 	Manager string
 	// Force makes the manager the owner of every contested path.
 	Force bool
+	// Create refuses, with a conflict, to apply to an object that is there. Where an
+	// earlier try of the same write may have made it, the error says MayBeWritten.
+	Create bool
 	// DryRun asks what would happen, and persists nothing.
 	DryRun bool
 	// Validation is the server's field validation: Strict, Warn or Ignore.

@@ -19,6 +19,9 @@ type Request struct {
 	// Guarded requests are bound to a resource version: that it is no longer
 	// current is an answer.
 	Guarded bool
+	// Creates makes an object that is there a conflict. After an attempt without an answer,
+	// that object may be the one that this request has created.
+	Creates bool
 	// NewlyServed requests are about a kind that was not served a moment ago. If several
 	// API servers share the work, some may lag behind.
 	NewlyServed bool

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -34,6 +35,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		pauses = backoff()
 		spent  time.Duration // on trying again
 		failed *failure      // what the latest failure was
+		lost   bool          // a try may have been carried out
 	)
 	for failures := 1; ; failures++ {
 		asked, took, err := s.try(ctx, r, send)
@@ -56,6 +58,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 				return explain(err) // The server is well, so the request is at fault.
 			}
 		case Lost:
+			lost = lost || r.wrote.Load()
 			found, gone := s.missed(ctx, err)
 			if gone != nil {
 				return gone
@@ -72,6 +75,9 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			tell = true
 			r.wrote.Store(false)
 		default:
+			if lost && r.Creates && apierrors.IsConflict(err) {
+				return &underwayError{err}
+			}
 			return explain(err)
 		}
 		failed = &failure{kind: r.Ref.GVK, code: codeOf(err)}
