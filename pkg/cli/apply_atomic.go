@@ -50,7 +50,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *cluster.Client, p *
 	defer cancel()
 	engine := restore.Engine{
 		Server: client, Manager: o.engine.Predictor.Manager,
-		Remove: remover{client, o.out.Print}.remove, Emit: o.out.Print,
+		Remove: remover{client, o.out.Print}.remove, Contents: client.Contents, Emit: o.out.Print,
 	}
 	if err := engine.Run(ctx, groups); err != nil {
 		return verb.ErrNo

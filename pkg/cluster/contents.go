@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -58,6 +59,37 @@ func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (in
 	}
 	c.held.put(live.GetUID(), left)
 	return total, nil
+}
+
+// Contents visits, of each object, the metadata of what it holds and what goes with it: of
+// a namespace the objects that can be deleted, of a definition the instances, of all else
+// nothing. Events, which come and go, are left out. It is an error if some of it may not
+// be listed. An object that is served by two groups is visited twice.
+func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error {
+	kinds, namespace, err := c.holdings(ctx, live)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	for _, kind := range kinds {
+		if len(kind.Verbs) > 0 && !slices.Contains(kind.Verbs, "delete") {
+			continue // It is computed of something else, such as what Pods use.
+		}
+		group.Go(func() error {
+			err := c.Metadata(ctx, kind, object.Selection{Namespace: namespace}, func(u *unstructured.Unstructured) {
+				u.SetGroupVersionKind(kind.GVK)
+				mu.Lock()
+				defer mu.Unlock()
+				visit(u)
+			})
+			if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+				return nil
+			}
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // held remembers which kinds are left in objects that hold some.

@@ -31,6 +31,10 @@ type Engine struct {
 	Manager string
 	// Remove deletes the object of that UID, and returns when it is gone.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID) error
+	// Contents visits what goes with an object that is deleted, such as the objects of a
+	// namespace: what the run has created stays if others have put something into it. Nil
+	// where nothing holds anything.
+	Contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
@@ -130,6 +134,9 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 	case Keep:
 		return event.RolledBack{Action: event.Kept, Reason: step.Why}, nil
 	case Delete:
+		if why := contents(e.Contents).hold(ctx, live); why != "" {
+			return event.RolledBack{Action: event.Kept, Reason: why}, nil
+		}
 		return event.RolledBack{Action: event.Gone}, e.Remove(ctx, n.Kind, n.Ref, step.UID)
 	case Create:
 		if step.UID != "" {
@@ -137,7 +144,7 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 				return event.RolledBack{}, err
 			}
 		}
-		_, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
+		_, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager, Create: true})
 		return event.RolledBack{Action: event.Restored, Reason: "as a new object, without what others had set in it"}, err
 	default:
 		return event.RolledBack{Action: event.Restored}, e.putBack(ctx, n, step)

@@ -1,0 +1,125 @@
+package e2e_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Whoever creates an object between the look and the write keeps it: it is no object that
+// the run has created, so that the way back neither deletes it nor leaves our values in it.
+func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0)
+	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/more"), func() {
+		kubectl(t, c, "create", "configmap", "more", "-n", ns, "--from-literal=hers=1", "--field-manager=alice")
+	})
+	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("2")), "--wait", "--atomic", "--timeout=10s").ends(t, 1).
+		says(t, "configured  configmap/more").
+		says(t, "restored    configmap/more")
+	if got := kubectl(t, c, "get", "configmap", "more", "-n", ns, "--ignore-not-found", "-o", "jsonpath={.data}"); got != `{"hers":"1"}` {
+		t.Errorf("of alice's object there is %q: %s", got, r)
+	}
+}
+
+// An object that appears between the look and the write is looked at: what others hold in it
+// is a conflict, and what belongs to somebody else does not join a set.
+func TestCreatedByOthersMeanwhile(t *testing.T) {
+	for name, test := range map[string]struct {
+		create []string
+		says   string
+	}{
+		"with another value": {
+			create: []string{"create", "configmap", "cm-0000", "--from-literal=value=hers", "--field-manager=alice"},
+			says:   "conflict  configmap/cm-0000",
+		},
+		"of a Helm release": {
+			create: []string{"create", "configmap", "cm-0000", "--from-literal=hers=1", "--field-manager=helm"},
+			says:   "it belongs to Helm release",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := shared.Cluster(t)
+			p, kubeconfig := proxied(t, c)
+			ns := namespace(t, c)
+			before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0000"), func() {
+				kubectl(t, c, append(test.create, "-n", ns)...)
+				if strings.Contains(name, "Helm") {
+					kubectl(t, c, "annotate", "configmap", "cm-0000", "-n", ns, "meta.helm.sh/release-name=shop", "--field-manager=helm")
+				}
+			})
+			r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "ours")), "--apply-set=shop").ends(t, 1).says(t, test.says)
+			if got := kubectl(t, c, "get", "configmap", "cm-0000", "-n", ns, "-o", "jsonpath={.data}"); !strings.Contains(got, "hers") || strings.Contains(got, "ours") {
+				t.Errorf("there is %s: %s", got, r)
+			}
+		})
+	}
+}
+
+// A namespace and a definition that the run has created stay if others have put something
+// into them meanwhile: it would go with them. The report names it. What the cluster itself
+// puts into a namespace is nobody's.
+func TestAtomicKeepsWhatHoldsOthers(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c) + "-new"
+	group := ns + ".example.com"
+	set := strings.NewReplacer("NAMESPACE", ns, "GROUP", group).Replace(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: NAMESPACE}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: NAMESPACE-empty}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.GROUP}
+spec:
+  group: GROUP
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: ours, namespace: NAMESPACE}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: ours, namespace: NAMESPACE-empty}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: NAMESPACE}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {kubernetes.io/hostname: none}
+      containers: [{name: app, image: "registry.example/app:1"}]
+`)
+	t.Cleanup(func() {
+		_ = kubectlCommand(t, c, "delete", "namespace", ns, ns+"-empty", "--ignore-not-found", "--wait=false").Run()
+	})
+	r := start(t, c.KubeconfigPath, "apply", "-f", file(t, set), "--wait", "--atomic")
+	until(t, "the Deployment is written", func() bool {
+		return strings.TrimSpace(kubectl(t, c, "get", "deployment", "-n", ns, "--ignore-not-found", "-o", "name")) != ""
+	})
+	kubectl(t, c, "create", "configmap", "theirs", "-n", ns)
+	kubectl(t, c, "apply", "-f", file(t, strings.NewReplacer("NAMESPACE", "default", "GROUP", group).Replace(
+		`{apiVersion: GROUP/v1, kind: Widget, metadata: {name: theirs, namespace: NAMESPACE}}`)))
+	r.signal(t, syscall.SIGINT)
+	r.wait(t)
+	r.ends(t, 1).
+		says(t, "kept        namespace/"+ns+": it holds configmap/theirs -n "+ns+", which this run did not create").
+		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/widgets."+group+": it holds widget."+group+"/theirs -n default, which this run did not create").
+		says(t, "deleted     namespace/"+ns+"-empty").
+		says(t, "deleted     configmap/ours -n "+ns)
+	for _, left := range []string{"configmap/theirs -n " + ns, "widgets." + group + "/theirs -n default"} {
+		object, in, _ := strings.Cut(left, " -n ")
+		if got := kubectl(t, c, "get", object, "-n", in, "--ignore-not-found", "-o", "name"); got == "" {
+			t.Errorf("%s is gone: %s", left, r)
+		}
+	}
+}
