@@ -23,6 +23,8 @@ type Input struct {
 // Set is what Decide needs to know of a set besides its members.
 type Set struct {
 	Parent object.Ref
+	// Manager applies the members; empty stands for the usual managers.
+	Manager string
 	// Input is what is applied; if empty, the whole set leaves.
 	Input []Input
 	// Allow are protected kinds that may be pruned nonetheless. See [Protected].
@@ -127,7 +129,7 @@ func Decide(set Set, members []Member) Decision {
 // add decides about a member that left the input.
 func (d *Decision) add(set Set, m Member) {
 	keep := func(reason Reason, by string) { d.Kept = append(d.Kept, Kept{m, reason, by}) }
-	maker, copied := m.isCopy(set.Parent)
+	maker, copied := m.isCopy(set.Parent, set.Manager)
 	note := m.disabledBy()
 	others := m.Claims()
 	gk := m.Ref.GVK.GroupKind()

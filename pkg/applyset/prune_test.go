@@ -63,6 +63,17 @@ func ownedBy(apiVersion, kind, name string) func(*unstructured.Unstructured) {
 	}
 }
 
+// labelledBy says whose managed fields have the label of the set.
+func labelledBy(manager, operation string) func(*unstructured.Unstructured) {
+	return func(u *unstructured.Unstructured) {
+		label := map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{"f:" + PartOfLabel: map[string]any{}}}}
+		_ = unstructured.SetNestedSlice(u.Object, []any{
+			map[string]any{"manager": "operator", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:data": map[string]any{}}},
+			map[string]any{"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": label},
+		}, "metadata", "managedFields")
+	}
+}
+
 func inputs(members ...Member) []Input {
 	var all []Input
 	for _, m := range members {
@@ -85,6 +96,7 @@ func TestDecide(t *testing.T) {
 		doomed  string
 		kept    string
 		stay    int
+		manager string
 	}{
 		"what left": {
 			members: []Member{thing("ConfigMap/a"), thing("ConfigMap/b")}, input: inputs(thing("ConfigMap/b")),
@@ -132,6 +144,18 @@ func TestDecide(t *testing.T) {
 			members: []Member{thing("Namespace/dev"), thing("ConfigMap/a", in("dev"), noted(PruneAnnotation, "disabled"))}, allow: []string{"ns"},
 			kept: "configmap/a disabled, namespace/dev holds",
 		},
+		"applied, and owned by an object": {
+			members: []Member{
+				thing("ConfigMap/a", ownedBy("x.io/v1", "Db", "db"), labelledBy("k8sconnect", "Apply")),
+				thing("ConfigMap/b", ownedBy("x.io/v1", "Db", "db"), labelledBy("deployer", "Apply")),
+				thing("ConfigMap/c", ownedBy("x.io/v1", "Db", "db"), labelledBy("kubectl", "Apply")),
+				thing("ConfigMap/d", ownedBy("x.io/v1", "Db", "db"), labelledBy("kubectl-client-side-apply", "Update")),
+				thing("ConfigMap/e", ownedBy("x.io/v1", "Db", "db"), labelledBy("operator", "Update")),
+				thing("ConfigMap/f", ownedBy("x.io/v1", "Db", "db"), labelledBy("operator", "Apply")),
+			},
+			manager: "deployer",
+			doomed:  "configmap/a, configmap/b, configmap/c, configmap/d", kept: "configmap/e copied, configmap/f copied",
+		},
 		"a namespace that holds copies": {members: []Member{thing("Namespace/dev"), thing("Pod/a", in("dev"), ownedBy("x.io/v1", "Db", "db"))}, allow: []string{"ns"}, doomed: "namespace/dev", kept: "pod/a copied"},
 		"the namespace of the parent":   {members: []Member{thing("Namespace/prod")}, allow: []string{"ns"}, kept: "namespace/prod holds"},
 		"a definition of what the input has": {
@@ -150,7 +174,7 @@ func TestDecide(t *testing.T) {
 			doomed: "configmap/ours, endpoints/b", kept: "endpoints/a copied, endpointslice.discovery.k8s.io/a-x copied", stay: 1,
 		},
 	} {
-		set := Set{Parent: secretRef("prod", "shop"), Input: tt.input}
+		set := Set{Parent: secretRef("prod", "shop"), Input: tt.input, Manager: tt.manager}
 		for _, text := range tt.allow {
 			gk, err := ParseAllow(text)
 			if err != nil {
