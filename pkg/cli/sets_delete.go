@@ -116,10 +116,21 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 			return err
 		}
 		defer lock.Release(ctx)
+		// Another run may have changed the set while it was waited for: what is promised says
+		// where members are.
+		if set, err = sets.Must(ctx, client, o.name, namespace); err != nil {
+			return err
+		}
+		if err := set.Record.Check(); err != nil {
+			return err
+		}
 	}
 	members, err := set.Members(ctx)
 	if err != nil {
 		return err
+	}
+	if blind := set.Blind(); blind != "" {
+		o.out.Print(event.Warned{Ref: set.Record.Parent, Text: blind})
 	}
 	decision := applyset.Decide(applyset.Set{Parent: set.Record.Parent, Allow: o.allow}, members)
 	if err := o.confirm.Confirm(ctx, decision, o.dryRun, o.ask); err != nil {

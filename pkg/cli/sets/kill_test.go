@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,8 +26,12 @@ type world struct {
 	parent  *unstructured.Unstructured
 	members map[object.Key]string // whose each object is
 	calls   int
-	killAt  int // 0 for never
-	t       *testing.T
+	// versions counts those of the parent.
+	versions int
+	killAt   int // 0 for never
+	// joinAt is when another tool, which knows no lock, adds a member; 0 for never.
+	joinAt int
+	t      *testing.T
 }
 
 var errKilled = errors.New("killed")
@@ -34,6 +39,9 @@ var errKilled = errors.New("killed")
 // step is a moment at which the run may be killed, and at which the promise has to hold.
 func (w *world) step() error {
 	w.calls++
+	if w.calls == w.joinAt && w.parent != nil {
+		w.joins()
+	}
 	if w.calls == w.killAt {
 		return errKilled
 	}
@@ -51,6 +59,26 @@ func (w *world) step() error {
 	return nil
 }
 
+// joins is what kubectl does: it promises a kind, and then makes a member of it.
+func (w *world) joins() {
+	const kind = "Z"
+	notes := w.parent.GetAnnotations()
+	kinds := strings.Split(notes[applyset.KindsAnnotation], ",")
+	if !slices.Contains(kinds, kind) {
+		kinds = append(kinds, kind)
+	}
+	notes[applyset.KindsAnnotation] = strings.Trim(strings.Join(kinds, ","), ",")
+	w.parent.SetAnnotations(notes)
+	w.written()
+	w.members[object.Key{Kind: kind, Namespace: "home", Name: "joined"}] = "us"
+}
+
+// written gives the parent a new version.
+func (w *world) written() {
+	w.versions++
+	w.parent.SetResourceVersion(fmt.Sprint(w.versions))
+}
+
 func kindOf(gvk schema.GroupVersionKind) object.Kind {
 	return object.Kind{GVK: gvk, Resource: strings.ToLower(gvk.Kind) + "s", Namespaced: true, Verbs: []string{"get", "list"}}
 }
@@ -65,12 +93,16 @@ func (w *world) Get(context.Context, object.Kind, object.Ref) (*unstructured.Uns
 	return w.parent.DeepCopy(), nil
 }
 
-func (w *world) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructured, _ object.Write) (*unstructured.Unstructured, error) {
+func (w *world) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	if err := w.step(); err != nil {
 		return nil, err
 	}
+	if v := u.GetResourceVersion(); w.parent != nil && (how.Create || v != "" && v != w.parent.GetResourceVersion()) {
+		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "set", errors.New("it has changed"))
+	}
 	w.parent = u.DeepCopy()
-	return w.parent, nil
+	w.written()
+	return w.parent.DeepCopy(), nil
 }
 
 func (w *world) Resource(context.Context, string) (object.Kind, error) {
@@ -176,6 +208,33 @@ func TestKilledAtAnyRequest(t *testing.T) {
 			if promised := w.parent.GetAnnotations()[applyset.KindsAnnotation]; len(input) == 0 && promised != "" {
 				t.Fatalf("an empty set promises %s", promised)
 			}
+		}
+	}
+}
+
+// A tool without our lock, such as kubectl, promises a kind and makes a member of it at any
+// moment of a run: nothing that the run writes takes that promise back.
+func TestPromisedByOthersMeanwhile(t *testing.T) {
+	for at := 1; ; at++ {
+		w := &world{members: map[object.Key]string{}, t: t}
+		start := []object.Key{{Kind: "A", Namespace: "home", Name: "a"}, {Kind: "B", Namespace: "x", Name: "b"}, {Kind: "C", Namespace: "y", Name: "c"}}
+		if err := w.run(start); err != nil {
+			t.Fatal(err)
+		}
+		w.calls, w.joinAt = 0, at
+		// It has to promise more at first, and less at its end.
+		if err := w.run([]object.Key{start[0], {Kind: "D", Namespace: "z", Name: "d"}}); err != nil {
+			t.Fatal(err)
+		}
+		if w.calls < at {
+			return
+		}
+		// What was promised is found by the next run. It left nobody's input, so it goes.
+		if err := w.run(start[:1]); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.members) != 1 {
+			t.Errorf("joined at %d: after the next run there are %v", at, w.members)
 		}
 	}
 }

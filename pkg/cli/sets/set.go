@@ -1,10 +1,12 @@
 package sets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +41,9 @@ type Set struct {
 	// Exists: the parent exists. Live is the parent then.
 	Exists bool
 	Live   *unstructured.Unstructured
+	// Unserved are the kinds of the promise that the server did not know when the members
+	// were listed, sorted.
+	Unserved []schema.GroupKind
 }
 
 // Find finds a set by its name, NAME or KIND[.GROUP]/NAME, in a namespace. One that does
@@ -145,10 +150,17 @@ func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 		group errgroup.Group
 	)
 	group.SetLimit(listing)
+	s.Unserved = nil
 	for _, gk := range s.Record.Promise.Kinds {
 		group.Go(func() error {
 			kind, err := s.Server.Preferred(ctx, gk)
-			if isUnserved(err) || err == nil && !slices.Contains(kind.Verbs, "list") {
+			if isUnserved(err) {
+				mu.Lock()
+				defer mu.Unlock()
+				s.Unserved = append(s.Unserved, gk)
+				return nil
+			}
+			if err == nil && !slices.Contains(kind.Verbs, "list") {
 				return nil
 			}
 			if err != nil {
@@ -169,6 +181,7 @@ func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("members of %s: %w", s.Record.Parent, err)
 	}
+	slices.SortFunc(s.Unserved, func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.SortedFunc(maps.Values(found), func(a, b applyset.Member) int { return a.Ref.Compare(b.Ref) }), nil
 }
 
@@ -190,11 +203,46 @@ func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructur
 		}
 	}
 	for _, sel.Namespace = range namespaces {
-		if err := s.Server.Metadata(ctx, kind, sel, visit); err != nil {
+		err := s.Server.Metadata(ctx, kind, sel, visit)
+		if apierrors.IsForbidden(err) {
+			err = s.denied(ctx, sel.Namespace, err)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// denied returns nil if a namespace in which we may not list is gone, and the refusal with
+// what to do otherwise. Rights that were given in a namespace went with it, so that a
+// refusal is how some see that it is gone.
+func (s *Set) denied(ctx context.Context, namespace string, refusal error) error {
+	kind, err := s.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	if err != nil {
+		return err
+	}
+	if _, err := s.Server.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: namespace}); apierrors.IsNotFound(err) {
+		return nil
+	}
+	return &object.HintedError{
+		Err: refusal,
+		Advice: fmt.Sprintf("if the namespace %s is gone for good, take it out of the annotation %s of %s; if not, members in it can be seen by who may list there",
+			namespace, applyset.NamespacesAnnotation, s.Record.Parent),
+	}
+}
+
+// Blind says which members nobody would see, if there are any; empty where all are seen.
+func (s *Set) Blind() string {
+	if len(s.Unserved) == 0 {
+		return ""
+	}
+	names := make([]string, len(s.Unserved))
+	for i, gk := range s.Unserved {
+		names[i] = gk.String()
+	}
+	return fmt.Sprintf("promises members of %s, which the server does not serve: if any are left, they are not seen; the annotation is %s",
+		strings.Join(names, ", "), applyset.KindsAnnotation)
 }
 
 // isUnserved reports whether an error says, without a doubt, that a kind is not served.
@@ -206,13 +254,27 @@ func isUnserved(err error) bool {
 	return !ok || doubtful.Unwrap() == nil
 }
 
-// Write writes the parent with a promise, and annotations of ours.
+// Reread reads the parent once more. One that is not there any more is an error.
+func (s *Set) Reread(ctx context.Context) error {
+	live, err := s.Server.Get(ctx, s.Kind, s.Record.Parent)
+	if err != nil {
+		return err
+	}
+	return s.read(ctx, live)
+}
+
+// Write writes the parent with a promise, and annotations of ours. It is a conflict if the
+// parent is not as it was read: tools that know no lock promise, too.
 func (s *Set) Write(ctx context.Context, p applyset.Promise, ours map[string]string, dryRun bool) error {
 	body, err := applyset.Render(s.Record, p, ours)
 	if err != nil {
 		return err
 	}
-	live, err := s.Server.Apply(ctx, s.Kind, body, object.Write{Manager: applyset.Manager, Force: true, DryRun: dryRun})
+	how := object.Write{Manager: applyset.Manager, Force: true, DryRun: dryRun, Create: !s.Exists}
+	if s.Exists {
+		body.SetResourceVersion(s.Live.GetResourceVersion())
+	}
+	live, err := s.Server.Apply(ctx, s.Kind, body, how)
 	if err != nil || dryRun {
 		return err
 	}
