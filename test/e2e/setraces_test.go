@@ -1,0 +1,97 @@
+package e2e_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// sets delete waits for another run of the set, which promises more meanwhile: what that run
+// has applied goes, too. Nothing that was read before the lock is held decides anything.
+func TestSetDeletedAfterItGrew(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(1, 1, "1")))...).ends(t, 0)
+	grown := configMaps(1, 1, "1") + "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: later}}\n"
+	before(p, cluster.Path("GET", "/apis/coordination.k8s.io/"), func() {
+		k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, grown))...).ends(t, 0)
+	})
+	r := k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
+	if left := kubectl(t, c, "get", "serviceaccount", "later", "-n", ns, "--ignore-not-found", "-o", "name"); left != "" {
+		t.Errorf("%s is left, and of no set that anybody knows: %s", strings.TrimSpace(left), r)
+	}
+}
+
+// A namespace of the set is gone, and with it the rights that were given in it. Who may see
+// that it is gone goes on; to who may not, it is said what to do.
+func TestNamespaceOfASetIsGone(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	home, other := namespace(t, c), namespace(t, c)
+	const user = "tidy"
+	for _, ns := range []string{home, other} {
+		kubectl(t, c, "create", "role", user, "-n", ns, "--verb=*", "--resource=*.*")
+		kubectl(t, c, "create", "rolebinding", user, "-n", ns, "--role="+user, "--user="+user)
+	}
+	kubeconfig, err := c.KubeconfigFor(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), c.Binary("kubectl"),
+		"config", "set-context", "--current", "--namespace="+home, "--kubeconfig="+kubeconfig).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	apply := func(set string) []string { return []string{"apply", "-f", file(t, set), "--apply-set=shop", "--prune"} }
+	rest := configMaps(2, 1, "1")
+	k8sconnect(t, kubeconfig, apply(rest+strings.ReplaceAll(configMaps(1, 1, "1"), "{name: cm-0000}", "{name: there, namespace: "+other+"}"))...).ends(t, 0)
+	kubectl(t, c, "delete", "namespace", other)
+
+	k8sconnect(t, kubeconfig, apply(rest)...).ends(t, 2).
+		says(t, "hint: if the namespace "+other+" is gone for good, take it out of the annotation applyset.kubernetes.io/additional-namespaces of secret/shop -n "+home)
+	kubectl(t, c, "create", "clusterrole", user+"-"+home, "--verb=get", "--resource=namespaces")
+	kubectl(t, c, "create", "clusterrolebinding", user+"-"+home, "--clusterrole="+user+"-"+home, "--user="+user)
+	t.Cleanup(func() {
+		_ = kubectlCommand(t, c, "delete", "clusterrole,clusterrolebinding", user+"-"+home).Run()
+	})
+	until(t, "it may look at namespaces", func() bool {
+		return kubectlCommand(t, c, "auth", "can-i", "get", "namespaces", "--as="+user).Run() == nil
+	})
+	k8sconnect(t, kubeconfig, apply(rest)...).ends(t, 0).says(t, "2 unchanged")
+	if left := kubectl(t, c, "get", "secret", "shop", "-n", home, "-o", `jsonpath={.metadata.annotations.applyset\.kubernetes\.io/additional-namespaces}`); left != "" {
+		t.Errorf("%s is still promised", left)
+	}
+	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "--yes").ends(t, 0)
+}
+
+// An object that was applied, and that another one owns, is a member as any other: it goes
+// when it leaves, and with its set.
+func TestOwnedMemberOfASet(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	kubectl(t, c, "create", "configmap", "owner", "-n", ns)
+	uid := kubectl(t, c, "get", "configmap", "owner", "-n", ns, "-o", "jsonpath={.metadata.uid}")
+	owned := func(name string) string {
+		return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: " + uid + "}]}\n"
+	}
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(3, 1, "1")+owned("left")+owned("stays")))...).ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(3, 1, "1")+owned("stays")))...).ends(t, 0).says(t, "pruned      configmap/left")
+	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
+	if left := kubectl(t, c, "get", "configmap", "-n", ns, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); left != "" {
+		t.Errorf("there is still %s", left)
+	}
+}
+
+// What the parent promises of a kind that is not served is not seen: that is said.
+func TestUnservedKindOfASet(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	set := file(t, configMaps(2, 1, "1"))
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0)
+	kubectl(t, c, "annotate", "secret", "shop", "-n", ns, "--overwrite", "applyset.kubernetes.io/contains-group-kinds=ConfigMap,Gizmo.example.com")
+	const said = "promises members of Gizmo.example.com, which the server does not serve"
+	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 0).says(t, said)
+	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0).says(t, said)
+}
