@@ -34,7 +34,7 @@ func (o *applyOptions) applySet(
 	emit := o.engine.Emit
 	run := &sets.Run{
 		Server: client, Namespace: namespace, DryRun: o.engine.DryRun, Manager: o.engine.Predictor.Manager,
-		Ask: o.ask, Emit: emit,
+		Ask: o.ask, Emit: emit, Former: past.Promised(client),
 		Delete: func(ctx context.Context, set *sets.Set, doomed []applyset.Member) error {
 			departing, err := sets.Order(ctx, client, set, doomed)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
@@ -20,7 +21,7 @@ func (o *diffOptions) diffSet(
 	if err != nil {
 		return err
 	}
-	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Emit: o.out.Print}
+	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Manager: o.engine.Predictor.Manager, Former: past.Promised(client), Emit: o.out.Print}
 	if err := o.set.Begin(ctx, run, p); err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 	if err != nil {
 		return err
 	}
-	if blind := set.Blind(); blind != "" {
+	if blind := set.Blind(applyset.Promise{}); blind != "" {
 		o.out.Print(event.Warned{Ref: set.Record.Parent, Text: blind})
 	}
 	decision := applyset.Decide(applyset.Set{Parent: set.Record.Parent, Allow: o.allow}, members)

@@ -95,3 +95,35 @@ func TestUnservedKindOfASet(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 0).says(t, said)
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0).says(t, said)
 }
+
+// Somebody deletes the parent of a set: the next run says so, makes it anew, and still finds
+// the members, those of kinds that have left the input among them.
+func TestParentOfASetIsGone(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	left := "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: left}}\n"
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(4, 1, "1")+left))...).ends(t, 0)
+	kubectl(t, c, "delete", "secret", "shop", "-n", ns)
+	set := file(t, configMaps(3, 1, "1"))
+	said := "secret/shop -n " + ns + ": is gone, but 5 members of its set were found: it is created again"
+	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 1).says(t, said).says(t, "2 to delete")
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0).says(t, said).
+		says(t, "pruned      configmap/cm-0003").says(t, "pruned      serviceaccount/left")
+	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
+	if left := kubectl(t, c, "get", "configmap", "-n", ns, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); left != "" {
+		t.Errorf("there is still %s", left)
+	}
+}
+
+// A run that waits while sets delete has the lock finds no parent then, and begins the set
+// anew.
+func TestApplyAfterItsSetWasDeleted(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns, set := namespace(t, c), file(t, configMaps(2, 1, "1"))
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0)
+	before(p, cluster.Path("GET", "/apis/coordination.k8s.io/"), func() {
+		k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
+	})
+	k8sconnect(t, kubeconfig, applySet(ns, set)...).ends(t, 0).says(t, "2 created")
+}

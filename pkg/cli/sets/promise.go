@@ -2,15 +2,55 @@ package sets
 
 import (
 	"context"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
+
+// recall finds the members of a set without a parent: somebody has deleted that, and with
+// it the promise. They are looked for where the input and other records say, and what is
+// found is promised again, so that the next prune finds it. A set that begins has none.
+func (r *Run) recall(ctx context.Context) error {
+	if r.set.Exists {
+		return nil
+	}
+	before := r.set.Record.Promise
+	wider := before.Union(r.promise())
+	if r.Former != nil {
+		former, err := r.Former(ctx, r.set.Record.Parent)
+		if err == nil {
+			wider = wider.Union(former) // Without it, the input says most.
+		}
+	}
+	r.set.Record.Promise = wider
+	members, err := r.set.Members(ctx)
+	if err != nil && r.options.Prune {
+		return err
+	}
+	if len(members) == 0 {
+		r.set.Record.Promise, r.set.Unserved = before, nil
+		return nil
+	}
+	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf(
+		"is gone, but %s found: it is created again. Members of kinds or in namespaces that neither the input nor the history has are not found; they have the label %s",
+		found(len(members)), applyset.Selector(r.set.ID()))})
+	return nil
+}
+
+func found(n int) string {
+	if n == 1 {
+		return "1 member of its set was"
+	}
+	return text.Count(n, "member") + " of its set were"
+}
 
 // promise covers what the input needs.
 func (r *Run) promise() applyset.Promise {

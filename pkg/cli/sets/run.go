@@ -37,6 +37,9 @@ type Run struct {
 	// Lock is called before anything of the set is read that decides something; nil where
 	// nothing is written. brings makes the namespace of the parent, where the plan has it.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
+	// Former returns where members of the set have been, as far as other records than its
+	// parent tell. It is asked if there is no parent; nil if there are no such records.
+	Former func(ctx context.Context, parent object.Ref) (applyset.Promise, error)
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 	// Notes are annotations of ours on the parent, beside those of the specification.
@@ -72,11 +75,14 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	if err := r.label(p); err != nil {
 		return err
 	}
+	if err := r.recall(ctx); err != nil {
+		return err
+	}
 	if o.Prune {
 		if r.shown, err = r.decide(ctx); err != nil {
 			return err
 		}
-		if blind := r.set.Blind(); blind != "" {
+		if blind := r.set.Blind(r.promise()); blind != "" {
 			r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: blind})
 		}
 		if err := r.confirm(ctx); err != nil {
@@ -100,7 +106,8 @@ func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
 	}
 	live, err := r.Server.Get(ctx, r.set.Kind, r.set.Record.Parent)
 	switch {
-	case apierrors.IsNotFound(err) && !r.set.Exists:
+	case apierrors.IsNotFound(err):
+		r.set.forget()
 		return nil
 	case err != nil:
 		return err

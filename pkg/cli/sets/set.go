@@ -66,10 +66,8 @@ func Find(ctx context.Context, server Server, name, namespace string) (*Set, err
 	if s.Kind.Namespaced {
 		ref.Namespace = namespace
 	}
-	s.Record = applyset.Record{Parent: ref}
-	if ref.Namespace != "" {
-		s.Record.Promise.Namespaces = []string{ref.Namespace}
-	}
+	s.Record.Parent = ref
+	s.forget()
 	if err := s.mayBeParent(ctx); err != nil {
 		return nil, err
 	}
@@ -232,14 +230,17 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 	}
 }
 
-// Blind says which members nobody would see, if there are any; empty where all are seen.
-func (s *Set) Blind() string {
-	if len(s.Unserved) == 0 {
-		return ""
+// Blind says which members nobody sees, if there are any; empty if all are seen. Kinds of
+// the input are expected: it brings them.
+func (s *Set) Blind(input applyset.Promise) string {
+	var names []string
+	for _, gk := range s.Unserved {
+		if !slices.Contains(input.Kinds, gk) {
+			names = append(names, gk.String())
+		}
 	}
-	names := make([]string, len(s.Unserved))
-	for i, gk := range s.Unserved {
-		names[i] = gk.String()
+	if len(names) == 0 {
+		return ""
 	}
 	return fmt.Sprintf("promises members of %s, which the server does not serve: if any are left, they are not seen; the annotation is %s",
 		strings.Join(names, ", "), applyset.KindsAnnotation)
@@ -252,6 +253,14 @@ func isUnserved(err error) bool {
 	}
 	doubtful, ok := err.(interface{ Unwrap() error }) // The outermost error alone says it.
 	return !ok || doubtful.Unwrap() == nil
+}
+
+// forget makes it a set that nobody has written yet.
+func (s *Set) forget() {
+	s.Exists, s.Live, s.Record = false, nil, applyset.Record{Parent: s.Record.Parent}
+	if namespace := s.Record.Parent.Namespace; namespace != "" {
+		s.Record.Promise.Namespaces = []string{namespace}
+	}
 }
 
 // Reread reads the parent once more. One that is not there any more is an error.
